@@ -1,0 +1,11 @@
+export { type CompiledModel, compileModel } from './compile.ts'
+export { EngineError, type EngineErrorCode } from './errors.ts'
+export {
+  type Applicant,
+  type Outcome,
+  ScoreSheet,
+  scoreApplicant,
+  unknownVariables,
+} from './score.ts'
+export type { FeatureSpec, RiskGradeSpec, ScalingSpec, ScorecardSpec } from './spec.ts'
+export { checkSpec, type SpecCheck, type SpecIssue } from './validate.ts'

@@ -1,0 +1,70 @@
+/** A range of doubles, closed at both ends: a value `v` is inside when `low <= v && v <= high`. */
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+const RANGE = /^\s*([([])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([)\]])\s*$/
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const INFINITE = /^([+-]?)Infinity$/
+
+/**
+ * Reads a bin's range, `(min, max]` and the three other closures, white space free.
+ *
+ * Each bound is read as the nearest double. An open end moves to the neighbouring double, so that
+ * the four notations become one form that holds exactly the same doubles: comparing with it is
+ * comparing with the text. Infinite ends keep their closure by meaning: no value is infinite.
+ *
+ * @returns the closed interval, or a sentence that says what is wrong with the text
+ */
+export function parseInterval(text: string): Interval | string {
+  const match = RANGE.exec(text)
+  if (match === null) {
+    return 'is no range: write it as "(min, max]", with Infinity or -Infinity for an open end, or "Missing"'
+  }
+  const low = readBound(match[2]!)
+  const high = readBound(match[3]!)
+  if (typeof low === 'string') return low
+  if (typeof high === 'string') return high
+  if (low === Number.POSITIVE_INFINITY || high === Number.NEGATIVE_INFINITY) {
+    return 'is empty: -Infinity belongs on the left, Infinity on the right'
+  }
+  const closedLow = match[1] === '(' && low !== Number.NEGATIVE_INFINITY ? nextUp(low) : low
+  const closedHigh = match[4] === ')' && high !== Number.POSITIVE_INFINITY ? nextDown(high) : high
+  if (closedLow > closedHigh) {
+    return 'is empty: its lower bound must be below its upper bound, or both be equal and closed'
+  }
+  return { low: closedLow, high: closedHigh }
+}
+
+function readBound(text: string): number | string {
+  const infinite = INFINITE.exec(text)
+  if (infinite !== null) {
+    return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  }
+  if (!DECIMAL.test(text)) return `has the bound ${quote(text)}, which is no number`
+  const bound = Number(text)
+  if (!Number.isFinite(bound)) {
+    return `has the bound ${quote(text)}, which is beyond the range of a double: write Infinity`
+  }
+  return bound
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
+}
+
+const view = new DataView(new ArrayBuffer(8))
+
+/** The smallest double above `value`, which is finite; the largest finite one gives Infinity. */
+export function nextUp(value: number): number {
+  if (value === 0) return Number.MIN_VALUE
+  view.setFloat64(0, value)
+  view.setBigInt64(0, view.getBigInt64(0) + (value > 0 ? 1n : -1n))
+  return view.getFloat64(0)
+}
+
+/** The largest double below `value`, which is finite. */
+export function nextDown(value: number): number {
+  return -nextUp(-value)
+}

@@ -1,0 +1,62 @@
+/** The scorecard specification as a modeling tool exports it, once `checkSpec` has accepted it. */
+export interface ScorecardSpec {
+  readonly name: string
+  readonly version: string
+  /** Version of the format itself; absent means `DEFAULT_SPEC_VERSION`. */
+  readonly spec_version?: string
+  /** Name of the outcome variable, for instance `default_12m`. */
+  readonly target: string
+  readonly base_points: number
+  readonly features: readonly FeatureSpec[]
+  readonly scaling: ScalingSpec
+  readonly risk_grades?: readonly RiskGradeSpec[]
+}
+
+export type FeatureSpec = NumericFeatureSpec | CategoricalFeatureSpec
+
+export interface NumericFeatureSpec {
+  readonly name: string
+  readonly type: 'numeric'
+  readonly bins: readonly { readonly range: string; readonly points: number }[]
+}
+
+export interface CategoricalFeatureSpec {
+  readonly name: string
+  readonly type: 'categorical'
+  readonly bins: readonly { readonly value: string; readonly points: number }[]
+}
+
+/** Calibration: `base_odds` (good:bad) hold at `base_score`; every `pdo` points double them. */
+export interface ScalingSpec {
+  readonly base_score: number
+  readonly base_odds: number
+  readonly pdo: number
+}
+
+/** A closed range of scores; `null` is unbounded. */
+export interface RiskGradeSpec {
+  readonly grade: string
+  readonly min_score: number | null
+  readonly max_score: number | null
+}
+
+export const DEFAULT_SPEC_VERSION = '1.0'
+
+/** The text that makes a bin the one for missing values. */
+export const MISSING = 'Missing'
+
+/** Joins the categories of one bin; not a comma, because category names contain commas. */
+export const CATEGORY_DELIMITER = '%,%'
+
+export const FEATURES_MAX = 1_000
+export const BINS_PER_FEATURE_MAX = 1_000
+
+/**
+ * Names no feature may have: the first two stand beside the features in a scoring body, the third
+ * cannot be told from an attack on the prototype of a parsed object.
+ */
+export const RESERVED_FEATURE_NAMES: ReadonlySet<string> = new Set([
+  'strict_mode',
+  'id',
+  '__proto__',
+])

@@ -1,0 +1,108 @@
+import { IssueList, isObject, readNumber, type SpecIssue, typeName } from './issues.ts'
+import { compileScale } from './scaling.ts'
+import { DEFAULT_SPEC_VERSION, type ScorecardSpec } from './spec.ts'
+import { checkFeatures } from './validate-features.ts'
+import { checkGrades } from './validate-grades.ts'
+
+export type { SpecIssue } from './issues.ts'
+
+/** A spec that can be compiled with what its author may want to know, or everything wrong with it. */
+export type SpecCheck =
+  | { readonly ok: true; readonly spec: ScorecardSpec; readonly warnings: readonly SpecIssue[] }
+  | { readonly ok: false; readonly faults: readonly SpecIssue[] }
+
+const SUPPORTED_MAJOR = DEFAULT_SPEC_VERSION.split('.')[0]
+const NAME_CHARS_MAX = 255
+const NESTING_MAX = 100
+
+/**
+ * Checks a scorecard specification, and reports all faults at once, each with its path.
+ *
+ * Properties it does not know are left alone. A hole between bins or grades and a feature without a
+ * Missing bin are legal, and reported as warnings.
+ *
+ * @param input a parsed JSON value of any kind
+ */
+export function checkSpec(input: unknown): SpecCheck {
+  const faults = new IssueList()
+  const warnings = new IssueList()
+  if (!isObject(input)) {
+    faults.add('spec', `must be a scorecard specification, an object, but ${typeName(input)}`)
+    return { ok: false, faults: faults.toArray() }
+  }
+  if (isNestedDeeper(input, NESTING_MAX)) {
+    faults.add('spec', `is nested deeper than ${NESTING_MAX} levels`)
+    return { ok: false, faults: faults.toArray() }
+  }
+  for (const name of ['name', 'version', 'target'] as const) checkName(input[name], name, faults)
+  checkSpecVersion(input['spec_version'], faults)
+  const basePoints = readNumber(input['base_points'], 'base_points', faults)
+  checkFeatures(input['features'], basePoints ?? 0, faults, warnings)
+  checkScaling(input['scaling'], faults)
+  checkGrades(input['risk_grades'], faults, warnings)
+  if (!faults.isEmpty) return { ok: false, faults: faults.toArray() }
+  return { ok: true, spec: input as unknown as ScorecardSpec, warnings: warnings.toArray() }
+}
+
+function checkName(value: unknown, path: string, faults: IssueList): void {
+  if (typeof value !== 'string') faults.add(path, `must be a text, but ${typeName(value)}`)
+  else if (value.trim() === '') faults.add(path, 'must not be empty')
+  else if (value.length > NAME_CHARS_MAX) {
+    faults.add(path, `must have at most ${NAME_CHARS_MAX} characters, but has ${value.length}`)
+  } else if (value.includes('\0') || !value.isWellFormed()) {
+    faults.add(path, 'must be Unicode text without NUL characters')
+  }
+}
+
+function checkSpecVersion(value: unknown, faults: IssueList): void {
+  if (value === undefined) return
+  const match = typeof value === 'string' ? /^(\d{1,9})(?:\.\d{1,9}){0,2}$/.exec(value) : null
+  if (match === null) {
+    faults.add('spec_version', `must be a version such as "${DEFAULT_SPEC_VERSION}"`)
+  } else if (match[1] !== SUPPORTED_MAJOR) {
+    faults.add(
+      'spec_version',
+      `must be of major version ${SUPPORTED_MAJOR}, which this service reads`,
+    )
+  }
+}
+
+function checkScaling(value: unknown, faults: IssueList): void {
+  if (!isObject(value)) {
+    faults.add('scaling', `must be an object, but ${typeName(value)}`)
+    return
+  }
+  const baseScore = readNumber(value['base_score'], 'scaling.base_score', faults)
+  const baseOdds = readNumber(value['base_odds'], 'scaling.base_odds', faults)
+  const pdo = readNumber(value['pdo'], 'scaling.pdo', faults)
+  if (baseOdds !== null && baseOdds <= 0) {
+    faults.add('scaling.base_odds', 'must be above 0: it is the ratio of good to bad at base_score')
+  }
+  if (pdo === 0) faults.add('scaling.pdo', 'must not be 0: it is the points that double the odds')
+  if (baseScore === null || baseOdds === null || pdo === null || baseOdds <= 0 || pdo === 0) return
+  try {
+    compileScale({ base_score: baseScore, base_odds: baseOdds, pdo })
+  } catch {
+    faults.add(
+      'scaling',
+      'is out of range: pdo / ln 2 and base_score - factor * ln(base_odds) overflow',
+    )
+  }
+}
+
+/** Iterative, because the nesting of a hostile input would overflow the stack of a recursive walk. */
+function isNestedDeeper(root: unknown, levelsMax: number): boolean {
+  let level: unknown[] = [root]
+  for (let depth = 0; depth <= levelsMax; depth++) {
+    const next: unknown[] = []
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue
+      for (const child of Object.values(value)) {
+        if (typeof child === 'object' && child !== null) next.push(child)
+      }
+    }
+    if (next.length === 0) return false
+    level = next
+  }
+  return true
+}
