@@ -7,5 +7,11 @@ export {
   scoreApplicant,
   unknownVariables,
 } from './score.ts'
-export type { FeatureSpec, RiskGradeSpec, ScalingSpec, ScorecardSpec } from './spec.ts'
+export {
+  DEFAULT_SPEC_VERSION,
+  type FeatureSpec,
+  type RiskGradeSpec,
+  type ScalingSpec,
+  type ScorecardSpec,
+} from './spec.ts'
 export { checkSpec, type SpecCheck, type SpecIssue } from './validate.ts'

@@ -127,7 +127,7 @@ export function scoreApplicant(
   sheet.unmatchedCount = unmatched
   sheet.unknownCount = unknown
   sheet.invalidCount = invalid
-  if (invalid === 0) sumPoints(sheet)
+  sumPoints(sheet)
 }
 
 /** Adds up in spec order, whatever the order of the applicant's keys. */
@@ -137,6 +137,7 @@ function sumPoints(sheet: ScoreSheet): void {
   let score = model.basePoints
   for (let feature = 0; feature < slots.length; feature++) {
     let slot = slots[feature]!
+    if (slot === SLOT_INVALID) continue
     if (slot === SLOT_ABSENT) {
       slot = slotStart[feature]! + SLOT_MISSING
       slots[feature] = slot
