@@ -1,4 +1,4 @@
-import { type CategoryTable, compileCategoryTable } from './category-table.ts'
+import { type CategoryTables, compileCategoryTables } from './category-table.ts'
 import { EngineError } from './errors.ts'
 import { compileGrades, type GradeTable } from './grades.ts'
 import { type Interval, parseInterval } from './interval.ts'
@@ -36,8 +36,9 @@ export interface CompiledModel {
   readonly points: Float64Array
   /** Index of the Missing bin of each feature, -1 without one. */
   readonly missingBin: Int32Array
-  /** Slots of the categories of each feature; `null` for a numeric one. */
-  readonly categories: readonly (CategoryTable | null)[]
+  /** 1 for a numeric feature, 0 for a categorical one. */
+  readonly isNumeric: Uint8Array
+  readonly categories: CategoryTables
   /** First interval of each feature, then the number of all intervals. Intervals are sorted. */
   readonly intervalStart: Int32Array
   readonly intervalLow: Float64Array
@@ -73,7 +74,10 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
     slotStart,
     points: compilePoints(features, slotStart),
     missingBin: Int32Array.from(features, missingBinOf),
-    categories: features.map((feature, index) => compileCategories(feature, slotStart[index]!)),
+    isNumeric: Uint8Array.from(features, (feature) => (feature.type === 'numeric' ? 1 : 0)),
+    categories: compileCategoryTables(
+      features.map((feature, index) => slotsOfCategories(feature, slotStart[index]!)),
+    ),
     intervalStart,
     intervalLow: Float64Array.from(intervals, (interval) => interval.low),
     intervalHigh: Float64Array.from(intervals, (interval) => interval.high),
@@ -130,13 +134,13 @@ function sortedIntervals(feature: FeatureSpec, start: number): SlottedInterval[]
   return intervals.sort((a, b) => a.low - b.low)
 }
 
-function compileCategories(feature: FeatureSpec, start: number): CategoryTable | null {
-  if (feature.type === 'numeric') return null
+function slotsOfCategories(feature: FeatureSpec, start: number): Map<string, number> {
   const slots = new Map<string, number>()
+  if (feature.type === 'numeric') return slots
   for (const [bin, { value }] of feature.bins.entries()) {
     for (const category of value.split(CATEGORY_DELIMITER)) {
       slots.set(category, start + SLOT_FIRST_BIN + bin)
     }
   }
-  return compileCategoryTable(slots)
+  return slots
 }

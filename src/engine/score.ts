@@ -1,3 +1,4 @@
+import { slotOfCategory } from './category-table.ts'
 import { type CompiledModel, SLOT_FIRST_BIN, SLOT_MISSING, SLOT_UNMATCHED } from './compile.ts'
 import { gradeOf } from './grades.ts'
 import { probabilityOfDefault } from './scaling.ts'
@@ -51,7 +52,7 @@ export class ScoreSheet {
     if (outcome >= SLOT_FIRST_BIN) return outcome - SLOT_FIRST_BIN
     const fallsToMissing =
       outcome === SLOT_MISSING ||
-      (outcome === SLOT_UNMATCHED && this.model.categories[feature] !== null)
+      (outcome === SLOT_UNMATCHED && this.model.isNumeric[feature] === 0)
     return fallsToMissing ? this.model.missingBin[feature]! : -1
   }
 
@@ -111,10 +112,9 @@ export function scoreApplicant(
     position++
     const value = applicant[name]
     const start = slotStart[feature]!
-    let slot = start + SLOT_UNMATCHED
+    let slot: number
     if (typeof value === 'number') slot = slotOfNumber(model, feature, value)
-    else if (typeof value === 'string')
-      slot = model.categories[feature]?.slotOf(value, slot) ?? slot
+    else if (typeof value === 'string') slot = slotOfText(model, feature, value)
     else slot = value === null ? start + SLOT_MISSING : SLOT_INVALID
     if (slot < start + SLOT_FIRST_BIN) {
       if (slot === SLOT_INVALID) invalid++
@@ -170,8 +170,9 @@ export function unknownVariables(
 function slotOfNumber(model: CompiledModel, feature: number, value: number): number {
   if (!Number.isFinite(value)) return SLOT_INVALID
   const unmatched = model.slotStart[feature]! + SLOT_UNMATCHED
-  const categories = model.categories[feature]!
-  if (categories !== null) return categories.slotOf(String(value), unmatched)
+  if (model.isNumeric[feature] === 0) {
+    return slotOfCategory(model.categories, feature, String(value), unmatched)
+  }
   const { intervalHigh } = model
   let first = model.intervalStart[feature]!
   let count = model.intervalStart[feature + 1]! - first
@@ -184,4 +185,12 @@ function slotOfNumber(model: CompiledModel, feature: number, value: number): num
   return value <= intervalHigh[first]! && model.intervalLow[first]! <= value
     ? model.intervalSlot[first]!
     : unmatched
+}
+
+/** A text is no number, whatever it looks like: for a numeric feature it matches nothing. */
+function slotOfText(model: CompiledModel, feature: number, text: string): number {
+  const unmatched = model.slotStart[feature]! + SLOT_UNMATCHED
+  return model.isNumeric[feature] === 1
+    ? unmatched
+    : slotOfCategory(model.categories, feature, text, unmatched)
 }

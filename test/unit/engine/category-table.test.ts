@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compileCategoryTables, slotOfCategory } from '../../../src/engine/category-table.ts'
+
+const NONE = -7
+
+/** Texts that share their length and most characters, as the categories of a card do. */
+const similarTexts = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 4 }),
+  fc.integer({ min: 0, max: 40 }).map((n) => `category ${n} of a feature`),
+  fc.constantFrom('', ' ', 'Missing', 'missing', '__proto__', 'constructor', 'a'.repeat(5000)),
+)
+
+// The sampled hash looks at two characters only: a wrong answer would be a wrong score.
+test('a table answers as a Map of the same categories does', () => {
+  const categories = fc.uniqueArray(similarTexts, { minLength: 1, maxLength: 100 })
+  fc.assert(
+    fc.property(categories, fc.array(similarTexts), (known, others) => {
+      const slots = new Map(known.map((category, index) => [category, index]))
+      // Between two others, so that a search that leaves its own table is seen.
+      const other = new Map([['category 1 of a feature', 5]])
+      const tables = compileCategoryTables([other, slots, other])
+      for (const text of [...known, ...others]) {
+        expect(slotOfCategory(tables, 1, text, NONE)).toBe(slots.get(text) ?? NONE)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('categories that no pair of characters tells apart are told apart all the same', () => {
+  const middle = Array.from({ length: 30 }, (_, n) => `${'x'.repeat(20)}${n + 10}${'y'.repeat(20)}`)
+  const slots = new Map(middle.map((category, index) => [category, index]))
+  const tables = compileCategoryTables([slots])
+  const found = middle.map((text) => slotOfCategory(tables, 0, text, NONE))
+  expect(found).toEqual([...slots.values()])
+  expect(slotOfCategory(tables, 0, `${'x'.repeat(20)}99${'y'.repeat(20)}`, NONE)).toBe(NONE)
+})
