@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import { checkSpec } from '../../../src/engine/index.ts'
+
+const AGE = {
+  name: 'age',
+  type: 'numeric',
+  bins: [
+    { range: '(-Infinity, 25]', points: -12 },
+    { range: '(25, Infinity)', points: 9.5 },
+    { range: 'Missing', points: 0 },
+  ],
+}
+const VALID = {
+  name: 'Card',
+  version: '1.0.0',
+  target: 'default_12m',
+  base_points: 480,
+  features: [AGE],
+  scaling: { base_score: 600, base_odds: 50, pdo: 20 },
+}
+
+function faultsOf(change: object): Record<string, string> {
+  const check = checkSpec({ ...VALID, ...change })
+  return check.ok
+    ? {}
+    : Object.fromEntries(check.faults.map((fault) => [fault.path, fault.message]))
+}
+
+function warningsOf(change: object): string[] {
+  const check = checkSpec({ ...VALID, ...change })
+  return check.ok
+    ? check.warnings.map((warning) => `${warning.path} ${warning.message}`)
+    : ['faulty']
+}
+
+// A modeler who is told one fault per upload gives up; so each upload tells all of them.
+test('faults in every part of a spec are reported at once, each at its path', () => {
+  const paths = Object.keys(
+    faultsOf({
+      name: '',
+      spec_version: '2.0',
+      base_points: '480',
+      features: [
+        { ...AGE, bins: [...AGE.bins, { range: '(20, 30]', points: null }] },
+        {
+          ...AGE,
+          type: 'categorical',
+          bins: [
+            { value: 'a%,%b', points: 1 },
+            { value: 'b', points: 1 },
+          ],
+        },
+        { name: 'id', type: 'ordinal', bins: [] },
+      ],
+      scaling: { base_score: 600, base_odds: 0, pdo: 0 },
+      risk_grades: [
+        { grade: 'A', min_score: 500, max_score: null },
+        { grade: '', min_score: 400, max_score: 501 },
+      ],
+    }),
+  )
+  expect(new Set(paths)).toEqual(
+    new Set([
+      'name',
+      'spec_version',
+      'base_points',
+      'features[0].bins[1].range',
+      'features[0].bins[3].range',
+      'features[0].bins[3].points',
+      'features[1].name',
+      'features[1].bins[1].value',
+      'features[2].name',
+      'features[2].type',
+      'features[2].bins',
+      'scaling.base_odds',
+      'scaling.pdo',
+      'risk_grades[0].min_score',
+      'risk_grades[1].grade',
+    ]),
+  )
+})
+
+test.each([
+  ['an empty list of features', { features: [] }, 'features'],
+  ['an empty list of bins', { features: [{ ...AGE, bins: [] }] }, 'features[0].bins'],
+  ['an empty feature name', { features: [{ ...AGE, name: '' }] }, 'features[0].name'],
+  [
+    'a grade without an end',
+    { risk_grades: [{ grade: 'A', min_score: 1 }] },
+    'risk_grades[0].max_score',
+  ],
+  [
+    'woe_values of another length',
+    { features: [{ ...AGE, woe_values: [1] }] },
+    'features[0].woe_values',
+  ],
+  ['NUL in a name, which no database keeps', { name: 'a\0b' }, 'name'],
+  ['a scale that overflows', { scaling: { base_score: 0, base_odds: 50, pdo: 1e308 } }, 'scaling'],
+  [
+    'a scale of no finite factor',
+    { scaling: { base_score: 0, base_odds: 1, pdo: 1.7e308 } },
+    'scaling',
+  ],
+])('%s is refused', (_what, change, path) => {
+  expect(Object.keys(faultsOf(change))).toEqual([path])
+})
+
+// JSON has no infinite number: such a score could not be answered.
+test('points whose sum can overflow a double are refused, those that can not are accepted', () => {
+  const big = (points: number) => [{ range: '(-Infinity, Infinity)', points }]
+  const features = (first: number, second: number) => ({
+    features: [
+      { name: 'a', type: 'numeric', bins: big(first) },
+      { name: 'b', type: 'numeric', bins: big(second) },
+    ],
+  })
+  expect(Object.keys(faultsOf(features(1e308, 1e308)))).toEqual(['features'])
+  expect(Object.keys(faultsOf({ ...features(-1e308, 1), base_points: -1e308 }))).toEqual([
+    'features',
+  ])
+  expect(faultsOf(features(1e308, -1e308))).toEqual({})
+})
+
+test('a hole between bins, at an end, or between grades, and a feature without Missing bin warn', () => {
+  const bins = [
+    { range: '[0, 5)', points: 1 },
+    { range: '(5, 9]', points: 1 },
+  ]
+  const grades = [
+    { grade: 'A', min_score: 700, max_score: null },
+    { grade: 'B', min_score: null, max_score: 699.99 },
+  ]
+  expect(warningsOf({ features: [{ ...AGE, bins }], risk_grades: grades })).toEqual([
+    'features[0].bins numbers below bins[0] match no bin and add 0 points',
+    'features[0].bins numbers between bins[0] and bins[1] match no bin and add 0 points',
+    'features[0].bins numbers above bins[1] match no bin and add 0 points',
+    'features[0].bins have no Missing bin: a missing value adds 0 points',
+    'risk_grades[0] scores between 699.99 and 700 have no grade',
+  ])
+  expect(warningsOf({})).toEqual([])
+})
+
+test('a nesting that would overflow the stack of whoever writes it is refused', () => {
+  const deep = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)
+  expect(faultsOf({ note: deep })).toEqual({ spec: 'is nested deeper than 100 levels' })
+})
+
+test('unknown properties are left alone', () => {
+  const check = checkSpec({ ...VALID, exported_by: { tool: 'x' } })
+  expect(check).toMatchObject({ ok: true, spec: { exported_by: { tool: 'x' } } })
+})
+
+test.each([undefined, null, 7, 'spec', [], [VALID]])('%j is no spec', (input) => {
+  const check = checkSpec(input)
+  expect(check.ok ? [] : check.faults.map((fault) => fault.path)).toEqual(['spec'])
+})
+
+// A spec with a million faults must not be answered with a gigabyte.
+test('beyond a thousand, faults are counted rather than listed', () => {
+  const bad = { ...AGE, name: 'x', bins: Array.from({ length: 900 }, () => ({})) }
+  const check = checkSpec({ ...VALID, features: [bad, bad, bad] })
+  const faults = check.ok ? [] : check.faults
+  expect(faults.length).toBe(1_001)
+  expect(faults.at(-1)?.message).toMatch(/^and \d+ more, not listed$/)
+})
