@@ -1,0 +1,69 @@
+import { sql } from 'drizzle-orm'
+import {
+  boolean,
+  check,
+  doublePrecision,
+  index,
+  integer,
+  pgTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
+import { teams } from './auth.ts'
+import { idText, moment } from './columns.ts'
+import { models } from './models.ts'
+
+/** Scoring endpoints. Written by deploy and by deployment management; never deleted. */
+export const deployments = pgTable(
+  'deployments',
+  {
+    /** Also the slug. */
+    id: idText('id').primaryKey(),
+    teamId: idText('team_id')
+      .notNull()
+      .references(() => teams.id),
+    name: text('name').notNull(),
+    environment: text('environment').notNull(),
+    isActive: boolean('is_active').notNull(),
+    championModelId: idText('champion_model_id')
+      .notNull()
+      .references(() => models.id),
+    previousChampionModelId: idText('previous_champion_model_id').references(() => models.id),
+    shadowMode: boolean('shadow_mode').notNull(),
+    /** Rises by one with each change that can alter an answer. */
+    cacheVersion: integer('cache_version').notNull(),
+    createdAt: moment('created_at').notNull(),
+    updatedAt: moment('updated_at').notNull(),
+  },
+  (table) => [
+    index('deployments_team').on(table.teamId, table.id),
+    index('deployments_champion').on(table.championModelId),
+    check('deployments_environment', sql`${table.environment} in ('production', 'staging')`),
+  ],
+)
+
+/** Models that score beside a champion. Removal deactivates; rows stay for the log to refer to. */
+export const challengers = pgTable(
+  'challengers',
+  {
+    id: idText('id').primaryKey(),
+    deploymentId: idText('deployment_id')
+      .notNull()
+      .references(() => deployments.id),
+    modelId: idText('model_id')
+      .notNull()
+      .references(() => models.id),
+    /** Percent of the deployment's subjects. */
+    trafficPct: doublePrecision('traffic_pct').notNull(),
+    isActive: boolean('is_active').notNull(),
+    addedAt: moment('added_at').notNull(),
+  },
+  (table) => [
+    index('challengers_deployment').on(table.deploymentId),
+    index('challengers_model').on(table.modelId),
+    uniqueIndex('challengers_active_model')
+      .on(table.deploymentId, table.modelId)
+      .where(sql`${table.isActive}`),
+    check('challengers_traffic_pct', sql`${table.trafficPct} >= 0 and ${table.trafficPct} <= 100`),
+  ],
+)

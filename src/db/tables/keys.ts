@@ -1,0 +1,33 @@
+import { sql } from 'drizzle-orm'
+import { check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { teams } from './auth.ts'
+import { idText, moment } from './columns.ts'
+
+/** API keys, hashed. Written by key management; revocation sets a time, rows are never deleted. */
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    id: idText('id').primaryKey(),
+    teamId: idText('team_id')
+      .notNull()
+      .references(() => teams.id),
+    name: text('name').notNull(),
+    /** SHA-256 of the key secret, hexadecimal. */
+    keyHash: text('key_hash').notNull(),
+    keyPrefix: text('key_prefix').notNull(),
+    scopes: text('scopes').array().notNull(),
+    /** Null works in both. */
+    environment: text('environment'),
+    /** Null means the service's default quota. */
+    rateLimitPerMinute: integer('rate_limit_per_minute'),
+    createdBy: idText('created_by').notNull(),
+    createdAt: moment('created_at').notNull(),
+    lastUsedAt: moment('last_used_at'),
+    revokedAt: moment('revoked_at'),
+  },
+  (table) => [
+    uniqueIndex('api_keys_hash').on(table.keyHash),
+    index('api_keys_team').on(table.teamId, table.id),
+    check('api_keys_environment', sql`${table.environment} in ('production', 'staging')`),
+  ],
+)
