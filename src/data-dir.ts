@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+// SQLITE_BUSY: another connection holds the lock.
+const SQLITE_BUSY = 5
+
+/** The data directory of this process, locked until `close` or the end of the process. */
+export interface DataDir {
+  /** Absolute. Nothing in this process may open `lock.sqlite` in it, see `openDataDir`. */
+  readonly path: string
+  /**
+   * Returns the random secret `name`, making it at the first call.
+   *
+   * It is kept in `<name>.secret`, mode 0600, as base64url text, so that an operator can copy or
+   * replace it. A crash leaves the whole file or none. Synchronous, so that two callers at once
+   * cannot make two secrets; for the start, not for requests.
+   *
+   * @param bytes random bytes of a new secret, and the fewest that a stored one may have
+   * @throws Error naming the file, never its content, if it can't be read or written, is not
+   *   base64url, or is shorter than `bytes`
+   */
+  secret(name: string, bytes: number): Buffer
+  /** Gives the directory up; a second call does nothing. */
+  close(): void
+}
+
+/** Another process, or this one, has the data directory open. */
+export class DataDirInUseError extends Error {
+  readonly path: string
+
+  constructor(path: string, holder: string | null) {
+    super(
+      `The data directory ${path} is in use by ${holder ?? 'another process'}. ` +
+        'Stop that process, or set DATA_DIR to another directory.',
+    )
+    this.name = 'DataDirInUseError'
+    this.path = path
+  }
+}
+
+/**
+ * Makes the data directory (mode 0700) if it is missing, and locks it for this process.
+ *
+ * The lock is an SQLite transaction on an empty `lock.sqlite`, thus a lock of the operating system:
+ * it ends with its holder, however that one dies, and two containers of one machine that share the
+ * volume see it, where process ids would repeat. Nothing is ever written to that file. `lock.json`
+ * names the holder for the error message only and decides nothing.
+ *
+ * Bounds: the file system must carry POSIX locks (local ones do). POSIX drops the lock when its
+ * holder closes any other descriptor of the same file, so this process must not read `lock.sqlite`.
+ *
+ * @throws DataDirInUseError if it is locked, also by an earlier call in this process
+ * @throws Error naming the directory, if it can't be made or locked
+ */
+export async function openDataDir(directory: string): Promise<DataDir> {
+  const path = resolve(directory)
+  const holderFile = join(path, 'lock.json')
+  const lock = acquireLock(path, holderFile)
+
+  // The listener also keeps `lock` reachable: a collected one would be closed, and so unlocked.
+  const close = () => {
+    if (!lock.isOpen) return
+    process.off('exit', close)
+    rmSync(holderFile, { force: true })
+    lock.close()
+  }
+  process.on('exit', close)
+  try {
+    writeFileSync(holderFile, JSON.stringify({ pid: process.pid, host: hostname() }))
+  } catch (cause) {
+    close()
+    throw new Error(`The data directory ${path} can't be written to.`, { cause })
+  }
+  return { path, secret: (name, bytes) => readOrMakeSecret(path, name, bytes), close }
+}
+
+function acquireLock(path: string, holderFile: string): DatabaseSync {
+  let lock: DatabaseSync | undefined
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    lock = new DatabaseSync(join(path, 'lock.sqlite'), { timeout: 0 })
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (cause) {
+    lock?.close()
+    if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) {
+      throw new DataDirInUseError(path, readHolder(holderFile))
+    }
+    throw new Error(`The data directory ${path} can't be made or locked.`, { cause })
+  }
+}
+
+function readHolder(holderFile: string): string | null {
+  try {
+    const { pid, host } = JSON.parse(readFileSync(holderFile, 'utf8'))
+    return `process ${pid} on host ${host}`
+  } catch {
+    // The holder has locked the directory but not yet written its name.
+    return null
+  }
+}
+
+function readOrMakeSecret(path: string, name: string, bytes: number): Buffer {
+  const file = join(path, `${name}.secret`)
+  try {
+    return readSecret(file, bytes) ?? makeSecret(file, bytes)
+  } catch (cause) {
+    if (cause instanceof SecretFormatError) throw cause
+    throw new Error(`The secret file ${file} can't be read or written.`, { cause })
+  }
+}
+
+class SecretFormatError extends Error {}
+
+function readSecret(file: string, bytes: number): Buffer | null {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+  const secret = Buffer.from(text, 'base64url')
+  if (secret.length < bytes || !/^[\w-]+$/.test(text)) {
+    throw new SecretFormatError(
+      `The secret file ${file} must hold at least ${bytes} bytes as base64url. ` +
+        'Restore it, or delete it to have a new secret made.',
+    )
+  }
+  return secret
+}
+
+// Renaming a file that is already on the disk is what keeps a half-written one from its place.
+function makeSecret(file: string, bytes: number): Buffer {
+  const secret = randomBytes(bytes)
+  const unfinished = `${file}.tmp`
+  rmSync(unfinished, { force: true })
+  const descriptor = openSync(unfinished, 'wx', 0o600)
+  try {
+    writeFileSync(descriptor, secret.toString('base64url'))
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  renameSync(unfinished, file)
+  return secret
+}

@@ -1,0 +1,37 @@
+/** The driver's codes for a connection that can't be had or was lost. */
+const CONNECTION_CODES = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+])
+/** Classes of PostgreSQL: connection exception, insufficient resources, operator intervention. */
+const UNAVAILABLE_CLASSES = ['08', '53', '57']
+
+/** Whether a failed statement may succeed later, unchanged, because the database was away. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  const code = codeOf(rootCause(error))
+  if (code === undefined) return false
+  return (
+    CONNECTION_CODES.has(code) ||
+    (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2)))
+  )
+}
+
+/** The error that a driver threw, below what libraries wrapped it in. */
+export function rootCause(error: unknown): unknown {
+  let cause = error
+  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause
+  return cause
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}

@@ -1,0 +1,16 @@
+import type { PGlite } from '@electric-sql/pglite'
+import { drizzle } from 'drizzle-orm/pglite'
+import { migrate } from 'drizzle-orm/pglite/migrator'
+import { type DatabaseHandle, type DatabaseOptions, MIGRATIONS } from './client.ts'
+import { openEmbedded } from './embedded.ts'
+
+/** Opens the embedded database. No lock is needed to migrate: its directory has one process. */
+export async function openPglite(options: DatabaseOptions): Promise<DatabaseHandle> {
+  const { directory, onCrash, queryLog } = options
+  const embedded = await openEmbedded({ directory, onCrash })
+  // It has of PGlite what drizzle calls.
+  const client = embedded as unknown as PGlite
+  const db = drizzle({ client, ...(queryLog && { logger: queryLog }) })
+  await migrate(db, MIGRATIONS)
+  return { db, close: () => embedded.close() }
+}

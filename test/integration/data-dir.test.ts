@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import { DataDirInUseError, openDataDir } from '../../src/data-dir.ts'
+
+const MODULE = new URL('../../src/data-dir.ts', import.meta.url).href
+
+function freshPath(): string {
+  const parent = mkdtempSync(join(tmpdir(), 'scoreline-data-dir-'))
+  onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
+  return join(parent, 'data')
+}
+
+interface Opener {
+  readonly child: ChildProcess
+  /** `open`, or the message of the error. */
+  readonly outcome: string
+}
+
+/** Opens `path` in another process, which then lives until it is killed. */
+async function openElsewhere(path: string, extra = ''): Promise<Opener> {
+  const script = `
+    const { openDataDir } = await import(${JSON.stringify(MODULE)})
+    const said = await openDataDir(${JSON.stringify(path)}).then(() => 'open', (error) => error.message)
+    ${extra}
+    console.log(said)
+    setInterval(() => {}, 1_000)`
+  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [outcome] = await once(createInterface({ input: child.stdout }), 'line')
+  return { child, outcome }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}
+
+// Two processes on one embedded database corrupt it within seconds.
+test('a second process is refused, with the directory, the holder and what to do', async () => {
+  const path = freshPath()
+  const { child } = await openElsewhere(path)
+
+  const second = await openElsewhere(path)
+
+  expect(second.outcome).toContain(path)
+  expect(second.outcome).toContain(`process ${child.pid} `)
+  expect(second.outcome).toContain('DATA_DIR')
+  await expect(openDataDir(path)).rejects.toBeInstanceOf(DataDirInUseError)
+})
+
+// Two services built in one process would share the database just as two processes do.
+test('a second open in the same process is refused, and leaves the lock in place', async () => {
+  const path = freshPath()
+  const dataDir = await openDataDir(path)
+  onTestFinished(() => dataDir.close())
+
+  await expect(openDataDir(path)).rejects.toThrow(`process ${process.pid} `)
+
+  expect((await openElsewhere(path)).outcome).toContain('in use')
+})
+
+// A lock that outlives its holder keeps a crashed service from starting again.
+test('the directory is free after its holder is killed', async () => {
+  const path = freshPath()
+  const { child } = await openElsewhere(path)
+
+  await kill(child)
+
+  const dataDir = await openDataDir(path)
+  dataDir.close()
+})
+
+test('the directory is free after close, and close may be repeated', async () => {
+  const path = freshPath()
+  const first = await openDataDir(path)
+  first.close()
+
+  const second = await openDataDir(path)
+  first.close() // must not take the lock from the second
+
+  expect((await openElsewhere(path)).outcome).toContain('in use')
+  second.close()
+  expect(readdirSync(path)).toEqual(['lock.sqlite'])
+})
+
+// The lock lives in an object that nothing refers to; collected, it would be given up in silence.
+test('the lock outlives garbage collection of what opened it', async () => {
+  const path = freshPath()
+  const collect = 'for (let i = 0; i < 3; i++) { gc(); await new Promise(setImmediate) }'
+  await openElsewhere(path, collect)
+
+  await expect(openDataDir(path)).rejects.toBeInstanceOf(DataDirInUseError)
+})
+
+// The directory holds secrets and the applicants' scores.
+test('the directory and its secrets are closed to other users', async () => {
+  const path = freshPath()
+  const dataDir = await openDataDir(path)
+  onTestFinished(() => dataDir.close())
+
+  dataDir.secret('jwt', 32)
+
+  expect(statSync(path).mode & 0o777).toBe(0o700)
+  expect(statSync(join(path, 'jwt.secret')).mode & 0o777).toBe(0o600)
+})
+
+// A new secret at each start would log everybody out.
+test('a secret is made once and is the same at the next start', async () => {
+  const path = freshPath()
+  const first = await openDataDir(path)
+  const secret = first.secret('jwt', 32)
+  expect(secret).toHaveLength(32)
+  expect(first.secret('jwt', 32)).toEqual(secret)
+  expect(first.secret('other', 32)).not.toEqual(secret)
+  first.close()
+
+  const second = await openDataDir(path)
+  onTestFinished(() => second.close())
+
+  expect(second.secret('jwt', 32)).toEqual(secret)
+  expect(readdirSync(path).filter((name) => name.endsWith('.tmp'))).toEqual([])
+})
+
+// What a crash between writing and renaming leaves must neither be taken for the secret nor block it.
+test('an unfinished secret file of a crashed start is replaced', async () => {
+  const path = freshPath()
+  const dataDir = await openDataDir(path)
+  onTestFinished(() => dataDir.close())
+  writeFileSync(join(path, 'jwt.secret.tmp'), 'half')
+  chmodSync(join(path, 'jwt.secret.tmp'), 0o644)
+
+  expect(dataDir.secret('jwt', 32)).toHaveLength(32)
+  expect(statSync(join(path, 'jwt.secret')).mode & 0o777).toBe(0o600)
+})
+
+// A truncated secret would be guessable; silently replaced, it would hide a damaged volume.
+test.each([
+  ['empty', ''],
+  ['too short', Buffer.alloc(31, 1).toString('base64url')],
+  ['no base64url', '!'.repeat(100)],
+])('a secret file that is %s is an error that names the file, not the secret', async (_, text) => {
+  const path = freshPath()
+  const dataDir = await openDataDir(path)
+  onTestFinished(() => dataDir.close())
+  writeFileSync(join(path, 'jwt.secret'), text)
+
+  const read = () => dataDir.secret('jwt', 32)
+
+  expect(read).toThrow(join(path, 'jwt.secret'))
+  if (text !== '') expect(read).not.toThrow(text)
+})
+
+test('a directory that cannot be made is an error that names it', async () => {
+  const path = freshPath()
+  writeFileSync(path, 'a file')
+
+  await expect(openDataDir(path)).rejects.toThrow(path)
+})
