@@ -1,0 +1,46 @@
+import { newId } from '../ids.ts'
+
+/** One management change, as it is written down. */
+export interface NewAuditRecord {
+  readonly id: string
+  readonly teamId: string
+  readonly actor: string
+  readonly action: AuditAction
+  readonly subject: string
+  readonly before: object | null
+  readonly after: object | null
+  readonly reason: string | null
+  readonly createdAt: Date
+}
+
+export type AuditAction = 'model.deploy' | 'deployment.create' | 'key.create'
+
+/** The user who makes a change. */
+export interface Actor {
+  readonly userId: string
+  readonly teamId: string
+}
+
+interface Change {
+  readonly action: AuditAction
+  /** Id of the thing that changed. */
+  readonly subject: string
+  readonly before?: object
+  readonly after?: object
+  readonly reason?: string
+}
+
+/** Describes a change by a user; the store of the change writes it in the change's own transaction. */
+export function auditRecord(actor: Actor, change: Change, epochMs: number): NewAuditRecord {
+  return {
+    id: newId('aud_', epochMs),
+    teamId: actor.teamId,
+    actor: actor.userId,
+    action: change.action,
+    subject: change.subject,
+    before: change.before ?? null,
+    after: change.after ?? null,
+    reason: change.reason ?? null,
+    createdAt: new Date(epochMs),
+  }
+}

@@ -1,0 +1,38 @@
+export type Environment = 'production' | 'staging'
+
+export const ROLES = ['owner', 'admin', 'lead_modeler', 'modeler', 'viewer'] as const
+export type Role = (typeof ROLES)[number]
+
+export type Scope = 'score' | 'read'
+
+/** Who makes a request, once proven. */
+export type Caller = KeyCaller | UserCaller
+
+/** A server that presents an API key. */
+export interface KeyCaller {
+  readonly kind: 'key'
+  readonly keyId: string
+  readonly teamId: string
+  readonly scopes: readonly string[]
+  /** Null works in both. */
+  readonly environment: Environment | null
+}
+
+/** A person who signed in. */
+export interface UserCaller {
+  readonly kind: 'user'
+  readonly userId: string
+  readonly teamId: string
+  readonly role: Role
+}
+
+/** Who may call a route: declared by each route, enforced before its body is read. */
+export type Access =
+  | { readonly by: 'anyone' }
+  | { readonly by: 'key'; readonly scope: Scope }
+  | { readonly by: 'user'; readonly roles: readonly Role[] }
+
+export const ANYONE: Access = { by: 'anyone' }
+export const SCORING_KEY: Access = { by: 'key', scope: 'score' }
+export const OWNER_OR_ADMIN: Access = { by: 'user', roles: ['owner', 'admin'] }
+export const DEPLOYERS: Access = { by: 'user', roles: ['owner', 'admin', 'lead_modeler'] }

@@ -1,0 +1,40 @@
+import { hash, verify } from '@node-rs/argon2'
+import pLimit from 'p-limit'
+import { AppError } from '../errors.ts'
+
+/** OWASP's minimum for argon2id. About 20 ms of one core and 19 MiB for each hash. */
+const ARGON2ID = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+/** Hashing shares libuv's four threads with the file system. */
+const CONCURRENT_HASHES_MAX = 2
+const WAITING_HASHES_MAX = 64
+
+/** Hashes and checks passwords; a bounded number at a time, beyond the bound `unavailable`. */
+export class Passwords {
+  private readonly limit = pLimit(CONCURRENT_HASHES_MAX)
+  /** The hash of no password: checking against it takes the time of a real check. */
+  private readonly decoy: Promise<string>
+
+  constructor() {
+    this.decoy = hash(crypto.randomUUID(), ARGON2ID)
+  }
+
+  /** @returns the hash in PHC form */
+  hash(password: string): Promise<string> {
+    return this.run(() => hash(password, ARGON2ID))
+  }
+
+  /** Whether the password is the one hashed. Without a hash: false, after the same time. */
+  verify(passwordHash: string | null, password: string): Promise<boolean> {
+    return this.run(async () => {
+      const matches = await verify(passwordHash ?? (await this.decoy), password)
+      return matches && passwordHash !== null
+    })
+  }
+
+  private run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.limit.pendingCount >= WAITING_HASHES_MAX) {
+      throw new AppError('unavailable', 'too many sign-ins at once, try again in a few seconds')
+    }
+    return this.limit(work)
+  }
+}

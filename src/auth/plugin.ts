@@ -1,0 +1,118 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { AppError } from '../errors.ts'
+import type { Access, Caller, KeyCaller, UserCaller } from './caller.ts'
+import type { AuthService } from './service.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who makes the request; null on a route that is open to anyone. */
+    caller: Caller | null
+  }
+  interface FastifyContextConfig {
+    /** Name of what the route does, shared by log and metrics. */
+    operation?: string
+    access?: Access
+  }
+}
+
+/** Tells whose an API key is; null for none that is in force. */
+interface KeyProver {
+  callerOf(keySecret: string): KeyCaller | null | Promise<KeyCaller | null>
+}
+
+interface AuthPluginOptions {
+  readonly auth: AuthService
+  readonly keys: KeyProver
+}
+
+/**
+ * Proves who calls before the body is read, and refuses who may not: 401 for a caller that is not
+ * proven, 403 for a role that may not.
+ */
+export const authPlugin = fastifyPlugin<AuthPluginOptions>(
+  async (app, { auth, keys }) => {
+    app.decorateRequest('caller', null)
+
+    app.addHook('onRequest', (request, _reply, done) => {
+      const { access } = request.routeOptions.config
+      if (access === undefined || access.by === 'anyone') {
+        done()
+        return
+      }
+      const admit = (caller: Caller | null) => {
+        const refusal = refusalOf(caller, access)
+        request.caller = caller
+        if (refusal === null) done()
+        else done(refusal)
+      }
+      const found = access.by === 'key' ? keyCallerOf(request) : userCallerOf(request)
+      // A warm caller costs no turn of the event loop.
+      if (found instanceof Promise) found.then(admit, done)
+      else admit(found)
+    })
+
+    function keyCallerOf(request: FastifyRequest): KeyCaller | null | Promise<KeyCaller | null> {
+      const token = bearerToken(request)
+      return token === null ? null : keys.callerOf(token)
+    }
+
+    function userCallerOf(request: FastifyRequest): UserCaller | null | Promise<UserCaller | null> {
+      const token = bearerToken(request)
+      const claims = token === null ? null : verifiedClaims(token)
+      return claims === null ? null : auth.currentUser(claims.sub, claims.team)
+    }
+
+    function verifiedClaims(token: string): { sub: string; team: string } | null {
+      try {
+        return app.jwt.verify(token)
+      } catch {
+        // Whatever is wrong with a token, its bearer is not proven.
+        return null
+      }
+    }
+  },
+  { name: 'auth', dependencies: ['@fastify/jwt'], fastify: '5.x' },
+)
+
+/** The caller of a route that only API keys may call. */
+export function keyCaller(request: FastifyRequest): KeyCaller {
+  if (request.caller?.kind !== 'key') throw new TypeError('the route does not ask for an API key')
+  return request.caller
+}
+
+/** The caller of a route that only signed-in users may call. */
+export function userCaller(request: FastifyRequest): UserCaller {
+  if (request.caller?.kind !== 'user') throw new TypeError('the route does not ask for a user')
+  return request.caller
+}
+
+function refusalOf(
+  caller: Caller | null,
+  access: Exclude<Access, { by: 'anyone' }>,
+): AppError | null {
+  if (access.by === 'key') {
+    const isAllowed = caller?.kind === 'key' && caller.scopes.includes(access.scope)
+    const message = `send an API key with the scope ${access.scope} as Authorization: Bearer sk_…`
+    return isAllowed ? null : new AppError('invalid_api_key', message)
+  }
+  if (caller?.kind !== 'user') {
+    return new AppError(
+      'unauthorized',
+      'sign in and send the access token as Authorization: Bearer …',
+    )
+  }
+  if (access.roles.includes(caller.role)) return null
+  return new AppError('insufficient_role', `this needs the role ${access.roles.join(' or ')}`)
+}
+
+const BEARER = /^Bearer +([^\s]+) *$/i
+
+function bearerToken(request: FastifyRequest): string | null {
+  return BEARER.exec(request.headers.authorization ?? '')?.[1] ?? null
+}
+
+/** Answers that hold a token stay out of every cache. */
+export function forbidStoring(reply: FastifyReply): void {
+  reply.header('cache-control', 'no-store')
+}

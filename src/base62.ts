@@ -1,0 +1,37 @@
+import { randomFillSync } from 'node:crypto'
+
+/** In byte order, so that texts of one length sort as their numbers do. */
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+const pool = Buffer.alloc(4096)
+let poolUsed = pool.length
+
+/**
+ * Writes a number in base 62, with leading zeros.
+ *
+ * @param value a whole number from 0, below 62^`chars`
+ */
+export function toBase62(value: number, chars: number): string {
+  let rest = value
+  let text = ''
+  for (let index = 0; index < chars; index++) {
+    text = ALPHABET[rest % ALPHABET.length] + text
+    rest = Math.floor(rest / ALPHABET.length)
+  }
+  return text
+}
+
+/** Unpredictable characters of `[0-9A-Za-z]`, each equally likely: 5.95 bits for each. */
+export function randomBase62(chars: number): string {
+  let text = ''
+  while (text.length < chars) {
+    if (poolUsed === pool.length) {
+      randomFillSync(pool)
+      poolUsed = 0
+    }
+    // Six bits give 0..63. The two beyond the alphabet are thrown away: a remainder would favour some.
+    const index = (pool[poolUsed++] ?? 0) & 63
+    if (index < ALPHABET.length) text += ALPHABET[index]
+  }
+  return text
+}

@@ -1,0 +1,142 @@
+import { isIP } from 'node:net'
+
+/** How the process runs, read once from its environment. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  /** Base of the URLs that answers name, without a trailing slash; `null`: taken from the request. */
+  readonly publicUrl: string | null
+  /** PostgreSQL; `null`: embedded, under `dataDir`. */
+  readonly databaseUrl: string | null
+  readonly dataDir: string
+  /** `null`: generated once into `dataDir`. */
+  readonly jwtSecret: string | null
+  readonly bootstrapOwner: { readonly email: string; readonly password: string } | null
+  /** Longest time that a deployment or key is served without a re-check. */
+  readonly specCacheTtlMs: number
+  /** Addresses and CIDRs of proxies whose forwarding headers are believed. */
+  readonly trustProxy: readonly string[]
+  readonly logLevel: string
+  readonly bodyLimitBytes: number
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const JWT_SECRET_BYTES_MIN = 32
+
+/** Says which variables are wrong and what they must be, never what they were. */
+export class ConfigError extends Error {
+  constructor(faults: readonly string[]) {
+    super(`wrong configuration:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+/**
+ * Reads the configuration; variables that are absent or empty take their defaults.
+ *
+ * @throws ConfigError naming every wrong variable at once
+ */
+export function loadConfig(env: Environment): Config {
+  const read = new VariableReader(env)
+  const databaseUrl = read.url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  const publicUrl = read.url('PUBLIC_URL', ['http:', 'https:'])
+  const config: Config = {
+    host: read.text('HOST') ?? '127.0.0.1',
+    port: read.integer('PORT', 3000, 0, 65_535),
+    publicUrl: publicUrl === null ? null : publicUrl.replace(/\/+$/, ''),
+    databaseUrl,
+    dataDir: read.text('DATA_DIR') ?? './data',
+    jwtSecret: readJwtSecret(read, databaseUrl !== null),
+    bootstrapOwner: readBootstrapOwner(read),
+    specCacheTtlMs: 1000 * read.integer('SPEC_CACHE_TTL_SECONDS', 60, 1, 86_400),
+    trustProxy: readTrustProxy(read),
+    logLevel: readLogLevel(read),
+    bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
+  }
+  if (read.faults.length > 0) throw new ConfigError(read.faults)
+  return Object.freeze(config)
+}
+
+class VariableReader {
+  readonly faults: string[] = []
+  private readonly env: Environment
+
+  constructor(env: Environment) {
+    this.env = env
+  }
+
+  text(name: string): string | null {
+    const value = this.env[name]
+    return value === undefined || value === '' ? null : value
+  }
+
+  integer(name: string, otherwise: number, least: number, most: number): number {
+    const text = this.text(name)
+    if (text === null) return otherwise
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    this.faults.push(`${name} must be a whole number from ${least} to ${most}`)
+    return otherwise
+  }
+
+  url(name: string, protocols: readonly string[]): string | null {
+    const text = this.text(name)
+    if (text === null) return null
+    const parsed = URL.parse(text)
+    if (parsed !== null && protocols.includes(parsed.protocol)) return text
+    this.faults.push(`${name} must be a URL that starts with ${protocols.join('// or ')}//`)
+    return null
+  }
+}
+
+function readJwtSecret(read: VariableReader, isRequired: boolean): string | null {
+  const secret = read.text('JWT_SECRET')
+  if (secret === null) {
+    if (isRequired) {
+      read.faults.push('JWT_SECRET is required with DATABASE_URL: all replicas must share it')
+    }
+    return null
+  }
+  if (Buffer.byteLength(secret) < JWT_SECRET_BYTES_MIN) {
+    read.faults.push(`JWT_SECRET must have at least ${JWT_SECRET_BYTES_MIN} bytes`)
+  }
+  return secret
+}
+
+function readBootstrapOwner(read: VariableReader): Config['bootstrapOwner'] {
+  const email = read.text('BOOTSTRAP_OWNER_EMAIL')
+  const password = read.text('BOOTSTRAP_OWNER_PASSWORD')
+  if (email === null && password === null) return null
+  if (email === null || !/^[^@\s]+@[^@\s]+$/.test(email)) {
+    read.faults.push('BOOTSTRAP_OWNER_EMAIL must be an email address')
+  }
+  if (password === null) {
+    read.faults.push('BOOTSTRAP_OWNER_PASSWORD is required with BOOTSTRAP_OWNER_EMAIL')
+  }
+  return email === null || password === null ? null : { email, password }
+}
+
+/** A number of hops or `true` is refused: a client that connects directly could then choose its address. */
+function readTrustProxy(read: VariableReader): readonly string[] {
+  const text = read.text('TRUST_PROXY')
+  if (text === null || text === 'false') return []
+  const proxies = text.split(',').map((proxy) => proxy.trim())
+  const areValid = proxies.every((proxy) => {
+    const [address = '', bits, ...rest] = proxy.split('/')
+    const bitsMax = isIP(address) === 6 ? 128 : 32
+    const hasBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax)
+    return isIP(address) !== 0 && hasBits && rest.length === 0
+  })
+  if (!areValid) read.faults.push('TRUST_PROXY must be addresses or CIDRs, separated by commas')
+  return proxies
+}
+
+function readLogLevel(read: VariableReader): string {
+  const level = read.text('LOG_LEVEL') ?? 'info'
+  if (!LOG_LEVELS.includes(level)) {
+    read.faults.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`)
+  }
+  return level
+}

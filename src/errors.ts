@@ -1,0 +1,51 @@
+/** What can go wrong for a caller, as stable codes; the HTTP status of each is in `http/status.ts`. */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_api_key'
+  | 'unauthorized'
+  | 'invalid_credentials'
+  | 'insufficient_role'
+  | 'deployment_not_found'
+  | 'not_found'
+  | 'batch_too_large'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'invalid_spec'
+  | 'invalid_scope'
+  | 'strict_mode_violation'
+  | 'internal_error'
+  | 'unavailable'
+
+/** One of several things wrong with a request, at its path in the body. */
+export interface ErrorDetail {
+  readonly path: string
+  readonly message: string
+  /** In a batch: position of the record, from 0. */
+  readonly index?: number
+  /** In a batch: the record's own id. */
+  readonly id?: string | number | null
+}
+
+interface AppErrorOptions {
+  /** Goes out to the caller. */
+  readonly details?: readonly ErrorDetail[]
+  readonly cause?: unknown
+}
+
+/** A failure the caller is told about: code, message and details go out, the cause only to the log. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly details: readonly ErrorDetail[] | undefined
+
+  constructor(code: ErrorCode, message: string, { details, cause }: AppErrorOptions = {}) {
+    super(message, { cause })
+    this.name = 'AppError'
+    this.code = code
+    this.details = details
+  }
+}
+
+/** The one answer for a deployment that is absent, inactive, or not the caller's to see. */
+export function deploymentNotFound(): AppError {
+  return new AppError('deployment_not_found', 'there is no active deployment with this slug')
+}

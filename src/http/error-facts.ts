@@ -1,0 +1,32 @@
+/** What may be logged of an error: its kind and its place, never a parameter, a row or a message. */
+export interface ErrorFacts {
+  readonly name: string
+  readonly code?: string
+  readonly constraint?: string
+  readonly frames: readonly string[]
+  readonly cause?: ErrorFacts
+}
+
+const FRAMES_MAX = 12
+
+/**
+ * Describes an error for the log without personal data.
+ *
+ * Messages are left out: those of databases and parsers quote values, and those of drizzle hold all
+ * parameters of a statement.
+ */
+export function errorFacts(error: unknown): ErrorFacts {
+  if (!(error instanceof Error)) return { name: typeof error, frames: [] }
+  const { code, constraint_name: constraint } = error as {
+    code?: unknown
+    constraint_name?: unknown
+  }
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return {
+    name: error.name,
+    ...(typeof code === 'string' && { code }),
+    ...(typeof constraint === 'string' && { constraint }),
+    frames: frames.slice(0, FRAMES_MAX).map((line) => line.trim()),
+    ...(error.cause !== undefined && { cause: errorFacts(error.cause) }),
+  }
+}

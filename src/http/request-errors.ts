@@ -1,0 +1,73 @@
+import type { FastifyError } from 'fastify'
+import { AppError, type ErrorCode } from '../errors.ts'
+
+/** Fastify's refusals of a request, as the service's own. */
+const CODE_BY_FASTIFY_CODE: Readonly<Record<string, [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'send the body as JSON, with the header Content-Type: application/json',
+  ],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this service accepts'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', 'the body is empty: send a JSON object'],
+  FST_ERR_CTP_INVALID_JSON_BODY: [
+    'invalid_request',
+    'the body is no JSON, or has a property named __proto__, which is refused',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    'the body is not as long as the header Content-Length says',
+  ],
+  FST_ERR_BAD_URL: ['invalid_request', 'the URL is malformed'],
+  FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'the request took too long, try again later'],
+}
+
+/**
+ * What a request was refused for before any code of the service ran: by the router, the body parser or
+ * a schema.
+ *
+ * @returns null for an error that is not the caller's
+ */
+export function requestError(error: FastifyError): AppError | null {
+  if (error.validation !== undefined) return validationError(error)
+  const known = CODE_BY_FASTIFY_CODE[error.code ?? '']
+  if (known !== undefined) return new AppError(known[0], known[1], { cause: error })
+  const { statusCode = 500 } = error
+  if (statusCode < 400 || statusCode >= 500) return null
+  return new AppError('invalid_request', 'the request is malformed', { cause: error })
+}
+
+function validationError(error: FastifyError): AppError {
+  const part = error.validationContext ?? 'body'
+  const details = (error.validation ?? []).map(({ instancePath, message = 'is wrong', params }) => {
+    const path = toPath(instancePath)
+    return { path: placeOf(path, params), message: tell(message, params) }
+  })
+  const first = details[0]
+  const where = first === undefined || first.path === '' ? `the ${part}` : first.path
+  return new AppError('invalid_request', `${where} ${first?.message ?? 'is wrong'}`, { details })
+}
+
+/** A fault of a property that is absent or unknown is placed at that property. */
+function placeOf(path: string, params: Record<string, unknown>): string {
+  const name = params['missingProperty'] ?? params['additionalProperty']
+  if (typeof name !== 'string') return path
+  return path === '' ? name : `${path}.${name}`
+}
+
+function tell(message: string, params: Record<string, unknown>): string {
+  if (typeof params['missingProperty'] === 'string') return 'is required'
+  if (typeof params['additionalProperty'] === 'string') return 'is not known here'
+  const allowed = params['allowedValue'] ?? params['allowedValues']
+  return allowed === undefined ? message : `must be ${JSON.stringify(allowed)}`
+}
+
+/** `/records/3/id` as `records[3].id`. */
+function toPath(instancePath: string): string {
+  let path = ''
+  for (const step of instancePath.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (/^\d+$/.test(name) && path !== '') path += `[${name}]`
+    else path += path === '' ? name : `.${name}`
+  }
+  return path
+}

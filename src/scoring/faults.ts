@@ -1,0 +1,115 @@
+import { type Applicant, type ScoreSheet, unknownVariables } from '../engine/index.ts'
+import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
+
+/** Beyond this many, details are only counted. */
+const DETAILS_MAX = 10_000
+
+/** Where an applicant stands in the body of the request. */
+export interface ApplicantPlace {
+  /** Name of the property that holds the applicant or the batch; empty: the body itself. */
+  readonly property: string
+  /** Position in the batch; null outside of one. */
+  readonly index: number | null
+}
+
+/** Collects why a scoring request must be refused, over all of its records. */
+export class RequestFaults {
+  private readonly isStrict: boolean
+  private readonly invalid = new DetailList()
+  private readonly violations = new DetailList()
+
+  constructor(isStrict: boolean) {
+    this.isStrict = isStrict
+  }
+
+  /**
+   * Notes the faults of one applicant.
+   *
+   * @param sheet just filled for it
+   * @param reservedName the key of the applicant that is no variable
+   * @param place where the applicant stands in the request
+   * @returns whether there were any
+   */
+  check(
+    sheet: ScoreSheet,
+    applicant: Applicant,
+    reservedName: string | undefined,
+    place: ApplicantPlace,
+  ): boolean {
+    const isInvalid = sheet.invalidCount > 0
+    const isViolating = this.isStrict && sheet.missingCount + sheet.unknownCount > 0
+    if (!isInvalid && !isViolating) return false
+    const fields = recordFields(applicant, place)
+    const detail = (name: string, message: string): ErrorDetail => ({
+      path: pathOf(place, name),
+      message,
+      ...fields,
+    })
+    for (const [feature, name] of sheet.model.featureNames.entries()) {
+      const outcome = sheet.outcomeOf(feature)
+      if (outcome === 'invalid') {
+        this.invalid.add(detail(name, invalidMessage(applicant[name])))
+      } else if (this.isStrict && outcome === 'missing') {
+        this.violations.add(detail(name, 'is missing: strict mode wants every feature'))
+      }
+    }
+    if (this.isStrict && sheet.unknownCount > 0) {
+      for (const name of unknownVariables(sheet.model, applicant, reservedName)) {
+        this.violations.add(detail(name, 'is no feature of the model'))
+      }
+    }
+    return true
+  }
+
+  /** @throws AppError `invalid_request` before `strict_mode_violation` */
+  throwIfAny(): void {
+    throwFor('invalid_request', this.invalid.toArray())
+    throwFor('strict_mode_violation', this.violations.toArray())
+  }
+}
+
+/** The message names the first fault, for callers that show no details. */
+function throwFor(code: ErrorCode, details: readonly ErrorDetail[]): void {
+  const [first] = details
+  if (first === undefined) return
+  const others = details.length === 1 ? '' : `, and ${details.length - 1} more in details`
+  throw new AppError(code, `${first.path} ${first.message}${others}`, { details })
+}
+
+function pathOf({ property, index }: ApplicantPlace, name: string): string {
+  if (index !== null) return `${property}[${index}].${name}`
+  return property === '' ? name : `${property}.${name}`
+}
+
+function recordFields(
+  { id }: Applicant,
+  { index }: ApplicantPlace,
+): Pick<ErrorDetail, 'index' | 'id'> {
+  if (index === null) return {}
+  return { index, id: typeof id === 'string' || typeof id === 'number' ? id : null }
+}
+
+class DetailList {
+  private readonly details: ErrorDetail[] = []
+  private surplus = 0
+
+  add(detail: ErrorDetail): void {
+    if (this.details.length < DETAILS_MAX) this.details.push(detail)
+    else this.surplus++
+  }
+
+  toArray(): ErrorDetail[] {
+    if (this.surplus === 0) return this.details
+    return [...this.details, { path: '', message: `and ${this.surplus} more, not listed` }]
+  }
+}
+
+function invalidMessage(value: unknown): string {
+  if (typeof value === 'number') return 'is beyond the range of a double'
+  const type = Array.isArray(value)
+    ? 'an array'
+    : typeof value === 'boolean'
+      ? 'a boolean'
+      : 'an object'
+  return `must be a number, a text, or null for missing, but is ${type}`
+}

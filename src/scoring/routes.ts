@@ -1,0 +1,136 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { preValidationHookHandler } from 'fastify'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  BATCH_RECORDS_MAX,
+  ScoreBatchRequest,
+  ScoreBatchResult,
+  ScorecardBatchRequest,
+  ScorecardBatchResult,
+  ScorecardScoreRequest,
+  ScorecardScoreResult,
+  ScoreRequest,
+  ScoreResult,
+} from '../../schemas/scoring.ts'
+import { SCORING_KEY } from '../auth/caller.ts'
+import { keyCaller } from '../auth/plugin.ts'
+import { AppError } from '../errors.ts'
+import type { ScoringService } from './service.ts'
+
+interface ScoringRouteOptions {
+  readonly scoring: ScoringService
+}
+
+const SlugParams = Type.Object({ slug: Type.String() })
+const failures = errorResponses(400, 401, 404, 413, 415, 422)
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Scoring. The answers are texts that the service has written; the schemas describe them. */
+export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = async (
+  app,
+  { scoring },
+) => {
+  app.post(
+    '/v1/score/:slug',
+    {
+      schema: {
+        params: SlugParams,
+        body: ScoreRequest,
+        response: { 200: ScoreResult, ...failures },
+      },
+      config: { operation: 'scoring.score', access: SCORING_KEY },
+    },
+    (request, reply) => {
+      reply.type(JSON_TYPE)
+      return scoring.score(keyCaller(request), {
+        requestId: request.id,
+        deploymentId: request.params.slug,
+        applicant: request.body,
+        reservedName: 'strict_mode',
+        strictMode: request.body.strict_mode ?? false,
+        form: 'deployment',
+      })
+    },
+  )
+
+  app.post(
+    '/v1/score/:slug/batch',
+    {
+      schema: {
+        params: SlugParams,
+        body: ScoreBatchRequest,
+        response: { 200: ScoreBatchResult, ...failures },
+      },
+      config: { operation: 'scoring.score_batch', access: SCORING_KEY },
+      preValidation: refuseLargeBatch('records'),
+    },
+    (request, reply) => {
+      reply.type(JSON_TYPE)
+      return scoring.scoreBatch(keyCaller(request), {
+        requestId: request.id,
+        deploymentId: request.params.slug,
+        records: request.body.records,
+        strictMode: request.body.strict_mode ?? false,
+        includeContributions: request.body.include_contributions ?? false,
+        form: 'deployment',
+      })
+    },
+  )
+
+  app.post(
+    '/api/v1/score',
+    {
+      schema: { body: ScorecardScoreRequest, response: { 200: ScorecardScoreResult, ...failures } },
+      config: { operation: 'scoring.score_scorecard', access: SCORING_KEY },
+    },
+    (request, reply) => {
+      reply.type(JSON_TYPE)
+      return scoring.score(keyCaller(request), {
+        requestId: request.id,
+        deploymentId: request.body.scorecard_id,
+        applicant: request.body.applicant,
+        reservedName: undefined,
+        strictMode: request.body.strict_mode ?? false,
+        form: 'scorecard',
+      })
+    },
+  )
+
+  app.post(
+    '/api/v1/score/batch',
+    {
+      schema: { body: ScorecardBatchRequest, response: { 200: ScorecardBatchResult, ...failures } },
+      config: { operation: 'scoring.score_scorecard_batch', access: SCORING_KEY },
+      preValidation: refuseLargeBatch('applicants'),
+    },
+    (request, reply) => {
+      reply.type(JSON_TYPE)
+      return scoring.scoreBatch(keyCaller(request), {
+        requestId: request.id,
+        deploymentId: request.body.scorecard_id,
+        records: request.body.applicants,
+        strictMode: request.body.strict_mode ?? false,
+        includeContributions: request.body.include_contributions ?? false,
+        form: 'scorecard',
+      })
+    },
+  )
+}
+
+/** Counts the records before anything else of the body is looked at. */
+function refuseLargeBatch(property: 'records' | 'applicants'): preValidationHookHandler {
+  return (request, _reply, done) => {
+    const { body } = request
+    const records =
+      typeof body === 'object' && body !== null && Object.hasOwn(body, property)
+        ? (body as Record<string, unknown>)[property]
+        : undefined
+    if (!Array.isArray(records) || records.length <= BATCH_RECORDS_MAX) {
+      done()
+      return
+    }
+    const message = `a batch takes at most ${BATCH_RECORDS_MAX} ${property}, but has ${records.length}`
+    done(new AppError('batch_too_large', message))
+  }
+}

@@ -1,0 +1,120 @@
+import type { KeyCaller } from '../auth/caller.ts'
+import type { Clock } from '../clock.ts'
+import { type Applicant, scoreApplicant } from '../engine/index.ts'
+import { deploymentNotFound } from '../errors.ts'
+import type { AnswerFrame } from './answer.ts'
+import type { ServingCache, ServingDeployment } from './cache.ts'
+import { RequestFaults } from './faults.ts'
+
+/** How an answer names its deployment: `/api/v1` calls it a scorecard. */
+export type AnswerForm = 'deployment' | 'scorecard'
+
+export interface ScoreRequest {
+  readonly requestId: string
+  readonly deploymentId: string
+  readonly strictMode: boolean
+  readonly form: AnswerForm
+}
+
+export interface SingleRequest extends ScoreRequest {
+  readonly applicant: Applicant
+  /** A key of the applicant object that is no variable. */
+  readonly reservedName: string | undefined
+}
+
+export interface BatchRequest extends ScoreRequest {
+  readonly records: readonly Applicant[]
+  readonly includeContributions: boolean
+}
+
+/** Scores applicants against deployments; answers are JSON texts, ready to be sent. */
+export class ScoringService {
+  private readonly cache: ServingCache
+  private readonly clock: Clock
+
+  constructor(cache: ServingCache, clock: Clock) {
+    this.cache = cache
+    this.clock = clock
+  }
+
+  /**
+   * Scores one applicant; at once when the deployment is warm.
+   *
+   * @throws AppError `deployment_not_found`, `invalid_request` for a value of an impossible type,
+   *   `strict_mode_violation`
+   */
+  score(caller: KeyCaller, request: SingleRequest): string | Promise<string> {
+    const found = this.cache.get(request.deploymentId)
+    return found instanceof Promise
+      ? found.then((deployment) => this.scoreOn(visibleTo(caller, deployment), request))
+      : this.scoreOn(visibleTo(caller, found), request)
+  }
+
+  /**
+   * Scores the records of a batch on one model; all of them or, for any fault, none.
+   *
+   * @throws AppError as `score`, with every fault of every record
+   */
+  scoreBatch(caller: KeyCaller, request: BatchRequest): string | Promise<string> {
+    const found = this.cache.get(request.deploymentId)
+    return found instanceof Promise
+      ? found.then((deployment) => this.scoreBatchOn(visibleTo(caller, deployment), request))
+      : this.scoreBatchOn(visibleTo(caller, found), request)
+  }
+
+  private scoreOn({ champion }: ServingDeployment, request: SingleRequest): string {
+    const { sheet, answer } = champion
+    const { applicant, reservedName } = request
+    scoreApplicant(applicant, sheet, reservedName)
+    const faults = new RequestFaults(request.strictMode)
+    const property = request.form === 'scorecard' ? 'applicant' : ''
+    faults.check(sheet, applicant, reservedName, { property, index: null })
+    faults.throwIfAny()
+    return answer.single(sheet, applicant, this.frameOf(request, reservedName))
+  }
+
+  private scoreBatchOn({ champion }: ServingDeployment, request: BatchRequest): string {
+    const { sheet, answer } = champion
+    const faults = new RequestFaults(request.strictMode)
+    const property = request.form === 'scorecard' ? 'applicants' : 'records'
+    let results = ''
+    for (const [index, record] of request.records.entries()) {
+      scoreApplicant(record, sheet, RECORD_ID)
+      if (faults.check(sheet, record, RECORD_ID, { property, index })) continue
+      const result = answer.record(sheet, record, request.includeContributions)
+      results += index === 0 ? result : `,${result}`
+    }
+    faults.throwIfAny()
+    return answer.batch(results, request.records.length, this.frameOf(request, undefined))
+  }
+
+  private frameOf(request: ScoreRequest, reservedName: string | undefined): AnswerFrame {
+    const { requestId, deploymentId, form } = request
+    const deploymentText = `"deployment_id":"${deploymentId}"`
+    return {
+      requestId,
+      scoredAt: new Date(this.clock.epochMs()).toISOString(),
+      deploymentText:
+        form === 'scorecard'
+          ? `"scorecard_id":"${deploymentId}",${deploymentText}`
+          : deploymentText,
+      reservedName,
+    }
+  }
+}
+
+/** The key of a record that is no variable. */
+const RECORD_ID = 'id'
+
+/** A deployment of another team or environment answers as one that does not exist. */
+function visibleTo(caller: KeyCaller, deployment: ServingDeployment | null): ServingDeployment {
+  if (
+    deployment === null ||
+    !deployment.state.isActive ||
+    deployment.state.teamId !== caller.teamId ||
+    (caller.environment !== null && caller.environment !== deployment.state.environment)
+  ) {
+    throw deploymentNotFound()
+  }
+  return deployment
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { backends } from '../../support/databases.ts'
+import { TestService } from '../../support/service.ts'
+
+const SAMPLE = new URL('../../../src/demo/german-credit/', import.meta.url)
+const spec = JSON.parse(readFileSync(new URL('spec.json', SAMPLE), 'utf8'))
+const [first] = JSON.parse(readFileSync(new URL('applicants.json', SAMPLE), 'utf8'))
+
+describe.each(backends)('on $name', (backend) => {
+  const statements: string[] = []
+  let service: TestService
+
+  beforeAll(async () => {
+    service = await TestService.start(backend, {
+      onQuery: (statement) => statements.push(statement),
+    })
+  })
+  afterAll(() => service.close())
+
+  // A database on the way of every score would set its latency and its uptime.
+  test('a warm score makes no database query, single or batch, in either form', async () => {
+    const owner = await service.signIn()
+    const slug = await service.deploy(owner, spec)
+    const key = await service.createKey(owner)
+    const { applicant } = first
+    const calls = [
+      { url: `/v1/score/${slug}`, body: applicant },
+      { url: `/v1/score/${slug}/batch`, body: { records: [applicant, applicant] } },
+      { url: '/api/v1/score', body: { scorecard_id: slug, applicant } },
+      { url: '/api/v1/score/batch', body: { scorecard_id: slug, applicants: [applicant] } },
+    ]
+    const before = statements.length
+    expect(
+      (await service.call({ ...calls[0], url: `/v1/score/${slug}`, token: key })).statusCode,
+    ).toBe(200)
+    expect(statements.length, 'the first score reads key, deployment and model').toBe(before + 3)
+
+    for (const call of calls) {
+      for (let round = 0; round < 25; round++) {
+        expect((await service.call({ ...call, token: key })).statusCode).toBe(200)
+      }
+    }
+    expect(statements.length).toBe(before + 3)
+  })
+})

@@ -1,0 +1,105 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import { buildApp } from '../../src/app.ts'
+import type { Clock } from '../../src/clock.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { createServices, type Services } from '../../src/services.ts'
+import type { Backend, TestDatabase } from './databases.ts'
+
+export const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
+
+interface TestServiceOptions {
+  readonly clock?: Clock
+  readonly onQuery?: (statement: string) => void
+  readonly env?: Readonly<Record<string, string>>
+}
+
+interface Call {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly url: string
+  /** Sent as `Authorization: Bearer …`. */
+  readonly token?: string
+  /** An object is sent as JSON, a string as it is. */
+  readonly body?: object | string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The service as production builds it, on a database of its own, called without a socket. */
+export class TestService {
+  readonly app: FastifyInstance
+  readonly services: Services
+  readonly config: Config
+  private readonly database: TestDatabase
+
+  private constructor(
+    app: FastifyInstance,
+    services: Services,
+    config: Config,
+    database: TestDatabase,
+  ) {
+    this.app = app
+    this.services = services
+    this.config = config
+    this.database = database
+  }
+
+  static async start(backend: Backend, options: TestServiceOptions = {}): Promise<TestService> {
+    const database = await backend.create()
+    const { databaseUrl, dataDir } = database
+    const config = loadConfig({
+      DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl ?? undefined,
+      JWT_SECRET: databaseUrl === null ? undefined : 'secret of the tests, long enough',
+      LOG_LEVEL: 'silent',
+      ...options.env,
+    })
+    const services = await createServices(config, {
+      ...(options.clock && { clock: options.clock }),
+      ...(options.onQuery && { onQuery: options.onQuery }),
+      onCrash: (error) => {
+        throw error
+      },
+    })
+    const app = await buildApp(services, config)
+    await services.auth.bootstrapOwner(OWNER.email, OWNER.password)
+    return new TestService(app, services, config, database)
+  }
+
+  async close(): Promise<void> {
+    await this.app.close()
+    await this.services.close()
+    await this.database.drop()
+  }
+
+  call({ method = 'POST', url, token, body, headers }: Call): Promise<LightMyRequestResponse> {
+    return this.app.inject({
+      method,
+      url,
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      ...(body !== undefined && { payload: body }),
+    })
+  }
+
+  /** @returns the access token of the first owner */
+  async signIn(): Promise<string> {
+    const response = await this.call({ url: '/api/auth/login', body: OWNER })
+    return response.json().access_token
+  }
+
+  /** @returns the slug of a new deployment of the spec */
+  async deploy(token: string, spec: object, environment = 'production'): Promise<string> {
+    const body = { spec, environment, auto_deploy: true }
+    const response = await this.call({ url: '/v1/models/deploy', token, body })
+    return response.json().deployment.slug
+  }
+
+  /** @returns the secret of a new key */
+  async createKey(token: string, order: object = {}): Promise<string> {
+    const body = { name: 'key of a test', ...order }
+    const response = await this.call({ url: '/v1/keys', token, body })
+    return response.json().key
+  }
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+
+test('without any variable the service runs embedded on loopback', () => {
+  expect(loadConfig({})).toEqual({
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: null,
+    databaseUrl: null,
+    dataDir: './data',
+    jwtSecret: null,
+    bootstrapOwner: null,
+    specCacheTtlMs: 60_000,
+    trustProxy: [],
+    logLevel: 'info',
+    bodyLimitBytes: 16_777_216,
+  })
+})
+
+test('empty variables, as container files leave them, take the defaults', () => {
+  const empty = { PORT: '', DATABASE_URL: '', JWT_SECRET: '', TRUST_PROXY: '' }
+  expect(loadConfig(empty)).toEqual(loadConfig({}))
+})
+
+// An operator who learns of one wrong variable per start needs as many starts as mistakes.
+test('every wrong variable is named in one message, and no value', () => {
+  const secret = 'hush-hush'
+  const env = {
+    PORT: '70000',
+    PUBLIC_URL: `ftp://${secret}`,
+    DATABASE_URL: `mysql://user:${secret}@host/db`,
+    JWT_SECRET: secret,
+    BOOTSTRAP_OWNER_EMAIL: secret,
+    SPEC_CACHE_TTL_SECONDS: '-1',
+    TRUST_PROXY: `true,${secret}`,
+    LOG_LEVEL: secret,
+    BODY_LIMIT_BYTES: '1e6',
+  }
+  const message = messageOf(() => loadConfig(env))
+  for (const name of Object.keys(env)) expect(message).toContain(name)
+  expect(message).toContain('BOOTSTRAP_OWNER_PASSWORD')
+  expect(message).not.toContain(secret)
+})
+
+test('with a shared database the secret of the tokens must be given', () => {
+  const message = messageOf(() => loadConfig({ DATABASE_URL: 'postgres://localhost/scoreline' }))
+  expect(message).toContain('JWT_SECRET is required with DATABASE_URL')
+})
+
+// A hop count would let a client that connects directly choose its address.
+test.each(['1', 'true', '10.0.0.0/33', '10.0.0.0/8/8', 'proxy.example'])(
+  'TRUST_PROXY=%s is refused',
+  (value) => {
+    expect(messageOf(() => loadConfig({ TRUST_PROXY: value }))).toContain('TRUST_PROXY')
+  },
+)
+
+test('TRUST_PROXY takes addresses and CIDRs', () => {
+  const { trustProxy } = loadConfig({ TRUST_PROXY: '10.0.0.0/8, ::1,fd00::/64' })
+  expect(trustProxy).toEqual(['10.0.0.0/8', '::1', 'fd00::/64'])
+})
+
+function messageOf(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    return (error as Error).message
+  }
+  return 'did not throw'
+}

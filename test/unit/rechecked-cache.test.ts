@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
+import { RecheckedCache } from '../../src/rechecked-cache.ts'
+
+const TTL_MS = 60_000
+
+interface Thing {
+  readonly version: number
+}
+
+class ManualClock implements Clock {
+  nowMs = 0
+  epochMs = () => this.nowMs
+  monotonicMs = () => this.nowMs
+}
+
+/** A cache over a truth that the test changes, with every load on the record. */
+function cacheOver(truth: Map<string, number>, weightMax = 100) {
+  const clock = new ManualClock()
+  const loads: string[] = []
+  const gate = { open: Promise.resolve(), isFailing: false }
+  const cache = new RecheckedCache<Thing>({
+    load: async (name) => {
+      loads.push(name)
+      const version = truth.get(name)
+      await gate.open
+      if (gate.isFailing) throw new Error('away')
+      return version === undefined ? null : { version }
+    },
+    clock,
+    ttlMs: TTL_MS,
+    weightMax,
+  })
+  return { cache, clock, loads, gate }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a warm name is answered at once, without a load', async () => {
+  const { cache, loads } = cacheOver(new Map([['a', 1]]))
+  await cache.get('a')
+  expect(cache.get('a')).toEqual({ version: 1 })
+  expect(loads).toEqual(['a'])
+})
+
+test('all who wait for a name share one load', async () => {
+  const { cache, loads } = cacheOver(new Map([['a', 1]]))
+  const all = await Promise.all([cache.get('a'), cache.get('a'), cache.get('a')])
+  expect(all).toEqual([{ version: 1 }, { version: 1 }, { version: 1 }])
+  expect(loads).toEqual(['a'])
+})
+
+// A busy deployment must not make a request wait each minute.
+test('a busy name is re-checked behind the requests, which never wait', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, clock, loads } = cacheOver(truth)
+  await cache.get('a')
+  truth.set('a', 2)
+  clock.nowMs += TTL_MS / 2
+  expect(cache.get('a')).toEqual({ version: 1 })
+  await settled()
+  expect(cache.get('a')).toEqual({ version: 2 })
+  expect(loads).toEqual(['a', 'a'])
+})
+
+// A revoked key or a changed deployment must not be served longer than promised.
+test('nothing is served that was not checked within the time-to-live', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, clock } = cacheOver(truth)
+  await cache.get('a')
+  truth.delete('a')
+  clock.nowMs += TTL_MS
+  expect(await cache.get('a')).toBeNull()
+})
+
+test('the time-to-live counts from the question, not from a slow answer', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, clock, gate } = cacheOver(truth)
+  const opened = Promise.withResolvers<void>()
+  gate.open = opened.promise
+  const first = cache.get('a')
+  clock.nowMs += TTL_MS
+  opened.resolve()
+  await first
+  truth.set('a', 2)
+  expect(await cache.get('a')).toEqual({ version: 2 })
+})
+
+test('while a re-check fails a value is served until its time is over, then the failure shows', async () => {
+  const { cache, clock, gate } = cacheOver(new Map([['a', 1]]))
+  await cache.get('a')
+  gate.isFailing = true
+  clock.nowMs += TTL_MS - 1
+  expect(cache.get('a')).toEqual({ version: 1 })
+  await settled()
+  expect(cache.get('a')).toEqual({ version: 1 })
+  await settled()
+  clock.nowMs += 1
+  await expect(cache.get('a')).rejects.toThrow('away')
+})
+
+test('an absent name is asked for again after five seconds', async () => {
+  const truth = new Map<string, number>()
+  const { cache, clock, loads } = cacheOver(truth)
+  expect(await cache.get('a')).toBeNull()
+  expect(cache.get('a')).toBeNull()
+  truth.set('a', 1)
+  clock.nowMs += 5_000
+  expect(await cache.get('a')).toEqual({ version: 1 })
+  expect(loads.length).toBe(2)
+})
+
+// What was read before a change must not outlive the change.
+test('a load that was under way when a name was forgotten is not kept', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, gate } = cacheOver(truth)
+  const opened = Promise.withResolvers<void>()
+  gate.open = opened.promise
+  const early = cache.get('a')
+  truth.set('a', 2)
+  cache.forget('a')
+  const late = cache.get('a')
+  opened.resolve()
+  expect(await early).toEqual({ version: 1 })
+  expect(await late).toEqual({ version: 2 })
+  expect(cache.get('a')).toEqual({ version: 2 })
+})
+
+test('guessing absent names pushes nothing out, and the bound on present ones holds', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, loads } = cacheOver(truth, 10)
+  await cache.get('a')
+  for (let n = 0; n < 2_000; n++) await cache.get(`guess-${n}`)
+  expect(cache.get('a')).toEqual({ version: 1 })
+  for (let n = 0; n < 10; n++) truth.set(`b${n}`, n)
+  for (let n = 0; n < 10; n++) await cache.get(`b${n}`)
+  loads.length = 0
+  await cache.get('a')
+  expect(loads, 'the least recently used one left').toEqual(['a'])
+})
