@@ -1,0 +1,163 @@
+/**
+ * What the engine itself costs, in process: no HTTP, no database.
+ *
+ * Cases alternate within each round, so that a noisy machine hits all of them; the table shows the
+ * median of the rounds and the spread from the 5th to the 95th percentile.
+ */
+import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../src/engine/index.ts'
+import { AnswerParts } from '../../src/scoring/answer.ts'
+
+const FEATURES = 20
+const BINS = 8
+const APPLICANTS = 200
+const ROUNDS = 400
+const WARM_UP_ROUNDS = 100
+
+type Applicant = Record<string, number | string>
+
+/** A card of numeric and categorical features in turn, with a grade for each 100 points. */
+function makeSpec(features: number, bins: number): object {
+  return {
+    name: 'Benchmark',
+    version: '1.0.0',
+    target: 'default_12m',
+    base_points: 400,
+    features: Array.from({ length: features }, (_, f) => ({
+      name: `feature_number_${f}`,
+      type: f % 2 === 0 ? 'numeric' : 'categorical',
+      bins: Array.from({ length: bins }, (_, b) => ({ ...binOf(f, b, bins), points: 3.5 * b - 9 })),
+    })),
+    scaling: { base_score: 600, base_odds: 50, pdo: 20 },
+    risk_grades: Array.from({ length: 10 }, (_, g) => ({
+      grade: `G${g}`,
+      min_score: g === 0 ? null : 100 * g,
+      max_score: g === 9 ? null : 100 * g + 99.99,
+    })),
+  }
+}
+
+function binOf(feature: number, bin: number, bins: number): { range: string } | { value: string } {
+  if (feature % 2 === 1) return { value: `category ${bin} of ${feature}%,%other ${bin}` }
+  const low = bin === 0 ? '-Infinity' : String(10 * bin)
+  const high = bin === bins - 1 ? 'Infinity)' : `${10 * bin + 10}]`
+  return { range: `(${low}, ${high}` }
+}
+
+/**
+ * The same applicants in each run, as a request brings them: parsed from JSON, because texts and objects
+ * that a program builds are laid out differently and cost other times.
+ */
+function makeApplicants(features: number, bins: number): Applicant[] {
+  let state = 20_261_121
+  const random = () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+  const applicants = Array.from({ length: APPLICANTS }, () =>
+    Object.fromEntries(
+      Array.from({ length: features }, (_, f) => {
+        const bin = Math.floor(random() * bins)
+        const category = random() < 0.5 ? `category ${bin} of ${f}` : `other ${bin}`
+        return [
+          `feature_number_${f}`,
+          f % 2 === 0 ? Math.round(1000 * bins * random()) / 100 : category,
+        ]
+      }),
+    ),
+  )
+  return JSON.parse(JSON.stringify(applicants))
+}
+
+interface Case {
+  readonly name: string
+  /** Does the work for applicant `index`; the number keeps it from being optimised away. */
+  readonly run: (index: number) => number
+  readonly nsPerApplicant: number[]
+}
+
+function measure(cases: readonly Case[]): void {
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+    for (const { run, nsPerApplicant } of cases) {
+      const started = process.hrtime.bigint()
+      let sum = 0
+      for (let index = 0; index < APPLICANTS; index++) sum += run(index)
+      const tookNs = Number(process.hrtime.bigint() - started)
+      if (round >= 0 && sum !== 0) nsPerApplicant.push(tookNs / APPLICANTS)
+    }
+  }
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN
+}
+
+function compiled(features: number, bins: number) {
+  const check = checkSpec(makeSpec(features, bins))
+  if (!check.ok) throw new Error(JSON.stringify(check.faults))
+  return { spec: check.spec, model: compileModel(check.spec) }
+}
+
+function scoringCase(name: string, features: number, bins: number): Case {
+  const sheet = new ScoreSheet(compiled(features, bins).model)
+  const applicants = makeApplicants(features, bins)
+  const run = (index: number) => {
+    scoreApplicant(applicants[index] ?? {}, sheet)
+    return sheet.score + sheet.pd
+  }
+  return { name, run, nsPerApplicant: [] }
+}
+
+function main(): void {
+  const { spec, model } = compiled(FEATURES, BINS)
+  const sheet = new ScoreSheet(model)
+  const answer = new AnswerParts(model)
+  const applicants = makeApplicants(FEATURES, BINS)
+  const texts = applicants.map((applicant) => JSON.stringify(applicant))
+  const parse = (index: number): Applicant => JSON.parse(texts[index] ?? '{}')
+  const cases: Case[] = [
+    {
+      name: 'JSON.parse of the applicant',
+      run: (index) => (parse(index) ? 1 : 0),
+      nsPerApplicant: [],
+    },
+    scoringCase('score, pd, grade, bin and points of each feature', FEATURES, BINS),
+    {
+      name: '… of an applicant parsed just before, parsing included',
+      run: (index) => {
+        scoreApplicant(parse(index), sheet)
+        return sheet.score
+      },
+      nsPerApplicant: [],
+    },
+    {
+      name: '… and written as JSON with contributions',
+      run: (index) => {
+        const applicant = applicants[index] ?? {}
+        scoreApplicant(applicant, sheet)
+        return answer.record(sheet, applicant, true).length
+      },
+      nsPerApplicant: [],
+    },
+    scoringCase('score: 40 features', 2 * FEATURES, BINS),
+    scoringCase('score: 64 bins', FEATURES, 8 * BINS),
+  ]
+  measure(cases)
+  // Apart from the others: what it allocates would push their applicants out of the processor's caches.
+  const compiling = { name: 'compiling the card', run: () => compileModel(spec).points.length }
+  const alone: Case = { ...compiling, nsPerApplicant: [] }
+  measure([alone])
+  console.log(`Node ${process.version}; ${FEATURES} features × ${BINS} bins, half of each type`)
+  console.log(
+    `${ROUNDS} rounds of ${APPLICANTS} applicants, cases in turn; µs for each applicant\n`,
+  )
+  console.log(`${'case'.padEnd(58)}${'median'.padStart(9)}${'p5'.padStart(9)}${'p95'.padStart(9)}`)
+  for (const { name, nsPerApplicant } of [...cases, alone]) {
+    const columns = [0.5, 0.05, 0.95].map((share) =>
+      (percentile(nsPerApplicant, share) / 1000).toFixed(3).padStart(9),
+    )
+    console.log(name.padEnd(58) + columns.join(''))
+  }
+}
+
+main()
