@@ -79,6 +79,12 @@ test('only the processes hand the environment to the configuration', () => {
   expect(readers.sort()).toEqual(['src/demo/run.ts', 'src/server.ts'])
 })
 
+// An async hook costs each request a turn of the promise queue, whether it waits or not.
+test('no hook of the request is an async function', () => {
+  const hooks = /addHook\(\s*'(?!onClose|onReady|onListen)\w+',\s*async\b/
+  expect(filesUnder('src').filter((file) => hooks.test(read(file)))).toEqual([])
+})
+
 test('only processes end the process', () => {
   const enders = filesUnder('src').filter((file) => /process\.exit\b/.test(read(file)))
   for (const file of enders)
