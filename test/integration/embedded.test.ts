@@ -60,14 +60,18 @@ function shutdownState(directory: string): number {
 test('a slow query does not hold up the event loop', async () => {
   const client = await open()
   const stall = monitorEventLoopDelay({ resolution: 1 })
-  const start = performance.now()
   stall.enable()
+  await delay(10) // a stall counts from one tick of the monitor to the next
+  const start = performance.now()
 
   await client.query('select count(*) from generate_series(1, 5e6)')
 
+  const durationMs = performance.now() - start
+  await delay(10)
   stall.disable()
-  expect(performance.now() - start).toBeGreaterThan(500) // else the query proves nothing
-  expect(stall.max / 1e6).toBeLessThan(50)
+  expect(durationMs).toBeGreaterThan(500) // else the query proves nothing
+  // Some 5 of 900 ms on an idle machine; as a share, because a busy one draws out both.
+  expect(stall.max / 1e6).toBeLessThan(durationMs / 20)
 })
 
 // A value that changes its type on the way is stored or compared as something else.
@@ -309,8 +313,8 @@ test('close rejects open calls, rolls back open transactions and shuts down clea
     begun.resolve()
     await tx.query('select count(*) from generate_series(1, 1e6)')
   })
-  const waiting = client.query('select 1')
-  const outcomes = Promise.allSettled([working, waiting])
+  const waiting = [client.query('select 1'), client.transaction((tx) => tx.exec('select 1'))]
+  const outcomes = Promise.allSettled([working, ...waiting])
   await begun.promise
 
   await client.close()
@@ -347,7 +351,7 @@ test('a directory that holds something else is refused and left alone', async ()
   mkdirSync(directory)
   writeFileSync(join(directory, 'notes.txt'), 'mine')
 
-  await expect(open(directory)).rejects.toThrow(directory)
+  await expect(open(directory)).rejects.toThrow(`${directory} holds files but no database`)
 
   expect(readdirSync(directory)).toEqual(['notes.txt'])
 })
