@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 // SQLITE_BUSY: another connection holds the lock.
@@ -89,7 +90,7 @@ export async function openDataDir(directory: string): Promise<DataDir> {
 function acquireLock(path: string, holderFile: string): DatabaseSync {
   let lock: DatabaseSync | undefined
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeDirectory(path)
     lock = new DatabaseSync(join(path, 'lock.sqlite'), { timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     return lock
@@ -99,6 +100,19 @@ function acquireLock(path: string, holderFile: string): DatabaseSync {
       throw new DataDirInUseError(path, readHolder(holderFile))
     }
     throw new Error(`The data directory ${path} can't be made or locked.`, { cause })
+  }
+}
+
+// Not `recursive`: with that Node tries for ever where the system refuses a directory as absent, as
+// it does below /proc.
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return
+  makeDirectory(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Another process was faster.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
 }
 

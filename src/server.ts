@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
-import { type Config, ConfigError, loadConfig } from './config.ts'
-import { DataDirInUseError } from './data-dir.ts'
-import { rootCause } from './db/errors.ts'
-import { errorFacts } from './http/error-facts.ts'
+import { type Config, loadConfig } from './config.ts'
 import { createServices, type Services } from './services.ts'
 
 /** Requests in flight may take this long to end; what then remains is cut off. */
@@ -74,15 +71,24 @@ async function closeServer(app: FastifyInstance, services: Services): Promise<vo
   await services.close()
 }
 
-/** What to print when the start fails: for an operator's mistake a sentence, else where it failed. */
+/** What to print when the start fails: one line for the failure and for each of its causes. */
 export function startFailureText(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof DataDirInUseError) return error.message
-  const cause = rootCause(error)
-  const { code, address, port } = cause as { code?: string; address?: string; port?: number }
+  const lines: string[] = []
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    // The message of a failed statement holds its parameters; its cause says why it failed.
+    const isStatement = 'query' in cause && cause.cause !== undefined
+    if (!isStatement) lines.push(startFailureLine(cause))
+  }
+  return lines.length === 0 ? 'the start failed' : lines.join('\n')
+}
+
+function startFailureLine(
+  error: Error & { code?: string; address?: string; port?: number },
+): string {
+  const { code, address, port, message } = error
   if (code === 'EADDRINUSE')
     return `port ${port} on ${address} is taken: set PORT to another one, or 0`
-  const facts = errorFacts(cause)
-  return `the start failed: ${facts.code ?? facts.name}\n${facts.frames.map((f) => `  ${f}`).join('\n')}`
+  return message === '' ? `${code ?? error.name}` : message
 }
 
 async function main(): Promise<void> {

@@ -164,3 +164,8 @@ test('a directory that cannot be made is an error that names it', async () => {
 
   await expect(openDataDir(path)).rejects.toThrow(path)
 })
+
+// Node's own recursive mkdir never returns here, and the start would hang without a word.
+test('a directory that the system can not make is refused at once', async () => {
+  await expect(openDataDir('/proc/scoreline/data')).rejects.toThrow("can't be made or locked")
+})
