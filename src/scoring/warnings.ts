@@ -14,6 +14,9 @@ export type ScoringWarning =
 /** A batch also tells of missing features, a single result does not. */
 export type WarningForm = 'single' | 'batch'
 
+/** Unknown variables of one applicant beyond this many are only counted. */
+const UNKNOWN_LISTED_MAX = 1_000
+
 /** Warnings in the order of the spec's features, then unknown variables in that of the request. */
 export function listWarnings(
   sheet: ScoreSheet,
@@ -33,9 +36,14 @@ export function listWarnings(
     }
   }
   if (sheet.unknownCount === 0) return warnings
-  for (const name of unknownVariables(sheet.model, applicant, reservedName)) {
+  const unknown = unknownVariables(sheet.model, applicant, reservedName)
+  for (const name of unknown.slice(0, UNKNOWN_LISTED_MAX)) {
     const message = `the model has no feature ${name}`
     warnings.push({ type: 'unknown_variable', variable: name, message })
+  }
+  if (unknown.length > UNKNOWN_LISTED_MAX) {
+    const message = `and ${unknown.length - UNKNOWN_LISTED_MAX} more unknown variables, not listed`
+    warnings.push({ type: 'unknown_variable', variable: '', message })
   }
   return warnings
 }

@@ -1,0 +1,37 @@
+import { join } from 'node:path'
+import { type Database, openDatabase } from '../../src/db/client.ts'
+import type { Backend, TestDatabase } from './databases.ts'
+
+/**
+ * The backend with a database that `prepare` has written to before the service opens it: the
+ * embedded one is nobody else's while the service runs.
+ */
+export function prepared(backend: Backend, prepare: (db: Database) => Promise<void>): Backend {
+  return {
+    name: backend.name,
+    create: async () => {
+      const database = await backend.create()
+      await withDatabase(database, prepare)
+      return database
+    },
+  }
+}
+
+/** Works on a test's database; on the embedded one only while no service has it open. */
+export async function withDatabase<T>(
+  { databaseUrl, dataDir }: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>,
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
+  const handle = await openDatabase({
+    url: databaseUrl,
+    directory: join(dataDir, 'postgres'),
+    onCrash: (error) => {
+      throw error
+    },
+  })
+  try {
+    return await work(handle.db)
+  } finally {
+    await handle.close()
+  }
+}

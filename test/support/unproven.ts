@@ -1,0 +1,98 @@
+import type { Role } from '../../src/auth/caller.ts'
+import { newId } from '../../src/ids.ts'
+import { newKeySecret } from '../../src/keys/secret.ts'
+import { claimsFor, type Person, signToken, tokenFor } from './people.ts'
+import { OWNER, type TestService } from './service.ts'
+
+/** A service with users of each role, and keys. */
+export interface World {
+  readonly service: TestService
+  readonly people: Readonly<Record<Role, Person>>
+  readonly otherTeamId: string
+  readonly keys: Readonly<Record<'score' | 'read' | 'both' | 'staging' | 'revoked', string>>
+}
+
+/** The text with another character at a place. */
+function alter(text: string, at: number): string {
+  const other = text.at(at) === 'A' ? 'B' : 'A'
+  return text.slice(0, at) + other + text.slice(at + 1)
+}
+
+export const bearer = (token: string) => `Bearer ${token}`
+
+/** Authorization headers that prove nobody, or nobody who may call anything. */
+export const UNPROVEN: Readonly<Record<string, (world: World) => string | undefined>> = {
+  'no Authorization header': () => undefined,
+  'an empty Authorization header': () => '',
+  'the scheme without a token': () => 'Bearer',
+  'the scheme with white space': () => 'Bearer   ',
+  'a token that is garbage': () => bearer('garbage'),
+  'a token of three empty parts': () => bearer('..'),
+  'two tokens': ({ keys, service, people }) =>
+    bearer(`${keys.score} ${tokenFor(service, people.owner)}`),
+  'email and password by Basic': () =>
+    `Basic ${Buffer.from(`${OWNER.email}:${OWNER.password}`).toString('base64')}`,
+  'an access token without a scheme': ({ service, people }) => tokenFor(service, people.owner),
+  'an access token of another scheme': ({ service, people }) =>
+    `Token ${tokenFor(service, people.owner)}`,
+  'a key without a scheme': ({ keys }) => keys.score,
+  'a key of another scheme': ({ keys }) => `Token ${keys.score}`,
+  'a token signed with another secret': ({ people }) =>
+    bearer(signToken(claimsFor(people.owner), 'another secret that is long enough')),
+  'a token signed with an empty secret': ({ people }) =>
+    bearer(signToken(claimsFor(people.owner), '')),
+  'a token with the algorithm none': ({ people }) =>
+    bearer(signToken(claimsFor(people.owner), '', 'none')),
+  'a token with a changed signature': ({ service, people }) =>
+    bearer(alter(tokenFor(service, people.owner), -3)),
+  'a token without its signature': ({ service, people }) =>
+    bearer(tokenFor(service, people.owner).replace(/[^.]*$/, '')),
+  ...ownTokens({
+    'a token of HS384': ({ claims, secret }) => signToken(claims, secret, 'HS384'),
+    'a token of HS512': ({ claims, secret }) => signToken(claims, secret, 'HS512'),
+    'a token that expired a second ago': ({ claims, secret }) =>
+      signToken({ ...claims, exp: Math.floor(Date.now() / 1000) - 1 }, secret),
+    'a token without an end': ({ claims, secret }) =>
+      signToken({ ...claims, exp: undefined }, secret),
+    'a token of another issuer': ({ claims, secret }) =>
+      signToken({ ...claims, iss: 'elsewhere' }, secret),
+    'a token without an issuer': ({ claims, secret }) =>
+      signToken({ ...claims, iss: undefined }, secret),
+    'a token for another audience': ({ claims, secret }) =>
+      signToken({ ...claims, aud: 'elsewhere' }, secret),
+    'a token without an audience': ({ claims, secret }) =>
+      signToken({ ...claims, aud: undefined }, secret),
+    'a token without a subject': ({ claims, secret }) =>
+      signToken({ ...claims, sub: undefined }, secret),
+    'a token without a team': ({ claims, secret }) =>
+      signToken({ ...claims, team: undefined }, secret),
+    'a token of a removed user': ({ claims, secret }) =>
+      signToken({ ...claims, sub: newId('usr_', 0) }, secret),
+    'a token of a user who is in another team now': ({ claims, secret, world }) =>
+      signToken({ ...claims, team: world.otherTeamId }, secret),
+  }),
+  'a key that lacks the scope': ({ keys }) => bearer(keys.read),
+  'a key with one random character changed': ({ keys }) => bearer(alter(keys.score, 20)),
+  'a key with its checksum changed': ({ keys }) => bearer(alter(keys.score, 45)),
+  'a key of the other form': ({ keys }) => bearer(keys.score.replace('live', 'test')),
+  'a key that is cut': ({ keys }) => bearer(keys.score.slice(0, -1)),
+  'a well-formed key that nobody issued': () => bearer(newKeySecret(null)),
+  'a key that was revoked': ({ keys }) => bearer(keys.revoked),
+}
+
+type OwnToken = (of: {
+  claims: Record<string, unknown>
+  secret: string | Buffer
+  world: World
+}) => string
+
+/** Tokens signed with the service's own secret. */
+function ownTokens(made: Record<string, OwnToken>): typeof UNPROVEN {
+  const header = (make: OwnToken) => (world: World) => {
+    const { service, people } = world
+    return bearer(
+      make({ claims: claimsFor(people.owner), secret: service.services.jwtSecret, world }),
+    )
+  }
+  return Object.fromEntries(Object.entries(made).map(([name, make]) => [name, header(make)]))
+}
