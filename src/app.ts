@@ -7,13 +7,15 @@ import { authPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { createErrorHandler } from './http/error-handler.ts'
+import { handleError } from './http/error-handler.ts'
+import { parseJson } from './http/json.ts'
 import { answerMalformedRequest, answerUnparsableRequest } from './http/malformed.ts'
 import { notFoundHandler } from './http/not-found.ts'
 import { requestIdPlugin } from './http/request-id.ts'
 import { newId } from './ids.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { shutdownPlugin } from './plugins/shutdown.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
 
@@ -25,8 +27,8 @@ const TOKEN_PARTY = 'scoreline'
 const REQUEST_TIMEOUT_MS = 60_000
 /** Above the idle time-out of common load balancers, so that it is they who close. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
-/** A longer path parameter is no identifier of this service; its route answers so. */
-const PARAM_CHARS_MAX = 4_096
+/** As long as Node lets the head of a request be: whatever the slug, its route answers. */
+const PARAM_CHARS_MAX = 16_384
 
 /** Builds the service's HTTP side: the one list of plugins and routes. */
 export async function buildApp(services: Services, options: AppOptions): Promise<FastifyInstance> {
@@ -35,6 +37,10 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
+    // Requests that still come while closing are answered, with `Connection: close`.
+    return503OnClosing: false,
+    // A request without Host is answered with the one error body or its result, not by Node.
+    http: { requireHostHeader: false },
     trustProxy: options.trustProxy.length === 0 ? false : [...options.trustProxy],
     // An id of the client's choice could not be told from one of the service's own.
     requestIdHeader: false,
@@ -55,10 +61,18 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     clientErrorHandler: answerUnparsableRequest,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  app.removeContentTypeParser('text/plain')
-  app.setErrorHandler(createErrorHandler(services.isUnavailable))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseJson(body.toString()))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.setErrorHandler(handleError)
   app.setNotFoundHandler(notFoundHandler)
   await app.register(requestIdPlugin)
+  await app.register(shutdownPlugin)
   await app.register(fastifyJwt, {
     secret: services.jwtSecret,
     sign: {

@@ -8,17 +8,13 @@ const CODE_BY_FASTIFY_CODE: Readonly<Record<string, [ErrorCode, string]>> = {
     'send the body as JSON, with the header Content-Type: application/json',
   ],
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this service accepts'],
-  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', 'the body is empty: send a JSON object'],
-  FST_ERR_CTP_INVALID_JSON_BODY: [
-    'invalid_request',
-    'the body is no JSON, or has a property named __proto__, which is refused',
-  ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'invalid_request',
     'the body is not as long as the header Content-Length says',
   ],
+  // The client hung up in the middle of its body: nobody reads the answer.
+  ECONNRESET: ['invalid_request', 'the connection was closed before the body was complete'],
   FST_ERR_BAD_URL: ['invalid_request', 'the URL is malformed'],
-  FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'the request took too long, try again later'],
 }
 
 /**
@@ -36,12 +32,19 @@ export function requestError(error: FastifyError): AppError | null {
   return new AppError('invalid_request', 'the request is malformed', { cause: error })
 }
 
+/** Branches of a union are told as one fault: what any of them would take. */
 function validationError(error: FastifyError): AppError {
   const part = error.validationContext ?? 'body'
-  const details = (error.validation ?? []).map(({ instancePath, message = 'is wrong', params }) => {
-    const path = toPath(instancePath)
-    return { path: placeOf(path, params), message: tell(message, params) }
-  })
+  const reasonsByPath = new Map<string, string[]>()
+  for (const { keyword, instancePath, message = 'is wrong', params } of error.validation ?? []) {
+    if (keyword === 'anyOf') continue
+    const path = placeOf(toPath(instancePath), params)
+    reasonsByPath.set(path, [...(reasonsByPath.get(path) ?? []), tell(message, params)])
+  }
+  const details = [...reasonsByPath].map(([path, reasons]) => ({
+    path,
+    message: reasons.join(' or ').replaceAll(' or must be ', ' or '),
+  }))
   const first = details[0]
   const where = first === undefined || first.path === '' ? `the ${part}` : first.path
   return new AppError('invalid_request', `${where} ${first?.message ?? 'is wrong'}`, { details })
@@ -57,8 +60,9 @@ function placeOf(path: string, params: Record<string, unknown>): string {
 function tell(message: string, params: Record<string, unknown>): string {
   if (typeof params['missingProperty'] === 'string') return 'is required'
   if (typeof params['additionalProperty'] === 'string') return 'is not known here'
-  const allowed = params['allowedValue'] ?? params['allowedValues']
-  return allowed === undefined ? message : `must be ${JSON.stringify(allowed)}`
+  if ('allowedValue' in params) return `must be ${JSON.stringify(params['allowedValue'])}`
+  // The only pattern of the contract, see `plainText`.
+  return 'pattern' in params ? 'must be Unicode text without NUL characters' : message
 }
 
 /** `/records/3/id` as `records[3].id`. */
