@@ -46,6 +46,8 @@ export interface CompiledModel {
   readonly intervalSlot: Int32Array
   readonly grades: GradeTable
   readonly scale: Scale
+  /** What the tables take in memory, roughly and rather too much than too little. */
+  readonly sizeBytes: number
 }
 
 /**
@@ -84,6 +86,7 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
     intervalSlot: Int32Array.from(intervals, (interval) => interval.slot),
     grades: compileGrades(spec.risk_grades ?? []),
     scale: compileScale(spec.scaling),
+    sizeBytes: estimateBytes(features),
   }
 }
 
@@ -143,4 +146,18 @@ function slotsOfCategories(feature: FeatureSpec, start: number): Map<string, num
     }
   }
   return slots
+}
+
+/** Measured: about 60 bytes for a slot's numbers, 150 for a category beside its characters. */
+function estimateBytes(features: readonly FeatureSpec[]): number {
+  let bytes = 0
+  for (const feature of features) {
+    const slots = SLOT_FIRST_BIN + feature.bins.length
+    bytes += 500 + slots * (60 + 2 * feature.name.length)
+    if (feature.type === 'numeric') continue
+    for (const { value } of feature.bins) {
+      bytes += 2 * value.length + 150 * value.split(CATEGORY_DELIMITER).length
+    }
+  }
+  return bytes
 }

@@ -1,3 +1,5 @@
+import { quote } from './issues.ts'
+
 /** A range of doubles, closed at both ends: a value `v` is inside when `low <= v && v <= high`. */
 export interface Interval {
   readonly low: number
@@ -5,7 +7,9 @@ export interface Interval {
 }
 
 const RANGE = /^\s*([([])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([)\]])\s*$/
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+/** Longer than any double and its white space need be; holds for what the expressions look at. */
+const RANGE_CHARS_MAX = 1_000
 const INFINITE = /^([+-]?)Infinity$/
 
 /**
@@ -18,6 +22,7 @@ const INFINITE = /^([+-]?)Infinity$/
  * @returns the closed interval, or a sentence that says what is wrong with the text
  */
 export function parseInterval(text: string): Interval | string {
+  if (text.length > RANGE_CHARS_MAX) return `is longer than ${RANGE_CHARS_MAX} characters`
   const match = RANGE.exec(text)
   if (match === null) {
     return 'is no range: write it as "(min, max]", with Infinity or -Infinity for an open end, or "Missing"'
@@ -48,10 +53,6 @@ function readBound(text: string): number | string {
     return `has the bound ${quote(text)}, which is beyond the range of a double: write Infinity`
   }
   return bound
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 }
 
 const view = new DataView(new ArrayBuffer(8))

@@ -1,11 +1,14 @@
+import { NAME_CHARS_MAX } from './spec.ts'
+
 /** One fault or warning, at the path of the spec that it is about: `features[3].bins[1].range`. */
 export interface SpecIssue {
   readonly path: string
   readonly message: string
 }
 
-/** Beyond this many the rest is only counted, so that the answer to a huge bad spec stays readable. */
-const ISSUES_MAX = 1_000
+/** Beyond this many the rest is only counted, so that a huge bad spec has an answer of bounded size. */
+const ISSUES_MAX = 10_000
+const QUOTED_CHARS_MAX = 40
 
 /** Collects issues in the order of the spec, bounded. */
 export class IssueList {
@@ -17,8 +20,9 @@ export class IssueList {
     else this.surplus++
   }
 
-  get isEmpty(): boolean {
-    return this.issues.length === 0
+  /** All of them, listed or not. */
+  get count(): number {
+    return this.issues.length + this.surplus
   }
 
   toArray(): SpecIssue[] {
@@ -46,4 +50,21 @@ export function readNumber(value: unknown, path: string, faults: IssueList): num
   if (typeof value === 'number') faults.add(path, 'is beyond the range of a double')
   else faults.add(path, `must be a number, but ${typeName(value)}`)
   return null
+}
+
+/** Names a text that a spec holds, shortened where it is long. */
+export function quote(text: string): string {
+  const isLong = text.length > QUOTED_CHARS_MAX
+  return JSON.stringify(isLong ? `${text.slice(0, QUOTED_CHARS_MAX)}…` : text)
+}
+
+/** Reports a name that is none, is empty or long, or that no database can keep. */
+export function checkName(value: unknown, path: string, faults: IssueList): void {
+  if (typeof value !== 'string') faults.add(path, `must be a text, but ${typeName(value)}`)
+  else if (value.trim() === '') faults.add(path, 'must not be empty')
+  else if (value.length > NAME_CHARS_MAX) {
+    faults.add(path, `must have at most ${NAME_CHARS_MAX} characters, but has ${value.length}`)
+  } else if (value.includes('\0') || !value.isWellFormed()) {
+    faults.add(path, 'must be Unicode text without NUL characters')
+  }
 }

@@ -50,6 +50,11 @@ export const CATEGORY_DELIMITER = '%,%'
 
 export const FEATURES_MAX = 1_000
 export const BINS_PER_FEATURE_MAX = 1_000
+/** Of the names of a card, its features and its grades: they stand in every answer. */
+export const NAME_CHARS_MAX = 255
+export const CATEGORY_CHARS_MAX = 1_000
+/** Above the postal codes of any country. */
+export const CATEGORIES_PER_FEATURE_MAX = 100_000
 
 /**
  * Names no feature may have: the first two stand beside the features in a scoring body, the third

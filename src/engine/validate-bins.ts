@@ -1,6 +1,11 @@
 import { type Interval, nextUp, parseInterval } from './interval.ts'
-import { type IssueList, typeName } from './issues.ts'
-import { CATEGORY_DELIMITER, MISSING } from './spec.ts'
+import { type IssueList, quote, typeName } from './issues.ts'
+import {
+  CATEGORIES_PER_FEATURE_MAX,
+  CATEGORY_CHARS_MAX,
+  CATEGORY_DELIMITER,
+  MISSING,
+} from './spec.ts'
 
 /** What stands as range or value of a bin, of whatever type. */
 export interface BinText {
@@ -75,15 +80,22 @@ export function checkCategories(
       if (missingBin !== bin) continue
     }
     for (const category of text.split(CATEGORY_DELIMITER)) {
+      if (category.length > CATEGORY_CHARS_MAX) {
+        faults.add(valuePath, `has a category of more than ${CATEGORY_CHARS_MAX} characters`)
+        continue
+      }
       const other = binOf.get(category)
       if (other === undefined) binOf.set(category, bin)
       else if (other !== bin) {
-        faults.add(
-          valuePath,
-          `has the category ${JSON.stringify(category)} of ${path}.bins[${other}]`,
-        )
+        faults.add(valuePath, `has the category ${quote(category)} of ${path}.bins[${other}]`)
       }
     }
+  }
+  if (binOf.size > CATEGORIES_PER_FEATURE_MAX) {
+    faults.add(
+      `${path}.bins`,
+      `have ${binOf.size} categories, more than ${CATEGORIES_PER_FEATURE_MAX}`,
+    )
   }
   if (missingBin === -1) warnNoMissingBin(path, warnings)
 }

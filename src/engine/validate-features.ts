@@ -1,5 +1,10 @@
 import { type IssueList, isObject, readNumber, typeName } from './issues.ts'
-import { BINS_PER_FEATURE_MAX, FEATURES_MAX, RESERVED_FEATURE_NAMES } from './spec.ts'
+import {
+  BINS_PER_FEATURE_MAX,
+  FEATURES_MAX,
+  NAME_CHARS_MAX,
+  RESERVED_FEATURE_NAMES,
+} from './spec.ts'
 import { type BinText, checkCategories, checkRanges } from './validate-bins.ts'
 
 /** Least and most points that a feature can add; both 0 where its bins could not be read. */
@@ -61,7 +66,9 @@ function checkFeatureName(
   }
   const other = indexOfName.get(name)
   if (name === '') faults.add(path, 'must not be empty')
-  else if (RESERVED_FEATURE_NAMES.has(name)) {
+  else if (name.length > NAME_CHARS_MAX) {
+    faults.add(path, `must have at most ${NAME_CHARS_MAX} characters, but has ${name.length}`)
+  } else if (RESERVED_FEATURE_NAMES.has(name)) {
     faults.add(path, `must not be ${name}, which has a meaning of its own in a request`)
   } else if (other !== undefined) {
     faults.add(path, `is already the name of features[${other}]`)

@@ -1,5 +1,5 @@
 import { nextUp } from './interval.ts'
-import { type IssueList, isObject, readNumber, typeName } from './issues.ts'
+import { checkName, type IssueList, isObject, readNumber, typeName } from './issues.ts'
 
 interface GradeRange {
   readonly path: string
@@ -21,7 +21,7 @@ export function checkGrades(value: unknown, faults: IssueList, warnings: IssueLi
   }
   ranges.sort((a, b) => (a.low < b.low ? -1 : a.low > b.low ? 1 : 0))
   reportOverlaps(ranges, faults)
-  if (ranges.length === value.length && faults.isEmpty) reportHoles(ranges, warnings)
+  if (ranges.length === value.length && faults.count === 0) reportHoles(ranges, warnings)
 }
 
 function readGrade(grade: unknown, path: string, faults: IssueList): GradeRange | null {
@@ -29,9 +29,7 @@ function readGrade(grade: unknown, path: string, faults: IssueList): GradeRange 
     faults.add(path, `must be an object, but ${typeName(grade)}`)
     return null
   }
-  if (typeof grade['grade'] !== 'string' || grade['grade'] === '') {
-    faults.add(`${path}.grade`, 'must be a text that is not empty')
-  }
+  checkName(grade['grade'], `${path}.grade`, faults)
   const low = readEnd(grade['min_score'], `${path}.min_score`, Number.NEGATIVE_INFINITY, faults)
   const high = readEnd(grade['max_score'], `${path}.max_score`, Number.POSITIVE_INFINITY, faults)
   if (low === null || high === null) return null

@@ -1,4 +1,4 @@
-import { IssueList, isObject, readNumber, type SpecIssue, typeName } from './issues.ts'
+import { checkName, IssueList, isObject, readNumber, type SpecIssue, typeName } from './issues.ts'
 import { compileScale } from './scaling.ts'
 import { DEFAULT_SPEC_VERSION, type ScorecardSpec } from './spec.ts'
 import { checkFeatures } from './validate-features.ts'
@@ -9,10 +9,14 @@ export type { SpecIssue } from './issues.ts'
 /** A spec that can be compiled with what its author may want to know, or everything wrong with it. */
 export type SpecCheck =
   | { readonly ok: true; readonly spec: ScorecardSpec; readonly warnings: readonly SpecIssue[] }
-  | { readonly ok: false; readonly faults: readonly SpecIssue[] }
+  | {
+      readonly ok: false
+      readonly faults: readonly SpecIssue[]
+      /** Above the number of `faults` where they were too many to list. */
+      readonly faultCount: number
+    }
 
 const SUPPORTED_MAJOR = DEFAULT_SPEC_VERSION.split('.')[0]
-const NAME_CHARS_MAX = 255
 const NESTING_MAX = 100
 
 /**
@@ -28,11 +32,11 @@ export function checkSpec(input: unknown): SpecCheck {
   const warnings = new IssueList()
   if (!isObject(input)) {
     faults.add('spec', `must be a scorecard specification, an object, but ${typeName(input)}`)
-    return { ok: false, faults: faults.toArray() }
+    return refused(faults)
   }
   if (isNestedDeeper(input, NESTING_MAX)) {
     faults.add('spec', `is nested deeper than ${NESTING_MAX} levels`)
-    return { ok: false, faults: faults.toArray() }
+    return refused(faults)
   }
   for (const name of ['name', 'version', 'target'] as const) checkName(input[name], name, faults)
   checkSpecVersion(input['spec_version'], faults)
@@ -40,18 +44,12 @@ export function checkSpec(input: unknown): SpecCheck {
   checkFeatures(input['features'], basePoints ?? 0, faults, warnings)
   checkScaling(input['scaling'], faults)
   checkGrades(input['risk_grades'], faults, warnings)
-  if (!faults.isEmpty) return { ok: false, faults: faults.toArray() }
+  if (faults.count > 0) return refused(faults)
   return { ok: true, spec: input as unknown as ScorecardSpec, warnings: warnings.toArray() }
 }
 
-function checkName(value: unknown, path: string, faults: IssueList): void {
-  if (typeof value !== 'string') faults.add(path, `must be a text, but ${typeName(value)}`)
-  else if (value.trim() === '') faults.add(path, 'must not be empty')
-  else if (value.length > NAME_CHARS_MAX) {
-    faults.add(path, `must have at most ${NAME_CHARS_MAX} characters, but has ${value.length}`)
-  } else if (value.includes('\0') || !value.isWellFormed()) {
-    faults.add(path, 'must be Unicode text without NUL characters')
-  }
+function refused(faults: IssueList): SpecCheck {
+  return { ok: false, faults: faults.toArray(), faultCount: faults.count }
 }
 
 function checkSpecVersion(value: unknown, faults: IssueList): void {

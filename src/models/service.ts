@@ -65,7 +65,7 @@ export class ModelService {
   async deploy(caller: UserCaller, order: DeployOrder): Promise<Deployed> {
     const check = checkSpec(order.spec)
     if (!check.ok) {
-      const count = check.faults.length
+      const count = check.faultCount
       const message = `the scorecard specification has ${count} ${count === 1 ? 'fault' : 'faults'}`
       throw new AppError('invalid_spec', message, { details: check.faults })
     }

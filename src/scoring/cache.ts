@@ -36,8 +36,8 @@ export interface ServingDeployment {
   readonly champion: ServingModel
 }
 
-/** About 200 bytes each with its share of names and fragments, so 1 GiB at the most. */
-const SLOTS_CACHED_MAX = 5_000_000
+/** Of compiled models; above it the least recently used deployments leave, and are compiled anew. */
+const CACHED_BYTES_MAX = 512 * 1024 * 1024
 
 /** Deployments with their models compiled; staleness and bounds are those of `RecheckedCache`. */
 export class ServingCache {
@@ -50,8 +50,9 @@ export class ServingCache {
       load: (deploymentId, previous) => this.load(deploymentId, previous),
       clock,
       ttlMs,
-      weightMax: SLOTS_CACHED_MAX,
-      weightOf: ({ champion }) => champion.sheet.model.points.length,
+      weightMax: CACHED_BYTES_MAX,
+      // The texts of answers are as large again as the tables.
+      weightOf: ({ champion }) => 2 * champion.sheet.model.sizeBytes,
     })
   }
 

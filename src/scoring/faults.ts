@@ -86,7 +86,10 @@ function recordFields(
   { index }: ApplicantPlace,
 ): Pick<ErrorDetail, 'index' | 'id'> {
   if (index === null) return {}
-  return { index, id: typeof id === 'string' || typeof id === 'number' ? id : null }
+  return {
+    index,
+    id: typeof id === 'string' || Number.isFinite(id) ? (id as string | number) : null,
+  }
 }
 
 class DetailList {

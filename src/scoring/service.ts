@@ -1,7 +1,7 @@
 import type { KeyCaller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { type Applicant, scoreApplicant } from '../engine/index.ts'
-import { deploymentNotFound } from '../errors.ts'
+import { AppError, deploymentNotFound } from '../errors.ts'
 import type { AnswerFrame } from './answer.ts'
 import type { ServingCache, ServingDeployment } from './cache.ts'
 import { RequestFaults } from './faults.ts'
@@ -83,6 +83,7 @@ export class ScoringService {
       if (faults.check(sheet, record, RECORD_ID, { property, index })) continue
       const result = answer.record(sheet, record, request.includeContributions)
       results += index === 0 ? result : `,${result}`
+      if (results.length > ANSWER_CHARS_MAX) throw answerTooLarge()
     }
     faults.throwIfAny()
     return answer.batch(results, request.records.length, this.frameOf(request, undefined))
@@ -101,6 +102,16 @@ export class ScoringService {
       reservedName,
     }
   }
+}
+
+/** Longer answers would stall the others while they are written and sent. */
+const ANSWER_CHARS_MAX = 64 * 1024 * 1024
+
+function answerTooLarge(): AppError {
+  return new AppError(
+    'payload_too_large',
+    'the answer would be larger than 64 MiB: send fewer records, or leave out the contributions',
+  )
 }
 
 /** The key of a record that is no variable. */

@@ -59,7 +59,7 @@ const HOSTILE = [
 const hostile = card(HOSTILE.map(plainFeature), {
   name: 'Card "quoted" \\ 🦄',
   version: '1.0-"β"\n',
-  risk_grades: [{ grade: 'A"+\n\0🦄', min_score: null, max_score: null }],
+  risk_grades: [{ grade: 'A"+\n🦄', min_score: null, max_score: null }],
 })
 
 // What is tested here happens in memory: the databases differ in what other files test.
@@ -179,7 +179,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     expect(body).toMatchObject({
       model_name: 'Card "quoted" \\ 🦄',
       model_version: '1.0-"β"\n',
-      risk_grade: 'A"+\n\0🦄',
+      risk_grade: 'A"+\n🦄',
     })
   })
 

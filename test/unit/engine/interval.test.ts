@@ -42,6 +42,14 @@ test.each([
   expect(parseInterval(text)).toMatch(reason)
 })
 
+// A regular expression that backtracks would hold up everyone for hours.
+test('a bound of a million digits is refused at once', () => {
+  const startedMs = performance.now()
+  expect(parseInterval(`(-Infinity, ${'1'.repeat(1_000_000)}x]`)).toMatch(/longer than/)
+  expect(parseInterval(`(-Infinity, ${'1'.repeat(900)}x]`)).toMatch(/no number/)
+  expect(performance.now() - startedMs).toBeLessThan(100)
+})
+
 test.each([
   [0, TINY],
   [-0, TINY],

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** Stands between a client and a server, and can fail as networks do. */
+export class TcpProxy {
+  readonly port: number
+  private readonly server: Server
+  private readonly sockets = new Set<Socket>()
+
+  private constructor(server: Server) {
+    this.server = server
+    this.port = (server.address() as AddressInfo).port
+  }
+
+  static async start(targetPort: number): Promise<TcpProxy> {
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const proxy = new TcpProxy(server)
+    server.on('connection', (near) => {
+      const far = connect(targetPort, '127.0.0.1')
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        proxy.sockets.add(from)
+        from.on('data', (data) => to.write(data))
+        from.on('close', () => to.destroy())
+        from.on('error', () => to.destroy())
+      }
+    })
+    return proxy
+  }
+
+  /** What is sent on the connections of now arrives nowhere, and nobody is told; new ones work. */
+  silenceConnections(): void {
+    for (const socket of this.sockets) {
+      socket.removeAllListeners('data')
+      socket.removeAllListeners('close')
+      socket.resume()
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy()
+    this.server.close()
+    await once(this.server, 'close')
+  }
+}
