@@ -62,13 +62,6 @@ export class RecheckedCache<V extends object> {
     return entry.value
   }
 
-  /** Drops a value known to have changed; a load under way no longer counts. */
-  forget(name: string): void {
-    this.present.delete(name)
-    this.absent.delete(name)
-    this.loading.delete(name)
-  }
-
   private load(name: string): Promise<V | null> {
     const running = this.loading.get(name)
     if (running !== undefined) return running
@@ -76,13 +69,11 @@ export class RecheckedCache<V extends object> {
     const loadedAtMs = this.options.clock.monotonicMs()
     const previous = this.present.peek(name)?.value ?? null
     const loading = this.options.load(name, previous).then((value) => {
-      if (this.loading.get(name) === loading) this.keep(name, { value, loadedAtMs })
+      this.keep(name, { value, loadedAtMs })
       return value
     })
     this.loading.set(name, loading)
-    const settle = () => {
-      if (this.loading.get(name) === loading) this.loading.delete(name)
-    }
+    const settle = () => this.loading.delete(name)
     loading.then(settle, settle)
     return loading
   }

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { openDataDir } from './data-dir.ts'
 import { type DatabaseHandle, openDatabase } from './db/client.ts'
-import { isDatabaseUnavailable } from './db/errors.ts'
+import { guardStore } from './db/guard.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
@@ -23,8 +23,6 @@ export interface Services {
   readonly scoring: ScoringService
   /** Key of the access tokens' signatures. */
   readonly jwtSecret: string | Buffer
-  /** Whether a failure means that the database is away. */
-  readonly isUnavailable: (error: unknown) => boolean
   close(): Promise<void>
 }
 
@@ -37,6 +35,8 @@ interface ServiceOptions {
 }
 
 const JWT_SECRET_BYTES = 48
+/** Longest time that a request waits for the database. */
+const DATABASE_DEADLINE_MS = 10_000
 /** A removed user or a changed role is in force within a minute. */
 const USER_TTL_MS_MAX = 60_000
 
@@ -54,7 +54,6 @@ export async function createServices(config: Config, options: ServiceOptions): P
     return {
       ...wire(config, database, options.clock ?? systemClock),
       jwtSecret,
-      isUnavailable: isDatabaseUnavailable,
       close: async () => {
         await database.close()
         dataDir.close()
@@ -68,20 +67,22 @@ export async function createServices(config: Config, options: ServiceOptions): P
 
 function wire(
   config: Config,
-  { db }: DatabaseHandle,
+  { db, renew }: DatabaseHandle,
   clock: Clock,
 ): Pick<Services, 'auth' | 'keys' | 'models' | 'scoring'> {
   const ttlMs = config.specCacheTtlMs
-  const serving = new ServingCache(new PostgresServingStore(db), clock, ttlMs)
+  const guarded = <Store extends object>(store: Store) =>
+    guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
+  const serving = new ServingCache(guarded(new PostgresServingStore(db)), clock, ttlMs)
   return {
     auth: new AuthService({
-      store: new PostgresAuthStore(db),
+      store: guarded(new PostgresAuthStore(db)),
       passwords: new Passwords(),
       clock,
       userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
     }),
-    keys: new KeyService({ store: new PostgresKeyStore(db), clock, ttlMs }),
-    models: new ModelService(new PostgresModelStore(db), clock),
+    keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
+    models: new ModelService(guarded(new PostgresModelStore(db)), clock),
     scoring: new ScoringService(serving, clock),
   }
 }

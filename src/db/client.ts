@@ -9,6 +9,8 @@ export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 
 export interface DatabaseHandle {
   readonly db: Database
+  /** Gives up the connections for new ones; the embedded database has none. */
+  renew(): void
   close(): Promise<void>
 }
 

@@ -35,3 +35,23 @@ function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : undefined
 }
+
+/** What PostgreSQL's refusals mean to who configured the connection. */
+const OPEN_FAILURES: Readonly<Record<string, string>> = {
+  '28000': 'the server refuses the user',
+  '28P01': 'the server refuses the password',
+  '3D000': 'the database does not exist',
+  '42501': 'the user may not create tables',
+  '53300': 'the server has no connection left',
+}
+
+/** The database can't be opened; names the variable and the reason, never what the variable holds. */
+export class DatabaseOpenError extends Error {
+  constructor(variable: string, cause: unknown) {
+    const code = codeOf(rootCause(cause)) ?? 'unknown error'
+    const isAway = CONNECTION_CODES.has(code)
+    const reason = OPEN_FAILURES[code] ?? (isAway ? 'the server can not be reached' : 'it failed')
+    super(`the database of ${variable} can't be opened: ${reason} (${code})`)
+    this.name = 'DatabaseOpenError'
+  }
+}

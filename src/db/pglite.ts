@@ -12,5 +12,5 @@ export async function openPglite(options: DatabaseOptions): Promise<DatabaseHand
   const client = embedded as unknown as PGlite
   const db = drizzle({ client, ...(queryLog && { logger: queryLog }) })
   await migrate(db, MIGRATIONS)
-  return { db, close: () => embedded.close() }
+  return { db, renew: () => {}, close: () => embedded.close() }
 }

@@ -1,17 +1,63 @@
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
-import postgres from 'postgres'
+import postgres, { type Sql } from 'postgres'
 import { type DatabaseHandle, type DatabaseOptions, MIGRATIONS } from './client.ts'
+import { DatabaseOpenError } from './errors.ts'
 
 /** Any number, the same in all replicas: those that start together migrate one after the other. */
 const MIGRATION_LOCK = 7_265_431_902
 const CONNECTIONS_MAX = 10
 const CONNECT_TIMEOUT_SEC = 5
-const STATEMENT_TIMEOUT_MS = 15_000
+const CLOSE_TIMEOUT_SEC = 3
+/** Below the deadline of a store's call, so that a slow statement is ended by the server. */
+const STATEMENT_TIMEOUT_MS = 8_000
+const RENEWAL_PAUSE_MS = 1_000
 
 /** Migrates, then opens a pool of connections to PostgreSQL. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<DatabaseHandle> {
-  await migrateAlone(url)
+  try {
+    await migrateAlone(url)
+  } catch (error) {
+    throw new DatabaseOpenError('DATABASE_URL', error)
+  }
+  const pool = new Pool(url)
+  const db = drizzle({ client: pool.client, ...(options.queryLog && { logger: options.queryLog }) })
+  return { db, renew: () => pool.renew(), close: () => pool.close() }
+}
+
+/** Connections that can be given up at once, when one of them is dead without saying so. */
+class Pool {
+  /** Stands for the connections of the moment. */
+  readonly client: Sql
+  private readonly url: string
+  private current: Sql
+  private renewedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(url: string) {
+    this.url = url
+    this.current = connect(url)
+    const bound = (name: string | symbol) => {
+      const member: unknown = Reflect.get(this.current, name)
+      return typeof member === 'function' ? member.bind(this.current) : member
+    }
+    this.client = new Proxy(this.current, { get: (_first, name) => bound(name) })
+  }
+
+  /** Calls that are open on the old connections fail; several renewals at once are one. */
+  renew(): void {
+    if (performance.now() - this.renewedAtMs < RENEWAL_PAUSE_MS) return
+    this.renewedAtMs = performance.now()
+    const old = this.current
+    this.current = connect(this.url)
+    old.end({ timeout: 0 }).catch(() => undefined)
+  }
+
+  close(): Promise<void> {
+    return this.current.end({ timeout: CLOSE_TIMEOUT_SEC })
+  }
+}
+
+function connect(url: string): Sql {
   const client = postgres(url, {
     max: CONNECTIONS_MAX,
     connect_timeout: CONNECT_TIMEOUT_SEC,
@@ -22,8 +68,9 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     },
   })
-  const db = drizzle({ client, ...(options.queryLog && { logger: options.queryLog }) })
-  return { db, close: () => client.end({ timeout: CONNECT_TIMEOUT_SEC }) }
+  // Sets the client's parsers and serializers to those that drizzle needs.
+  drizzle({ client })
+  return client
 }
 
 /** On a connection of its own, because the lock belongs to the session; ending it frees the lock. */
@@ -37,6 +84,6 @@ async function migrateAlone(url: string): Promise<void> {
     await client`select pg_advisory_lock(${MIGRATION_LOCK})`
     await migrate(drizzle({ client }), MIGRATIONS)
   } finally {
-    await client.end({ timeout: CONNECT_TIMEOUT_SEC })
+    await client.end({ timeout: CLOSE_TIMEOUT_SEC })
   }
 }

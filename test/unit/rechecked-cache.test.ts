@@ -110,22 +110,6 @@ test('an absent name is asked for again after five seconds', async () => {
   expect(loads.length).toBe(2)
 })
 
-// What was read before a change must not outlive the change.
-test('a load that was under way when a name was forgotten is not kept', async () => {
-  const truth = new Map([['a', 1]])
-  const { cache, gate } = cacheOver(truth)
-  const opened = Promise.withResolvers<void>()
-  gate.open = opened.promise
-  const early = cache.get('a')
-  truth.set('a', 2)
-  cache.forget('a')
-  const late = cache.get('a')
-  opened.resolve()
-  expect(await early).toEqual({ version: 1 })
-  expect(await late).toEqual({ version: 2 })
-  expect(cache.get('a')).toEqual({ version: 2 })
-})
-
 test('guessing absent names pushes nothing out, and the bound on present ones holds', async () => {
   const truth = new Map([['a', 1]])
   const { cache, loads } = cacheOver(truth, 10)

@@ -1,0 +1,40 @@
+import { AppError } from '../errors.ts'
+import { isDatabaseUnavailable } from './errors.ts'
+
+interface GuardOptions {
+  /** Longest time that a call may take. */
+  readonly deadlineMs: number
+  /** Told of a call that took longer: its connection may be dead without saying so. */
+  readonly onOverdue: () => void
+}
+
+/**
+ * Wraps a store so that each of its calls ends: a database that is away or silent fails it as
+ * `unavailable`, after `deadlineMs` at the latest. A driver alone waits for ever on a connection
+ * whose other end is gone without a word. Other errors pass as they are.
+ */
+export function guardStore<Store extends object>(store: Store, options: GuardOptions): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => endOf(Promise.resolve(member.apply(target, args)), options)
+    },
+  })
+}
+
+async function endOf<T>(call: Promise<T>, { deadlineMs, onOverdue }: GuardOptions): Promise<T> {
+  const overdue = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    onOverdue()
+    overdue.reject(new AppError('unavailable', 'the database does not answer, try again later'))
+  }, deadlineMs)
+  try {
+    return await Promise.race([call, overdue.promise])
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error
+    throw new AppError('unavailable', 'the database is away, try again later', { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { card, plainFeature } from '../support/cards.ts'
+import { backends } from '../support/databases.ts'
+import { TestService } from '../support/service.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+
+const DEADLINE_MS = 10_000
+
+describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
+  /** The service, with a proxy between it and its database. */
+  async function startBehindProxy(): Promise<{ service: TestService; proxy: TcpProxy }> {
+    const postgres = backends.find((backend) => backend.name === 'PostgreSQL')
+    if (postgres === undefined) throw new Error('no PostgreSQL server was named')
+    let proxy: TcpProxy | undefined
+    const service = await TestService.start({
+      name: 'PostgreSQL',
+      create: async () => {
+        const database = await postgres.create()
+        const url = new URL(database.databaseUrl ?? '')
+        proxy = await TcpProxy.start(Number(url.port))
+        url.port = String(proxy.port)
+        return { ...database, databaseUrl: url.href }
+      },
+    })
+    if (proxy === undefined) throw new Error('the database was never asked for')
+    const started = proxy
+    onTestFinished(async () => {
+      await service.close()
+      await started.close()
+    })
+    return { service, proxy: started }
+  }
+
+  // A firewall that forgets a connection tells nobody; the driver alone would wait for ever.
+  test('connections that went silent are given up, while warm scores go on', async () => {
+    const { service, proxy } = await startBehindProxy()
+    const owner = await service.signIn()
+    const slug = await service.deploy(owner, card([plainFeature('income')]))
+    const url = `/v1/score/${slug}`
+    const [warm, cold] = await Promise.all([service.createKey(owner), service.createKey(owner)])
+    expect((await service.call({ url, token: warm, body: {} })).statusCode).toBe(200)
+
+    proxy.silenceConnections()
+    const startedMs = performance.now()
+    const waiting = service.call({ url, token: cold, body: {} })
+    expect((await service.call({ url, token: warm, body: {} })).statusCode).toBe(200)
+    const overdue = await waiting
+    expect(overdue.statusCode).toBe(503)
+    expect(overdue.json().error).toBe('unavailable')
+    expect(overdue.headers['retry-after']).toBe('1')
+    expect(performance.now() - startedMs).toBeLessThan(DEADLINE_MS + 1_000)
+    expect((await service.call({ url, token: cold, body: {} })).statusCode).toBe(200)
+  })
+})
