@@ -3,10 +3,13 @@ import { Type } from '@sinclair/typebox'
 /** Seconds that an access token is valid. */
 export const ACCESS_TOKEN_LIFE_SEC = 3600
 
+export const EMAIL_CHARS_MAX = 254
+export const PASSWORD_CHARS_MAX = 1024
+
 export const LoginRequest = Type.Object(
   {
-    email: Type.String({ minLength: 1, maxLength: 254 }),
-    password: Type.String({ minLength: 1, maxLength: 1024 }),
+    email: Type.String({ minLength: 1, maxLength: EMAIL_CHARS_MAX }),
+    password: Type.String({ minLength: 1, maxLength: PASSWORD_CHARS_MAX }),
   },
   { additionalProperties: false },
 )

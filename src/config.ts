@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
 
 /** How the process runs, read once from its environment. */
 export interface Config {
@@ -109,11 +110,14 @@ function readBootstrapOwner(read: VariableReader): Config['bootstrapOwner'] {
   const email = read.text('BOOTSTRAP_OWNER_EMAIL')
   const password = read.text('BOOTSTRAP_OWNER_PASSWORD')
   if (email === null && password === null) return null
-  if (email === null || !/^[^@\s]+@[^@\s]+$/.test(email)) {
+  const isAddress = email !== null && /^[^@\s]+@[^@\s]+$/.test(email)
+  if (!isAddress || email.length > EMAIL_CHARS_MAX) {
     read.faults.push('BOOTSTRAP_OWNER_EMAIL must be an email address')
   }
   if (password === null) {
     read.faults.push('BOOTSTRAP_OWNER_PASSWORD is required with BOOTSTRAP_OWNER_EMAIL')
+  } else if (password.length > PASSWORD_CHARS_MAX) {
+    read.faults.push(`BOOTSTRAP_OWNER_PASSWORD must have at most ${PASSWORD_CHARS_MAX} characters`)
   }
   return email === null || password === null ? null : { email, password }
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
-import { type Config, loadConfig } from './config.ts'
+import { type Config, ConfigError, loadConfig } from './config.ts'
+import { DataDirInUseError } from './data-dir.ts'
+import { DatabaseOpenError } from './db/errors.ts'
 import { createServices, type Services } from './services.ts'
 
-/** Requests in flight may take this long to end; what then remains is cut off. */
-const CLOSE_GRACE_MS = 8_000
-const IDLE_SWEEP_MS = 50
+/** Longest time from the signal to the end of the process, whatever does not answer. */
+const EXIT_DEADLINE_MS = 9_500
 const EMBEDDED_OWNER_EMAIL = 'owner@scoreline.local'
 
 /** A service that answers, and how to end it. */
@@ -32,10 +32,17 @@ export async function startServer(
     const app = await buildApp(services, config)
     await bootstrap(services, config, announce)
     const url = await app.listen({ host: config.host, port: config.port })
-    const store =
-      config.databaseUrl === null ? `embedded database in ${resolve(config.dataDir)}` : 'PostgreSQL'
-    announce(`Scoreline answers at ${url} (${store})`)
-    return { url, close: () => closeServer(app, services) }
+    const embedded = `embedded database in ${resolve(config.dataDir)}`
+    announce(
+      `Scoreline answers at ${url} (${config.databaseUrl === null ? embedded : 'PostgreSQL'})`,
+    )
+    return {
+      url,
+      close: async () => {
+        await app.closeGently()
+        await services.close()
+      },
+    }
   } catch (error) {
     await services.close()
     throw error
@@ -50,62 +57,52 @@ async function bootstrap(
   if (bootstrapOwner !== null) {
     const { email, password } = bootstrapOwner
     if (await auth.bootstrapOwner(email, password)) announce(`Created the owner ${email}.`)
-  } else if (databaseUrl === null) {
+  } else if (databaseUrl === null && !(await auth.hasUsers())) {
+    // Printed before it counts: an owner whose password nobody saw could never sign in.
     const password = randomBytes(18).toString('base64url')
-    if (await auth.bootstrapOwner(EMBEDDED_OWNER_EMAIL, password)) {
-      announce('Created the first owner. The password is shown only this once:')
-      announce(`  email     ${EMBEDDED_OWNER_EMAIL}`)
-      announce(`  password  ${password}`)
-    }
+    announce('Creating the first owner. The password is shown only this once:')
+    announce(`  email     ${EMBEDDED_OWNER_EMAIL}`)
+    announce(`  password  ${password}`)
+    await auth.bootstrapOwner(EMBEDDED_OWNER_EMAIL, password)
   }
 }
 
-/** Stops accepting, lets requests in flight end, then closes the stores. */
-async function closeServer(app: FastifyInstance, services: Services): Promise<void> {
-  const cutOff = setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS)
-  // Closing hangs up only on who is idle at that moment; the others are idle once they are answered.
-  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
-  await app.close()
-  clearInterval(sweep)
-  clearTimeout(cutOff)
-  await services.close()
-}
-
-/** What to print when the start fails: one line for the failure and for each of its causes. */
+/** What to print when the start fails: a sentence for an operator's mistake, else where it failed. */
 export function startFailureText(error: unknown): string {
-  const lines: string[] = []
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    // The message of a failed statement holds its parameters; its cause says why it failed.
-    const isStatement = 'query' in cause && cause.cause !== undefined
-    if (!isStatement) lines.push(startFailureLine(cause))
-  }
-  return lines.length === 0 ? 'the start failed' : lines.join('\n')
-}
-
-function startFailureLine(
-  error: Error & { code?: string; address?: string; port?: number },
-): string {
-  const { code, address, port, message } = error
+  const { code, port, address } = error as { code?: string; port?: number; address?: string }
   if (code === 'EADDRINUSE')
     return `port ${port} on ${address} is taken: set PORT to another one, or 0`
-  return message === '' ? `${code ?? error.name}` : message
+  if (code === 'EADDRNOTAVAIL' || code === 'EACCES' || code === 'ENOTFOUND') {
+    return `HOST and PORT can't be listened on (${code})`
+  }
+  if (!(error instanceof Error)) return 'the start failed'
+  const isExplained =
+    error instanceof ConfigError ||
+    error instanceof DataDirInUseError ||
+    error instanceof DatabaseOpenError
+  return isExplained ? error.message : [error.stack, ...causeLines(error.cause)].join('\n')
+}
+
+function causeLines(cause: unknown): string[] {
+  return cause instanceof Error ? [`caused by ${cause.message}`, ...causeLines(cause.cause)] : []
 }
 
 async function main(): Promise<void> {
   let server: RunningServer | undefined
   let isEnding = false
-  const end = async (status: number) => {
+  const end = async () => {
     if (isEnding) return
     isEnding = true
+    setTimeout(() => process.exit(1), EXIT_DEADLINE_MS).unref()
     try {
       await server?.close()
+      process.exit(0)
     } catch (error) {
       console.error(startFailureText(error))
       process.exit(1)
     }
-    process.exit(status)
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(0))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end())
   try {
     server = await startServer(loadConfig(process.env), console.log, (error) => {
       console.error(`the embedded database died: ${error.message}`)

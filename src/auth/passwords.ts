@@ -2,11 +2,12 @@ import { hash, verify } from '@node-rs/argon2'
 import pLimit from 'p-limit'
 import { AppError } from '../errors.ts'
 
-/** OWASP's minimum for argon2id. About 20 ms of one core and 19 MiB for each hash. */
+/** OWASP's minimum for argon2id. About 9 ms of one core and 19 MiB for each hash. */
 const ARGON2ID = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** Hashing shares libuv's four threads with the file system. */
 const CONCURRENT_HASHES_MAX = 2
-const WAITING_HASHES_MAX = 64
+/** About 2 s of waiting. */
+const WAITING_HASHES_MAX = 400
 
 /** Hashes and checks passwords; a bounded number at a time, beyond the bound `unavailable`. */
 export class Passwords {

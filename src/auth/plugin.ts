@@ -36,8 +36,12 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
 
     app.addHook('onRequest', (request, _reply, done) => {
       const { access } = request.routeOptions.config
-      if (access === undefined || access.by === 'anyone') {
+      if (request.is404 || access?.by === 'anyone') {
         done()
+        return
+      }
+      if (access === undefined) {
+        done(new TypeError(`${request.routeOptions.url} does not say who may call it`))
         return
       }
       const admit = (caller: Caller | null) => {

@@ -16,8 +16,11 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
   app.post(
     '/api/auth/login',
     {
-      bodyLimit: BODY_BYTES_MAX,
-      schema: { body: LoginRequest, response: { 200: TokenResult, ...errorResponses(400, 401) } },
+      bodyLimit: Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX),
+      schema: {
+        body: LoginRequest,
+        response: { 200: TokenResult, ...errorResponses(400, 401, 413, 415) },
+      },
       config: { operation: 'auth.login', access: ANYONE },
     },
     async (request, reply) => {

@@ -33,6 +33,7 @@ export interface AuthStore {
   userByEmail(email: string): Promise<User | null>
   userById(id: string): Promise<User | null>
   addRefreshToken(token: NewRefreshToken): Promise<void>
+  hasUsers(): Promise<boolean>
   /** Creates team and owner if there are no users at all, one process at a time. */
   addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean>
 }
@@ -102,6 +103,10 @@ export class AuthService {
     const found = this.users.get(userId)
     const toCaller = (user: User | null) => (user?.teamId === teamId ? callerOf(user) : null)
     return found instanceof Promise ? found.then(toCaller) : toCaller(found)
+  }
+
+  hasUsers(): Promise<boolean> {
+    return this.options.store.hasUsers()
   }
 
   /**

@@ -27,6 +27,11 @@ export class PostgresAuthStore implements AuthStore {
     await this.db.insert(refreshTokens).values(token)
   }
 
+  async hasUsers(): Promise<boolean> {
+    const [anyone] = await this.db.select({ id: users.id }).from(users).limit(1)
+    return anyone !== undefined
+  }
+
   addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean> {
     return withAdvisoryLock(this.db, 'first_owner', async (tx) => {
       const [anyone] = await tx.select({ id: users.id }).from(users).limit(1)

@@ -16,8 +16,7 @@ const SAMPLE = new URL('./german-credit/', import.meta.url)
 /** Serves the sample on the embedded database, in a directory that goes with the process. */
 async function startDemoServer(dataDir: string, password: string, isOnce: boolean) {
   const settings = {
-    ...process.env,
-    DATABASE_URL: undefined,
+    HOST: process.env['HOST'],
     DATA_DIR: dataDir,
     BOOTSTRAP_OWNER_EMAIL: OWNER_EMAIL,
     BOOTSTRAP_OWNER_PASSWORD: password,

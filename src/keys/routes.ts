@@ -16,10 +16,10 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
   app.post(
     '/v1/keys',
     {
-      bodyLimit: BODY_BYTES_MAX,
+      bodyLimit: Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX),
       schema: {
         body: CreateKeyRequest,
-        response: { 201: CreatedKey, ...errorResponses(400, 401, 403, 422) },
+        response: { 201: CreatedKey, ...errorResponses(400, 401, 403, 413, 415, 422) },
       },
       config: { operation: 'keys.create', access: OWNER_OR_ADMIN },
     },

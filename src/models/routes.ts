@@ -21,7 +21,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
     {
       schema: {
         body: DeployRequest,
-        response: { 200: DeployResult, ...errorResponses(400, 401, 403, 413, 422) },
+        response: { 200: DeployResult, ...errorResponses(400, 401, 403, 413, 415, 422) },
       },
       config: { operation: 'models.deploy', access: DEPLOYERS },
     },

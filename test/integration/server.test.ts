@@ -1,12 +1,16 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { embeddedDataDir, newDataDir } from '../support/databases.ts'
 import { post, ServiceProcess } from '../support/process.ts'
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const BOOTSTRAP = {
   BOOTSTRAP_OWNER_EMAIL: OWNER.email,
@@ -135,6 +139,52 @@ test('SIGTERM lets a request in flight end, refuses new connections, and exits 0
   expect(performance.now() - startedMs, 'nothing is waited for').toBeLessThan(2_000)
 })
 
+// Container platforms send the signal to npm, and believe its exit.
+test('a signal to npm start ends the service with exit 0', async () => {
+  const directory = dataDir()
+  const npm = spawn('npm', ['start'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: directory, PORT: '0', DATA_DIR: directory },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  onTestFinished(() => void npm.kill('SIGKILL'))
+  let output = ''
+  for await (const text of npm.stdout) {
+    output += text
+    if (output.includes('answers at')) break
+  }
+  const exit = once(npm, 'exit')
+  npm.kill('SIGTERM')
+  expect(await exit).toEqual([0, null])
+  // The directory is free again: nothing lives on behind npm's back.
+  await start({ DATA_DIR: directory }).url()
+})
+
+// A client on a busy connection must be told that it ends before it ends.
+test('under load no request fails on a connection that was open at SIGTERM', async () => {
+  const service = start({ DATA_DIR: dataDir(), ...BOOTSTRAP })
+  const url = await service.url()
+  const { endpoint, key } = await deploySample(url)
+  const failures: string[] = []
+  let answered = 0
+  const client = async (agent: Agent) => {
+    for (;;) {
+      const outcome = await scoreOnce(agent, endpoint, key)
+      if (outcome === 'refused') return
+      if (outcome === 'answered') answered++
+      else failures.push(outcome)
+    }
+  }
+  const clients = Array.from({ length: 8 }, () =>
+    client(new Agent({ keepAlive: true, maxSockets: 1 })),
+  )
+  while (answered < 500) await new Promise((go) => setImmediate(go))
+  const exited = service.stop('SIGTERM')
+  await Promise.all(clients)
+  expect(failures).toEqual([])
+  expect(await exited).toBe(0)
+})
+
 test('Ctrl-C during the first start ends the process, and the next start succeeds', async () => {
   const directory = dataDir(newDataDir)
   const first = start({ DATA_DIR: directory })
@@ -154,6 +204,24 @@ test('the demo scores all of its sample as the third party did, and leaves nothi
   const after = readdirSync(tmpdir()).filter((name) => name.startsWith('scoreline-demo-'))
   expect(after).toEqual(before)
 })
+
+/** One score on a kept connection: `answered`, `refused` by a listener that is gone, or the failure. */
+function scoreOnce(agent: Agent, endpoint: string, key: string): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const sent = request(endpoint, { method: 'POST', agent, headers }, (response) => {
+      response.resume()
+      response.on('end', () => {
+        resolve(response.statusCode === 200 ? 'answered' : `status ${response.statusCode}`)
+      })
+    })
+    // A connection that was never answered on is as good as refused: whoever opened it tries elsewhere.
+    sent.on('error', (error: Error & { code?: string }) => {
+      resolve(sent.reusedSocket ? `${error.code}` : 'refused')
+    })
+    sent.end('{"age_in_years":30}')
+  })
+}
 
 /** Waits until the listener is gone. */
 async function refusesConnections(url: URL): Promise<void> {

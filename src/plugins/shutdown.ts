@@ -1,0 +1,54 @@
+import { setTimeout } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Ends the listener without breaking a connection that is in use. */
+    closeGently(): Promise<void>
+  }
+}
+
+/** Clients that keep connections busy get this long to be told that theirs ends. */
+const FAREWELL_MS = 500
+/** Requests in flight may then take this long to end; what remains is cut off. */
+const GRACE_MS = 4_000
+const IDLE_SWEEP_MS = 50
+
+/**
+ * Closing in three states: *farewell*, when requests are answered with `Connection: close`, so that a
+ * client on a busy connection never meets a closed one; *grace*, when no connection is accepted and
+ * those that are idle end; *cut off*, when all end.
+ */
+export const shutdownPlugin = fastifyPlugin(
+  async (app) => {
+    let isClosing = false
+
+    app.addHook('onRequest', (_request, reply, done) => {
+      if (isClosing) reply.header('connection', 'close')
+      done()
+    })
+
+    app.decorate('closeGently', async function closeGently(this: FastifyInstance) {
+      isClosing = true
+      if ((await connectionCount(this)) > 0) await setTimeout(FAREWELL_MS)
+      const sweep = setInterval(() => this.server.closeIdleConnections(), IDLE_SWEEP_MS)
+      const deadline = new AbortController()
+      const cutOff = setTimeout(GRACE_MS, undefined, { signal: deadline.signal, ref: false })
+      cutOff.then(
+        () => this.server.closeAllConnections(),
+        () => undefined,
+      )
+      await this.close()
+      deadline.abort()
+      clearInterval(sweep)
+    })
+  },
+  { name: 'shutdown', fastify: '5.x' },
+)
+
+function connectionCount(app: FastifyInstance): Promise<number> {
+  return new Promise((resolve) => {
+    app.server.getConnections((error, count) => resolve(error === null ? count : 1))
+  })
+}
