@@ -35,7 +35,7 @@ function makeSpec({ features, bins, numericEvery }: Card): object {
       name: `feature_number_${f}`,
       type: f % numericEvery === 0 ? 'numeric' : 'categorical',
       bins: Array.from({ length: bins }, (_, b) => ({
-        ...(f % numericEvery === 0 ? rangeOf(b, bins) : valueOf(f, b)),
+        ...(f % numericEvery === 0 ? rangeOf(b, bins) : categoriesOf(f, b)),
         points: 3.5 * b - 9,
       })),
     })),
@@ -55,7 +55,7 @@ function rangeOf(bin: number, bins: number): { range: string } {
 }
 
 /** Two categories: one of 15 characters, and one short enough for V8 to keep a single copy of. */
-function valueOf(feature: number, bin: number): { value: string } {
+function categoriesOf(feature: number, bin: number): { value: string } {
   return { value: `category ${bin} of ${feature}%,%other ${bin}` }
 }
 
