@@ -19,6 +19,8 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     pool: 'forks',
+    // Two on the two cores of a small machine, where the default is one.
+    maxWorkers: '100%',
     // Each file passes alone and in any order.
     sequence: { shuffle: true },
     projects: [

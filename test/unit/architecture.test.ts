@@ -22,8 +22,10 @@ function filesUnder(folder: string): string[] {
 function importsUnder(folder: string): Import[] {
   return filesUnder(folder).flatMap((file) =>
     [
-      ...read(file).matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'|import\('([^']+)'\)/gms),
-    ].map((match) => ({ file, from: match[1] ?? match[2] ?? '' })),
+      ...read(file).matchAll(
+        /^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'|import\('([^']+)'\)/gms,
+      ),
+    ].map((match) => ({ file, from: match[1] ?? match[2] ?? match[3] ?? '' })),
   )
 }
 
