@@ -20,12 +20,15 @@ interface Card {
   readonly bins: number
   /** Every so many-th feature is numeric, the others are categorical: 1 all, 2 half of them. */
   readonly numericEvery: 1 | 2
+  /** V8 keeps one copy of a text of up to 10 characters: comparing it is comparing addresses. */
+  readonly categoryChars: 6 | 15
 }
 
-const CARD: Card = { features: FEATURES, bins: BINS, numericEvery: 2 }
+const CARD: Card = { features: FEATURES, bins: BINS, numericEvery: 2, categoryChars: 15 }
 
 /** A card with a grade for each 100 points. */
-function makeSpec({ features, bins, numericEvery }: Card): object {
+function makeSpec(card: Card): object {
+  const { features, bins, numericEvery } = card
   return {
     name: 'Benchmark',
     version: '1.0.0',
@@ -35,7 +38,9 @@ function makeSpec({ features, bins, numericEvery }: Card): object {
       name: `feature_number_${f}`,
       type: f % numericEvery === 0 ? 'numeric' : 'categorical',
       bins: Array.from({ length: bins }, (_, b) => ({
-        ...(f % numericEvery === 0 ? rangeOf(b, bins) : categoriesOf(f, b)),
+        ...(f % numericEvery === 0
+          ? rangeOf(b, bins)
+          : { value: `${categoryOf(card, f, b)}%,%other ${b}` }),
         points: 3.5 * b - 9,
       })),
     })),
@@ -54,16 +59,16 @@ function rangeOf(bin: number, bins: number): { range: string } {
   return { range: `(${low}, ${high}` }
 }
 
-/** Two categories: one of 15 characters, and one short enough for V8 to keep a single copy of. */
-function categoriesOf(feature: number, bin: number): { value: string } {
-  return { value: `category ${bin} of ${feature}%,%other ${bin}` }
+function categoryOf({ categoryChars }: Card, feature: number, bin: number): string {
+  return categoryChars === 15 ? `category ${bin} of ${feature}` : `code ${bin}`
 }
 
 /**
  * The same applicants in each run, as a request brings them: parsed from JSON, because texts and objects
  * that a program builds are laid out differently and cost other times.
  */
-function makeApplicants({ features, bins, numericEvery }: Card): Applicant[] {
+function makeApplicants(card: Card): Applicant[] {
+  const { features, bins, numericEvery } = card
   let state = 20_261_121
   const random = () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -73,7 +78,7 @@ function makeApplicants({ features, bins, numericEvery }: Card): Applicant[] {
     Object.fromEntries(
       Array.from({ length: features }, (_, f) => {
         const bin = Math.floor(random() * bins)
-        const category = random() < 0.5 ? `category ${bin} of ${f}` : `other ${bin}`
+        const category = random() < 0.5 ? categoryOf(card, f, bin) : `other ${bin}`
         return [
           `feature_number_${f}`,
           f % numericEvery === 0 ? Math.round(1000 * bins * random()) / 100 : category,
@@ -155,6 +160,7 @@ function main(): void {
       },
       nsPerApplicant: [],
     },
+    scoringCase('score: categories of up to 10 characters', { ...CARD, categoryChars: 6 }),
     scoringCase('score: all features numeric', { ...CARD, numericEvery: 1 }),
     scoringCase('score: 40 features', { ...CARD, features: 2 * FEATURES }),
     scoringCase('score: 64 bins', { ...CARD, bins: 8 * BINS }),
