@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import { DeployRequest, DeployResult } from '../../schemas/models.ts'
 import { DEPLOYERS } from '../auth/caller.ts'
@@ -33,7 +34,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
         description: description ?? null,
         autoDeploy,
       })
-      const baseUrl = publicUrl ?? `${request.protocol}://${request.host}`
+      const baseUrl = publicUrl ?? addressedUrl(request)
       return {
         model_id: model.id,
         name: model.name,
@@ -48,4 +49,9 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       }
     },
   )
+}
+
+/** The service as the caller addressed it; without a Host header, as the connection arrived. */
+function addressedUrl({ protocol, host, socket }: FastifyRequest): string {
+  return `${protocol}://${host || `${socket.localAddress}:${socket.localPort}`}`
 }
