@@ -12,25 +12,35 @@ const CLOSE_TIMEOUT_SEC = 3
 /** Below the deadline of a store's call, so that a slow statement is ended by the server. */
 const STATEMENT_TIMEOUT_MS = 8_000
 const RENEWAL_PAUSE_MS = 1_000
+/** As long as a store's call may take. */
+const RETIREMENT_MS = 10_000
 
 /** Migrates, then opens a pool of connections to PostgreSQL. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<DatabaseHandle> {
+  const pool = new Pool(url)
   try {
     await migrateAlone(url)
+    // The pool's own settings may be refused where those of the migration were not.
+    await pool.client.unsafe('select 1')
   } catch (error) {
+    await pool.close()
     throw new DatabaseOpenError('DATABASE_URL', error)
   }
-  const pool = new Pool(url)
   const db = drizzle({ client: pool.client, ...(options.queryLog && { logger: options.queryLog }) })
   return { db, renew: () => pool.renew(), close: () => pool.close() }
 }
 
-/** Connections that can be given up at once, when one of them is dead without saying so. */
+/**
+ * Connections that are given up when one of them may be dead without saying so. Retired ones take no new
+ * call; calls that are open on them may still end well, and are cut off after `RETIREMENT_MS`.
+ */
 class Pool {
   /** Stands for the connections of the moment. */
   readonly client: Sql
   private readonly url: string
   private current: Sql
+  /** Each with the timer that ends it. */
+  private readonly retired = new Map<Sql, NodeJS.Timeout>()
   private renewedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(url: string) {
@@ -43,17 +53,23 @@ class Pool {
     this.client = new Proxy(this.current, { get: (_first, name) => bound(name) })
   }
 
-  /** Calls that are open on the old connections fail; several renewals at once are one. */
+  /** New calls go to new connections from now on; several renewals at once are one. */
   renew(): void {
     if (performance.now() - this.renewedAtMs < RENEWAL_PAUSE_MS) return
     this.renewedAtMs = performance.now()
     const old = this.current
     this.current = connect(this.url)
-    old.end({ timeout: 0 }).catch(() => undefined)
+    const cutOff = setTimeout(() => {
+      this.retired.delete(old)
+      old.end({ timeout: 0 }).catch(() => undefined)
+    }, RETIREMENT_MS)
+    this.retired.set(old, cutOff.unref())
   }
 
-  close(): Promise<void> {
-    return this.current.end({ timeout: CLOSE_TIMEOUT_SEC })
+  async close(): Promise<void> {
+    for (const cutOff of this.retired.values()) clearTimeout(cutOff)
+    const all = [this.current, ...this.retired.keys()]
+    await Promise.all(all.map((client) => client.end({ timeout: CLOSE_TIMEOUT_SEC })))
   }
 }
 

@@ -139,6 +139,8 @@ class Reader {
   }
 
   private skipBlank(): void {
+    // Mostly there is none.
+    if (!(this.text.charCodeAt(this.at) <= 0x20)) return
     BLANK.lastIndex = this.at
     this.at += BLANK.exec(this.text)?.[0].length ?? 0
   }
