@@ -80,11 +80,16 @@ export function startFailureText(error: unknown): string {
     error instanceof ConfigError ||
     error instanceof DataDirInUseError ||
     error instanceof DatabaseOpenError
-  return isExplained ? error.message : [error.stack, ...causeLines(error.cause)].join('\n')
+  return isExplained ? error.message : chainOf(error).map(placeOfFailure).join('\ncaused by ')
 }
 
-function causeLines(cause: unknown): string[] {
-  return cause instanceof Error ? [`caused by ${cause.message}`, ...causeLines(cause.cause)] : []
+function chainOf(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...chainOf(error.cause)] : []
+}
+
+/** The text of a failed statement holds its parameters, among them the hash of a password. */
+function placeOfFailure(error: Error): string {
+  return 'params' in error ? 'a failed statement' : (error.stack ?? error.message)
 }
 
 async function main(): Promise<void> {
