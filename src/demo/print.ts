@@ -1,3 +1,4 @@
+// What the demo has to say, for a person at a console: here printing is the purpose, not a log.
 import type { Static } from '@sinclair/typebox'
 import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
 
@@ -67,7 +68,7 @@ export function printCurlLines(
 
 function curlLine(url: string, body: object): string {
   const text = JSON.stringify(body).replaceAll("'", "'\\''")
-  return `curl -s ${url} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${text}'`
+  return `curl -s -w '\\n' ${url} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${text}'`
 }
 
 function printPoints(label: string, value: string, points: number, isSigned = false): void {
