@@ -1,8 +1,9 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Environment } from '../auth/caller.ts'
 import type { Database } from '../db/client.ts'
 import { deployments } from '../db/tables/deployments.ts'
 import { models } from '../db/tables/models.ts'
+import { parseJson } from '../json.ts'
 import type { DeploymentState, ServingStore } from './cache.ts'
 
 /** What scoring reads of deployments and models, from PostgreSQL. */
@@ -31,9 +32,10 @@ export class PostgresServingStore implements ServingStore {
 
   async specOf(modelId: string): Promise<unknown> {
     const [row] = await this.db
-      .select({ spec: models.spec })
+      // As text: a driver would read it with JSON.parse, see `parseJson`.
+      .select({ text: sql<string>`${models.spec}::text` })
       .from(models)
       .where(eq(models.id, modelId))
-    return row?.spec ?? null
+    return row === undefined ? null : parseJson(row.text)
   }
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from './errors.ts'
 
 /** Deeper than any request needs; the reader below calls itself for each level. */
 const NESTING_MAX = 500
@@ -14,7 +14,7 @@ const LITERALS = new Map<string, boolean | null>([
 ])
 
 /**
- * Reads a JSON text from outside.
+ * Reads a JSON text that others wrote: the body of a request, or a document they had us keep.
  *
  * `JSON.parse` does it wherever it can be trusted. It can't with an escape in the name of a property:
  * V8 13 compares such a name, undecoded, with the one that stood at this place in an earlier object

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJson } from '../../../src/http/json.ts'
+import { parseJson } from '../../src/json.ts'
 
 /** Writes JSON with some characters of every string, names included, as `\u` escapes. */
 function writeEscaped(value: unknown, isEscaped: (code: number) => boolean): string {
