@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type TProperties, Type } from '@sinclair/typebox'
 
 export const Environment = Type.Union([Type.Literal('production'), Type.Literal('staging')])
 
@@ -12,3 +12,32 @@ export const plainText = ({ charsMin = 1, charsMax }: { charsMin?: number; chars
     maxLength: charsMax,
     pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
   })
+
+/** Most items that a page may ask for. */
+export const PAGE_ITEMS_MAX = 200
+
+/** Query of a list: its page, and the filters of the list. */
+export const listQuery = <Filters extends TProperties>(filters: Filters) =>
+  Type.Object(
+    {
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: PAGE_ITEMS_MAX,
+          description: 'Most items in the answer; all when left out',
+        }),
+      ),
+      cursor: Type.Optional(
+        Type.String({
+          pattern: '^[0-9A-Za-z_]{1,64}$',
+          description: '`next_cursor` of the page before',
+        }),
+      ),
+      ...filters,
+    },
+    { additionalProperties: false },
+  )
+
+export const NextCursor = Type.Optional(
+  Type.String({ description: 'Leads to the next page; absent on the last' }),
+)

@@ -15,6 +15,9 @@ export const ErrorBody = Type.Object(
     message: Type.String(),
     request_id: Type.String(),
     details: Type.Optional(Type.Array(ErrorDetail)),
+    retry_after_ms: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'With `rate_limited`: milliseconds to wait' }),
+    ),
   },
   { description: 'Why the request was not carried out' },
 )
@@ -22,7 +25,7 @@ export const ErrorBody = Type.Object(
 /** The error body for each of the statuses that a route answers beside its success. */
 export function errorResponses<Status extends number>(
   ...statuses: readonly Status[]
-): Record<Status | 500 | 503, TSchema> {
-  const entries = [...statuses, 500, 503].map((status) => [status, ErrorBody])
-  return Object.fromEntries(entries) as Record<Status | 500 | 503, TSchema>
+): Record<Status | 429 | 500 | 503, TSchema> {
+  const entries = [...statuses, 429, 500, 503].map((status) => [status, ErrorBody])
+  return Object.fromEntries(entries) as Record<Status | 429 | 500 | 503, TSchema>
 }

@@ -11,6 +11,7 @@ import { handleError } from './http/error-handler.ts'
 import { answerMalformedRequest, answerUnparsableRequest } from './http/malformed.ts'
 import { notFoundHandler } from './http/not-found.ts'
 import { requestIdPlugin } from './http/request-id.ts'
+import { validatorCompiler } from './http/validators.ts'
 import { newId } from './ids.ts'
 import { parseJson } from './json.ts'
 import { keyRoutes } from './keys/routes.ts'
@@ -46,25 +47,19 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     requestIdHeader: false,
     genReqId: () => newId('req_', systemClock.epochMs()),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
-    // A scoring input must arrive as it was sent: Ajv's defaults read null as 0 and "12" as 12.
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-      },
-    },
     logger: loggerOptions(options.logLevel),
     logController: new LogController({ disableRequestLogging: true }),
     frameworkErrors: answerMalformedRequest,
     clientErrorHandler: answerUnparsableRequest,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  app.setValidatorCompiler(validatorCompiler())
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     try {
-      done(null, parseJson(body.toString()))
+      const { config, schema } = request.routeOptions
+      const wantsNone = schema?.body === undefined || config.isBodyOptional === true
+      done(null, wantsNone && body.length === 0 ? undefined : parseJson(body.toString()))
     } catch (error) {
       done(error as Error)
     }

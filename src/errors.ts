@@ -4,15 +4,26 @@ export type ErrorCode =
   | 'invalid_api_key'
   | 'unauthorized'
   | 'invalid_credentials'
+  | 'invalid_refresh_token'
+  | 'no_rollback_target'
   | 'insufficient_role'
   | 'deployment_not_found'
+  | 'model_not_found'
+  | 'challenger_not_found'
+  | 'key_not_found'
+  | 'member_not_found'
   | 'not_found'
+  | 'model_is_champion'
+  | 'member_exists'
+  | 'last_owner'
   | 'batch_too_large'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'invalid_spec'
   | 'invalid_scope'
+  | 'invalid_traffic_config'
   | 'strict_mode_violation'
+  | 'rate_limited'
   | 'internal_error'
   | 'unavailable'
 
@@ -29,6 +40,8 @@ export interface ErrorDetail {
 interface AppErrorOptions {
   /** Goes out to the caller. */
   readonly details?: readonly ErrorDetail[]
+  /** With `rate_limited`: how long to wait, above 0. */
+  readonly retryAfterMs?: number
   readonly cause?: unknown
 }
 
@@ -36,12 +49,14 @@ interface AppErrorOptions {
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
+  readonly retryAfterMs: number | undefined
 
-  constructor(code: ErrorCode, message: string, { details, cause }: AppErrorOptions = {}) {
-    super(message, { cause })
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, { cause: options.cause })
     this.name = 'AppError'
     this.code = code
-    this.details = details
+    this.details = options.details
+    this.retryAfterMs = options.retryAfterMs
   }
 }
 

@@ -26,8 +26,8 @@ const ABSENT_NAMES_MAX = 1_000
  *
  * An entry is *fresh* for half of `ttlMs`; then *due*: it is still served, and the first request to
  * see it starts a re-check behind it, so that a busy entry never makes a request wait; after `ttlMs`
- * it is *expired*, and requests wait for the re-check. So nothing is served that was not true within
- * the last `ttlMs`. At most one load of a name runs at a time, for all who wait. The least recently
+ * it is *expired*, or as soon as `expire` tells of a change, and requests wait for the re-check. So
+ * nothing is served that was not true within the last `ttlMs`. At most one load of a name runs at a time, for all who wait. The least recently
  * used entries leave when the weights exceed `weightMax`; absent names have a small bound of their own,
  * so that guessing names pushes nothing out.
  */
@@ -62,6 +62,18 @@ export class RecheckedCache<V extends object> {
     return entry.value
   }
 
+  /**
+   * Tells that the truth has changed: who asks from now on gets what is loaded from now on. The value
+   * held so far is kept only as `previous` of the next load.
+   */
+  expire(name: string): void {
+    this.loading.delete(name)
+    this.absent.delete(name)
+    const entry = this.present.peek(name)
+    if (entry !== undefined)
+      this.present.set(name, { ...entry, loadedAtMs: Number.NEGATIVE_INFINITY })
+  }
+
   private load(name: string): Promise<V | null> {
     const running = this.loading.get(name)
     if (running !== undefined) return running
@@ -69,11 +81,14 @@ export class RecheckedCache<V extends object> {
     const loadedAtMs = this.options.clock.monotonicMs()
     const previous = this.present.peek(name)?.value ?? null
     const loading = this.options.load(name, previous).then((value) => {
-      this.keep(name, { value, loadedAtMs })
+      // A load that was overtaken by `expire` may have read what was true before.
+      if (this.loading.get(name) === loading) this.keep(name, { value, loadedAtMs })
       return value
     })
     this.loading.set(name, loading)
-    const settle = () => this.loading.delete(name)
+    const settle = () => {
+      if (this.loading.get(name) === loading) this.loading.delete(name)
+    }
     loading.then(settle, settle)
     return loading
   }

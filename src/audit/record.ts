@@ -13,13 +13,36 @@ export interface NewAuditRecord {
   readonly createdAt: Date
 }
 
-export type AuditAction = 'model.deploy' | 'deployment.create' | 'key.create'
+export type AuditAction =
+  | 'model.deploy'
+  | 'model.archive'
+  | 'model.restore'
+  | 'deployment.create'
+  | 'deployment.update'
+  | 'deployment.add_challenger'
+  | 'deployment.remove_challenger'
+  | 'deployment.update_traffic'
+  | 'deployment.toggle_shadow'
+  | 'deployment.promote'
+  | 'deployment.rollback'
+  | 'key.create'
+  | 'key.revoke'
+  | 'key.set_limit'
+  | 'member.create'
+  | 'member.update'
+  | 'member.delete'
+  | 'member.reset_password'
+  | 'session.end_family'
+  | 'team.create'
 
-/** The user who makes a change. */
+/** Who makes a change in a team: a user, or `OPERATOR`. */
 export interface Actor {
   readonly userId: string
   readonly teamId: string
 }
+
+/** Stands for whoever works on the operator's command line. */
+export const OPERATOR = 'operator'
 
 interface Change {
   readonly action: AuditAction

@@ -31,8 +31,12 @@ export type Access =
   | { readonly by: 'anyone' }
   | { readonly by: 'key'; readonly scope: Scope }
   | { readonly by: 'user'; readonly roles: readonly Role[] }
+  | { readonly by: 'user-or-key'; readonly scope: Scope }
 
 export const ANYONE: Access = { by: 'anyone' }
 export const SCORING_KEY: Access = { by: 'key', scope: 'score' }
+/** Any member of the team, or a server that may read. */
+export const MEMBER_OR_READING_KEY: Access = { by: 'user-or-key', scope: 'read' }
+export const ANY_MEMBER: Access = { by: 'user', roles: ROLES }
 export const OWNER_OR_ADMIN: Access = { by: 'user', roles: ['owner', 'admin'] }
 export const DEPLOYERS: Access = { by: 'user', roles: ['owner', 'admin', 'lead_modeler'] }

@@ -13,6 +13,8 @@ declare module 'fastify' {
     /** Name of what the route does, shared by log and metrics. */
     operation?: string
     access?: Access
+    /** The route takes a request with the header of a JSON body but without the body. */
+    isBodyOptional?: boolean
   }
 }
 
@@ -50,20 +52,21 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
         if (refusal === null) done()
         else done(refusal)
       }
-      const found = access.by === 'key' ? keyCallerOf(request) : userCallerOf(request)
+      const found = callerOf(request, access.by)
       // A warm caller costs no turn of the event loop.
       if (found instanceof Promise) found.then(admit, done)
       else admit(found)
     })
 
-    function keyCallerOf(request: FastifyRequest): KeyCaller | null | Promise<KeyCaller | null> {
+    function callerOf(
+      request: FastifyRequest,
+      by: 'key' | 'user' | 'user-or-key',
+    ): Caller | null | Promise<Caller | null> {
       const token = bearerToken(request)
-      return token === null ? null : keys.callerOf(token)
-    }
-
-    function userCallerOf(request: FastifyRequest): UserCaller | null | Promise<UserCaller | null> {
-      const token = bearerToken(request)
-      const claims = token === null ? null : verifiedClaims(token)
+      if (token === null) return null
+      const isKey = by === 'key' || (by === 'user-or-key' && token.startsWith(KEY_PREFIX))
+      if (isKey) return keys.callerOf(token)
+      const claims = verifiedClaims(token)
       return claims === null ? null : auth.currentUser(claims.sub, claims.team)
     }
 
@@ -91,6 +94,12 @@ export function userCaller(request: FastifyRequest): UserCaller {
   return request.caller
 }
 
+/** The caller of a route that lets in users and API keys. */
+export function provenCaller(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new TypeError('the route is open to anyone')
+  return request.caller
+}
+
 function refusalOf(
   caller: Caller | null,
   access: Exclude<Access, { by: 'anyone' }>,
@@ -99,6 +108,11 @@ function refusalOf(
     const isAllowed = caller?.kind === 'key' && caller.scopes.includes(access.scope)
     const message = `send an API key with the scope ${access.scope} as Authorization: Bearer sk_…`
     return isAllowed ? null : new AppError('invalid_api_key', message)
+  }
+  if (access.by === 'user-or-key') {
+    const isAllowed = caller?.kind === 'user' || caller?.scopes.includes(access.scope) === true
+    const message = `send an access token, or an API key with the scope ${access.scope}, as Authorization: Bearer …`
+    return isAllowed ? null : new AppError('unauthorized', message)
   }
   if (caller?.kind !== 'user') {
     return new AppError(
@@ -110,6 +124,8 @@ function refusalOf(
   return new AppError('insufficient_role', `this needs the role ${access.roles.join(' or ')}`)
 }
 
+/** What the secrets of API keys begin with, and no token of a user does. */
+const KEY_PREFIX = 'sk_'
 const BEARER = /^Bearer +([^\s]+) *$/i
 
 function bearerToken(request: FastifyRequest): string | null {

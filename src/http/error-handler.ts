@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import { errorFacts } from './error-facts.ts'
-import { errorReply } from './reply.ts'
+import { failureReply } from './reply.ts'
 import { requestError } from './request-errors.ts'
 import { STATUS_BY_CODE } from './status.ts'
 
@@ -24,5 +24,8 @@ export function handleError(
   else if (status === 503) request.log.warn({ ...facts, err: errorFacts(error) }, 'unavailable')
   else request.log.debug(facts, 'request refused')
   if (status === 503) reply.header('retry-after', RETRY_AFTER_SEC)
-  reply.code(status).send(errorReply(failure.code, failure.message, request.id, failure.details))
+  if (failure.retryAfterMs !== undefined) {
+    reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1000))
+  }
+  reply.code(status).send(failureReply(failure, request.id))
 }

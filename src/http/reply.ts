@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorDetail } from '../errors.ts'
+import type { AppError, ErrorCode, ErrorDetail } from '../errors.ts'
 
 /** The one error body. */
 export interface ErrorReply {
@@ -6,13 +6,18 @@ export interface ErrorReply {
   readonly message: string
   readonly request_id: string
   readonly details?: readonly ErrorDetail[]
+  readonly retry_after_ms?: number
 }
 
-export function errorReply(
-  error: ErrorCode,
-  message: string,
-  requestId: string,
-  details?: readonly ErrorDetail[],
-): ErrorReply {
-  return { error, message, request_id: requestId, ...(details && { details }) }
+export function errorReply(error: ErrorCode, message: string, requestId: string): ErrorReply {
+  return { error, message, request_id: requestId }
+}
+
+export function failureReply(failure: AppError, requestId: string): ErrorReply {
+  const { code, message, details, retryAfterMs } = failure
+  return {
+    ...errorReply(code, message, requestId),
+    ...(details && { details }),
+    ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
+  }
 }

@@ -122,3 +122,22 @@ test('guessing absent names pushes nothing out, and the bound on present ones ho
   await cache.get('a')
   expect(loads, 'the least recently used one left').toEqual(['a'])
 })
+
+// Who was told that his change is in force must not see the old state, whatever was being read then.
+test('after a change is told of, nobody is answered with what was read before it', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, clock, gate, loads } = cacheOver(truth)
+  await cache.get('a')
+  const opening = Promise.withResolvers<void>()
+  gate.open = opening.promise
+  clock.nowMs += TTL_MS / 2
+  expect(cache.get('a'), 'starts a re-check that reads the old state').toEqual({ version: 1 })
+  truth.set('a', 2)
+  cache.expire('a')
+  const asked = cache.get('a')
+  opening.resolve()
+  expect(await asked).toEqual({ version: 2 })
+  await settled()
+  expect(cache.get('a'), 'the overtaken re-check keeps nothing').toEqual({ version: 2 })
+  expect(loads).toEqual(['a', 'a', 'a'])
+})
