@@ -48,6 +48,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     requestIdHeader: false,
     genReqId: () => newId('req_', systemClock.epochMs()),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    exposeHeadRoutes: false,
     loggerInstance: services.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     frameworkErrors: answerMalformedRequest,
