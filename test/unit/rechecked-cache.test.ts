@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
+import { AppError } from '../../src/errors.ts'
 import { RecheckedCache } from '../../src/rechecked-cache.ts'
 
 const TTL_MS = 60_000
@@ -15,7 +16,7 @@ class ManualClock implements Clock {
 }
 
 /** A cache over a truth that the test changes, with every load on the record. */
-function cacheOver(truth: Map<string, number>, weightMax = 100) {
+function cacheOver(truth: Map<string, number>, weightMax = 100, unavailableTtlMs = TTL_MS) {
   const clock = new ManualClock()
   const loads: string[] = []
   const gate = { open: Promise.resolve(), isFailing: false }
@@ -24,11 +25,12 @@ function cacheOver(truth: Map<string, number>, weightMax = 100) {
       loads.push(name)
       const version = truth.get(name)
       await gate.open
-      if (gate.isFailing) throw new Error('away')
+      if (gate.isFailing) throw new AppError('unavailable', 'away')
       return version === undefined ? null : { version }
     },
     clock,
     ttlMs: TTL_MS,
+    unavailableTtlMs,
     weightMax,
   })
   return { cache, clock, loads, gate }
@@ -140,4 +142,75 @@ test('after a change is told of, nobody is answered with what was read before it
   await settled()
   expect(cache.get('a'), 'the overtaken re-check keeps nothing').toEqual({ version: 2 })
   expect(loads).toEqual(['a', 'a', 'a'])
+})
+
+// An outage of the database must not become one of the decisions that need nothing of it.
+test('while the truth is away a value is served up to its bound, and nobody but the first waits', async () => {
+  const { cache, clock, gate, loads } = cacheOver(new Map([['a', 1]]), 100, 10 * TTL_MS)
+  await cache.get('a')
+  gate.isFailing = true
+  clock.nowMs += TTL_MS
+  expect(await cache.get('a')).toEqual({ version: 1 })
+  expect(cache.get('a'), 'at once, a moment after').toEqual({ version: 1 })
+  expect(loads.length, 'and without asking again').toBe(2)
+  clock.nowMs += 1_000
+  expect(cache.get('a'), 'at once, with a re-check behind it').toEqual({ version: 1 })
+  expect(loads.length).toBe(3)
+  await settled()
+  clock.nowMs = 10 * TTL_MS
+  await expect(cache.get('a')).rejects.toThrow('away')
+})
+
+test('the first re-check that succeeds ends it', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, clock, gate } = cacheOver(truth, 100, 10 * TTL_MS)
+  await cache.get('a')
+  gate.isFailing = true
+  clock.nowMs += TTL_MS
+  await cache.get('a')
+  gate.isFailing = false
+  truth.set('a', 2)
+  clock.nowMs += 1_000
+  expect(cache.get('a')).toEqual({ version: 1 })
+  await settled()
+  expect(cache.get('a')).toEqual({ version: 2 })
+})
+
+// A connection that went silent answers nothing, not even that it is gone.
+test('a re-check that does not answer is waited for half a second', async () => {
+  const { cache, clock, gate } = cacheOver(new Map([['a', 1]]), 100, 10 * TTL_MS)
+  await cache.get('a')
+  gate.open = new Promise(() => undefined)
+  clock.nowMs += TTL_MS
+  const startedMs = performance.now()
+  expect(await cache.get('a')).toEqual({ version: 1 })
+  expect(performance.now() - startedMs).toBeLessThan(1_000)
+  expect(cache.get('a')).toEqual({ version: 1 })
+})
+
+// Whoever revoked a key was told that it is refused, whatever is away.
+test('what is known to have changed is not served while the truth is away', async () => {
+  const { cache, gate } = cacheOver(new Map([['a', 1]]), 100, 10 * TTL_MS)
+  await cache.get('a')
+  gate.isFailing = true
+  cache.expire('a')
+  await expect(cache.get('a')).rejects.toThrow('away')
+  await expect(cache.get('a')).rejects.toThrow('away')
+})
+
+// Messages that were sent while nobody listened are lost.
+test('after mistrust everything is checked before it is served', async () => {
+  const truth = new Map([['a', 1]])
+  const { cache, clock, gate } = cacheOver(truth, 100, 10 * TTL_MS)
+  await cache.get('a')
+  await cache.get('absent')
+  truth.set('a', 2).set('absent', 1)
+  clock.nowMs += 1
+  cache.mistrust()
+  expect(await cache.get('a')).toEqual({ version: 2 })
+  expect(await cache.get('absent')).toEqual({ version: 1 })
+  clock.nowMs += 1
+  cache.mistrust()
+  gate.isFailing = true
+  expect(await cache.get('a'), 'or served on while the truth is away').toEqual({ version: 2 })
 })
