@@ -51,10 +51,12 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
+    const domains = wire(config, database, options.clock ?? systemClock)
     return {
-      ...wire(config, database, options.clock ?? systemClock),
+      ...domains,
       jwtSecret,
       close: async () => {
+        await domains.keys.close()
         await database.close()
         dataDir.close()
       },

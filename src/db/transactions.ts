@@ -1,5 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './client.ts'
+import { teams } from './tables/auth.ts'
 
 /** Things of which only one at a time may happen, over all replicas. */
 type LockName = 'first_owner'
@@ -14,4 +15,12 @@ export function withAdvisoryLock<T>(
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`)
     return work(tx)
   })
+}
+
+/**
+ * Makes changes to a team's things wait for each other until the transaction ends. Taken before anything
+ * else is locked, so that transactions never wait in a circle; adding rows of the team goes on.
+ */
+export async function lockTeam(tx: Transaction, teamId: string): Promise<void> {
+  await tx.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('no key update')
 }

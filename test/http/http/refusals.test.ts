@@ -176,7 +176,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   })
 
   test('a method that a path does not have is 404 not_found', async () => {
-    for (const { url } of ROUTES) {
+    // `/v1/keys` has a GET of its own.
+    for (const { url } of ROUTES.filter((route) => route.url !== '/v1/keys')) {
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const) {
         const path = url.replace(':slug', slug)
         const response = await service.app.inject({ method, url: path })
