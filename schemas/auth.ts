@@ -14,9 +14,15 @@ export const LoginRequest = Type.Object(
   { additionalProperties: false },
 )
 
+/** A token that can be none is answered like one that is unknown, so its form is not told here. */
+export const RefreshRequest = Type.Object(
+  { refresh_token: Type.String({ description: 'As the last login or refresh answered it' }) },
+  { additionalProperties: false },
+)
+
 export const TokenResult = Type.Object({
   access_token: Type.String(),
-  refresh_token: Type.String(),
+  refresh_token: Type.String({ description: 'Replaces the one before; valid for 30 days' }),
   expires_in: Type.Integer({ description: 'Seconds' }),
   token_type: Type.Literal('Bearer'),
 })

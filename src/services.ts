@@ -51,7 +51,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
-    const domains = wire(config, database, options.clock ?? systemClock)
+    const domains = wire(config, database, { clock: options.clock ?? systemClock, jwtSecret })
     return {
       ...domains,
       jwtSecret,
@@ -70,7 +70,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
 function wire(
   config: Config,
   { db, renew }: DatabaseHandle,
-  clock: Clock,
+  { clock, jwtSecret }: { clock: Clock; jwtSecret: string | Buffer },
 ): Pick<Services, 'auth' | 'keys' | 'models' | 'scoring'> {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
@@ -82,6 +82,7 @@ function wire(
       passwords: new Passwords(),
       clock,
       userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
+      secret: jwtSecret,
     }),
     keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
     models: new ModelService(guarded(new PostgresModelStore(db)), clock),

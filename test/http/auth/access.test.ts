@@ -41,6 +41,13 @@ const applicant = { income: 1 }
 /** Every route of the service, as the specification admits callers to it. */
 const ROUTES: Readonly<Record<string, Route>> = {
   'POST /api/auth/login': { operation: 'auth.login', admitted: 'anyone', body: () => OWNER },
+  // A token that nobody was given: one in force would be used up by the first caller.
+  'POST /api/auth/refresh': {
+    operation: 'auth.refresh',
+    admitted: 'anyone',
+    success: '401 invalid_refresh_token',
+    body: () => ({ refresh_token: 'none' }),
+  },
   'POST /v1/models/deploy': {
     operation: 'models.deploy',
     admitted: ['owner', 'admin', 'lead_modeler'],
