@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { TokenResult } from '../../../schemas/auth.ts'
 import type { Database } from '../../../src/db/client.ts'
@@ -6,7 +6,7 @@ import { auditLog } from '../../../src/db/tables/audit.ts'
 import { refreshTokens, users } from '../../../src/db/tables/auth.ts'
 import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
 import { type Backend, backends } from '../../support/databases.ts'
-import { withDatabase } from '../../support/prepared.ts'
+import { prepared, withDatabase } from '../../support/prepared.ts'
 import { OWNER, TestService } from '../../support/service.ts'
 
 const REFRESH = '/api/auth/refresh'
@@ -332,5 +332,54 @@ test.each(shared)(
     )
     const { access_token: access } = await own.refresh(jsonOf(login).refresh_token)
     expect(await ask(access)).toBe('403 insufficient_role')
+  },
+)
+
+/** Lets a token be added only while nobody holds the gate. */
+async function addGate(db: Database): Promise<void> {
+  await db.execute(sql`
+    create function pass_gate() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock_shared(1); return new; end $$`)
+  await db.execute(sql`
+    create trigger gate before insert on refresh_tokens for each row execute function pass_gate()`)
+}
+
+/** Waits until so many statements on the database wait for a lock. */
+async function untilWaiting(db: Database, count: number): Promise<void> {
+  const isWaiting = sql`wait_event_type = 'Lock' and datname = current_database()`
+  for (;;) {
+    const waiting = await db.$count(sql`pg_stat_activity`, isWaiting)
+    if (waiting === count) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+// The end of a session can't see a token that is just being added; it has to wait for it.
+test.each(shared)(
+  'on $name a session that ends while a token is added to it ends with that token',
+  async (backend) => {
+    const own = await startForTest(prepared(backend, addGate))
+    const first = await own.login()
+    const { refresh_token: second } = await own.refresh(first)
+    own.passMs(GRACE_MS + 1)
+    const [replay, live] = await withDatabase(own.service.config, (db) =>
+      db.transaction(async (gate) => {
+        await gate.execute(sql`select pg_advisory_xact_lock(1)`)
+        const calls = await db.transaction(async (team) => {
+          await team.execute(sql`select from teams for no key update`)
+          const ending = own.outcome(first)
+          await untilWaiting(db, 1)
+          const adding = own.outcome(second)
+          await untilWaiting(db, 2)
+          return [ending, adding]
+        })
+        await untilWaiting(db, 2)
+        return calls
+      }),
+    )
+    expect([await replay, await live]).toEqual(['401 invalid_refresh_token', '200'])
+    const { tokens } = await own.written()
+    expect(tokens).toHaveLength(3)
+    expect(tokens.filter(({ revokedAt }) => revokedAt === null)).toEqual([])
   },
 )
