@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { Environment, plainText } from './common.ts'
+import { Environment, listQuery, NextCursor, plainText, Timestamp } from './common.ts'
+import { ScorecardSpec } from './spec.ts'
 
 export const DeployRequest = Type.Object(
   {
@@ -33,4 +34,45 @@ export const DeployResult = Type.Object({
     Type.Null(),
   ]),
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
+})
+
+export const ModelStatus = Type.Union([Type.Literal('active'), Type.Literal('archived')])
+
+const model = {
+  id: Type.String(),
+  name: Type.String(),
+  version: Type.String(),
+  spec_version: Type.String(),
+  status: ModelStatus,
+  environment: Environment,
+  description: Type.Union([Type.String(), Type.Null()]),
+  deployed_by: Type.String({ description: 'Id of the user who deployed it' }),
+  created_at: Timestamp,
+}
+
+export const ListedModel = Type.Object(model)
+
+export const ModelsQuery = listQuery({
+  environment: Type.Optional(Environment),
+  status: Type.Optional(ModelStatus),
+})
+
+export const ModelList = Type.Object({
+  models: Type.Array(ListedModel),
+  next_cursor: NextCursor,
+})
+
+export const Model = Type.Object({ ...model, spec: ScorecardSpec })
+
+export const UpdateModelRequest = Type.Object(
+  { status: ModelStatus },
+  { additionalProperties: false },
+)
+
+export const UpdatedModel = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  version: Type.String(),
+  status: ModelStatus,
+  updated_at: Timestamp,
 })

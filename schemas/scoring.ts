@@ -71,6 +71,18 @@ const scored = {
   pd: Type.Number({ minimum: 0, maximum: 1, description: 'Probability of default' }),
 }
 
+const ShadowScores = Type.Optional(
+  Type.Array(
+    Type.Object({
+      challenger_id: Type.String(),
+      model_id: Type.String(),
+      version: Type.String(),
+      ...scored,
+    }),
+    { description: 'In shadow mode: what each active challenger says; never the decision' },
+  ),
+)
+
 export const ScoreResult = Type.Object({
   ...scored,
   model_version: Type.String(),
@@ -81,6 +93,7 @@ export const ScoreResult = Type.Object({
   request_id: Type.String(),
   scored_at: Timestamp,
   warnings: Type.Array(Warning),
+  shadow_scores: ShadowScores,
 })
 
 export const ScoreBatchResult = Type.Object({
@@ -90,6 +103,7 @@ export const ScoreBatchResult = Type.Object({
       ...scored,
       contributions: Type.Optional(Contributions),
       warnings: Type.Array(Warning),
+      shadow_scores: ShadowScores,
     }),
   ),
   model_version: Type.String(),

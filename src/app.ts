@@ -1,12 +1,12 @@
 import fastifyJwt from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
-import type { LoggerOptions } from 'pino'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
 import { authPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
+import { deploymentRoutes } from './deployments/routes.ts'
 import { handleError } from './http/error-handler.ts'
 import { answerMalformedRequest, answerUnparsableRequest } from './http/malformed.ts'
 import { notFoundHandler } from './http/not-found.ts'
@@ -17,10 +17,11 @@ import { parseJson } from './json.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
+import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
 
-export type AppOptions = Pick<Config, 'publicUrl' | 'trustProxy' | 'logLevel' | 'bodyLimitBytes'>
+export type AppOptions = Pick<Config, 'publicUrl' | 'trustProxy' | 'bodyLimitBytes'>
 
 /** Name of issuer and audience in access tokens. */
 const TOKEN_PARTY = 'scoreline'
@@ -47,7 +48,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     requestIdHeader: false,
     genReqId: () => newId('req_', systemClock.epochMs()),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
-    logger: loggerOptions(options.logLevel),
+    exposeHeadRoutes: false,
+    loggerInstance: services.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     frameworkErrors: answerMalformedRequest,
     clientErrorHandler: answerUnparsableRequest,
@@ -89,15 +91,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
+  await app.register(deploymentRoutes, services)
+  await app.register(scorecardRoutes, services)
   await app.register(scoringRoutes, services)
   return app
-}
-
-function loggerOptions(level: string): LoggerOptions {
-  return {
-    level,
-    // Bodies are never logged; of a request only its id is.
-    serializers: { req: () => undefined, res: () => undefined },
-    redact: ['req.headers.authorization', 'authorization', 'password', 'key', 'token'],
-  }
 }

@@ -13,9 +13,12 @@ export interface Page<Item> {
 }
 
 /** How many rows a store reads for a page: one more than wanted tells whether there is a next page. */
-export function rowsToRead({ limit }: PageRequest): number | undefined {
-  return limit === undefined ? undefined : limit + 1
+export function rowsToRead({ limit }: PageRequest): number {
+  return limit === undefined ? ROWS_MAX : limit + 1
 }
+
+/** As good as no limit. */
+const ROWS_MAX = 2_147_483_647
 
 /** Cuts rows read for a page, as many as `rowsToRead` said, down to the page. */
 export function pageOf<Item extends { readonly id: string }>(

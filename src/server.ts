@@ -4,6 +4,7 @@ import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { DataDirInUseError } from './data-dir.ts'
 import { DatabaseOpenError } from './db/errors.ts'
+import { createLog } from './log.ts'
 import { createServices, type Services } from './services.ts'
 
 /** Longest time from the signal to the end of the process, whatever does not answer. */
@@ -27,7 +28,7 @@ export async function startServer(
   announce: (line: string) => void,
   onCrash: (error: Error) => void,
 ): Promise<RunningServer> {
-  const services = await createServices(config, { onCrash })
+  const services = await createServices(config, { log: createLog(config.logLevel), onCrash })
   try {
     const app = await buildApp(services, config)
     await bootstrap(services, config, announce)

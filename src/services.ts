@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
 import { PostgresAuthStore } from './auth/store.ts'
@@ -7,11 +8,16 @@ import type { Config } from './config.ts'
 import { openDataDir } from './data-dir.ts'
 import { type DatabaseHandle, openDatabase } from './db/client.ts'
 import { guardStore } from './db/guard.ts'
+import { DeploymentService } from './deployments/service.ts'
+import { PostgresDeploymentStore } from './deployments/store.ts'
+import { errorFacts } from './http/error-facts.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import { ScorecardService } from './scorecards/service.ts'
 import { ServingCache } from './scoring/cache.ts'
+import { ChallengerFaults } from './scoring/challenger-faults.ts'
 import { ScoringService } from './scoring/service.ts'
 import { PostgresServingStore } from './scoring/store.ts'
 
@@ -20,13 +26,18 @@ export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
   readonly models: ModelService
+  readonly deployments: DeploymentService
+  readonly scorecards: ScorecardService
   readonly scoring: ScoringService
+  /** Of the process: requests and what happens behind them. */
+  readonly log: Logger
   /** Key of the access tokens' signatures. */
   readonly jwtSecret: string | Buffer
   close(): Promise<void>
 }
 
 interface ServiceOptions {
+  readonly log: Logger
   readonly clock?: Clock
   /** Told once when the embedded database has died. */
   readonly onCrash: (error: Error) => void
@@ -51,10 +62,12 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
-    const domains = wire(config, database, { clock: options.clock ?? systemClock, jwtSecret })
+    const { log, clock = systemClock } = options
+    const domains = wire(config, database, { clock, log, jwtSecret })
     return {
       ...domains,
       jwtSecret,
+      log,
       close: async () => {
         await domains.keys.close()
         await database.close()
@@ -70,12 +83,26 @@ export async function createServices(config: Config, options: ServiceOptions): P
 function wire(
   config: Config,
   { db, renew }: DatabaseHandle,
-  { clock, jwtSecret }: { clock: Clock; jwtSecret: string | Buffer },
-): Pick<Services, 'auth' | 'keys' | 'models' | 'scoring'> {
+  { clock, log, jwtSecret }: { clock: Clock; log: Logger; jwtSecret: string | Buffer },
+): Omit<Services, 'jwtSecret' | 'log' | 'close'> {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
-  const serving = new ServingCache(guarded(new PostgresServingStore(db)), clock, ttlMs)
+  const challengerFaults = new ChallengerFaults(clock, (place, error) =>
+    log.error({ ...place, err: errorFacts(error) }, 'a challenger failed'),
+  )
+  const cache = new ServingCache({
+    store: guarded(new PostgresServingStore(db)),
+    clock,
+    ttlMs,
+    challengerFaults,
+  })
+  const onChange = (deploymentId: string) => cache.expire(deploymentId)
+  const deployments = new DeploymentService({
+    store: guarded(new PostgresDeploymentStore(db)),
+    clock,
+    onChange,
+  })
   return {
     auth: new AuthService({
       store: guarded(new PostgresAuthStore(db)),
@@ -85,7 +112,9 @@ function wire(
       secret: jwtSecret,
     }),
     keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
-    models: new ModelService(guarded(new PostgresModelStore(db)), clock),
-    scoring: new ScoringService(serving, clock),
+    models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
+    deployments,
+    scorecards: new ScorecardService(deployments, clock),
+    scoring: new ScoringService({ cache, challengerFaults, clock }),
   }
 }

@@ -18,8 +18,8 @@ export function withAdvisoryLock<T>(
 }
 
 /**
- * Makes changes to a team's things wait for each other until the transaction ends. Taken before anything
- * else is locked, so that transactions never wait in a circle; adding rows of the team goes on.
+ * Makes the changes of a team's things one after the other, until the transaction ends. All of them
+ * take this lock first, so that none waits for another crosswise; reading waits for none of it.
  */
 export async function lockTeam(tx: Transaction, teamId: string): Promise<void> {
   await tx.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('no key update')

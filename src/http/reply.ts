@@ -21,3 +21,11 @@ export function failureReply(failure: AppError, requestId: string): ErrorReply {
     ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
   }
 }
+
+/** Of answers that the service writes as text. */
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** The last property of a list: present where there is a next page. */
+export function nextCursor(cursor: string | null): { next_cursor?: string } {
+  return cursor === null ? {} : { next_cursor: cursor }
+}

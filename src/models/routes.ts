@@ -1,16 +1,29 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
-import { DeployRequest, DeployResult } from '../../schemas/models.ts'
-import { DEPLOYERS } from '../auth/caller.ts'
+import {
+  DeployRequest,
+  DeployResult,
+  ModelList,
+  Model as ModelSchema,
+  ModelsQuery,
+  UpdatedModel,
+  UpdateModelRequest,
+} from '../../schemas/models.ts'
+import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../auth/caller.ts'
 import { userCaller } from '../auth/plugin.ts'
-import type { ModelService } from './service.ts'
+import { JSON_TYPE, nextCursor } from '../http/reply.ts'
+import type { Model, ModelService } from './service.ts'
 
 interface ModelRouteOptions {
   readonly models: ModelService
   /** Base of the scoring URLs in answers; null: as the caller addressed the service. */
   readonly publicUrl: string | null
 }
+
+const BODY_BYTES_MAX = 16 * 1024
+const ModelParams = Type.Object({ id: Type.String() })
 
 /** Management of scorecard models. */
 export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
@@ -49,6 +62,78 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       }
     },
   )
+
+  app.get(
+    '/v1/models',
+    {
+      schema: {
+        querystring: ModelsQuery,
+        response: { 200: ModelList, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'models.list', access: ANY_MEMBER },
+    },
+    async (request) => {
+      const { environment, status, ...page } = request.query
+      const { teamId } = userCaller(request)
+      const { items, nextCursor: next } = await models.list(teamId, { environment, status }, page)
+      return { models: items.map(listedModel), ...nextCursor(next) }
+    },
+  )
+
+  app.get(
+    '/v1/models/:id',
+    {
+      schema: {
+        params: ModelParams,
+        response: { 200: ModelSchema, ...errorResponses(401, 404) },
+      },
+      config: { operation: 'models.get', access: ANY_MEMBER },
+    },
+    async (request, reply) => {
+      const { model, specText } = await models.get(userCaller(request).teamId, request.params.id)
+      const fields = JSON.stringify(listedModel(model)).slice(0, -1)
+      // Byte for byte as it is stored, which writing it anew would not promise.
+      return reply.type(JSON_TYPE).send(`${fields},"spec":${specText}}`)
+    },
+  )
+
+  app.patch(
+    '/v1/models/:id',
+    {
+      bodyLimit: Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX),
+      schema: {
+        params: ModelParams,
+        body: UpdateModelRequest,
+        response: { 200: UpdatedModel, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
+      },
+      config: { operation: 'models.update', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      const { id } = request.params
+      const model = await models.setStatus(userCaller(request), id, request.body.status)
+      return {
+        id: model.id,
+        name: model.name,
+        version: model.version,
+        status: model.status,
+        updated_at: model.updatedAt.toISOString(),
+      }
+    },
+  )
+}
+
+function listedModel(model: Model) {
+  return {
+    id: model.id,
+    name: model.name,
+    version: model.version,
+    spec_version: model.specVersion,
+    status: model.status,
+    environment: model.environment,
+    description: model.description,
+    deployed_by: model.deployedBy,
+    created_at: model.createdAt.toISOString(),
+  }
 }
 
 /** The service as the caller addressed it; without a Host header, as the connection arrived. */

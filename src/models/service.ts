@@ -1,10 +1,11 @@
-import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { Environment, UserCaller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import type { NewDeployment } from '../deployments/deployment.ts'
 import { checkSpec, DEFAULT_SPEC_VERSION, type SpecIssue } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { isId, newId } from '../ids.ts'
+import type { Page, PageRequest } from '../paging.ts'
 
 export interface NewModel {
   readonly id: string
@@ -22,14 +23,68 @@ export interface NewModel {
   readonly updatedAt: Date
 }
 
+export type ModelStatus = 'active' | 'archived'
+
+/** A registered model; its spec apart, because it can be large. */
+export interface Model {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly specVersion: string
+  readonly status: ModelStatus
+  readonly environment: Environment
+  readonly description: string | null
+  readonly deployedBy: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface ModelFilter {
+  readonly environment?: Environment | undefined
+  readonly status?: ModelStatus | undefined
+}
+
 /** What the service needs of the database. */
 export interface ModelStore {
+  list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>>
+  /** With the text of its spec, as it is stored. */
+  find(teamId: string, modelId: string): Promise<{ model: Model; specText: string } | null>
+  /**
+   * Sets a model's status in one transaction with its audit record and, where it is archived, with
+   * the end of its entries as a challenger. No other change in the team overlaps it.
+   *
+   * @param audit of the model as it was, and of the entries that ended
+   * @returns null when there is no such model; `isChampion` when that keeps it from being archived
+   */
+  setStatus(order: {
+    readonly teamId: string
+    readonly modelId: string
+    readonly status: ModelStatus
+    readonly at: Date
+    readonly audit: (before: Model, consequences: object) => NewAuditRecord
+  }): Promise<StatusChange | null>
   /** Adds a model, its deployment if any, and their audit records in one transaction. */
   register(
     model: NewModel,
     deployment: NewDeployment | null,
     audit: readonly NewAuditRecord[],
   ): Promise<void>
+}
+
+export type StatusChange =
+  | { readonly isChampion: true }
+  | {
+      readonly isChampion: false
+      readonly model: Model
+      /** Deployments that it was a challenger of. */
+      readonly touchedIds: readonly string[]
+    }
+
+export interface ModelOptions {
+  readonly store: ModelStore
+  readonly clock: Clock
+  /** Told of each deployment that changed with a model, before the change is answered. */
+  readonly onChange: (deploymentId: string) => void
 }
 
 export interface DeployOrder {
@@ -47,14 +102,12 @@ export interface Deployed {
   readonly warnings: readonly SpecIssue[]
 }
 
-/** Scorecard models: registers what a modeler exported. */
+/** Scorecard models: what modelers exported, and whether it may be used. */
 export class ModelService {
-  private readonly store: ModelStore
-  private readonly clock: Clock
+  private readonly options: ModelOptions
 
-  constructor(store: ModelStore, clock: Clock) {
-    this.store = store
-    this.clock = clock
+  constructor(options: ModelOptions) {
+    this.options = options
   }
 
   /**
@@ -69,7 +122,7 @@ export class ModelService {
       const message = `the scorecard specification has ${count} ${count === 1 ? 'fault' : 'faults'}`
       throw new AppError('invalid_spec', message, { details: check.faults })
     }
-    const epochMs = this.clock.epochMs()
+    const epochMs = this.options.clock.epochMs()
     const now = new Date(epochMs)
     const { spec } = check
     const model: NewModel = {
@@ -99,9 +152,60 @@ export class ModelService {
       } as const
       audit.push(auditRecord(caller, change, epochMs))
     }
-    await this.store.register(model, deployment, audit)
+    await this.options.store.register(model, deployment, audit)
     return { model, deployment, warnings: check.warnings }
   }
+
+  list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>> {
+    return this.options.store.list(teamId, filter, page)
+  }
+
+  /** @throws AppError `model_not_found` */
+  async get(teamId: string, modelId: string): Promise<{ model: Model; specText: string }> {
+    const found = isId(modelId, 'mod_') ? await this.options.store.find(teamId, modelId) : null
+    if (found === null) throw notFound()
+    return found
+  }
+
+  /**
+   * Archives a model, or takes it back into use.
+   *
+   * @throws AppError `model_not_found`, `model_is_champion`
+   */
+  async setStatus(actor: Actor, modelId: string, status: ModelStatus): Promise<Model> {
+    if (!isId(modelId, 'mod_')) throw notFound()
+    const epochMs = this.options.clock.epochMs()
+    const action = status === 'archived' ? 'model.archive' : 'model.restore'
+    const changed = await this.options.store.setStatus({
+      teamId: actor.teamId,
+      modelId,
+      status,
+      at: new Date(epochMs),
+      audit: (before, consequences) => {
+        const after = { status, ...consequences }
+        const change = {
+          action,
+          subject: modelId,
+          before: { status: before.status },
+          after,
+        } as const
+        return auditRecord(actor, change, epochMs)
+      },
+    })
+    if (changed === null) throw notFound()
+    if (changed.isChampion) {
+      throw new AppError(
+        'model_is_champion',
+        'the model is the champion of a deployment: promote another one there first',
+      )
+    }
+    for (const deploymentId of changed.touchedIds) this.options.onChange(deploymentId)
+    return changed.model
+  }
+}
+
+function notFound(): AppError {
+  return new AppError('model_not_found', 'there is no model with this id')
 }
 
 function firstDeploymentOf(model: NewModel): NewDeployment {

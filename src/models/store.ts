@@ -1,10 +1,35 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/store.ts'
-import type { Database } from '../db/client.ts'
+import type { Environment } from '../auth/caller.ts'
+import type { Database, Transaction } from '../db/client.ts'
 import { deployments } from '../db/tables/deployments.ts'
 import { models } from '../db/tables/models.ts'
+import { lockTeam } from '../db/transactions.ts'
 import type { NewDeployment } from '../deployments/deployment.ts'
-import type { ModelStore, NewModel } from './service.ts'
+import { archiveModel, isChampion } from '../deployments/store.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import type {
+  Model,
+  ModelFilter,
+  ModelStatus,
+  ModelStore,
+  NewModel,
+  StatusChange,
+} from './service.ts'
+
+const COLUMNS = {
+  id: models.id,
+  name: models.name,
+  version: models.version,
+  specVersion: models.specVersion,
+  status: models.status,
+  environment: models.environment,
+  description: models.description,
+  deployedBy: models.deployedBy,
+  createdAt: models.createdAt,
+  updatedAt: models.updatedAt,
+}
 
 /** Models in PostgreSQL. */
 export class PostgresModelStore implements ModelStore {
@@ -24,5 +49,84 @@ export class PostgresModelStore implements ModelStore {
       if (deployment !== null) await tx.insert(deployments).values(deployment)
       for (const record of audit) await insertAuditRecord(tx, record)
     })
+  }
+
+  async list(
+    teamId: string,
+    { environment, status }: ModelFilter,
+    page: PageRequest,
+  ): Promise<Page<Model>> {
+    const rows = await this.db
+      .select(COLUMNS)
+      .from(models)
+      .where(
+        and(
+          eq(models.teamId, teamId),
+          environment && eq(models.environment, environment),
+          status && eq(models.status, status),
+          page.cursor === undefined ? undefined : lt(models.id, page.cursor),
+        ),
+      )
+      .orderBy(desc(models.id))
+      .limit(rowsToRead(page))
+    return pageOf(rows.map(toModel), page)
+  }
+
+  async find(teamId: string, modelId: string): Promise<{ model: Model; specText: string } | null> {
+    const [row] = await this.db
+      // As text: a driver would read it with JSON.parse, see `parseJson`.
+      .select({ ...COLUMNS, specText: sql<string>`${models.spec}::text` })
+      .from(models)
+      .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
+    if (row === undefined) return null
+    const { specText, ...columns } = row
+    return { model: toModel(columns), specText }
+  }
+
+  setStatus({
+    teamId,
+    modelId,
+    status,
+    at,
+    audit,
+  }: Parameters<ModelStore['setStatus']>[0]): Promise<StatusChange | null> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const before = await readModel(tx, teamId, modelId)
+      if (before === null) return null
+      if (before.status === status) return { isChampion: false, model: before, touchedIds: [] }
+      if (status === 'archived' && (await isChampion(tx, modelId))) return { isChampion: true }
+      const ended = status === 'archived' ? await archiveModel(tx, modelId, at) : []
+      if (status === 'active') {
+        await tx.update(models).set({ status, updatedAt: at }).where(eq(models.id, modelId))
+      }
+      const consequences = ended.length > 0 ? { challengers_ended: ended } : {}
+      await insertAuditRecord(tx, audit(before, consequences))
+      const model = { ...before, status, updatedAt: at }
+      return {
+        isChampion: false,
+        model,
+        touchedIds: ended.map(({ deployment_id }) => deployment_id),
+      }
+    })
+  }
+}
+
+async function readModel(tx: Transaction, teamId: string, modelId: string): Promise<Model | null> {
+  const [row] = await tx
+    .select(COLUMNS)
+    .from(models)
+    .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
+  return row === undefined ? null : toModel(row)
+}
+
+/** The table's checks hold status and environment to their values. */
+function toModel<Row extends { status: string; environment: string }>(
+  row: Row,
+): Row & { status: ModelStatus; environment: Environment } {
+  return {
+    ...row,
+    status: row.status as ModelStatus,
+    environment: row.environment as Environment,
   }
 }

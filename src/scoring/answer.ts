@@ -26,16 +26,25 @@ export class AnswerParts {
   /** A single result, from a sheet just filled. */
   single(sheet: ScoreSheet, applicant: Applicant, frame: AnswerFrame): string {
     const warnings = warningsText(sheet, applicant, 'single', frame.reservedName)
-    return `{${scoreText(sheet)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(sheet)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}}`
+    return `{${scoreText(sheet)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(sheet)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.shadowText}}`
   }
 
-  /** One of the results of a batch, from a sheet just filled. */
-  record(sheet: ScoreSheet, record: Applicant, withContributions: boolean): string {
+  /**
+   * One of the results of a batch, from a sheet just filled.
+   *
+   * @param shadowText further properties, each with a comma before it
+   */
+  record(
+    sheet: ScoreSheet,
+    record: Applicant,
+    withContributions: boolean,
+    shadowText: string,
+  ): string {
     const contributions = withContributions
       ? `,"contributions":${this.contributionsText(sheet)}`
       : ''
     const warnings = warningsText(sheet, record, 'batch', 'id')
-    return `{"id":${recordIdText(record['id'])},${scoreText(sheet)}${contributions},"warnings":${warnings}}`
+    return `{"id":${recordIdText(record['id'])},${scoreText(sheet)}${contributions},"warnings":${warnings}${shadowText}}`
   }
 
   /** @param results texts made by `record`, joined by commas */
@@ -60,6 +69,8 @@ export interface AnswerFrame {
   readonly deploymentText: string
   /** The key of a single request's body that is no variable. */
   readonly reservedName: string | undefined
+  /** Further properties behind a single result, each with a comma before it. */
+  readonly shadowText: string
 }
 
 function contributionTexts(model: CompiledModel): string[] {
@@ -73,7 +84,8 @@ function contributionTexts(model: CompiledModel): string[] {
   return texts
 }
 
-function scoreText(sheet: ScoreSheet): string {
+/** Score, grade and probability of default, as properties. */
+export function scoreText(sheet: ScoreSheet): string {
   const grade = sheet.grade === null ? 'null' : JSON.stringify(sheet.grade)
   return `"score":${JSON.stringify(sheet.score)},"risk_grade":${grade},"pd":${JSON.stringify(sheet.pd)}`
 }

@@ -4,15 +4,27 @@ import { checkSpec, compileModel, ScoreSheet } from '../engine/index.ts'
 import { isId } from '../ids.ts'
 import { RecheckedCache } from '../rechecked-cache.ts'
 import { AnswerParts } from './answer.ts'
+import type { ChallengerFaults } from './challenger-faults.ts'
+import { drawTable } from './draw.ts'
 
-/** A deployment as the database has it. */
+/** A deployment as the database has it, all of one moment. */
 export interface DeploymentState {
   readonly deploymentId: string
   readonly teamId: string
   readonly environment: Environment
   readonly isActive: boolean
+  readonly shadowMode: boolean
   readonly cacheVersion: number
   readonly championModelId: string
+  /** Active ones, oldest first. */
+  readonly challengers: readonly ChallengerState[]
+}
+
+export interface ChallengerState {
+  readonly challengerId: string
+  readonly modelId: string
+  /** Its buckets in a live split, see `allotBuckets`. */
+  readonly bucketRanges: readonly number[]
 }
 
 /** What serving needs of the database. */
@@ -30,10 +42,28 @@ export interface ServingModel {
   readonly answer: AnswerParts
 }
 
+export interface ServingChallenger {
+  readonly challengerId: string
+  /** Null where the model can't be made ready: it then neither answers nor harms. */
+  readonly serving: ServingModel | null
+  /** What its shadow scores begin with. */
+  readonly shadowText: string
+}
+
 /** One consistent state of a deployment; a request uses one from its start to its end. */
 export interface ServingDeployment {
   readonly state: DeploymentState
   readonly champion: ServingModel
+  readonly challengers: readonly ServingChallenger[]
+  /** In a live split: who answers each bucket. */
+  readonly draws: Int16Array | null
+}
+
+export interface ServingCacheOptions {
+  readonly store: ServingStore
+  readonly clock: Clock
+  readonly ttlMs: number
+  readonly challengerFaults: ChallengerFaults
 }
 
 /** Of compiled models; above it the least recently used deployments leave, and are compiled anew. */
@@ -41,18 +71,17 @@ const CACHED_BYTES_MAX = 512 * 1024 * 1024
 
 /** Deployments with their models compiled; staleness and bounds are those of `RecheckedCache`. */
 export class ServingCache {
-  private readonly store: ServingStore
+  private readonly options: ServingCacheOptions
   private readonly deployments: RecheckedCache<ServingDeployment>
 
-  constructor(store: ServingStore, clock: Clock, ttlMs: number) {
-    this.store = store
+  constructor(options: ServingCacheOptions) {
+    this.options = options
     this.deployments = new RecheckedCache<ServingDeployment>({
       load: (deploymentId, previous) => this.load(deploymentId, previous),
-      clock,
-      ttlMs,
+      clock: options.clock,
+      ttlMs: options.ttlMs,
       weightMax: CACHED_BYTES_MAX,
-      // The texts of answers are as large again as the tables.
-      weightOf: ({ champion }) => 2 * champion.sheet.model.sizeBytes,
+      weightOf,
     })
   }
 
@@ -61,24 +90,56 @@ export class ServingCache {
     return isId(deploymentId, 'dep_') ? this.deployments.get(deploymentId) : null
   }
 
-  /** A model never changes, so a re-check compiles only a champion that is new. */
+  /** Tells that a deployment has changed: the next request is answered with its new state. */
+  expire(deploymentId: string): void {
+    this.deployments.expire(deploymentId)
+  }
+
+  /** A model never changes, so a re-check compiles only those that are new. */
   private async load(
     deploymentId: string,
     previous: ServingDeployment | null,
   ): Promise<ServingDeployment | null> {
-    const state = await this.store.deploymentState(deploymentId)
+    const state = await this.options.store.deploymentState(deploymentId)
     if (state === null) return null
-    const champion =
-      previous?.champion.modelId === state.championModelId
-        ? previous.champion
-        : await this.compile(state.championModelId)
-    return { state, champion }
+    const held = new Map(modelsOf(previous).map((serving) => [serving.modelId, serving]))
+    const ready = async (modelId: string) => held.get(modelId) ?? this.compile(modelId)
+    const [champion, ...challengers] = await Promise.all([
+      ready(state.championModelId),
+      ...state.challengers.map(async ({ challengerId, modelId }) => {
+        const serving = await ready(modelId).catch((error: unknown) => {
+          this.options.challengerFaults.note({ deploymentId, challengerId }, error)
+          return null
+        })
+        return { challengerId, serving, shadowText: shadowText(challengerId, serving) }
+      }),
+    ])
+    const isLiveSplit = !state.shadowMode && challengers.length > 0
+    const draws = isLiveSplit ? drawTable(state.challengers) : null
+    return { state, champion, challengers, draws }
   }
 
   private async compile(modelId: string): Promise<ServingModel> {
-    const check = checkSpec(await this.store.specOf(modelId))
+    const check = checkSpec(await this.options.store.specOf(modelId))
     if (!check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
     const model = compileModel(check.spec)
     return { modelId, sheet: new ScoreSheet(model), answer: new AnswerParts(model) }
   }
+}
+
+function shadowText(challengerId: string, serving: ServingModel | null): string {
+  const version = JSON.stringify(serving?.sheet.model.version ?? '')
+  return `{"challenger_id":"${challengerId}","model_id":"${serving?.modelId}","version":${version},`
+}
+
+function modelsOf(deployment: ServingDeployment | null): ServingModel[] {
+  if (deployment === null) return []
+  const challengers = deployment.challengers.flatMap(({ serving }) => serving ?? [])
+  return [deployment.champion, ...challengers]
+}
+
+/** The texts of answers are as large again as the tables. */
+function weightOf(deployment: ServingDeployment): number {
+  const bytes = modelsOf(deployment).map(({ sheet }) => 2 * sheet.model.sizeBytes)
+  return bytes.reduce((sum, size) => sum + size, deployment.draws?.byteLength ?? 0)
 }

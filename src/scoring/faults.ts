@@ -92,11 +92,16 @@ function recordFields(
   }
 }
 
+/** Several models of a live split may have the same to say: it is listed once. */
 class DetailList {
   private readonly details: ErrorDetail[] = []
+  private readonly told = new Set<string>()
   private surplus = 0
 
   add(detail: ErrorDetail): void {
+    const text = `${detail.path}\0${detail.message}`
+    if (this.told.has(text)) return
+    this.told.add(text)
     if (this.details.length < DETAILS_MAX) this.details.push(detail)
     else this.surplus++
   }

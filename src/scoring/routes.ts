@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { preValidationHookHandler } from 'fastify'
+import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import {
   BATCH_RECORDS_MAX,
@@ -16,6 +16,7 @@ import {
 import { SCORING_KEY } from '../auth/caller.ts'
 import { keyCaller } from '../auth/plugin.ts'
 import { AppError } from '../errors.ts'
+import { JSON_TYPE } from '../http/reply.ts'
 import type { ScoringService } from './service.ts'
 
 interface ScoringRouteOptions {
@@ -24,7 +25,6 @@ interface ScoringRouteOptions {
 
 const SlugParams = Type.Object({ slug: Type.String() })
 const failures = errorResponses(400, 401, 404, 413, 415, 422)
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Scoring. The answers are texts that the service has written; the schemas describe them. */
 export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = async (
@@ -50,6 +50,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reservedName: 'strict_mode',
         strictMode: request.body.strict_mode ?? false,
         form: 'deployment',
+        routingKey: routingKeyOf(request),
       })
     },
   )
@@ -74,6 +75,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         strictMode: request.body.strict_mode ?? false,
         includeContributions: request.body.include_contributions ?? false,
         form: 'deployment',
+        routingKey: routingKeyOf(request),
       })
     },
   )
@@ -93,6 +95,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reservedName: undefined,
         strictMode: request.body.strict_mode ?? false,
         form: 'scorecard',
+        routingKey: routingKeyOf(request),
       })
     },
   )
@@ -113,9 +116,16 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         strictMode: request.body.strict_mode ?? false,
         includeContributions: request.body.include_contributions ?? false,
         form: 'scorecard',
+        routingKey: routingKeyOf(request),
       })
     },
   )
+}
+
+/** An empty header is none. */
+function routingKeyOf({ headers }: FastifyRequest): string | undefined {
+  const routingKey = headers['x-routing-key']
+  return typeof routingKey === 'string' && routingKey !== '' ? routingKey : undefined
 }
 
 /** Counts the records before anything else of the body is looked at. */

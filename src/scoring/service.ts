@@ -1,10 +1,13 @@
 import type { KeyCaller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
-import { type Applicant, scoreApplicant } from '../engine/index.ts'
+import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import type { AnswerFrame } from './answer.ts'
 import type { ServingCache, ServingDeployment } from './cache.ts'
+import type { ChallengerFaults } from './challenger-faults.ts'
+import { CHAMPION, draw, modelAt } from './draw.ts'
 import { RequestFaults } from './faults.ts'
+import { checkOnAll, scoreOnAll, shadowScores } from './panel.ts'
 
 /** How an answer names its deployment: `/api/v1` calls it a scorecard. */
 export type AnswerForm = 'deployment' | 'scorecard'
@@ -14,6 +17,8 @@ export interface ScoreRequest {
   readonly deploymentId: string
   readonly strictMode: boolean
   readonly form: AnswerForm
+  /** Keeps a subject on one model of a live split; absent: drawn by the request id. */
+  readonly routingKey: string | undefined
 }
 
 export interface SingleRequest extends ScoreRequest {
@@ -27,13 +32,21 @@ export interface BatchRequest extends ScoreRequest {
   readonly includeContributions: boolean
 }
 
+export interface ScoringOptions {
+  readonly cache: ServingCache
+  readonly challengerFaults: ChallengerFaults
+  readonly clock: Clock
+}
+
 /** Scores applicants against deployments; answers are JSON texts, ready to be sent. */
 export class ScoringService {
   private readonly cache: ServingCache
+  private readonly challengerFaults: ChallengerFaults
   private readonly clock: Clock
 
-  constructor(cache: ServingCache, clock: Clock) {
+  constructor({ cache, challengerFaults, clock }: ScoringOptions) {
     this.cache = cache
+    this.challengerFaults = challengerFaults
     this.clock = clock
   }
 
@@ -62,34 +75,58 @@ export class ScoringService {
       : this.scoreBatchOn(visibleTo(caller, found), request)
   }
 
-  private scoreOn({ champion }: ServingDeployment, request: SingleRequest): string {
-    const { sheet, answer } = champion
+  private scoreOn(deployment: ServingDeployment, request: SingleRequest): string {
     const { applicant, reservedName } = request
-    scoreApplicant(applicant, sheet, reservedName)
+    const failed = scoreOnAll(deployment, applicant, reservedName, this.challengerFaults)
     const faults = new RequestFaults(request.strictMode)
-    const property = request.form === 'scorecard' ? 'applicant' : ''
-    faults.check(sheet, applicant, reservedName, { property, index: null })
+    const place = { property: request.form === 'scorecard' ? 'applicant' : '', index: null }
+    checkOnAll(deployment, failed, faults, applicant, reservedName, place)
     faults.throwIfAny()
-    return answer.single(sheet, applicant, this.frameOf(request, reservedName))
+    const { position } = draw(deployment, request.routingKey ?? request.requestId)
+    const { sheet, answer } = modelAt(deployment, failed?.has(position) ? CHAMPION : position)
+    const shadowText = shadowScores(deployment, failed)
+    return answer.single(sheet, applicant, this.frameOf(request, reservedName, shadowText))
   }
 
-  private scoreBatchOn({ champion }: ServingDeployment, request: BatchRequest): string {
-    const { sheet, answer } = champion
+  private scoreBatchOn(deployment: ServingDeployment, request: BatchRequest): string {
+    const { position } = draw(deployment, request.routingKey ?? request.requestId)
+    // One model answers the whole batch: where a challenger fails on any record, it is the champion.
+    return (
+      this.batchFrom(deployment, position, request) ??
+      this.batchFrom(deployment, CHAMPION, request) ??
+      ''
+    )
+  }
+
+  /** @returns null when the challenger at the position failed on a record */
+  private batchFrom(
+    deployment: ServingDeployment,
+    position: number,
+    request: BatchRequest,
+  ): string | null {
+    const { sheet, answer } = modelAt(deployment, position)
     const faults = new RequestFaults(request.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
     let results = ''
     for (const [index, record] of request.records.entries()) {
-      scoreApplicant(record, sheet, RECORD_ID)
-      if (faults.check(sheet, record, RECORD_ID, { property, index })) continue
-      const result = answer.record(sheet, record, request.includeContributions)
+      const failed = scoreOnAll(deployment, record, RECORD_ID, this.challengerFaults)
+      if (failed?.has(position)) return null
+      const place = { property, index }
+      if (checkOnAll(deployment, failed, faults, record, RECORD_ID, place)) continue
+      const shadowText = shadowScores(deployment, failed)
+      const result = answer.record(sheet, record, request.includeContributions, shadowText)
       results += index === 0 ? result : `,${result}`
       if (results.length > ANSWER_CHARS_MAX) throw answerTooLarge()
     }
     faults.throwIfAny()
-    return answer.batch(results, request.records.length, this.frameOf(request, undefined))
+    return answer.batch(results, request.records.length, this.frameOf(request, undefined, ''))
   }
 
-  private frameOf(request: ScoreRequest, reservedName: string | undefined): AnswerFrame {
+  private frameOf(
+    request: ScoreRequest,
+    reservedName: string | undefined,
+    shadowText: string,
+  ): AnswerFrame {
     const { requestId, deploymentId, form } = request
     const deploymentText = `"deployment_id":"${deploymentId}"`
     return {
@@ -100,6 +137,7 @@ export class ScoringService {
           ? `"scorecard_id":"${deploymentId}",${deploymentText}`
           : deploymentText,
       reservedName,
+      shadowText,
     }
   }
 }

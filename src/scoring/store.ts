@@ -1,7 +1,7 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Environment } from '../auth/caller.ts'
 import type { Database } from '../db/client.ts'
-import { deployments } from '../db/tables/deployments.ts'
+import { challengers, deployments } from '../db/tables/deployments.ts'
 import { models } from '../db/tables/models.ts'
 import { parseJson } from '../json.ts'
 import type { DeploymentState, ServingStore } from './cache.ts'
@@ -14,20 +14,38 @@ export class PostgresServingStore implements ServingStore {
     this.db = db
   }
 
+  /** One statement, so that all it answers is of one moment. */
   async deploymentState(deploymentId: string): Promise<DeploymentState | null> {
-    const [row] = await this.db
+    const rows = await this.db
       .select({
         deploymentId: deployments.id,
         teamId: deployments.teamId,
         environment: deployments.environment,
         isActive: deployments.isActive,
+        shadowMode: deployments.shadowMode,
         cacheVersion: deployments.cacheVersion,
         championModelId: deployments.championModelId,
+        challenger: {
+          challengerId: challengers.id,
+          modelId: challengers.modelId,
+          bucketRanges: challengers.bucketRanges,
+        },
       })
       .from(deployments)
+      .leftJoin(
+        challengers,
+        and(eq(challengers.deploymentId, deployments.id), eq(challengers.isActive, true)),
+      )
       .where(eq(deployments.id, deploymentId))
-    // The table's check holds the environment to the two there are.
-    return row === undefined ? null : { ...row, environment: row.environment as Environment }
+      .orderBy(asc(challengers.id))
+    const [first] = rows
+    if (first === undefined) return null
+    return {
+      ...first,
+      // The table's check holds the environment to the two there are.
+      environment: first.environment as Environment,
+      challengers: rows.flatMap(({ challenger }) => challenger ?? []),
+    }
   }
 
   async specOf(modelId: string): Promise<unknown> {

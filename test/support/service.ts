@@ -2,6 +2,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { buildApp } from '../../src/app.ts'
 import type { Clock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
+import { createLog } from '../../src/log.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { Backend, TestDatabase } from './databases.ts'
 
@@ -53,6 +54,7 @@ export class TestService {
       ...options.env,
     })
     const services = await createServices(config, {
+      log: createLog(config.logLevel),
       ...(options.clock && { clock: options.clock }),
       ...(options.onQuery && { onQuery: options.onQuery }),
       onCrash: (error) => {

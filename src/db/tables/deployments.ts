@@ -57,6 +57,8 @@ export const challengers = pgTable(
     trafficPct: doublePrecision('traffic_pct').notNull(),
     isActive: boolean('is_active').notNull(),
     addedAt: moment('added_at').notNull(),
+    /** Buckets that are its own in a live split: pairs of first and behind the last. */
+    bucketRanges: integer('bucket_ranges').array().notNull().default([]),
   },
   (table) => [
     index('challengers_deployment').on(table.deploymentId),

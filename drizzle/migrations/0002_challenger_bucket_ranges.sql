@@ -1,0 +1,1 @@
+ALTER TABLE "challengers" ADD COLUMN "bucket_ranges" integer[] DEFAULT '{}' NOT NULL;

@@ -1,0 +1,186 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import {
+  DeploymentList,
+  Deployment as DeploymentSchema,
+  DeploymentsQuery,
+  PromoteRequest,
+  PromoteResult,
+  RollbackRequest,
+  RollbackResult,
+  TrafficRequest,
+  TrafficResult,
+  UpdateDeploymentRequest,
+} from '../../schemas/deployments.ts'
+import { errorResponses } from '../../schemas/errors.ts'
+import { ANY_MEMBER, OWNER_OR_ADMIN } from '../auth/caller.ts'
+import { userCaller } from '../auth/plugin.ts'
+import { AppError } from '../errors.ts'
+import { nextCursor } from '../http/reply.ts'
+import { promotedAnswer, rolledBackAnswer, trafficChallenger } from './answers.ts'
+import type { Deployment } from './deployment.ts'
+import type { DeploymentService } from './service.ts'
+
+interface DeploymentRouteOptions {
+  readonly deployments: DeploymentService
+}
+
+const BODY_BYTES_MAX = 64 * 1024
+const SlugParams = Type.Object({ slug: Type.String() })
+
+/** Management of deployments: what answers under a slug. */
+export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions> = async (
+  app,
+  { deployments },
+) => {
+  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+
+  app.get(
+    '/v1/deployments',
+    {
+      schema: {
+        querystring: DeploymentsQuery,
+        response: { 200: DeploymentList, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'deployments.list', access: ANY_MEMBER },
+    },
+    async (request) => {
+      const { environment, ...page } = request.query
+      const found = await deployments.list(userCaller(request).teamId, { environment }, page)
+      return {
+        deployments: found.items.map(({ id, name, isActive, champion, createdAt }) => ({
+          id,
+          slug: id,
+          name,
+          is_active: isActive,
+          champion_model: champion,
+          created_at: createdAt.toISOString(),
+        })),
+        ...nextCursor(found.nextCursor),
+      }
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug',
+    {
+      schema: {
+        params: SlugParams,
+        response: { 200: DeploymentSchema, ...errorResponses(401, 404) },
+      },
+      config: { operation: 'deployments.get', access: ANY_MEMBER },
+    },
+    async (request) =>
+      deploymentAnswer(await deployments.get(userCaller(request).teamId, request.params.slug)),
+  )
+
+  app.patch(
+    '/v1/deployments/:slug',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: UpdateDeploymentRequest,
+        response: { 200: DeploymentSchema, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'deployments.update', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      const { name, is_active: isActive } = request.body
+      const wanted = { name, isActive }
+      return deploymentAnswer(
+        await deployments.update(userCaller(request), request.params.slug, wanted),
+      )
+    },
+  )
+
+  app.patch(
+    '/v1/deployments/:slug/traffic',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: TrafficRequest,
+        response: { 200: TrafficResult, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+      },
+      config: { operation: 'deployments.traffic', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      if (request.body === undefined) {
+        throw new AppError('invalid_request', 'the body is empty: send a JSON object')
+      }
+      const { slug } = request.params
+      const { action, deployment, challenger } = await deployments.manageTraffic(
+        userCaller(request),
+        slug,
+        request.body,
+      )
+      return {
+        deployment_id: deployment.id,
+        action,
+        ...(challenger !== null && { challenger: trafficChallenger(challenger) }),
+        ...(action === 'toggle_shadow' && { shadow_mode: deployment.shadowMode }),
+        cache_version: deployment.cacheVersion,
+      }
+    },
+  )
+
+  app.post(
+    '/v1/deployments/:slug/promote',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: PromoteRequest,
+        response: { 200: PromoteResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'deployments.promote', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      const { challenger_id: challengerId } = request.body
+      const { slug } = request.params
+      const succession = await deployments.promote(userCaller(request), slug, () => challengerId)
+      return { deployment_id: succession.after.id, ...promotedAnswer(succession) }
+    },
+  )
+
+  app.post(
+    '/v1/deployments/:slug/rollback',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: RollbackRequest,
+        response: { 200: RollbackResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'deployments.rollback', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      const { slug } = request.params
+      const succession = await deployments.rollBack(userCaller(request), slug, request.body.reason)
+      return { deployment_id: succession.after.id, ...rolledBackAnswer(succession) }
+    },
+  )
+}
+
+function deploymentAnswer(deployment: Deployment) {
+  return {
+    id: deployment.id,
+    slug: deployment.id,
+    name: deployment.name,
+    is_active: deployment.isActive,
+    champion_model: deployment.champion,
+    challengers: deployment.challengers.map((challenger) => ({
+      id: challenger.id,
+      model_id: challenger.model.id,
+      model_name: challenger.model.name,
+      model_version: challenger.model.version,
+      traffic_pct: challenger.trafficPct,
+      is_active: challenger.isActive,
+      added_at: challenger.addedAt.toISOString(),
+    })),
+    shadow_mode: deployment.shadowMode,
+    cache_version: deployment.cacheVersion,
+    created_at: deployment.createdAt.toISOString(),
+  }
+}

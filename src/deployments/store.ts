@@ -1,0 +1,293 @@
+import { and, asc, desc, eq, inArray, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { insertAuditRecord } from '../audit/store.ts'
+import type { Environment } from '../auth/caller.ts'
+import type { Database, Transaction } from '../db/client.ts'
+import { challengers, deployments } from '../db/tables/deployments.ts'
+import { models } from '../db/tables/models.ts'
+import { lockTeam } from '../db/transactions.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import type { Candidate, Challenger, Deployment } from './deployment.ts'
+import type {
+  Changed,
+  ChangeReader,
+  DeploymentFilter,
+  DeploymentStore,
+  DeploymentSummary,
+} from './service.ts'
+
+const champion = alias(models, 'champion')
+const previousChampion = alias(models, 'previous_champion')
+const challengerModel = alias(models, 'challenger_model')
+
+/** Deployments and their challengers in PostgreSQL. */
+export class PostgresDeploymentStore implements DeploymentStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async list(
+    teamId: string,
+    { environment }: DeploymentFilter,
+    page: PageRequest,
+  ): Promise<Page<DeploymentSummary>> {
+    const rows = await this.db
+      .select({
+        id: deployments.id,
+        name: deployments.name,
+        environment: deployments.environment,
+        isActive: deployments.isActive,
+        shadowMode: deployments.shadowMode,
+        champion: { name: champion.name, version: champion.version },
+        createdAt: deployments.createdAt,
+      })
+      .from(deployments)
+      .innerJoin(champion, eq(champion.id, deployments.championModelId))
+      .where(
+        and(
+          eq(deployments.teamId, teamId),
+          environment && eq(deployments.environment, environment),
+          page.cursor === undefined ? undefined : lt(deployments.id, page.cursor),
+        ),
+      )
+      .orderBy(desc(deployments.id))
+      .limit(rowsToRead(page))
+    // The table's check holds the environment to the two there are.
+    return pageOf(
+      rows.map((row) => ({ ...row, environment: row.environment as Environment })),
+      page,
+    )
+  }
+
+  find(teamId: string, deploymentId: string): Promise<Deployment | null> {
+    return readDeployment(this.db, teamId, deploymentId)
+  }
+
+  change({
+    teamId,
+    deploymentId,
+    at,
+    decide,
+    audit,
+  }: Parameters<DeploymentStore['change']>[0]): Promise<Changed | null> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const before = await readDeployment(tx, teamId, deploymentId)
+      if (before === null) return null
+      const change = await decide(before, readerOf(tx, teamId))
+      const { next } = change
+      await writeDeployment(tx, next, at)
+      await writeChallengers(tx, before, next)
+      const touchedIds = [deploymentId]
+      let consequences = {}
+      if (next.champion.id !== before.champion.id) {
+        await setModelStatus(tx, next.champion.id, 'active', at)
+        const { retired, ended } = await retireModel(tx, before.champion.id, at)
+        const model_statuses = { [next.champion.id]: 'active', ...retired }
+        consequences = { model_statuses, ...(ended.length > 0 && { challengers_ended: ended }) }
+        touchedIds.push(...ended.map(({ deployment_id }) => deployment_id))
+      }
+      await insertAuditRecord(tx, audit(before, change, consequences))
+      const active = next.challengers.filter(({ isActive }) => isActive)
+      return { before, after: { ...next, challengers: active }, touchedIds }
+    })
+  }
+}
+
+/** One statement, so that all it answers is of one moment. */
+async function readDeployment(
+  db: Database,
+  teamId: string,
+  deploymentId: string,
+): Promise<Deployment | null> {
+  const rows = await db
+    .select({
+      id: deployments.id,
+      teamId: deployments.teamId,
+      name: deployments.name,
+      environment: deployments.environment,
+      isActive: deployments.isActive,
+      shadowMode: deployments.shadowMode,
+      cacheVersion: deployments.cacheVersion,
+      createdAt: deployments.createdAt,
+      champion: { id: champion.id, name: champion.name, version: champion.version },
+      previousChampion: {
+        id: previousChampion.id,
+        name: previousChampion.name,
+        version: previousChampion.version,
+      },
+      challenger: {
+        id: challengers.id,
+        trafficPct: challengers.trafficPct,
+        isActive: challengers.isActive,
+        addedAt: challengers.addedAt,
+        bucketRanges: challengers.bucketRanges,
+      },
+      model: {
+        id: challengerModel.id,
+        name: challengerModel.name,
+        version: challengerModel.version,
+      },
+    })
+    .from(deployments)
+    .innerJoin(champion, eq(champion.id, deployments.championModelId))
+    .leftJoin(previousChampion, eq(previousChampion.id, deployments.previousChampionModelId))
+    .leftJoin(
+      challengers,
+      and(eq(challengers.deploymentId, deployments.id), eq(challengers.isActive, true)),
+    )
+    .leftJoin(challengerModel, eq(challengerModel.id, challengers.modelId))
+    .where(and(eq(deployments.id, deploymentId), eq(deployments.teamId, teamId)))
+    .orderBy(asc(challengers.id))
+  const [first] = rows
+  if (first === undefined) return null
+  const { challenger: _challenger, model: _model, ...deployment } = first
+  return {
+    ...deployment,
+    environment: deployment.environment as Environment,
+    challengers: rows.flatMap(({ challenger, model }): Challenger[] =>
+      challenger === null || model === null ? [] : [{ ...challenger, model }],
+    ),
+  }
+}
+
+function readerOf(tx: Transaction, teamId: string): ChangeReader {
+  const candidates = (condition: SQL | undefined): Promise<Candidate[]> =>
+    tx
+      .select({
+        id: models.id,
+        name: models.name,
+        version: models.version,
+        environment: models.environment,
+        status: models.status,
+      })
+      .from(models)
+      .where(and(eq(models.teamId, teamId), condition))
+      .orderBy(desc(models.id))
+      .then((rows) =>
+        // The table's checks hold both to their values.
+        rows.map((row) => ({
+          ...row,
+          environment: row.environment as Environment,
+          status: row.status as Candidate['status'],
+        })),
+      )
+  return {
+    model: async (modelId) => (await candidates(eq(models.id, modelId)))[0] ?? null,
+    modelsOfVersion: ({ champion: { name }, environment }, version) =>
+      candidates(
+        and(
+          eq(models.name, name),
+          eq(models.version, version),
+          eq(models.environment, environment),
+          eq(models.status, 'active'),
+        ),
+      ),
+  }
+}
+
+async function writeDeployment(tx: Transaction, next: Deployment, at: Date): Promise<void> {
+  await tx
+    .update(deployments)
+    .set({
+      name: next.name,
+      isActive: next.isActive,
+      championModelId: next.champion.id,
+      previousChampionModelId: next.previousChampion?.id ?? null,
+      shadowMode: next.shadowMode,
+      cacheVersion: next.cacheVersion,
+      updatedAt: at,
+    })
+    .where(eq(deployments.id, next.id))
+}
+
+async function writeChallengers(
+  tx: Transaction,
+  before: Deployment,
+  next: Deployment,
+): Promise<void> {
+  const present = new Map(before.challengers.map((challenger) => [challenger.id, challenger]))
+  for (const { id, model, trafficPct, isActive, addedAt, bucketRanges } of next.challengers) {
+    const changing = { trafficPct, isActive, bucketRanges: [...bucketRanges] }
+    const old = present.get(id)
+    if (old === undefined) {
+      const row = { id, deploymentId: next.id, modelId: model.id, addedAt, ...changing }
+      await tx.insert(challengers).values(row)
+    } else if (
+      old.isActive !== isActive ||
+      old.trafficPct !== trafficPct ||
+      old.bucketRanges.join() !== bucketRanges.join()
+    ) {
+      await tx.update(challengers).set(changing).where(eq(challengers.id, id))
+    }
+  }
+}
+
+async function setModelStatus(
+  tx: Transaction,
+  modelId: string,
+  status: Candidate['status'],
+  at: Date,
+): Promise<void> {
+  await tx
+    .update(models)
+    .set({ status, updatedAt: at })
+    .where(and(eq(models.id, modelId), ne(models.status, status)))
+}
+
+/** Archives a model that left the champion's place, unless it is champion elsewhere. */
+async function retireModel(
+  tx: Transaction,
+  modelId: string,
+  at: Date,
+): Promise<{ retired: Record<string, 'archived'>; ended: EndedEntry[] }> {
+  if (await isChampion(tx, modelId)) return { retired: {}, ended: [] }
+  return { retired: { [modelId]: 'archived' }, ended: await archiveModel(tx, modelId, at) }
+}
+
+/** A challenger that ended because its model was archived, as the audit log names it. */
+export interface EndedEntry {
+  readonly challenger_id: string
+  readonly deployment_id: string
+}
+
+export async function isChampion(tx: Transaction, modelId: string): Promise<boolean> {
+  const [anywhere] = await tx
+    .select({ id: deployments.id })
+    .from(deployments)
+    .where(eq(deployments.championModelId, modelId))
+    .limit(1)
+  return anywhere !== undefined
+}
+
+/**
+ * Archives a model and ends its entries as a challenger; the team must be locked.
+ *
+ * @returns the entries that ended
+ */
+export async function archiveModel(
+  tx: Transaction,
+  modelId: string,
+  at: Date,
+): Promise<EndedEntry[]> {
+  await setModelStatus(tx, modelId, 'archived', at)
+  const ended = await tx
+    .update(challengers)
+    .set({ isActive: false })
+    .where(and(eq(challengers.modelId, modelId), eq(challengers.isActive, true)))
+    .returning({ challenger_id: challengers.id, deployment_id: challengers.deploymentId })
+  if (ended.length > 0) {
+    await tx
+      .update(deployments)
+      .set({ cacheVersion: sql`${deployments.cacheVersion} + 1`, updatedAt: at })
+      .where(
+        inArray(
+          deployments.id,
+          ended.map(({ deployment_id }) => deployment_id),
+        ),
+      )
+  }
+  return ended
+}

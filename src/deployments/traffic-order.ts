@@ -1,0 +1,88 @@
+import type { ErrorDetail } from '../errors.ts'
+
+export const TRAFFIC_ACTIONS = [
+  'add_challenger',
+  'remove_challenger',
+  'update_traffic',
+  'toggle_shadow',
+] as const
+export type TrafficAction = (typeof TRAFFIC_ACTIONS)[number]
+
+/** What a traffic request asks for, as far as it could be read, and what is wrong with it. */
+export interface TrafficOrder {
+  readonly action: TrafficAction | null
+  readonly modelId: string | null
+  readonly challengerId: string | null
+  readonly trafficPct: number | null
+  readonly shadowMode: boolean | null
+  readonly faults: readonly ErrorDetail[]
+}
+
+export const TRAFFIC_PCT_MIN = 1
+/** Of one challenger, and of all together, wherever they may decide. */
+export const TRAFFIC_PCT_MAX = 50
+
+type Field = 'model_id' | 'challenger_id' | 'traffic_pct' | 'shadow_mode'
+
+const FIELDS_OF: Readonly<Record<TrafficAction, readonly Field[]>> = {
+  add_challenger: ['model_id', 'traffic_pct'],
+  remove_challenger: ['challenger_id'],
+  update_traffic: ['challenger_id', 'traffic_pct'],
+  toggle_shadow: ['shadow_mode'],
+}
+const KNOWN_FIELDS = new Set(['action', ...Object.values(FIELDS_OF).flat()])
+
+/**
+ * Reads the body of a traffic request. Whatever is wrong with it becomes a fault, because all of them
+ * are answered alike, after the things that it names were looked for. Fields of another action are ignored.
+ *
+ * @param body any JSON value
+ */
+export function readTrafficOrder(body: unknown): TrafficOrder {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return { ...NOTHING, faults: [{ path: '', message: 'must be an object' }] }
+  }
+  const fields = body as Readonly<Record<string, unknown>>
+  const faults: ErrorDetail[] = []
+  const action = TRAFFIC_ACTIONS.find((known) => known === fields['action']) ?? null
+  if (action === null) {
+    faults.push({ path: 'action', message: `must be one of ${TRAFFIC_ACTIONS.join(', ')}` })
+  }
+  for (const name of Object.keys(fields)) {
+    if (!KNOWN_FIELDS.has(name)) faults.push({ path: name, message: 'is not known here' })
+  }
+  const wanted = action === null ? [] : FIELDS_OF[action]
+  const read = <Value>(field: Field, isRight: (value: unknown) => value is Value, what: string) => {
+    if (!wanted.includes(field)) return null
+    const value = fields[field]
+    if (isRight(value)) return value
+    const message = value === undefined ? `is required by ${action}: ${what}` : `must be ${what}`
+    faults.push({ path: field, message })
+    return null
+  }
+  return {
+    action,
+    modelId: read('model_id', isText, 'the id of a model'),
+    challengerId: read('challenger_id', isText, 'the id of a challenger entry'),
+    trafficPct: read(
+      'traffic_pct',
+      isPercentage,
+      `a number from ${TRAFFIC_PCT_MIN} to ${TRAFFIC_PCT_MAX}`,
+    ),
+    shadowMode: read('shadow_mode', isBoolean, 'true or false'),
+    faults,
+  }
+}
+
+const NOTHING = {
+  action: null,
+  modelId: null,
+  challengerId: null,
+  trafficPct: null,
+  shadowMode: null,
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean'
+const isPercentage = (value: unknown): value is number =>
+  typeof value === 'number' && value >= TRAFFIC_PCT_MIN && value <= TRAFFIC_PCT_MAX

@@ -1,0 +1,171 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../schemas/deployments.ts'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  AddScorecardChallengerResult,
+  PromoteVersionRequest,
+  RemoveScorecardChallengerResult,
+  ScorecardChallengerRequest,
+  ScorecardList,
+  ScorecardRollbackRequest,
+  ScorecardsQuery,
+} from '../../schemas/scorecards.ts'
+import { MEMBER_OR_READING_KEY, OWNER_OR_ADMIN } from '../auth/caller.ts'
+import { provenCaller, userCaller } from '../auth/plugin.ts'
+import { promotedAnswer, rolledBackAnswer, trafficChallenger } from '../deployments/answers.ts'
+import type { DeploymentService } from '../deployments/service.ts'
+import { AppError } from '../errors.ts'
+import { nextCursor } from '../http/reply.ts'
+import type { ScorecardService } from './service.ts'
+
+interface ScorecardRouteOptions {
+  readonly deployments: DeploymentService
+  readonly scorecards: ScorecardService
+}
+
+const BODY_BYTES_MAX = 64 * 1024
+const ScorecardParams = Type.Object({ scorecard_id: Type.String() })
+const ChallengerParams = Type.Object({ scorecard_id: Type.String(), version: Type.String() })
+
+/** The guides' form of deployment management: a deployment is a scorecard, a challenger a version. */
+export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> = async (
+  app,
+  { deployments, scorecards },
+) => {
+  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+
+  app.get(
+    '/api/v1/scorecards',
+    {
+      schema: {
+        querystring: ScorecardsQuery,
+        response: { 200: ScorecardList, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'scorecards.list', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { environment, ...page } = request.query
+      const caller = provenCaller(request)
+      const own = caller.kind === 'key' ? caller.environment : null
+      // A key never sees the other environment, whichever it asks for.
+      const isOutside = own !== null && environment !== undefined && environment !== own
+      const found = isOutside
+        ? { items: [], nextCursor: null }
+        : await deployments.list(caller.teamId, { environment: own ?? environment }, page)
+      return {
+        scorecards: found.items.map((deployment) => ({
+          id: deployment.id,
+          name: deployment.name,
+          model_version: deployment.champion.version,
+          environment: deployment.environment,
+          is_active: deployment.isActive,
+          shadow_mode: deployment.shadowMode,
+          created_at: deployment.createdAt.toISOString(),
+        })),
+        ...nextCursor(found.nextCursor),
+      }
+    },
+  )
+
+  app.post(
+    '/api/v1/scorecards/:scorecard_id/challengers',
+    {
+      bodyLimit,
+      schema: {
+        params: ScorecardParams,
+        body: ScorecardChallengerRequest,
+        response: {
+          200: AddScorecardChallengerResult,
+          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
+        },
+      },
+      config: { operation: 'scorecards.add_challenger', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      if (request.body === undefined) {
+        throw new AppError('invalid_request', 'the body is empty: send a JSON object')
+      }
+      const { scorecard_id: id } = request.params
+      const added = await scorecards.addChallenger(userCaller(request), id, request.body)
+      const { deployment, challenger } = added
+      return {
+        scorecard_id: deployment.id,
+        challenger: {
+          id: challenger.id,
+          model_id: challenger.model.id,
+          version: challenger.model.version,
+          traffic_pct: challenger.trafficPct,
+          mode: deployment.shadowMode ? ('shadow' as const) : ('live' as const),
+          is_active: challenger.isActive,
+        },
+        cache_version: deployment.cacheVersion,
+      }
+    },
+  )
+
+  app.delete(
+    '/api/v1/scorecards/:scorecard_id/challengers/:version',
+    {
+      schema: {
+        params: ChallengerParams,
+        response: {
+          200: RemoveScorecardChallengerResult,
+          ...errorResponses(400, 401, 403, 404, 413, 415),
+        },
+      },
+      config: { operation: 'scorecards.remove_challenger', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      const { scorecard_id: id, version } = request.params
+      const removed = await scorecards.removeChallenger(userCaller(request), id, version)
+      return {
+        scorecard_id: removed.deployment.id,
+        action: 'remove_challenger' as const,
+        challenger: trafficChallenger(removed.challenger),
+        cache_version: removed.deployment.cacheVersion,
+      }
+    },
+  )
+
+  app.post(
+    '/api/v1/scorecards/:scorecard_id/promote',
+    {
+      bodyLimit,
+      schema: {
+        params: ScorecardParams,
+        body: PromoteVersionRequest,
+        response: { 200: ScorecardPromoteResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'scorecards.promote', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      const { scorecard_id: id } = request.params
+      const succession = await scorecards.promote(userCaller(request), id, request.body.version)
+      return { scorecard_id: succession.after.id, ...promotedAnswer(succession) }
+    },
+  )
+
+  app.post(
+    '/api/v1/scorecards/:scorecard_id/rollback',
+    {
+      bodyLimit,
+      schema: {
+        params: ScorecardParams,
+        body: ScorecardRollbackRequest,
+        response: { 200: ScorecardRollbackResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: {
+        operation: 'scorecards.rollback',
+        access: OWNER_OR_ADMIN,
+        isBodyOptional: true,
+      },
+    },
+    async (request) => {
+      const { scorecard_id: id } = request.params
+      const reason = request.body?.reason
+      const succession = await deployments.rollBack(userCaller(request), id, reason)
+      return { scorecard_id: succession.after.id, ...rolledBackAnswer(succession) }
+    },
+  )
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../clock.ts'
+
+/** A challenger as logs name it. */
+export interface ChallengerPlace {
+  readonly deploymentId: string
+  readonly challengerId: string
+}
+
+/** Told of challengers that failed, once a minute for each at the most. */
+export type FaultLog = (
+  place: ChallengerPlace & { readonly faultCount: number },
+  error: unknown,
+) => void
+
+interface Tally {
+  faultCount: number
+  toldAtMs: number
+}
+
+const TELL_EVERY_MS = 60_000
+const CHALLENGERS_MAX = 10_000
+
+/**
+ * Counts the faults of challengers, which never reach an answer, and tells the log of them: of the first at
+ * once, of those that follow once a minute. Beyond 10,000 challengers the count starts anew.
+ */
+export class ChallengerFaults {
+  private readonly clock: Clock
+  private readonly log: FaultLog
+  private readonly tallies = new Map<string, Tally>()
+
+  constructor(clock: Clock, log: FaultLog) {
+    this.clock = clock
+    this.log = log
+  }
+
+  note(place: ChallengerPlace, error: unknown): void {
+    const nowMs = this.clock.monotonicMs()
+    const tally = this.tallies.get(place.challengerId)
+    const isDue = tally === undefined || nowMs - tally.toldAtMs >= TELL_EVERY_MS
+    const faultCount = (tally?.faultCount ?? 0) + 1
+    if (isDue) this.log({ ...place, faultCount }, error)
+    if (this.tallies.size >= CHALLENGERS_MAX) this.tallies.clear()
+    this.tallies.set(place.challengerId, {
+      faultCount,
+      toldAtMs: isDue ? nowMs : tally.toldAtMs,
+    })
+  }
+}
