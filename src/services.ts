@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
 import { PostgresAuthStore } from './auth/store.ts'
@@ -107,6 +108,7 @@ function wire(
     auth: new AuthService({
       store: guarded(new PostgresAuthStore(db)),
       passwords: new Passwords(),
+      throttle: new MemoryLoginThrottle(clock),
       clock,
       userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
       secret: jwtSecret,

@@ -6,6 +6,7 @@ import {
   TokenResult,
 } from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
+import { clientNetwork } from '../http/client-network.ts'
 import { ANYONE } from './caller.ts'
 import { forbidStoring } from './plugin.ts'
 import type { AuthService, Session } from './service.ts'
@@ -30,7 +31,8 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
     },
     async (request, reply) => {
       forbidStoring(reply)
-      return tokensOf(await auth.login(request.body.email, request.body.password))
+      const clientAddress = clientNetwork(request.ip)
+      return tokensOf(await auth.login({ ...request.body, clientAddress }))
     },
   )
 

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto'
 import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { RecheckedCache } from '../rechecked-cache.ts'
 import type { Role, UserCaller } from './caller.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import type { Passwords } from './passwords.ts'
 import {
   isRefreshToken,
@@ -72,6 +74,13 @@ export interface AuthStore {
   addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean>
 }
 
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+  /** Where the client calls from; of IPv6 what one client has at least to himself. */
+  readonly clientAddress: string
+}
+
 /** Proof of a login or refresh: the caller, and a refresh token that is shown only here. */
 export interface Session {
   readonly caller: UserCaller
@@ -81,6 +90,7 @@ export interface Session {
 export interface AuthOptions {
   readonly store: AuthStore
   readonly passwords: Passwords
+  readonly throttle: LoginThrottle
   readonly clock: Clock
   /** Longest time that a removed user or a changed role goes unnoticed. */
   readonly userTtlMs: number
@@ -115,16 +125,17 @@ export class AuthService {
    * Signs a user in.
    *
    * @throws AppError `invalid_credentials`, the same and after the same time for an unknown address
-   *   and for a wrong password
+   *   and for a wrong password; `rate_limited` after too many of either
    */
-  async login(email: string, password: string): Promise<Session> {
-    const { store, passwords, clock } = this.options
+  async login({ email, password, clientAddress }: Credentials): Promise<Session> {
+    const { store, passwords, throttle, clock } = this.options
+    const subjects = [`address ${clientAddress}`, `email ${comparableEmail(email)}`].map(subjectOf)
+    await throttle.refuseSpent(subjects)
     const address = normalizeEmail(email)
     const user = address === null ? null : await store.userByEmail(address)
-    const isRight = await passwords.verify(user?.passwordHash ?? null, password)
-    if (user === null || !isRight) {
-      throw invalidCredentials()
-    }
+    const begin = () => throttle.begin(subjects)
+    const isRight = await passwords.verify(user?.passwordHash ?? null, password, begin)
+    if (user === null || !isRight) throw invalidCredentials()
     const refreshToken = newRefreshToken()
     const familyId = newId('fam_', clock.epochMs())
     const signedIn = await store.startFamily(user, familyId, this.stored(refreshToken))
@@ -236,6 +247,15 @@ function callerOf(user: User): UserCaller {
 
 /** The form under which an address is stored; null for what no stored address can be. */
 function normalizeEmail(email: string): string | null {
-  const address = email.trim().toLowerCase()
+  const address = comparableEmail(email)
   return address.includes('\0') || !address.isWellFormed() ? null : address
+}
+
+function comparableEmail(email: string): string {
+  return email.trim().toLowerCase()
+}
+
+/** Of one length, whatever a client sent: so much of it is kept for a minute. */
+function subjectOf(name: string): string {
+  return hash('sha256', name, 'base64')
 }

@@ -7,6 +7,7 @@ import { CreatedKey, CreateKeyRequest, KeyList } from '../../schemas/keys.ts'
 import { ANY_MEMBER, OWNER_OR_ADMIN } from '../auth/caller.ts'
 import { forbidStoring, userCaller } from '../auth/plugin.ts'
 import { AppError } from '../errors.ts'
+import { nextCursor } from '../http/reply.ts'
 import type { KeyInForce, KeyService } from './service.ts'
 
 interface KeyRouteOptions {
@@ -52,13 +53,13 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
       config: { operation: 'keys.list', access: ANY_MEMBER },
     },
     async (request) => {
-      const { items, nextCursor } = await keys.list(userCaller(request).teamId, request.query)
+      const { items, nextCursor: next } = await keys.list(userCaller(request).teamId, request.query)
       return {
         keys: items.map((key) => ({
           ...fieldsOf(key),
           last_used_at: key.lastUsedAt?.toISOString() ?? null,
         })),
-        ...(nextCursor !== null && { next_cursor: nextCursor }),
+        ...nextCursor(next),
       }
     },
   )

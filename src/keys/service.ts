@@ -4,7 +4,7 @@ import type { Environment, KeyCaller, Scope, UserCaller } from '../auth/caller.t
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import type { Page, PageRequest } from '../paging.ts'
 import { RecheckedCache } from '../rechecked-cache.ts'
 import { type KeyUse, LastUses } from './last-uses.ts'
 import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
@@ -44,12 +44,8 @@ export interface KeyStore {
   add(key: ApiKey, audit: NewAuditRecord): Promise<void>
   /** The key that is in force, or null when there is none or it was revoked. */
   inForce(keyHash: string): Promise<KeyCaller | null>
-  /** A team's keys in force, newest first, below `cursor`; as many as `rowsMax` says. */
-  ofTeam(
-    teamId: string,
-    cursor: string | undefined,
-    rowsMax: number | undefined,
-  ): Promise<KeyInForce[]>
+  /** A team's keys in force, newest first. */
+  ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>>
   /** Whose a key in force is, or null. */
   teamOf(keyId: string): Promise<string | null>
   /**
@@ -127,8 +123,8 @@ export class KeyService {
   }
 
   /** The team's keys that are in force, newest first. */
-  async list(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
-    return pageOf(await this.options.store.ofTeam(teamId, page.cursor, rowsToRead(page)), page)
+  list(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
+    return this.options.store.ofTeam(teamId, page)
   }
 
   /**

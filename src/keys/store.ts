@@ -5,6 +5,7 @@ import type { Environment, KeyCaller } from '../auth/caller.ts'
 import type { Database } from '../db/client.ts'
 import { apiKeys } from '../db/tables/keys.ts'
 import { lockTeam } from '../db/transactions.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
 import type { KeyUse } from './last-uses.ts'
 import type { ApiKey, KeyChange, KeyInForce, KeyStore } from './service.ts'
 
@@ -49,19 +50,20 @@ export class PostgresKeyStore implements KeyStore {
     return { ...row, kind: 'key', environment: row.environment as Environment | null }
   }
 
-  ofTeam(teamId: string, cursor?: string, rowsMax?: number): Promise<KeyInForce[]> {
-    const query = this.db
+  async ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
+    const rows = await this.db
       .select(KEY_IN_FORCE)
       .from(apiKeys)
       .where(
         and(
           eq(apiKeys.teamId, teamId),
           isNull(apiKeys.revokedAt),
-          cursor === undefined ? undefined : lt(apiKeys.id, cursor),
+          page.cursor === undefined ? undefined : lt(apiKeys.id, page.cursor),
         ),
       )
       .orderBy(desc(apiKeys.id))
-    return Promise.resolve(rowsMax === undefined ? query : query.limit(rowsMax))
+      .limit(rowsToRead(page))
+    return pageOf(rows, page)
   }
 
   async teamOf(keyId: string): Promise<string | null> {
