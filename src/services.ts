@@ -15,6 +15,8 @@ import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import type { Limiter } from './ratelimit/limiter.ts'
+import { openLimiter } from './ratelimit/open.ts'
 import { ScorecardService } from './scorecards/service.ts'
 import { ServingCache } from './scoring/cache.ts'
 import { ChallengerFaults } from './scoring/challenger-faults.ts'
@@ -29,6 +31,8 @@ export interface Services {
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
+  /** Counts requests against quotas; null, in measurements alone: nothing does. */
+  readonly limiter: Limiter | null
   /** Of the process: requests and what happens behind them. */
   readonly log: Logger
   /** Key of the access tokens' signatures. */
@@ -54,6 +58,7 @@ const USER_TTL_MS_MAX = 60_000
 /** Opens the stores and wires the domains; `close` undoes it in reverse order. */
 export async function createServices(config: Config, options: ServiceOptions): Promise<Services> {
   const dataDir = await openDataDir(config.dataDir)
+  const clock = options.clock ?? systemClock
   try {
     const jwtSecret = config.jwtSecret ?? dataDir.secret('jwt-secret', JWT_SECRET_BYTES)
     const database = await openDatabase({
@@ -62,11 +67,14 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
+    const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log: options.log })
     return {
-      ...wire(config, database, options.clock ?? systemClock, options.log),
+      ...wire(config, database, clock, options.log),
+      limiter,
       jwtSecret,
       log: options.log,
       close: async () => {
+        limiter.close()
         await database.close()
         dataDir.close()
       },
@@ -82,7 +90,7 @@ function wire(
   { db, renew }: DatabaseHandle,
   clock: Clock,
   log: Logger,
-): Omit<Services, 'jwtSecret' | 'log' | 'close'> {
+): Omit<Services, 'jwtSecret' | 'limiter' | 'log' | 'close'> {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
