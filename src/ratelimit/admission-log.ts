@@ -72,6 +72,11 @@ export class AdmissionLog {
     }
   }
 
+  /** Memory that its runs take. */
+  get bytes(): number {
+    return this.ring.byteLength
+  }
+
   /** Doubles the ring, which is full: its end has met its start. */
   private grow(): void {
     const { ring, first } = this
