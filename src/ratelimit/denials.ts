@@ -37,6 +37,11 @@ export class Denials {
     this.bySubject.set(subject, { quota, untilMs, roomAtMs: toldAtMs + waitMs })
   }
 
+  /** Once something was admitted under another quota, what was told of room is wrong. */
+  forget(subject: string): void {
+    if (this.bySubject.size > 0) this.bySubject.delete(subject)
+  }
+
   has(subject: string): boolean {
     return this.bySubject.size > 0 && this.bySubject.has(subject)
   }
@@ -49,8 +54,8 @@ export class Denials {
       this.bySubject.delete(subject)
       return 0
     }
-    // A quota that was raised since may have room.
-    return quota <= denial.quota ? Math.ceil(denial.roomAtMs - nowMs) : 0
+    // With another quota there is room at another time.
+    return quota === denial.quota ? Math.ceil(denial.roomAtMs - nowMs) : 0
   }
 
   private forgetExpired(nowMs: number): void {

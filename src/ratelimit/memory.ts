@@ -61,6 +61,14 @@ export class MemoryLimiter implements Limiter {
     table.add(log, nowMs, admissions)
   }
 
+  /** Room that is left in the window. */
+  remaining(subject: string, quota: number): number {
+    const nowMs = this.nowMs()
+    const log = this.tableOf(subject).logOf(subject, nowMs)
+    log.expire(nowMs)
+    return Math.max(0, quota - log.count)
+  }
+
   close(): void {
     // Nothing is open.
   }

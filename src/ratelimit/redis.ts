@@ -34,7 +34,7 @@ const NO_DEADLINE = Number.MAX_SAFE_INTEGER
 class Group implements Wanted {
   readonly subject: string
   readonly quota: number
-  /** Whether the local limiter has noted them already. */
+  /** Whether the local limiter has admitted them already. */
   readonly isNoted: boolean
   readonly waiting: Decided[] = []
 
@@ -109,6 +109,10 @@ export class RedisLimiter implements Limiter {
   decide(subject: string, quota: number, decided: Decided): void {
     if (!this.isShared) {
       this.decideLocally(subject, quota, decided)
+      return
+    }
+    if (quota <= 0) {
+      decided(0, WINDOW_MS)
       return
     }
     if (this.denials.has(subject)) {
@@ -204,8 +208,9 @@ export class RedisLimiter implements Limiter {
       at += 3
       const { subject, quota, waiting } = group
       if (admitted > 0 && !group.isNoted) this.local.note(subject, admitted)
-      if (waitMs > 0)
-        this.denials.keep(subject, quota, { askedAtMs: call.sentAtMs, toldAtMs: nowMs, waitMs })
+      const asked = { askedAtMs: call.sentAtMs, toldAtMs: nowMs, waitMs }
+      if (waitMs > 0) this.denials.keep(subject, quota, asked)
+      else this.denials.forget(subject)
       // As if they had come one after the other.
       let remaining = quota - count + admitted
       for (let i = 0; i < waiting.length; i++) {
@@ -274,8 +279,11 @@ export class RedisLimiter implements Limiter {
     this.calls = []
     this.groups = []
     this.groupBySubject.clear()
-    for (const { subject, quota, waiting } of groups) {
-      for (const decided of waiting) this.decideLocally(subject, quota, decided)
+    for (const { subject, quota, waiting, isNoted } of groups) {
+      for (const decided of waiting) {
+        if (!isNoted) this.decideLocally(subject, quota, decided)
+        else decided(this.local.remaining(subject, quota), 0)
+      }
     }
   }
 

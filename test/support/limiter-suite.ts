@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Limiter, WINDOW_MS } from '../../src/ratelimit/limiter.ts'
@@ -31,7 +32,9 @@ export function decideAll(
 export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number): void {
   let under: LimiterUnderTest
   let subjects = 0
-  const newSubject = () => `key_suite${subjects++}`
+  // A shared server remembers an earlier run.
+  const prefix = `key_${randomBytes(8).toString('hex')}_`
+  const newSubject = () => prefix + subjects++
   const ask = async (subject: string, quota: number, requests = 1) =>
     decideAll(under.limiter, subject, quota, requests)
   const admittedOf = (decisions: readonly Decision[]) =>
