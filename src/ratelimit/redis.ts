@@ -89,7 +89,7 @@ export class RedisLimiter implements Limiter {
   private readonly groupBySubject = new Map<string, Group>()
   /** Calls that wait for their answers, which come in this order. */
   private calls: Call[] = []
-  /** Redis' clock less this process' own, at most the time of an answer's way less than the truth. */
+  /** Redis' clock less this process' own, within the time that the fastest call took. */
   private clockAheadMs = 0
   /** Until then the local limiter must admit too; null: it need not. */
   private guardUntilMs: number | null = null
@@ -193,7 +193,7 @@ export class RedisLimiter implements Limiter {
 
   private take(call: Call, answer: readonly number[]): void {
     const nowMs = this.clock.monotonicMs()
-    this.learnClock((answer[0] ?? 0) - nowMs)
+    this.learnClock(answer[0] ?? 0, call.sentAtMs, nowMs)
     if (answer.length === 1 && call.groups.length > 0) {
       this.fail('it came to a call too late')
       return
@@ -221,10 +221,15 @@ export class RedisLimiter implements Limiter {
     }
   }
 
-  /** Up at once, so that a clock that was set forward costs one call; down slowly, as answers vary. */
-  private learnClock(aheadMs: number): void {
-    if (!this.isShared || aheadMs > this.clockAheadMs) this.clockAheadMs = aheadMs
-    else this.clockAheadMs += (aheadMs - this.clockAheadMs) / 8
+  /**
+   * Redis read its clock, in whole milliseconds, between the call and its answer. Where what is known lies
+   * within these bounds it stays, so that slow answers teach nothing wrong and fast ones make it better.
+   */
+  private learnClock(redisMs: number, sentAtMs: number, nowMs: number): void {
+    const most = redisMs + 1 - sentAtMs
+    const least = redisMs - nowMs
+    const known = this.isShared ? this.clockAheadMs : most
+    this.clockAheadMs = Math.min(most, Math.max(least, known))
   }
 
   private watch(): void {

@@ -88,7 +88,29 @@ test('a call may count within 40 ms on the clock of Redis, and no later', async 
   share()
   void decideAll(limiter, 'key_a', 10, 1)
   await setImmediate()
-  expect(calls[0]?.notAfterMs).toBe(redisNow() + 40)
+  expect(calls[0]?.notAfterMs).toBe(redisNow() + 1 + 40)
+})
+
+// An answer that was slow to arrive must not have the next call refused as late.
+test('what is known of the clock of Redis is corrected by no more than an answer proves', async () => {
+  share()
+  const notAfterOfNext = async (answeredAfterMs: number, redisAheadMs: number) => {
+    void decideAll(limiter, 'key_a', 1_000, 1)
+    await setImmediate()
+    clock.advance(answeredAfterMs)
+    calls.shift()?.answered([clock.monotonicMs() + redisAheadMs, 1, 1, 0], '')
+    void decideAll(limiter, 'key_a', 1_000, 1)
+    await setImmediate()
+    const call = calls.shift()
+    call?.answered([clock.monotonicMs() + redisAheadMs, 1, 1, 0], '')
+    return (call?.notAfterMs ?? 0) - clock.monotonicMs() - REDIS_AHEAD_MS
+  }
+  expect(await notAfterOfNext(0, REDIS_AHEAD_MS)).toBe(41)
+  // The answer was 30 ms on its way back.
+  expect(await notAfterOfNext(30, REDIS_AHEAD_MS - 30)).toBe(41)
+  // The clock of Redis was set forward, and back again.
+  expect(await notAfterOfNext(0, REDIS_AHEAD_MS + 5_000)).toBe(5_040)
+  expect(await notAfterOfNext(0, REDIS_AHEAD_MS)).toBe(41)
 })
 
 // The log says so by answering nothing but the time.
