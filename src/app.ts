@@ -2,13 +2,13 @@ import fastifyJwt from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
-import { authPlugin } from './auth/plugin.ts'
+import { authPlugin, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
 import { handleError } from './http/error-handler.ts'
-import { answerMalformedRequest, answerUnparsableRequest } from './http/malformed.ts'
+import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
 import { notFoundHandler } from './http/not-found.ts'
 import { requestIdPlugin } from './http/request-id.ts'
 import { validatorCompiler } from './http/validators.ts'
@@ -18,11 +18,15 @@ import { keyRoutes } from './keys/routes.ts'
 import { memberRoutes } from './members/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
+import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
 
-export type AppOptions = Pick<Config, 'publicUrl' | 'trustProxy' | 'bodyLimitBytes'>
+export type AppOptions = Pick<
+  Config,
+  'publicUrl' | 'trustProxy' | 'bodyLimitBytes' | 'rateLimitPerMinute'
+>
 
 /** Name of issuer and audience in access tokens. */
 const TOKEN_PARTY = 'scoreline'
@@ -35,6 +39,9 @@ const PARAM_CHARS_MAX = 16_384
 
 /** Builds the service's HTTP side: the one list of plugins and routes. */
 export async function buildApp(services: Services, options: AppOptions): Promise<FastifyInstance> {
+  const { limiter } = services
+  const quota = limiter && { limiter, quotaPerMinute: options.rateLimitPerMinute }
+  const countAddress = quota && addressCounter(quota)
   const app = Fastify({
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -52,8 +59,11 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     exposeHeadRoutes: false,
     loggerInstance: services.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    frameworkErrors: answerMalformedRequest,
-    clientErrorHandler: answerUnparsableRequest,
+    frameworkErrors: malformedRequestHandler(countAddress),
+    // Behind a proxy the client's address stands in headers, which were not read.
+    clientErrorHandler: unparsableRequestHandler(
+      options.trustProxy.length === 0 ? countAddress : null,
+    ),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(validatorCompiler())
@@ -88,6 +98,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     },
   })
   await app.register(authPlugin, services)
+  if (quota !== null) await app.register(quotaPlugin, quota)
+  await app.register(refusalPlugin)
 
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)

@@ -7,6 +7,10 @@ export interface Config {
   readonly port: number
   /** Base of the URLs that answers name, without a trailing slash; `null`: taken from the request. */
   readonly publicUrl: string | null
+  /** Quota of a caller that has none of its own. */
+  readonly rateLimitPerMinute: number
+  /** Redis; `null`: what replicas would share is kept in process. */
+  readonly redisUrl: string | null
   /** PostgreSQL; `null`: embedded, under `dataDir`. */
   readonly databaseUrl: string | null
   readonly dataDir: string
@@ -25,6 +29,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const JWT_SECRET_BYTES_MIN = 32
+/** Largest value of the column that holds the quota of a key. */
+const RATE_LIMIT_MAX = 2 ** 31 - 1
 
 /** Says which variables are wrong and what they must be, never what they were. */
 export class ConfigError extends Error {
@@ -47,6 +53,8 @@ export function loadConfig(env: Environment): Config {
     host: read.text('HOST') ?? '127.0.0.1',
     port: read.integer('PORT', 3000, 0, 65_535),
     publicUrl: publicUrl === null ? null : publicUrl.replace(/\/+$/, ''),
+    rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 1000, 1, RATE_LIMIT_MAX),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     databaseUrl,
     dataDir: read.text('DATA_DIR') ?? './data',
     jwtSecret: readJwtSecret(read, databaseUrl !== null),

@@ -4,6 +4,8 @@ import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
 import { PostgresAuthStore } from './auth/store.ts'
+import { type ChangeFeed, Kept } from './changes/feed.ts'
+import { openFeed } from './changes/open.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { openDataDir } from './data-dir.ts'
@@ -18,6 +20,8 @@ import { MemberService } from './members/service.ts'
 import { PostgresMemberStore } from './members/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import type { Limiter } from './ratelimit/limiter.ts'
+import { openLimiter } from './ratelimit/open.ts'
 import { ScorecardService } from './scorecards/service.ts'
 import { ServingCache } from './scoring/cache.ts'
 import { ChallengerFaults } from './scoring/challenger-faults.ts'
@@ -35,6 +39,8 @@ export interface Services {
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
+  /** Counts requests against quotas; null, in measurements alone: nothing does. */
+  readonly limiter: Limiter | null
   /** Of the process: requests and what happens behind them. */
   readonly log: Logger
   /** Key of the access tokens' signatures. */
@@ -65,9 +71,13 @@ const DATABASE_DEADLINE_MS = 10_000
 /** A removed user or a changed role is in force within a minute. */
 const USER_TTL_MS_MAX = 60_000
 
+/** How long scoring goes on without a look into a database that is away. */
+const UNAVAILABLE_TTL_MS = 4 * 60 * 60 * 1000
+
 /** Opens the stores and wires the domains; `close` undoes it in reverse order. */
 export async function createServices(config: Config, options: ServiceOptions): Promise<Services> {
   const dataDir = await openDataDir(config.dataDir)
+  const clock = options.clock ?? systemClock
   try {
     const jwtSecret = config.jwtSecret ?? dataDir.secret('jwt-secret', JWT_SECRET_BYTES)
     const database = await openDatabase({
@@ -76,14 +86,20 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
-    const { log, clock = systemClock } = options
-    const domains = wire(config, database, { clock, log, jwtSecret })
+    const { log } = options
+    const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
+    const kept = new Kept()
+    const changes = openFeed({ redisUrl: config.redisUrl, listener: kept, log })
+    const domains = wire(config, database, { clock, log, jwtSecret, kept, changes })
     return {
       ...domains,
+      limiter,
       jwtSecret,
       log,
       close: async () => {
         await domains.keys.close()
+        await changes.close()
+        limiter.close()
         await database.close()
         dataDir.close()
       },
@@ -102,6 +118,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
  */
 export async function createOperatorServices(
   config: Config,
+  log: Logger,
   onCrash: (error: Error) => void,
 ): Promise<OperatorServices> {
   const dataDir = config.databaseUrl === null ? await openDataDir(config.dataDir) : null
@@ -113,14 +130,24 @@ export async function createOperatorServices(
       guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
     const clock = systemClock
     const passwords = new Passwords()
+    // What this process remembers ends with it; services that run hear of what it changes.
+    const changes = openFeed({ redisUrl: config.redisUrl, listener: new Kept(), log })
     const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
     const keyStore = guarded(new PostgresKeyStore(db))
     return {
       teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),
-      // What this process remembers of users ends with it.
-      members: new MemberService({ ...members, onChange: () => {} }),
-      keys: new KeyService({ store: keyStore, clock, ttlMs: config.specCacheTtlMs }),
+      members: new MemberService({
+        ...members,
+        onChange: (userId) => changes.tell('user', userId),
+      }),
+      keys: new KeyService({
+        store: keyStore,
+        clock,
+        ttlMs: config.specCacheTtlMs,
+        onChange: (keyHash) => changes.tell('key', keyHash),
+      }),
       close: async () => {
+        await changes.close()
         await database.close()
         dataDir?.close()
       },
@@ -131,11 +158,19 @@ export async function createOperatorServices(
   }
 }
 
+interface WireOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly jwtSecret: string | Buffer
+  readonly kept: Kept
+  readonly changes: ChangeFeed
+}
+
 function wire(
   config: Config,
   { db, renew }: DatabaseHandle,
-  { clock, log, jwtSecret }: { clock: Clock; log: Logger; jwtSecret: string | Buffer },
-): Omit<Services, 'jwtSecret' | 'log' | 'close'> {
+  { clock, log, jwtSecret, kept, changes }: WireOptions,
+): Omit<Services, 'jwtSecret' | 'limiter' | 'log' | 'close'> {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
@@ -146,9 +181,10 @@ function wire(
     store: guarded(new PostgresServingStore(db)),
     clock,
     ttlMs,
+    unavailableTtlMs: UNAVAILABLE_TTL_MS,
     challengerFaults,
   })
-  const onChange = (deploymentId: string) => cache.expire(deploymentId)
+  const onChange = (deploymentId: string) => changes.tell('deployment', deploymentId)
   const deployments = new DeploymentService({
     store: guarded(new PostgresDeploymentStore(db)),
     clock,
@@ -163,15 +199,25 @@ function wire(
     userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
     secret: jwtSecret,
   })
+  const keys = new KeyService({
+    store: guarded(new PostgresKeyStore(db)),
+    clock,
+    ttlMs,
+    unavailableTtlMs: UNAVAILABLE_TTL_MS,
+    onChange: (keyHash) => changes.tell('key', keyHash),
+  })
+  kept.add('deployment', cache)
+  kept.add('key', keys)
+  kept.add('user', auth)
   return {
     auth,
+    keys,
     members: new MemberService({
       store: guarded(new PostgresMemberStore(db)),
       passwords,
       clock,
-      onChange: (userId) => auth.userChanged(userId),
+      onChange: (userId) => changes.tell('user', userId),
     }),
-    keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),

@@ -22,6 +22,8 @@ export interface KeyCaller {
   readonly scopes: readonly string[]
   /** Null works in both. */
   readonly environment: Environment | null
+  /** Null is the service's default. */
+  readonly rateLimitPerMinute: number | null
 }
 
 /** A person who signed in. */

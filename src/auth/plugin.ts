@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../errors.ts'
+import { notFoundHandler } from '../http/not-found.ts'
 import type { Access, Caller, KeyCaller, UserCaller } from './caller.ts'
 import type { AuthService } from './service.ts'
 
@@ -8,6 +9,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who makes the request; null on a route that is open to anyone. */
     caller: Caller | null
+    /** Why the request is not carried out; null if nothing of its caller speaks against it. */
+    refusal: Error | null
   }
   interface FastifyContextConfig {
     /** Name of what the route does, shared by log and metrics. */
@@ -29,12 +32,13 @@ interface AuthPluginOptions {
 }
 
 /**
- * Proves who calls before the body is read, and refuses who may not: 401 for a caller that is not
- * proven, 403 for a role that may not.
+ * Proves who calls before the body is read, and finds out who may not: 401 for a caller that is not
+ * proven, 403 for a role that may not. `refusalPlugin` refuses them, once the quota has counted them.
  */
 export const authPlugin = fastifyPlugin<AuthPluginOptions>(
   async (app, { auth, keys }) => {
     app.decorateRequest('caller', null)
+    app.decorateRequest('refusal', null)
 
     app.addHook('onRequest', (request, _reply, done) => {
       const { access } = request.routeOptions.config
@@ -47,14 +51,17 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
         return
       }
       const admit = (caller: Caller | null) => {
-        const refusal = refusalOf(caller, access)
+        request.refusal = refusalOf(caller, access)
         request.caller = caller
-        if (refusal === null) done()
-        else done(refusal)
+        done()
+      }
+      const fail = (error: Error) => {
+        request.refusal = error
+        done()
       }
       const found = callerOf(request, access.by)
       // A warm caller costs no turn of the event loop.
-      if (found instanceof Promise) found.then(admit, done)
+      if (found instanceof Promise) found.then(admit, fail)
       else admit(found)
     })
 
@@ -80,6 +87,18 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
     }
   },
   { name: 'auth', dependencies: ['@fastify/jwt'], fastify: '5.x' },
+)
+
+/** Refuses who may not, and at once what no route has: their bodies are not worth reading. */
+export const refusalPlugin = fastifyPlugin(
+  async (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      if (request.is404) notFoundHandler(request, reply)
+      else if (request.refusal === null) done()
+      else done(request.refusal)
+    })
+  },
+  { name: 'refusal', dependencies: ['auth'], fastify: '5.x' },
 )
 
 /** The caller of a route that only API keys may call. */

@@ -190,8 +190,13 @@ export class AuthService {
   }
 
   /** Tells that a user was changed or removed: who asks from now on sees him as he is then. */
-  userChanged(userId: string): void {
+  expire(userId: string): void {
     this.users.expire(userId)
+  }
+
+  /** Tells that any user may have been changed. */
+  mistrust(): void {
+    this.users.mistrust()
   }
 
   hasUsers(): Promise<boolean> {

@@ -18,13 +18,39 @@ export interface ChangeListener {
  */
 export interface ChangeFeed {
   tell(kind: ChangedKind, name: string): void
-  close(): void
+  /** Sends what is not sent yet, where that is possible at once. */
+  close(): Promise<void>
+}
+
+/** Something that keeps things of one kind in memory. */
+export interface Keeper {
+  /** What is kept under the name has changed. */
+  expire(name: string): void
+  /** Anything that is kept may have changed. */
+  mistrust(): void
+}
+
+/** What a process keeps in memory, by kind. */
+export class Kept implements ChangeListener {
+  private readonly keepers = new Map<ChangedKind, Keeper>()
+
+  add(kind: ChangedKind, keeper: Keeper): void {
+    this.keepers.set(kind, keeper)
+  }
+
+  changed(kind: ChangedKind, name: string): void {
+    this.keepers.get(kind)?.expire(name)
+  }
+
+  missedSome(): void {
+    for (const keeper of this.keepers.values()) keeper.mistrust()
+  }
 }
 
 /** The feed of a service that is one process. */
 export function localFeed(listener: ChangeListener): ChangeFeed {
   return {
     tell: (kind, name) => listener.changed(kind, name),
-    close: () => {},
+    close: async () => {},
   }
 }

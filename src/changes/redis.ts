@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { randomBase62 } from '../base62.ts'
 import { openRedis } from '../redis.ts'
 import type { ChangedKind, ChangeFeed, ChangeListener } from './feed.ts'
@@ -7,6 +8,8 @@ const KINDS: readonly string[] = ['deployment', 'key', 'user'] satisfies Changed
 /** Beyond it the oldest unsent change is left to the time-to-live. */
 const UNSENT_MAX = 10_000
 const RECONNECT_MS = 200
+/** What is under way when the process ends is waited for this long. */
+const FAREWELL_MS = 500
 /** A connection that went silent is found out after the sum of both. */
 const PING_EVERY_MS = 2_000
 const PING_TIMEOUT_MS = 1_000
@@ -30,6 +33,7 @@ export function redisFeed(
   const publisher = openRedis(url, 'changes', () => RECONNECT_MS)
   const subscriber = openRedis(url, 'changes-sub', () => RECONNECT_MS)
   const unsent = new Set<string>()
+  const underWay = new Set<Promise<unknown>>()
   let isLost = false
 
   const setLost = (value: boolean) => {
@@ -53,10 +57,12 @@ export function redisFeed(
   })
 
   const send = (message: string) => {
-    publisher.publish(CHANNEL, message).then(
+    const sending = publisher.publish(CHANNEL, message).then(
       () => unsent.delete(message),
       () => undefined,
     )
+    underWay.add(sending)
+    sending.then(() => underWay.delete(sending))
   }
   publisher.on('ready', () => {
     for (const message of unsent) send(message)
@@ -64,9 +70,11 @@ export function redisFeed(
   const pinging = setInterval(() => {
     for (const connection of [publisher, subscriber]) {
       if (connection.status !== 'ready') continue
-      const silence = setTimeout(() => connection.disconnect(true), PING_TIMEOUT_MS)
-      const heard = () => clearTimeout(silence)
-      connection.ping().then(heard, heard)
+      const answered = connection.ping().catch(() => undefined)
+      const silence = setTimeout(PING_TIMEOUT_MS, 'silent', { ref: false })
+      Promise.race([answered, silence]).then((outcome) => {
+        if (outcome === 'silent') connection.disconnect(true)
+      })
     }
   }, PING_EVERY_MS)
   pinging.unref()
@@ -80,8 +88,10 @@ export function redisFeed(
       unsent.add(message)
       send(message)
     },
-    close: () => {
+    close: async () => {
       clearInterval(pinging)
+      const sending = Promise.allSettled(underWay)
+      await Promise.race([sending, setTimeout(FAREWELL_MS, undefined, { ref: false })])
       publisher.disconnect()
       subscriber.removeAllListeners('close')
       subscriber.disconnect()

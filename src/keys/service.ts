@@ -71,6 +71,10 @@ export interface KeyOptions {
   readonly clock: Clock
   /** Longest time that a revoked key goes unnoticed where no message tells of it. */
   readonly ttlMs: number
+  /** The same while the database is away; `ttlMs` when absent. */
+  readonly unavailableTtlMs?: number
+  /** Told of the hash of each key that changed, before its change is answered. */
+  readonly onChange: (keyHash: string) => void
 }
 
 const KEYS_CACHED_MAX = 100_000
@@ -88,6 +92,7 @@ export class KeyService {
       load: (keyHash) => options.store.inForce(keyHash),
       clock: options.clock,
       ttlMs: options.ttlMs,
+      ...(options.unavailableTtlMs && { unavailableTtlMs: options.unavailableTtlMs }),
       weightMax: KEYS_CACHED_MAX,
     })
     this.lastUses = new LastUses((uses) => options.store.noteUses(uses))
@@ -140,8 +145,8 @@ export class KeyService {
   }
 
   /**
-   * Ends a key of the actor's team for good. This process refuses it from now on, others within their
-   * cache's time-to-live.
+   * Ends a key of the actor's team for good. This process refuses it from now on, others within a
+   * second, or within their cache's time-to-live where no message reaches them.
    *
    * @throws AppError `key_not_found` for a key that is unknown, revoked, or another team's
    */
@@ -190,6 +195,16 @@ export class KeyService {
     return this.noted(found)
   }
 
+  /** Tells that a key was changed or revoked: it is looked up before it is let in again. */
+  expire(keyHash: string): void {
+    this.callers.expire(keyHash)
+  }
+
+  /** Tells that any key may have been changed. */
+  mistrust(): void {
+    this.callers.mistrust()
+  }
+
   /** Writes the uses of keys that are not written yet. */
   close(): Promise<void> {
     return this.lastUses.close()
@@ -210,7 +225,7 @@ export class KeyService {
       ? await this.options.store.change({ keyId, teamId, ...change })
       : null
     if (keyHash === null) throw keyNotFound()
-    this.callers.expire(keyHash)
+    this.options.onChange(keyHash)
   }
 }
 

@@ -42,6 +42,7 @@ export class PostgresKeyStore implements KeyStore {
         teamId: apiKeys.teamId,
         scopes: apiKeys.scopes,
         environment: apiKeys.environment,
+        rateLimitPerMinute: apiKeys.rateLimitPerMinute,
       })
       .from(apiKeys)
       .where(and(eq(apiKeys.keyHash, keyHash), isNull(apiKeys.revokedAt)))

@@ -63,6 +63,8 @@ export interface ServingCacheOptions {
   readonly store: ServingStore
   readonly clock: Clock
   readonly ttlMs: number
+  /** The same while the database is away. */
+  readonly unavailableTtlMs: number
   readonly challengerFaults: ChallengerFaults
 }
 
@@ -80,6 +82,7 @@ export class ServingCache {
       load: (deploymentId, previous) => this.load(deploymentId, previous),
       clock: options.clock,
       ttlMs: options.ttlMs,
+      unavailableTtlMs: options.unavailableTtlMs,
       weightMax: CACHED_BYTES_MAX,
       weightOf,
     })
@@ -93,6 +96,11 @@ export class ServingCache {
   /** Tells that a deployment has changed: the next request is answered with its new state. */
   expire(deploymentId: string): void {
     this.deployments.expire(deploymentId)
+  }
+
+  /** Tells that any deployment may have changed. */
+  mistrust(): void {
+    this.deployments.mistrust()
   }
 
   /** A model never changes, so a re-check compiles only those that are new. */

@@ -12,6 +12,8 @@ declare module 'vitest' {
     embeddedTemplate: string
     /** Server and migrated database to clone; null where no PostgreSQL was named. */
     postgresTemplate: { serverUrl: string; database: string } | null
+    /** Server for tests that need nothing but its answers; null where no Redis was named. */
+    redisUrl: string | null
   }
 }
 
@@ -21,6 +23,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (serverUrl === undefined && process.env['CI'] !== undefined) {
     throw new Error('TEST_DATABASE_URL must name a PostgreSQL server where CI is set')
   }
+  const redisUrl = process.env['TEST_REDIS_URL']
+  if (redisUrl === undefined && process.env['CI'] !== undefined) {
+    throw new Error('TEST_REDIS_URL must name a Redis server where CI is set')
+  }
+  project.provide('redisUrl', redisUrl ?? null)
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-template-'))
   const embeddedTemplate = join(directory, 'postgres')
   const refuse = (error: Error) => {

@@ -6,6 +6,7 @@ export class TcpProxy {
   readonly port: number
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
+  private delayMs = 0
 
   private constructor(server: Server) {
     this.server = server
@@ -24,12 +25,20 @@ export class TcpProxy {
         [far, near],
       ] as const) {
         proxy.sockets.add(from)
-        from.on('data', (data) => to.write(data))
+        from.on('data', (data) => {
+          if (proxy.delayMs === 0) to.write(data)
+          else setTimeout(() => to.writable && to.write(data), proxy.delayMs)
+        })
         from.on('close', () => to.destroy())
         from.on('error', () => to.destroy())
       }
     })
     return proxy
+  }
+
+  /** From now on each direction takes this much longer. */
+  delay(ms: number): void {
+    this.delayMs = ms
   }
 
   /** What is sent on the connections of now arrives nowhere, and nobody is told; new ones work. */

@@ -6,6 +6,8 @@ test('without any variable the service runs embedded on loopback', () => {
     host: '127.0.0.1',
     port: 3000,
     publicUrl: null,
+    rateLimitPerMinute: 1000,
+    redisUrl: null,
     databaseUrl: null,
     dataDir: './data',
     jwtSecret: null,
@@ -29,6 +31,8 @@ test('every wrong variable is named in one message, and no value', () => {
     PORT: '70000',
     PUBLIC_URL: `ftp://${secret}`,
     DATABASE_URL: `mysql://user:${secret}@host/db`,
+    REDIS_URL: `http://user:${secret}@host`,
+    RATE_LIMIT_PER_MINUTE: '0',
     JWT_SECRET: secret,
     BOOTSTRAP_OWNER_EMAIL: secret,
     SPEC_CACHE_TTL_SECONDS: '-1',
@@ -40,6 +44,10 @@ test('every wrong variable is named in one message, and no value', () => {
   for (const name of Object.keys(env)) expect(message).toContain(name)
   expect(message).toContain('BOOTSTRAP_OWNER_PASSWORD')
   expect(message).not.toContain(secret)
+})
+
+test.each(['redis://host:6379/1', 'rediss://user:password@host'])('REDIS_URL takes %s', (url) => {
+  expect(loadConfig({ REDIS_URL: url }).redisUrl).toBe(url)
 })
 
 test('with a shared database the secret of the tokens must be given', () => {

@@ -46,7 +46,8 @@ const routes = Object.entries(ROUTES)
 /** All that a caller sees of an answer, but for what names his own request and its time. */
 function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const requestId = String(headers['x-request-id'])
-  const { date: _date, ...others } = headers
+  // The quota counts down with each request, whatever it asks for.
+  const { date: _date, 'x-ratelimit-remaining': _remaining, ...others } = headers
   return { statusCode, body: body.replaceAll(requestId, ''), ...others, 'x-request-id': '' }
 }
 

@@ -1,0 +1,145 @@
+import type { Clock } from '../clock.ts'
+import { AdmissionLog } from './admission-log.ts'
+import {
+  ADDRESS_PREFIX,
+  type Decided,
+  type Limiter,
+  type LimiterCounters,
+  WINDOW_MS,
+} from './limiter.ts'
+
+interface MemoryLimiterOptions {
+  readonly clock: Clock
+  /** Most keys and users that are tracked at once. */
+  readonly callersMax?: number
+  /** Most addresses that are. */
+  readonly addressesMax?: number
+}
+
+/** About 40 MB when all made one request within the minute. */
+const CALLERS_MAX = 100_000
+const ADDRESSES_MAX = 65_536
+
+const NOT_SHARED: LimiterCounters = { isDegraded: false, degradations: 0, decidedDegraded: 0 }
+
+/** The limiter of one process: the quota where there is one process, the fallback where there are more. */
+export class MemoryLimiter implements Limiter {
+  readonly counters = NOT_SHARED
+  private readonly clock: Clock
+  private readonly callers: SubjectTable
+  private readonly addresses: SubjectTable
+
+  constructor({
+    clock,
+    callersMax = CALLERS_MAX,
+    addressesMax = ADDRESSES_MAX,
+  }: MemoryLimiterOptions) {
+    this.clock = clock
+    this.callers = new SubjectTable(callersMax)
+    this.addresses = new SubjectTable(addressesMax)
+  }
+
+  decide(subject: string, quota: number, decided: Decided): void {
+    const nowMs = this.nowMs()
+    const table = this.tableOf(subject)
+    const log = table.logOf(subject, nowMs)
+    log.expire(nowMs)
+    if (log.count < quota) {
+      table.add(log, nowMs, 1)
+      decided(quota - log.count, 0)
+    } else {
+      decided(0, log.waitMs(nowMs, quota))
+    }
+  }
+
+  /** Notes requests that were admitted elsewhere, at about this moment. */
+  note(subject: string, admissions: number): void {
+    const nowMs = this.nowMs()
+    const table = this.tableOf(subject)
+    const log = table.logOf(subject, nowMs)
+    log.expire(nowMs)
+    table.add(log, nowMs, admissions)
+  }
+
+  /** Room that is left in the window. */
+  remaining(subject: string, quota: number): number {
+    const nowMs = this.nowMs()
+    const log = this.tableOf(subject).logOf(subject, nowMs)
+    log.expire(nowMs)
+    return Math.max(0, quota - log.count)
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+
+  /** How many subjects are tracked, for tests and metrics. */
+  get subjectCount(): number {
+    return this.callers.size + this.addresses.size
+  }
+
+  private nowMs(): number {
+    return Math.floor(this.clock.monotonicMs())
+  }
+
+  private tableOf(subject: string): SubjectTable {
+    return subject.startsWith(ADDRESS_PREFIX) ? this.addresses : this.callers
+  }
+}
+
+/**
+ * The logs of subjects that had a request admitted within the window, in the order of the latest.
+ *
+ * A subject enters with its first admission and leaves once it has been *idle* for a window, when nothing
+ * is forgotten with it. While the table is full of subjects that are not, those that have no place in it
+ * are counted together, as one: over-strict for them, and neither forgetful nor growing. Addresses have
+ * a table of their own, because one client can have very many.
+ */
+class SubjectTable {
+  private readonly logs = new Map<string, AdmissionLog>()
+  private readonly sizeMax: number
+  /** Counts for all subjects that found no place. */
+  private readonly overflow = new AdmissionLog('')
+  private idlest: AdmissionLog | null = null
+  private latest: AdmissionLog | null = null
+
+  constructor(sizeMax: number) {
+    this.sizeMax = sizeMax
+  }
+
+  get size(): number {
+    return this.logs.size
+  }
+
+  /** The subject's log; a new one is kept once something is added to it. */
+  logOf(subject: string, nowMs: number): AdmissionLog {
+    while (this.idlest !== null && this.idlest.latestMs <= nowMs - WINDOW_MS) {
+      this.logs.delete(this.idlest.subject)
+      this.unlink(this.idlest)
+    }
+    const log = this.logs.get(subject)
+    if (log !== undefined) return log
+    return this.logs.size < this.sizeMax ? new AdmissionLog(subject) : this.overflow
+  }
+
+  add(log: AdmissionLog, nowMs: number, admissions: number): void {
+    log.add(nowMs, admissions)
+    if (log === this.overflow || log === this.latest) return
+    // What is linked has a neighbour, unless it is the only one, which is then the latest.
+    if (log.previous === null && log.next === null) this.logs.set(log.subject, log)
+    else this.unlink(log)
+    log.previous = this.latest
+    if (this.latest === null) this.idlest = log
+    else this.latest.next = log
+    this.latest = log
+  }
+
+  private unlink(log: AdmissionLog): void {
+    if (log.previous === null) this.idlest = log.next
+    else log.previous.next = log.next
+    if (log.next === null) this.latest = log.previous
+    else log.next.previous = log.previous
+    log.previous = null
+    log.next = null
+  }
+}

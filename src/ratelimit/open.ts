@@ -1,0 +1,33 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Limiter } from './limiter.ts'
+import { MemoryLimiter } from './memory.ts'
+import { RedisLimiter } from './redis.ts'
+import { SharedLog } from './shared-log.ts'
+
+interface OpenOptions {
+  /** Null: the quota counts in process. */
+  readonly redisUrl: string | null
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Longest time that the start of the service waits for a Redis that says nothing. */
+const OPEN_TIMEOUT_MS = 1_000
+
+/** Opens the limiter; a Redis that is away doesn't keep the service from starting. */
+export async function openLimiter({ redisUrl, clock, log }: OpenOptions): Promise<Limiter> {
+  const local = new MemoryLimiter({ clock })
+  if (redisUrl === null) return local
+  const limiter = new RedisLimiter({
+    clock,
+    local,
+    open: (events) => new SharedLog({ url: redisUrl, ...events }),
+    onTransition: (isDegraded, reason) => {
+      if (isDegraded) log.warn({ reason }, 'the quota counts in this process alone, without Redis')
+      else log.warn({ reason }, 'the quota counts in Redis again')
+    },
+  })
+  await limiter.opened(OPEN_TIMEOUT_MS)
+  return limiter
+}

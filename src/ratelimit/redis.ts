@@ -1,0 +1,299 @@
+import type { Clock } from '../clock.ts'
+import { Denials } from './denials.ts'
+import { type Decided, type Limiter, type LimiterCounters, WINDOW_MS } from './limiter.ts'
+import type { MemoryLimiter } from './memory.ts'
+import type { Answered, SharedLog, Wanted } from './shared-log.ts'
+
+/** What the limiter needs of Redis. */
+export type CountingLog = Pick<SharedLog, 'count' | 'renew' | 'settle' | 'close'>
+
+interface LogEvents {
+  readonly onOpen: () => void
+  readonly onLost: (reason: string) => void
+}
+
+interface RedisLimiterOptions {
+  readonly clock: Clock
+  /** Decides while Redis does not. */
+  readonly local: MemoryLimiter
+  readonly open: (events: LogEvents) => CountingLog
+  /** Told once when it becomes degraded, and why; and when it is shared again. */
+  readonly onTransition: (isDegraded: boolean, reason: string) => void
+}
+
+/** Longest time that a request waits for Redis. */
+const ANSWER_TIMEOUT_MS = 50
+/** Redis counts nothing for a call that it comes to later than this; the rest is for its answer's way. */
+const COUNT_WITHIN_MS = 40
+const KEYS_PER_CALL_MAX = 256
+/** A connection that held for this long is a good one. */
+const STEADY_MS = 10_000
+const NO_DEADLINE = Number.MAX_SAFE_INTEGER
+
+/** Requests of one subject that wait for one decision. */
+class Group implements Wanted {
+  readonly subject: string
+  readonly quota: number
+  /** Whether the local limiter has admitted them already. */
+  readonly isNoted: boolean
+  readonly waiting: Decided[] = []
+
+  constructor(subject: string, quota: number, isNoted: boolean) {
+    this.subject = subject
+    this.quota = quota
+    this.isNoted = isNoted
+  }
+
+  get requests(): number {
+    return this.waiting.length
+  }
+}
+
+interface Call {
+  readonly groups: readonly Group[]
+  readonly sentAtMs: number
+}
+
+/**
+ * The limiter that replicas share, by a log in Redis.
+ *
+ * All requests of one turn of the event loop are decided by one call, those of one subject together.
+ *
+ * *Shared*: Redis decides, and what it admits is noted in the local limiter too. An answer that takes
+ * 50 ms, a refused call or a lost connection makes it *degraded*: whoever waits and whoever comes is
+ * decided by the local limiter, at once, and the connection is made anew. A connection that answers a
+ * call in time makes it *shared* again. For a window from then on both must admit, since Redis did not
+ * see all of it: one replica never admits more than the quota within 60 s, unless Redis loses its log.
+ *
+ * A call that was given up may still be carried out. It carries the last moment, by Redis' clock, at
+ * which it may count, 40 ms after it was sent; so that it counts nothing unless it was in time and only
+ * its answer was late. Then at most the requests of that one call are counted too many, for 60 s.
+ */
+export class RedisLimiter implements Limiter {
+  readonly counters: { -readonly [Name in keyof LimiterCounters]: LimiterCounters[Name] } = {
+    isDegraded: false,
+    degradations: 0,
+    decidedDegraded: 0,
+  }
+  private readonly clock: Clock
+  private readonly local: MemoryLimiter
+  private readonly log: CountingLog
+  private readonly denials = new Denials()
+  private readonly onTransition: RedisLimiterOptions['onTransition']
+  /** Told once it is clear whether Redis answers. */
+  private onClear: (() => void) | null = null
+  private isShared = false
+  private isClosed = false
+  /** Requests of this turn, and the same by subject. */
+  private groups: Group[] = []
+  private readonly groupBySubject = new Map<string, Group>()
+  /** Calls that wait for their answers, which come in this order. */
+  private calls: Call[] = []
+  /** Redis' clock less this process' own, within the time that the fastest call took. */
+  private clockAheadMs = 0
+  /** Until then the local limiter must admit too; null: it need not. */
+  private guardUntilMs: number | null = null
+  private overdueTimer: NodeJS.Timeout | undefined
+  private steadyTimer: NodeJS.Timeout | undefined
+
+  constructor({ clock, local, open, onTransition }: RedisLimiterOptions) {
+    this.clock = clock
+    this.onTransition = onTransition
+    this.local = local
+    this.log = open({
+      onOpen: () => this.send([], NO_DEADLINE),
+      onLost: (reason) => this.degrade(reason),
+    })
+  }
+
+  decide(subject: string, quota: number, decided: Decided): void {
+    if (!this.isShared) {
+      this.decideLocally(subject, quota, decided)
+      return
+    }
+    if (quota <= 0) {
+      decided(0, WINDOW_MS)
+      return
+    }
+    if (this.denials.has(subject)) {
+      const waitMs = this.denials.waitMs(subject, quota, this.clock.monotonicMs())
+      if (waitMs > 0) {
+        decided(0, waitMs)
+        return
+      }
+    }
+    if (this.guardUntilMs === null) this.ask(subject, quota, decided)
+    else this.askGuarded(subject, quota, decided)
+  }
+
+  /** Waits until it is clear whether Redis answers, `timeoutMs` at the most. */
+  opened(timeoutMs: number): Promise<void> {
+    if (this.isShared || this.counters.isDegraded) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.degrade('it did not answer at the start'), timeoutMs)
+      this.onClear = () => {
+        clearTimeout(timer)
+        this.onClear = null
+        resolve()
+      }
+    })
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.isShared = false
+    clearTimeout(this.overdueTimer)
+    clearTimeout(this.steadyTimer)
+    this.log.close()
+    this.decideAllLocally()
+  }
+
+  private ask(subject: string, quota: number, decided: Decided): void {
+    let group = this.groupBySubject.get(subject)
+    if (group === undefined || group.quota !== quota) {
+      if (this.groups.length === 0) setImmediate(this.flush)
+      group = new Group(subject, quota, this.guardUntilMs !== null)
+      this.groups.push(group)
+      this.groupBySubject.set(subject, group)
+    }
+    group.waiting.push(decided)
+  }
+
+  private askGuarded(subject: string, quota: number, decided: Decided): void {
+    if (this.clock.monotonicMs() >= (this.guardUntilMs ?? 0)) this.guardUntilMs = null
+    this.local.decide(subject, quota, (_remaining, retryAfterMs) => {
+      if (retryAfterMs > 0) decided(0, retryAfterMs)
+      else this.ask(subject, quota, decided)
+    })
+  }
+
+  private readonly flush = (): void => {
+    const { groups } = this
+    this.groups = []
+    this.groupBySubject.clear()
+    const notAfterMs = Math.floor(this.clock.monotonicMs() + this.clockAheadMs) + COUNT_WITHIN_MS
+    for (let at = 0; at < groups.length; at += KEYS_PER_CALL_MAX) {
+      const isAll = groups.length <= KEYS_PER_CALL_MAX
+      this.send(isAll ? groups : groups.slice(at, at + KEYS_PER_CALL_MAX), notAfterMs)
+    }
+  }
+
+  private send(groups: readonly Group[], notAfterMs: number): void {
+    const call: Call = { groups, sentAtMs: this.clock.monotonicMs() }
+    this.calls.push(call)
+    const answered: Answered = (answer, failure) => {
+      // A call that was given up is none of these any more.
+      if (this.calls[0] !== call) return
+      if (answer === null) this.fail(failure)
+      else this.take(call, answer)
+    }
+    this.log.count(groups, notAfterMs, answered)
+    this.watch()
+  }
+
+  private take(call: Call, answer: readonly number[]): void {
+    const nowMs = this.clock.monotonicMs()
+    this.learnClock(answer[0] ?? 0, call.sentAtMs, nowMs)
+    if (answer.length === 1 && call.groups.length > 0) {
+      this.fail('it came to a call too late')
+      return
+    }
+    this.calls.shift()
+    if (!this.isShared) this.share(nowMs)
+    let at = 1
+    for (const group of call.groups) {
+      const admitted = answer[at] ?? 0
+      const count = answer[at + 1] ?? 0
+      const waitMs = answer[at + 2] ?? 0
+      at += 3
+      const { subject, quota, waiting } = group
+      if (admitted > 0 && !group.isNoted) this.local.note(subject, admitted)
+      const asked = { askedAtMs: call.sentAtMs, toldAtMs: nowMs, waitMs }
+      if (waitMs > 0) this.denials.keep(subject, quota, asked)
+      else this.denials.forget(subject)
+      // As if they had come one after the other.
+      let remaining = quota - count + admitted
+      for (let i = 0; i < waiting.length; i++) {
+        const isAdmitted = i < admitted
+        if (isAdmitted) remaining--
+        waiting[i]?.(isAdmitted ? remaining : 0, isAdmitted ? 0 : waitMs)
+      }
+    }
+  }
+
+  /**
+   * Redis read its clock, in whole milliseconds, between the call and its answer. Where what is known lies
+   * within these bounds it stays, so that slow answers teach nothing wrong and fast ones make it better.
+   */
+  private learnClock(redisMs: number, sentAtMs: number, nowMs: number): void {
+    const most = redisMs + 1 - sentAtMs
+    const least = redisMs - nowMs
+    const known = this.isShared ? this.clockAheadMs : most
+    this.clockAheadMs = Math.min(most, Math.max(least, known))
+  }
+
+  private watch(): void {
+    const [oldest] = this.calls
+    if (this.overdueTimer !== undefined || oldest === undefined) return
+    const waitedMs = this.clock.monotonicMs() - oldest.sentAtMs
+    const restMs = Math.max(1, ANSWER_TIMEOUT_MS - waitedMs)
+    this.overdueTimer = setTimeout(() => {
+      // When it was this process that stood still, the answer may lie ready: it is read before this.
+      setImmediate(() => {
+        this.overdueTimer = undefined
+        const nowMs = this.clock.monotonicMs()
+        const isOverdue = nowMs - (this.calls[0]?.sentAtMs ?? nowMs) >= ANSWER_TIMEOUT_MS
+        if (isOverdue) this.fail(`it did not answer within ${ANSWER_TIMEOUT_MS} ms`)
+        this.watch()
+      })
+    }, restMs)
+    this.overdueTimer.unref()
+  }
+
+  private share(nowMs: number): void {
+    this.isShared = true
+    this.onClear?.()
+    if (this.local.subjectCount > 0) this.guardUntilMs = nowMs + WINDOW_MS
+    this.steadyTimer = setTimeout(() => this.log.settle(), STEADY_MS).unref()
+    if (!this.counters.isDegraded) return
+    this.counters.isDegraded = false
+    this.onTransition(false, 'it answers again')
+  }
+
+  /** Gives up a connection that is open, with what it might still carry out. */
+  private fail(reason: string): void {
+    this.log.renew()
+    this.degrade(reason)
+  }
+
+  private degrade(reason: string): void {
+    if (this.isClosed) return
+    this.isShared = false
+    clearTimeout(this.steadyTimer)
+    if (!this.counters.isDegraded) {
+      this.counters.isDegraded = true
+      this.counters.degradations++
+      this.onTransition(true, reason)
+    }
+    this.decideAllLocally()
+    this.onClear?.()
+  }
+
+  private decideAllLocally(): void {
+    const groups = [...this.calls.flatMap((call) => call.groups), ...this.groups]
+    this.calls = []
+    this.groups = []
+    this.groupBySubject.clear()
+    for (const { subject, quota, waiting, isNoted } of groups) {
+      for (const decided of waiting) {
+        if (!isNoted) this.decideLocally(subject, quota, decided)
+        else decided(this.local.remaining(subject, quota), 0)
+      }
+    }
+  }
+
+  private decideLocally(subject: string, quota: number, decided: Decided): void {
+    this.counters.decidedDegraded++
+    this.local.decide(subject, quota, decided)
+  }
+}

@@ -1,0 +1,115 @@
+import { WINDOW_MS } from './limiter.ts'
+
+/** Milliseconds since 1970 by Redis' own clock, the one clock of all replicas. */
+export const REDIS_TIME = `(function()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end)()`
+
+/**
+ * The script that counts requests of any number of subjects, atomically.
+ *
+ * KEYS are the subjects' logs. ARGV holds the last moment at which the call may count, and then for each
+ * key its quota and the number of requests wanted. The answer holds the time; and then for each key how
+ * many are admitted, how many are in the window with them, and the milliseconds until there is room
+ * again, 0 if there is. A call that comes too late counts nothing and answers the time alone.
+ *
+ * A log is a LIST of runs. A run is a millisecond in which requests were admitted, and the number of all
+ * requests up to its end, in one integer of 53 bits: `counted * STAMPS + millisecond % STAMPS`. The
+ * element before the first run holds what had left before it, so that the difference of two elements
+ * counts all between them: nothing is summed up. A run takes 10 bytes, so a saturated quota of 1,000
+ * at most 10 KB, and no quota more than the 60,000 runs that a window can hold.
+ *
+ * The 70 minutes of STAMPS tell a run's age, since a log expires a window after its last admission;
+ * ages of more than half of it are negative ones: the clock was set back. The log is then restamped as
+ * if all were admitted now, which never admits too many, and forgets within a window.
+ *
+ * @param nowLua expression for the time, for tests that have a clock of their own
+ */
+export function countingScript(nowLua: string = REDIS_TIME): string {
+  return `
+local WINDOW, STAMPS, COUNTS = ${WINDOW_MS}, ${2 ** 22}, ${2 ** 31}
+local call = redis.call
+local now = ${nowLua}
+if now > tonumber(ARGV[1]) then return {now} end
+local stamp = now % STAMPS
+
+local function runOf(counted) return string.format('%.0f', counted % COUNTS * STAMPS + stamp) end
+local function countedAt(run) return math.floor(run / STAMPS) end
+local function ageOf(run) return (stamp - run) % STAMPS end
+local function isLive(run) return ageOf(run) < WINDOW end
+
+-- Index of the first run that satisfies, where the one at low does not and the last does:
+-- steps that double, then halving, since a log may hold 60,000.
+local function firstThat(key, low, satisfies)
+  local last = call('LLEN', key) - 1
+  local high, step = math.min(low + 1, last), 1
+  while high < last and not satisfies(tonumber(call('LINDEX', key, high))) do
+    low, step = high, step * 2
+    high = math.min(low + step, last)
+  end
+  while high - low > 1 do
+    local middle = math.floor((low + high) / 2)
+    if satisfies(tonumber(call('LINDEX', key, middle))) then high = middle else low = middle end
+  end
+  return high
+end
+
+local answer = {now}
+for i, key in ipairs(KEYS) do
+  local quota, wanted = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  local left, count, oldest, latest = 0, 0, nil, nil
+
+  local head = call('LRANGE', key, 0, 1)
+  if head[2] then
+    left, oldest = countedAt(tonumber(head[1])), tonumber(head[2])
+    latest = tonumber(call('LINDEX', key, -1))
+    if ageOf(latest) > STAMPS / 2 then
+      count = (countedAt(latest) - left) % COUNTS
+      left, latest = 0, runOf(count)
+      call('DEL', key)
+      call('RPUSH', key, 0, latest)
+      call('PEXPIRE', key, WINDOW)
+      latest = tonumber(latest)
+      oldest = latest
+    elseif not isLive(latest) then
+      call('DEL', key)
+      left, oldest, latest = 0, nil, nil
+    else
+      if not isLive(oldest) then
+        call('LTRIM', key, firstThat(key, 1, isLive) - 1, -1)
+        head = call('LRANGE', key, 0, 1)
+        left, oldest = countedAt(tonumber(head[1])), tonumber(head[2])
+      end
+      count = (countedAt(latest) - left) % COUNTS
+    end
+  end
+
+  local admitted = math.max(0, math.min(wanted, quota - count))
+  if admitted > 0 then
+    local run = runOf((latest and countedAt(latest) or 0) + admitted)
+    if not latest then
+      call('RPUSH', key, 0, run)
+      oldest = tonumber(run)
+    elseif ageOf(latest) == 0 then call('LSET', key, -1, run)
+    else call('RPUSH', key, run) end
+    call('PEXPIRE', key, WINDOW)
+    count = count + admitted
+  end
+
+  local wait = 0
+  if quota <= 0 then wait = WINDOW
+  elseif count >= quota then
+    local function isEnough(run) return (countedAt(run) - left) % COUNTS > count - quota end
+    -- Only after the quota was lowered must more than the oldest run leave.
+    if count > quota and not isEnough(oldest) then
+      oldest = tonumber(call('LINDEX', key, firstThat(key, 1, isEnough)))
+    end
+    wait = WINDOW - ageOf(oldest)
+  end
+
+  answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = admitted, count, wait
+end
+return answer
+`
+}

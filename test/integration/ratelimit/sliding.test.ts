@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { describe, expect, inject, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { type Limiter, WINDOW_MS } from '../../../src/ratelimit/limiter.ts'
+import { MemoryLimiter } from '../../../src/ratelimit/memory.ts'
+import { decideAll } from '../../support/limiter-suite.ts'
+import { openRedisLimiter, redisUrl } from '../../support/redis.ts'
+
+const QUOTA = 120
+/** Saturates the quota at half of the first window, and lives on the second. */
+const LENGTH_MS = 72_000
+const TEST_TIMEOUT_MS = 90_000
+/** Clocks count whole milliseconds, and two clocks are compared. */
+const GRAIN_MS = 2
+
+interface Seen {
+  readonly isAdmitted: boolean
+  readonly askedMs: number
+  readonly toldMs: number
+}
+
+/** A burst at first, then four requests a second: more than the quota, spread over the window. */
+async function spacedPattern(limiter: Limiter): Promise<Seen[]> {
+  const subject = `key_${randomBytes(8).toString('hex')}`
+  const seen: Seen[] = []
+  const startedMs = performance.now()
+  const ask = async (requests: number) => {
+    const askedMs = performance.now()
+    const decisions = await decideAll(limiter, subject, QUOTA, requests)
+    const toldMs = performance.now()
+    for (const { isAdmitted } of decisions) seen.push({ isAdmitted, askedMs, toldMs })
+  }
+  await ask(QUOTA / 4)
+  while (performance.now() - startedMs < LENGTH_MS) {
+    await ask(1)
+    await setTimeout(250)
+  }
+  return seen
+}
+
+/** Holds what was seen over real time to the definition, from both sides. */
+function expectSliding(seen: readonly Seen[]): void {
+  const admitted = seen.filter(({ isAdmitted }) => isAdmitted)
+  const denied = seen.filter(({ isAdmitted }) => !isAdmitted)
+  // The pattern must have met the limit, and gone on after the window slid.
+  expect(denied.length).toBeGreaterThan(50)
+  expect(admitted.length).toBeGreaterThan(QUOTA + 20)
+  // Never more than the quota within 60 s.
+  for (let i = QUOTA; i < admitted.length; i++) {
+    const apartMs = (admitted[i]?.toldMs ?? 0) - (admitted[i - QUOTA]?.askedMs ?? 0)
+    expect(apartMs).toBeGreaterThan(WINDOW_MS - GRAIN_MS)
+  }
+  // Never a denial with fewer.
+  for (const { askedMs } of denied) {
+    const fromMs = askedMs - WINDOW_MS - GRAIN_MS
+    const inWindow = admitted.filter(({ toldMs }) => toldMs > fromMs && toldMs <= askedMs)
+    expect(inWindow.length).toBeGreaterThanOrEqual(QUOTA)
+  }
+}
+
+describe.concurrent('over real time', () => {
+  test(
+    'the in-process window slides',
+    async () => expectSliding(await spacedPattern(new MemoryLimiter({ clock: systemClock }))),
+    TEST_TIMEOUT_MS,
+  )
+
+  test.skipIf(inject('redisUrl') === null)(
+    'the window in Redis slides',
+    async () => {
+      const { limiter } = await openRedisLimiter(redisUrl(), { clock: systemClock })
+      const seen = await spacedPattern(limiter)
+      limiter.close()
+      // A busy machine may hold Redis up for a moment; the window slides on nevertheless.
+      expect(limiter.counters.decidedDegraded).toBeLessThan(seen.length / 10)
+      expectSliding(seen)
+    },
+    TEST_TIMEOUT_MS,
+  )
+})

@@ -1,0 +1,198 @@
+import { setImmediate } from 'node:timers/promises'
+import { beforeEach, expect, test } from 'vitest'
+import { WINDOW_MS } from '../../../src/ratelimit/limiter.ts'
+import { MemoryLimiter } from '../../../src/ratelimit/memory.ts'
+import { type CountingLog, RedisLimiter } from '../../../src/ratelimit/redis.ts'
+import type { Answered, Wanted } from '../../../src/ratelimit/shared-log.ts'
+import { decideAll } from '../../support/limiter-suite.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+
+const REDIS_AHEAD_MS = 1_700_000_000_000
+
+interface Call {
+  readonly wanted: { subject: string; quota: number; requests: number }[]
+  readonly notAfterMs: number
+  readonly answered: Answered
+}
+
+let clock: ManualClock
+let limiter: RedisLimiter
+let calls: Call[]
+let renewals: number
+let transitions: boolean[]
+let open: () => void
+let lose: () => void
+
+beforeEach(() => {
+  clock = new ManualClock()
+  calls = []
+  renewals = 0
+  transitions = []
+  const log: CountingLog = {
+    count: (wanted: readonly Wanted[], notAfterMs, answered) => {
+      const copies = wanted.map(({ subject, quota, requests }) => ({ subject, quota, requests }))
+      calls.push({ wanted: copies, notAfterMs, answered })
+    },
+    renew: () => renewals++,
+    settle: () => {},
+    close: () => {},
+  }
+  limiter = new RedisLimiter({
+    clock,
+    local: new MemoryLimiter({ clock }),
+    open: ({ onOpen, onLost }) => {
+      open = onOpen
+      lose = () => onLost('the connection was closed')
+      return log
+    },
+    onTransition: (isDegraded) => transitions.push(isDegraded),
+  })
+})
+
+const redisNow = () => clock.monotonicMs() + REDIS_AHEAD_MS
+
+/** Answers the oldest call: everything is admitted, and `counts` are in the window with it. */
+function admitAll(...counts: number[]): void {
+  const call = calls.shift()
+  const each = call?.wanted.flatMap(({ requests }, at) => [requests, counts[at] ?? requests, 0])
+  call?.answered([redisNow(), ...(each ?? [])], '')
+}
+
+function share(): void {
+  open()
+  admitAll()
+}
+
+// A call for each request would cost 40 percent of the throughput.
+test('all requests of one turn are one call, those of one subject counted together', async () => {
+  share()
+  const decisions = [
+    decideAll(limiter, 'key_a', 10, 3),
+    decideAll(limiter, 'key_b', 20, 1),
+    decideAll(limiter, 'key_a', 10, 2),
+  ]
+  expect(calls).toEqual([])
+  await setImmediate()
+  expect(calls.map(({ wanted }) => wanted)).toEqual([
+    [
+      { subject: 'key_a', quota: 10, requests: 5 },
+      { subject: 'key_b', quota: 20, requests: 1 },
+    ],
+  ])
+  admitAll(7, 1)
+  const remaining = (await Promise.all(decisions)).flat().map((decision) => decision.remaining)
+  expect(remaining).toEqual([7, 6, 5, 19, 4, 3])
+})
+
+test('a call may count within 40 ms on the clock of Redis, and no later', async () => {
+  share()
+  void decideAll(limiter, 'key_a', 10, 1)
+  await setImmediate()
+  expect(calls[0]?.notAfterMs).toBe(redisNow() + 1 + 40)
+})
+
+// An answer that was slow to arrive must not have the next call refused as late.
+test('what is known of the clock of Redis is corrected by no more than an answer proves', async () => {
+  share()
+  const notAfterOfNext = async (answeredAfterMs: number, redisAheadMs: number) => {
+    void decideAll(limiter, 'key_a', 1_000, 1)
+    await setImmediate()
+    clock.advance(answeredAfterMs)
+    calls.shift()?.answered([clock.monotonicMs() + redisAheadMs, 1, 1, 0], '')
+    void decideAll(limiter, 'key_a', 1_000, 1)
+    await setImmediate()
+    const call = calls.shift()
+    call?.answered([clock.monotonicMs() + redisAheadMs, 1, 1, 0], '')
+    return (call?.notAfterMs ?? 0) - clock.monotonicMs() - REDIS_AHEAD_MS
+  }
+  expect(await notAfterOfNext(0, REDIS_AHEAD_MS)).toBe(41)
+  // The answer was 30 ms on its way back.
+  expect(await notAfterOfNext(30, REDIS_AHEAD_MS - 30)).toBe(41)
+  // The clock of Redis was set forward, and back again.
+  expect(await notAfterOfNext(0, REDIS_AHEAD_MS + 5_000)).toBe(5_040)
+  expect(await notAfterOfNext(0, REDIS_AHEAD_MS)).toBe(41)
+})
+
+// The log says so by answering nothing but the time.
+test('a call that came too late is decided in process, and the connection made anew', async () => {
+  share()
+  const decision = decideAll(limiter, 'key_a', 10, 2)
+  await setImmediate()
+  calls.shift()?.answered([redisNow() + 41], '')
+  expect((await decision).map(({ remaining }) => remaining)).toEqual([9, 8])
+  expect(transitions).toEqual([true])
+  expect(renewals).toBe(1)
+})
+
+test('before the first answer requests are decided in process at once', async () => {
+  const decisions = await decideAll(limiter, 'key_a', 2, 3)
+  expect(decisions.map(({ isAdmitted }) => isAdmitted)).toEqual([true, true, false])
+  expect(calls).toEqual([])
+})
+
+test('at a loss those who wait and those who come are decided in process at once', async () => {
+  share()
+  const waiting = decideAll(limiter, 'key_b', 2, 1)
+  await setImmediate()
+  const sameTurn = decideAll(limiter, 'key_b', 2, 1)
+  lose()
+  const decisions = [...(await waiting), ...(await sameTurn)]
+  expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 0])
+  expect(limiter.counters).toEqual({ isDegraded: true, degradations: 1, decidedDegraded: 2 })
+  lose()
+  // What was asked on the lost connection is never answered.
+  calls.length = 0
+  share()
+  expect(transitions).toEqual([true, false])
+  expect(limiter.counters).toEqual({ isDegraded: false, degradations: 1, decidedDegraded: 2 })
+})
+
+// The requests of the answer were decided already: they must not be told twice.
+test('an answer that comes after all is ignored', async () => {
+  share()
+  const decision = decideAll(limiter, 'key_a', 5, 1)
+  await setImmediate()
+  const [late] = calls
+  lose()
+  await decision
+  late?.answered([redisNow(), 1, 1, 0], '')
+  expect(limiter.counters.isDegraded).toBe(true)
+})
+
+// Without it a replica would hand out a whole quota anew at each change.
+test('one replica admits no more than the quota in a window, across loss and return', async () => {
+  share()
+  const first = decideAll(limiter, 'key_a', 10, 6)
+  await setImmediate()
+  admitAll()
+  await first
+  lose()
+  const lost = await decideAll(limiter, 'key_a', 10, 9)
+  expect(lost.filter(({ isAdmitted }) => isAdmitted).length).toBe(4)
+  clock.advance(1_000)
+  share()
+  // Redis, which has seen six, would admit; for a window this replica's own count speaks too.
+  const [denied] = await decideAll(limiter, 'key_a', 10, 1)
+  expect(denied).toMatchObject({ isAdmitted: false, retryAfterMs: WINDOW_MS - 1_000 })
+  clock.advance(WINDOW_MS)
+  const later = decideAll(limiter, 'key_a', 10, 1)
+  await setImmediate()
+  admitAll()
+  expect(await later).toMatchObject([{ isAdmitted: true, remaining: 9 }])
+})
+
+test('a refused call degrades, and tells why without what Redis quoted', async () => {
+  share()
+  const decision = decideAll(limiter, 'key_a', 10, 1)
+  await setImmediate()
+  calls.shift()?.answered(null, 'it refused a call (OOM)')
+  expect(await decision).toMatchObject([{ isAdmitted: true }])
+  expect(renewals).toBe(1)
+})
+
+test('closing decides what still waits', async () => {
+  share()
+  const waiting = decideAll(limiter, 'key_a', 10, 2)
+  limiter.close()
+  expect((await waiting).length).toBe(2)
+})
