@@ -72,7 +72,7 @@ export function redisFeed(
       if (connection.status !== 'ready') continue
       const answered = connection.ping().catch(() => undefined)
       const silence = setTimeout(PING_TIMEOUT_MS, 'silent', { ref: false })
-      Promise.race([answered, silence]).then((outcome) => {
+      void Promise.race([answered, silence]).then((outcome) => {
         if (outcome === 'silent') connection.disconnect(true)
       })
     }
