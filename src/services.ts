@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { AuditLogService } from './auditlog/service.ts'
+import { PostgresAuditLogStore } from './auditlog/store.ts'
 import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
@@ -26,6 +28,7 @@ import { PostgresServingStore } from './scoring/store.ts'
 export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
+  readonly auditLog: AuditLogService
   readonly models: ModelService
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
@@ -114,6 +117,7 @@ function wire(
       secret: jwtSecret,
     }),
     keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
+    auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
