@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { AuditLogService } from './auditlog/service.ts'
+import { PostgresAuditLogStore } from './auditlog/store.ts'
 import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
@@ -35,6 +37,7 @@ export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
   readonly members: MemberService
+  readonly auditLog: AuditLogService
   readonly models: ModelService
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
@@ -218,6 +221,7 @@ function wire(
       clock,
       onChange: (userId) => changes.tell('user', userId),
     }),
+    auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
