@@ -18,6 +18,7 @@ import { PostgresDeploymentStore } from './deployments/store.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
+import { createLog } from './log.ts'
 import { MemberService } from './members/service.ts'
 import { PostgresMemberStore } from './members/store.ts'
 import { ModelService } from './models/service.ts'
@@ -121,7 +122,6 @@ export async function createServices(config: Config, options: ServiceOptions): P
  */
 export async function createOperatorServices(
   config: Config,
-  log: Logger,
   onCrash: (error: Error) => void,
 ): Promise<OperatorServices> {
   const dataDir = config.databaseUrl === null ? await openDataDir(config.dataDir) : null
@@ -134,7 +134,12 @@ export async function createOperatorServices(
     const clock = systemClock
     const passwords = new Passwords()
     // What this process remembers ends with it; services that run hear of what it changes.
-    const changes = openFeed({ redisUrl: config.redisUrl, listener: new Kept(), log })
+    const changes = openFeed({
+      redisUrl: config.redisUrl,
+      listener: new Kept(),
+      // What it prints is the answer of a command.
+      log: createLog('silent'),
+    })
     const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
     const keyStore = guarded(new PostgresKeyStore(db))
     return {

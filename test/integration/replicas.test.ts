@@ -2,8 +2,8 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { backends, newDataDir, type TestDatabase } from '../support/databases.ts'
 import { RedisProcess } from '../support/redis.ts'
 import { TestService } from '../support/service.ts'
-import { rung, Team } from '../support/team.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
+import { rung, Team } from '../support/team.ts'
 
 const TTL_SEC = 4
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
