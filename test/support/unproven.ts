@@ -9,7 +9,7 @@ export interface World {
   readonly service: TestService
   readonly people: Readonly<Record<Role, Person>>
   readonly otherTeamId: string
-  readonly keys: Readonly<Record<'score' | 'read' | 'both' | 'staging' | 'revoked', string>>
+  readonly keys: Readonly<Record<'score' | 'revoked', string>>
 }
 
 /** The text with another character at a place. */
@@ -71,7 +71,6 @@ export const UNPROVEN: Readonly<Record<string, (world: World) => string | undefi
     'a token of a user who is in another team now': ({ claims, secret, world }) =>
       signToken({ ...claims, team: world.otherTeamId }, secret),
   }),
-  'a key that lacks the scope': ({ keys }) => bearer(keys.read),
   'a key with one random character changed': ({ keys }) => bearer(alter(keys.score, 20)),
   'a key with its checksum changed': ({ keys }) => bearer(alter(keys.score, 45)),
   'a key of the other form': ({ keys }) => bearer(keys.score.replace('live', 'test')),

@@ -1,247 +1,252 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { eq } from 'drizzle-orm'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { LightMyRequestResponse, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROLES, type Role } from '../../../src/auth/caller.ts'
+import { ROLES } from '../../../src/auth/caller.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { users } from '../../../src/db/tables/auth.ts'
 import { deployments } from '../../../src/db/tables/deployments.ts'
 import { apiKeys } from '../../../src/db/tables/keys.ts'
 import { newId } from '../../../src/ids.ts'
-import { keyHashOf, newKeySecret } from '../../../src/keys/secret.ts'
+import { keyHashOf } from '../../../src/keys/secret.ts'
 import { outcomeOf } from '../../support/answers.ts'
 import { card, plainFeature } from '../../support/cards.ts'
 import { backends } from '../../support/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
+import { withDatabase } from '../../support/prepared.ts'
 import {
-  insertOwner,
-  insertPerson,
-  insertTeam,
-  type Person,
-  tokenFor,
-} from '../../support/people.ts'
-import { prepared, withDatabase } from '../../support/prepared.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+  type Admitted,
+  type IdName,
+  type Ids,
+  pathOf,
+  ROUTES,
+  routesOf,
+  withIds,
+} from '../../support/routes.ts'
+import { TestService } from '../../support/service.ts'
+import { type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
 import { bearer, UNPROVEN, type World } from '../../support/unproven.ts'
-
-/** Who may call a route: anyone, an API key with the scope, or users of these roles. */
-type Admitted = 'anyone' | 'score key' | readonly Role[]
-
-interface Route {
-  readonly operation: string
-  readonly admitted: Admitted
-  /** What the route answers to whoever it admits; 200 when left out. */
-  readonly success?: string
-  /** A body that the route carries out; a route without it reads none. */
-  readonly body?: (slug: string) => object
-}
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
 
-/** Every route of the service, as the specification admits callers to it. */
-const ROUTES: Readonly<Record<string, Route>> = {
-  'POST /api/auth/login': { operation: 'auth.login', admitted: 'anyone', body: () => OWNER },
-  // A token that nobody was given: one in force would be used up by the first caller.
-  'POST /api/auth/refresh': {
-    operation: 'auth.refresh',
-    admitted: 'anyone',
-    success: '401 invalid_refresh_token',
-    body: () => ({ refresh_token: 'none' }),
+const UNKNOWN: Ids = {
+  ...{ slug: newId('dep_', 0), model: newId('mod_', 0), key: newId('key_', 0) },
+  ...{ member: newId('usr_', 0), challenger: newId('ch_', 0), version: 'none' },
+}
+
+/** What each kind of key opens beside the login, on a deployment for staging. */
+const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }> = {
+  score: { order: { scopes: ['score'] }, opens: ['score key'] },
+  read: { order: { scopes: ['read'] }, opens: ['member or read key'] },
+  both: { order: { scopes: ['read', 'score'] }, opens: ['score key', 'member or read key'] },
+  staging: { order: { environment: 'staging' }, opens: ['score key'] },
+  production: {
+    ...{ order: { environment: 'production' }, opens: ['score key'] },
+    score: '404 deployment_not_found',
   },
-  'POST /v1/models/deploy': {
-    operation: 'models.deploy',
-    admitted: ['owner', 'admin', 'lead_modeler'],
-    body: () => ({ spec, environment: 'staging', auto_deploy: false }),
-  },
-  'POST /v1/keys': {
-    operation: 'keys.create',
-    admitted: ['owner', 'admin'],
-    success: '201',
-    body: () => ({ name: 'key of the access table' }),
-  },
-  'GET /v1/keys': { operation: 'keys.list', admitted: ROLES },
-  // A key that is not there: one that is could be revoked once only.
-  'DELETE /v1/keys/:id': {
-    operation: 'keys.revoke',
-    admitted: ['owner', 'admin'],
-    success: '404 key_not_found',
-  },
-  'GET /v1/members': { operation: 'members.list', admitted: ['owner', 'admin'] },
-  'POST /v1/members': {
-    operation: 'members.create',
-    admitted: ['owner', 'admin'],
-    success: '201',
-    body: () => ({
-      ...{ email: `${newId('usr_', 0)}@lender.example`, password: 'a long password' },
-      role: 'viewer',
-    }),
-  },
-  // A member who is not there: one of this table would lose his row in it.
-  'PATCH /v1/members/:id': {
-    operation: 'members.update',
-    admitted: ['owner', 'admin'],
-    success: '404 member_not_found',
-    body: () => ({ role: 'viewer' }),
-  },
-  'DELETE /v1/members/:id': {
-    operation: 'members.delete',
-    admitted: ['owner', 'admin'],
-    success: '404 member_not_found',
-  },
-  'GET /v1/audit-log': { operation: 'audit_log.list', admitted: ['owner', 'admin'] },
-  'POST /v1/score/:slug': {
-    operation: 'scoring.score',
-    admitted: 'score key',
-    body: () => applicant,
-  },
-  'POST /v1/score/:slug/batch': {
-    operation: 'scoring.score_batch',
-    admitted: 'score key',
-    body: () => ({ records: [applicant] }),
-  },
-  'POST /api/v1/score': {
-    operation: 'scoring.score_scorecard',
-    admitted: 'score key',
-    body: (slug) => ({ scorecard_id: slug, applicant }),
-  },
-  'POST /api/v1/score/batch': {
-    operation: 'scoring.score_scorecard_batch',
-    admitted: 'score key',
-    body: (slug) => ({ scorecard_id: slug, applicants: [applicant] }),
+  'staging read': {
+    ...{ order: { scopes: ['read'], environment: 'staging' }, opens: ['member or read key'] },
   },
 }
 
+/** All that a caller sees of an answer, but for what names his own request, its time and his quota. */
+function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unknown {
+  const requestId = String(headers['x-request-id'])
+  const { date: _date, 'x-ratelimit-remaining': _remaining, ...others } = headers
+  return { statusCode, body: body.replaceAll(requestId, ''), ...others, 'x-request-id': '' }
+}
+
 describe.each(backends)('on $name', (backend) => {
-  const routes: RouteOptions[] = []
-  let world: World
-  let slug: string
+  let routes: RouteOptions[]
+  let rivals: Rivals
+  let world: World & { keys: Record<string, string> }
+  let ids: Ids
 
   beforeAll(async () => {
-    const people: Partial<Record<Role, Person>> = {}
-    let otherTeamId = ''
-    const revoked = newKeySecret(null)
-    const withPeople = prepared(backend, async (db) => {
-      const teamId = await insertTeam(db)
-      otherTeamId = await insertTeam(db)
-      for (const role of ROLES) {
-        people[role] =
-          role === 'owner' ? await insertOwner(db, teamId) : await insertPerson(db, teamId, role)
-      }
-      await db.insert(apiKeys).values({
-        ...{ id: newId('key_', 0), teamId, name: 'revoked', keyHash: keyHashOf(revoked) },
-        ...{ keyPrefix: 'sk_live_', scopes: ['score', 'read'], createdBy: 'a test' },
-        ...{ createdAt: new Date(0), revokedAt: new Date(1) },
-      })
+    const { started, routes: found } = await routesOf(() => startRivals(backend))
+    routes = found
+    rivals = started
+    const { service, team, people, rivalTeamId } = rivals
+    const { slug, modelId } = await team.deploy(spec, 'staging')
+    // Keys and members that are there could be revoked and removed once only.
+    ids = { ...UNKNOWN, slug, model: modelId }
+    const keys: Record<string, string> = {}
+    for (const [name, { order }] of Object.entries(KEYS)) {
+      keys[name] = await service.createKey(team.owner, order)
+    }
+    const { id, key } = await team.done('POST', '/v1/keys', {
+      name: 'k',
+      scopes: ['score', 'read'],
     })
-    // Told of each Fastify instance before it has routes.
-    const listen = (message: unknown) => {
-      const { fastify } = message as { fastify: FastifyInstance }
-      fastify.addHook('onRoute', (route) => void routes.push(route))
-    }
-    subscribe('fastify.initialization', listen)
-    const service = await TestService.start(withPeople)
-    unsubscribe('fastify.initialization', listen)
-    const owner = await service.signIn()
-    slug = await service.deploy(owner, spec, 'staging')
-    const keys = {
-      score: await service.createKey(owner),
-      read: await service.createKey(owner, { scopes: ['read'] }),
-      both: await service.createKey(owner, { scopes: ['read', 'score'] }),
-      staging: await service.createKey(owner, { environment: 'staging' }),
-      revoked,
-    }
-    world = { service, people: people as Record<Role, Person>, otherTeamId, keys }
+    await team.call('DELETE', `/v1/keys/${id}`)
+    keys['revoked'] = key
+    world = { service, people, otherTeamId: rivalTeamId, keys } as typeof world
   })
-  afterAll(() => world.service.close())
+  afterAll(() => rivals.service.close())
 
   /** What each route answers to a caller, with a good body and with one that is no JSON. */
   async function answersTo(authorization: string | undefined): Promise<Record<string, string[]>> {
     const answers: Record<string, string[]> = {}
-    for (const [route, { body }] of Object.entries(ROUTES)) {
-      const [method, path = ''] = route.split(' ') as ['GET' | 'POST' | 'PATCH' | 'DELETE', string]
-      const url = path.replace(':slug', slug).replace(':id', 'key_none')
-      const headers = authorization === undefined ? {} : { authorization }
-      const call = { method, url, headers }
-      const good = await world.service.call(body ? { ...call, body: body(slug) } : call)
-      answers[route] = [outcomeOf(good)]
-      if (body === undefined) continue
-      answers[route].push(outcomeOf(await world.service.call({ ...call, body: '{' })))
+    const headers = authorization === undefined ? {} : { authorization }
+    for (const [row, { body }] of Object.entries(ROUTES)) {
+      const { method, path } = pathOf(row)
+      const call = { method, url: withIds(path, ids), headers }
+      const ask = async (text?: string) =>
+        outcomeOf(await world.service.call(text === undefined ? call : { ...call, body: text }))
+      answers[row] =
+        body === undefined
+          ? [await ask()]
+          : [await ask(withIds(JSON.stringify(body), ids)), await ask('{')]
     }
     return answers
   }
 
   /** The specification's table, for a caller who is admitted to some kinds of routes. */
-  function expected(admits: (admitted: Admitted) => boolean, refusedUser?: string) {
+  function expected(
+    admits: (admitted: Admitted) => boolean,
+    { refusedUser, score }: { refusedUser?: string; score?: string | undefined } = {},
+  ) {
     const answers: Record<string, string[]> = {}
-    for (const [route, { admitted, success = '200', body }] of Object.entries(ROUTES)) {
-      const refusal = admitted === 'score key' ? '401 invalid_api_key' : '401 unauthorized'
-      const isRole = Array.isArray(admitted) && refusedUser !== undefined
-      const refused = isRole ? refusedUser : refusal
-      const outcomes = admits(admitted) ? [success, '400 invalid_request'] : [refused, refused]
-      answers[route] = body === undefined ? outcomes.slice(0, 1) : outcomes
+    for (const [row, { admitted, success = '200', body }] of Object.entries(ROUTES)) {
+      const unproven = admitted === 'score key' ? '401 invalid_api_key' : '401 unauthorized'
+      const refused = (Array.isArray(admitted) && refusedUser) || unproven
+      const scored = admitted === 'score key' && score !== undefined ? score : success
+      const outcomes = admits(admitted) ? [scored, '400 invalid_request'] : [refused, refused]
+      answers[row] = body === undefined ? outcomes.slice(0, 1) : outcomes
     }
     return answers
   }
+  const isAnyone = (admitted: Admitted) => admitted === 'anyone'
 
   // A route that nobody decided on would be open to anyone: the hook lets pass what declares nothing.
   test('every route declares its operation and its callers, and has a row in this table', () => {
-    const found = routes.map(({ method, url, config }) => [
-      `${method} ${url}`,
-      { operation: config?.operation, access: config?.access },
+    const found = routes
+      // Fastify adds a HEAD to each GET, with the same declarations.
+      .filter(({ method }) => method !== 'HEAD')
+      .map(({ method, url, config }) => [
+        `${method} ${url}`,
+        { operation: config?.operation, access: config?.access },
+      ])
+    const accessOf = (admitted: Admitted) => {
+      if (admitted === 'anyone') return { by: 'anyone' }
+      if (admitted === 'score key') return { by: 'key', scope: 'score' }
+      if (admitted === 'member or read key') return { by: 'user-or-key', scope: 'read' }
+      return { by: 'user', roles: admitted }
+    }
+    const declared = Object.entries(ROUTES).map(([row, { operation, admitted }]) => [
+      row,
+      { operation, access: accessOf(admitted) },
     ])
-    const declared = Object.entries(ROUTES).map(([route, { operation, admitted }]) => {
-      const access =
-        admitted === 'anyone'
-          ? { by: 'anyone' }
-          : admitted === 'score key'
-            ? { by: 'key', scope: 'score' }
-            : { by: 'user', roles: admitted }
-      return [route, { operation, access }]
-    })
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(declared))
-    const operations = routes.map(({ config }) => config?.operation)
-    expect(new Set(operations).size).toBe(routes.length)
+    expect(new Set(Object.values(ROUTES).map(({ operation }) => operation)).size).toBe(found.length)
   })
 
   // Whoever is not proven must learn nothing, not even that his body is malformed.
-  test.each(Object.entries(UNPROVEN))('%s opens nothing but the login', async (_, header) => {
-    const answers = await answersTo(header(world))
-    expect(answers).toEqual(expected((admitted) => admitted === 'anyone'))
+  test.each(Object.entries(UNPROVEN))('%s opens nothing but the sign-in', async (_, header) => {
+    expect(await answersTo(header(world))).toEqual(expected(isAnyone))
   })
 
   // A role too many may deploy a model that decides about loans, or make keys for the whole team.
   test.each(ROLES)('the role %s opens the routes of its row, and no scoring', async (role) => {
-    const answers = await answersTo(bearer(tokenFor(world.service, world.people[role])))
+    const answers = await answersTo(bearer(rivals.tokenOf(role)))
     const admits = (admitted: Admitted) =>
-      admitted === 'anyone' || (Array.isArray(admitted) && admitted.includes(role))
-    expect(answers).toEqual(expected(admits, '403 insufficient_role'))
+      isAnyone(admitted) ||
+      admitted === 'member or read key' ||
+      (Array.isArray(admitted) && admitted.includes(role))
+    expect(answers).toEqual(expected(admits, { refusedUser: '403 insufficient_role' }))
   })
 
   // A token lives for an hour; a demotion must not wait for its end.
   test('the role that counts is that of the user, not the one in the token', async () => {
-    const { service, people } = world
-    const promoted = tokenFor(service, { ...people.viewer, role: 'owner' })
-    const answers = await answersTo(bearer(promoted))
-    const admits = (admitted: Admitted) =>
-      admitted === 'anyone' || (Array.isArray(admitted) && admitted.includes('viewer'))
-    expect(answers).toEqual(expected(admits, '403 insufficient_role'))
+    const promoted = tokenFor(world.service, { ...world.people.viewer, role: 'owner' })
+    expect(await answersTo(bearer(promoted))).toEqual(
+      await answersTo(bearer(rivals.tokenOf('viewer'))),
+    )
   })
 
   // A server's key must not manage: it lies about in configurations.
-  test.each(['score', 'both', 'staging'] as const)(
-    'a key with the scope score opens scoring and no management: %s',
-    async (name) => {
-      const answers = await answersTo(bearer(world.keys[name]))
-      const admits = (admitted: Admitted) => ['anyone', 'score key'].some((a) => a === admitted)
-      expect(answers).toEqual(expected(admits))
+  test.each(Object.entries(KEYS))(
+    'a key of the kind "%s" opens what its scope says, in its environment, and no management',
+    async (name, { opens, score }) => {
+      const answers = await answersTo(bearer(world.keys[name] ?? ''))
+      const admits = (admitted: Admitted) => isAnyone(admitted) || opens.includes(admitted)
+      expect(answers).toEqual(expected(admits, { score }))
     },
   )
 
+  /** What a team has, one of each. */
+  async function belongingsOf(team: Team): Promise<Ids> {
+    const { slug, modelId: model } = await team.deploy(rung(1, { name: spec.name }))
+    const entry = await team.challenge(slug, rung(77, { name: spec.name, version: 'theirs' }), 5)
+    const key = await team.done('POST', '/v1/keys', { name: 'theirs' })
+    const member = await team.done('POST', '/v1/members', {
+      ...{ email: `${newId('usr_', 0)}@rival.example`, password: 'a long password' },
+      role: 'viewer',
+    })
+    const made = { slug, model, key: key.id, member: member.id }
+    return { ...made, challenger: entry.id, version: entry.version }
+  }
+
+  /** All that a team can read of what it has. */
+  const shelfOf = async (team: Team) => {
+    const lists = ['/v1/models', '/v1/deployments', '/v1/keys', '/v1/members', '/api/v1/scorecards']
+    return Promise.all(lists.map(async (url) => (await team.call('GET', url)).body))
+  }
+
+  // Any difference would tell a lender what its rival has.
+  test('whatever belongs to another team is answered byte for byte like what does not exist', async () => {
+    const { team, rival, service } = rivals
+    const theirs = await belongingsOf(rival)
+    const shelf = await shelfOf(rival)
+    const details = await rival.deployment(theirs.slug)
+    const compared: string[] = []
+    for (const [row, { admitted, body, naming = [] }] of Object.entries(ROUTES)) {
+      const { method, path } = pathOf(row)
+      const token = admitted === 'score key' ? team.key : team.owner
+      for (const one of [body, ...naming]) {
+        const text = one === undefined ? undefined : JSON.stringify(one)
+        for (const name of Object.keys(UNKNOWN) as IdName[]) {
+          if (!`${path} ${text}`.includes(`<${name}>`)) continue
+          const ask = (id: string) => {
+            const named = { ...ids, [name]: id }
+            const call = { method, url: withIds(path, named), token }
+            return service.call(text === undefined ? call : { ...call, body: withIds(text, named) })
+          }
+          const unknown = await ask(UNKNOWN[name])
+          expect(outcomeOf(unknown), row).toMatch(/^404 [a-z]+_not_found$/)
+          expect(visibleOf(await ask(theirs[name])), `${row}, ${name}`).toEqual(visibleOf(unknown))
+          compared.push(`${row} ${name}`)
+        }
+      }
+    }
+    // Nothing of theirs was changed by it, and every id of the table was put to the test.
+    expect(await shelfOf(rival)).toEqual(shelf)
+    expect(await rival.deployment(theirs.slug)).toEqual(details)
+    const inPaths = Object.keys(ROUTES).filter((row) => row.includes(':'))
+    for (const row of inPaths)
+      expect(
+        compared.some((one) => one.startsWith(row)),
+        row,
+      ).toBe(true)
+  })
+
+  test('no list shows anything of another team', async () => {
+    const { team, rival } = rivals
+    const theirs = await belongingsOf(rival)
+    const lists = Object.keys(ROUTES).filter((row) => row.startsWith('GET') && !row.includes(':'))
+    for (const row of lists) {
+      const { body } = await team.call('GET', pathOf(row).path)
+      for (const id of Object.values(theirs)) expect(body, row).not.toContain(id)
+    }
+    const keyed = { method: 'GET', url: '/api/v1/scorecards', token: team.key } as const
+    expect((await rivals.service.call(keyed)).body).not.toContain(theirs.slug)
+  })
+
   // RFC 9110: the scheme is compared without regard to case.
   test('the scheme may be written in any case', async () => {
-    const url = `/v1/score/${slug}`
+    const url = `/v1/score/${ids.slug}`
     for (const scheme of ['bearer', 'BEARER']) {
-      const headers = { authorization: `${scheme} ${world.keys.score}` }
+      const headers = { authorization: `${scheme} ${world.keys['score']}` }
       expect(outcomeOf(await world.service.call({ url, headers, body: {} }))).toBe('200')
     }
   })

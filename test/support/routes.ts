@@ -1,0 +1,162 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { ROLES, type Role } from '../../src/auth/caller.ts'
+import { card, plainFeature } from './cards.ts'
+import { OWNER } from './service.ts'
+
+/** Who may call a route: anyone, keys with a scope, or users of these roles. */
+export type Admitted = 'anyone' | 'score key' | 'member or read key' | readonly Role[]
+
+export interface Route {
+  readonly operation: string
+  readonly admitted: Admitted
+  /** What the path parameter `:id` stands for. */
+  readonly id?: 'model' | 'key' | 'member'
+  /** A body that can be sent again and again; a route without it reads none. */
+  readonly body?: object
+  /** What the route answers to whoever it admits; 200 when left out. */
+  readonly success?: string
+  /** What the route answers to a body that is no JSON, where it does read one. */
+  readonly isBodyOptional?: boolean
+  /** Further bodies that name things, which may belong to another team. */
+  readonly naming?: readonly object[]
+}
+
+const spec = card([plainFeature('income')])
+const applicant = { income: 1 }
+const MANAGERS = ['owner', 'admin'] as const
+
+/**
+ * Every route of the service, as the specification and the decisions admit callers to it. In bodies
+ * and paths `<model>`, `<slug>` and their like stand for ids.
+ */
+export const ROUTES: Readonly<Record<string, Route>> = {
+  'POST /api/auth/login': { operation: 'auth.login', admitted: 'anyone', body: OWNER },
+  // A token that nobody was given: one in force would be used up by the first caller.
+  'POST /api/auth/refresh': {
+    ...{ operation: 'auth.refresh', admitted: 'anyone', success: '401 invalid_refresh_token' },
+    body: { refresh_token: 'none' },
+  },
+  'POST /v1/models/deploy': {
+    ...{ operation: 'models.deploy', admitted: ['owner', 'admin', 'lead_modeler'] },
+    body: { spec, environment: 'staging', auto_deploy: false },
+  },
+  'GET /v1/models': { operation: 'models.list', admitted: ROLES },
+  'GET /v1/models/:id': { operation: 'models.get', admitted: ROLES, id: 'model' },
+  'PATCH /v1/models/:id': {
+    ...{ operation: 'models.update', admitted: MANAGERS, id: 'model' },
+    body: { status: 'active' },
+  },
+  'GET /v1/deployments': { operation: 'deployments.list', admitted: ROLES },
+  'GET /v1/deployments/:slug': { operation: 'deployments.get', admitted: ROLES },
+  'PATCH /v1/deployments/:slug': {
+    ...{ operation: 'deployments.update', admitted: MANAGERS, body: { name: 'Another name' } },
+  },
+  'PATCH /v1/deployments/:slug/traffic': {
+    ...{ operation: 'deployments.traffic', admitted: MANAGERS },
+    body: { action: 'toggle_shadow', shadow_mode: false },
+    naming: [
+      { action: 'add_challenger', model_id: '<model>', traffic_pct: 99 },
+      { action: 'update_traffic', challenger_id: '<challenger>', traffic_pct: 1 },
+      { action: 'remove_challenger', challenger_id: '<challenger>' },
+    ],
+  },
+  'POST /v1/deployments/:slug/promote': {
+    ...{
+      operation: 'deployments.promote',
+      admitted: MANAGERS,
+      success: '404 challenger_not_found',
+    },
+    body: { challenger_id: '<challenger>' },
+  },
+  'POST /v1/deployments/:slug/rollback': {
+    ...{ operation: 'deployments.rollback', admitted: MANAGERS, success: '400 no_rollback_target' },
+    body: { reason: 'the access table' },
+  },
+  'POST /v1/keys': {
+    ...{ operation: 'keys.create', admitted: MANAGERS, success: '201' },
+    body: { name: 'key of the access table' },
+  },
+  'GET /v1/keys': { operation: 'keys.list', admitted: ROLES },
+  'DELETE /v1/keys/:id': {
+    ...{ operation: 'keys.revoke', admitted: MANAGERS, id: 'key', success: '404 key_not_found' },
+  },
+  'GET /v1/members': { operation: 'members.list', admitted: MANAGERS },
+  'POST /v1/members': {
+    ...{ operation: 'members.create', admitted: MANAGERS, success: '409 member_exists' },
+    body: { email: OWNER.email, password: 'a long password', role: 'viewer' },
+  },
+  'PATCH /v1/members/:id': {
+    ...{ operation: 'members.update', admitted: MANAGERS, success: '404 member_not_found' },
+    ...{ id: 'member', body: { role: 'viewer' } },
+  },
+  'DELETE /v1/members/:id': {
+    ...{ operation: 'members.delete', admitted: MANAGERS, success: '404 member_not_found' },
+    id: 'member',
+  },
+  'POST /v1/score/:slug': { operation: 'scoring.score', admitted: 'score key', body: applicant },
+  'POST /v1/score/:slug/batch': {
+    ...{ operation: 'scoring.score_batch', admitted: 'score key' },
+    body: { records: [applicant] },
+  },
+  'POST /api/v1/score': {
+    ...{ operation: 'scoring.score_scorecard', admitted: 'score key' },
+    body: { scorecard_id: '<slug>', applicant },
+  },
+  'POST /api/v1/score/batch': {
+    ...{ operation: 'scoring.score_scorecard_batch', admitted: 'score key' },
+    body: { scorecard_id: '<slug>', applicants: [applicant] },
+  },
+  'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
+  'POST /api/v1/scorecards/:scorecard_id/challengers': {
+    ...{ operation: 'scorecards.add_challenger', admitted: MANAGERS },
+    ...{ success: '404 model_not_found' },
+    body: { challenger_version: '<version>', mode: 'live', traffic_pct: 1 },
+  },
+  'DELETE /api/v1/scorecards/:scorecard_id/challengers/:version': {
+    ...{ operation: 'scorecards.remove_challenger', admitted: MANAGERS },
+    success: '404 model_not_found',
+  },
+  'POST /api/v1/scorecards/:scorecard_id/promote': {
+    ...{ operation: 'scorecards.promote', admitted: MANAGERS, success: '404 model_not_found' },
+    body: { version: '<version>' },
+  },
+  'POST /api/v1/scorecards/:scorecard_id/rollback': {
+    ...{ operation: 'scorecards.rollback', admitted: MANAGERS, success: '400 no_rollback_target' },
+    ...{ body: {}, isBodyOptional: true },
+  },
+}
+
+export type IdName = 'slug' | 'model' | 'key' | 'member' | 'challenger' | 'version'
+export type Ids = Readonly<Record<IdName, string>>
+
+/** Method and path of a row, with `<…>` for what stands in the path. */
+export function pathOf(row: string): { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string } {
+  const [method, path = ''] = row.split(' ')
+  const named = path.replace(/:(\w+)/g, (_, name: string) =>
+    name === 'scorecard_id' ? '<slug>' : `<${name === 'id' ? ROUTES[row]?.id : name}>`,
+  )
+  // The rows above use no other method.
+  return { method: method as 'GET', path: named }
+}
+
+/** The text with ids for their placeholders. */
+export function withIds(text: string, ids: Ids): string {
+  return text.replace(/<(\w+)>/g, (_, name: IdName) => ids[name])
+}
+
+/** Runs `start` and collects all routes of the services that it starts. */
+export async function routesOf<T>(
+  start: () => Promise<T>,
+): Promise<{ started: T; routes: RouteOptions[] }> {
+  const routes: RouteOptions[] = []
+  // Told of each Fastify instance before it has routes.
+  const listen = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', (route) => void routes.push(route))
+  }
+  subscribe('fastify.initialization', listen)
+  const started = await start()
+  unsubscribe('fastify.initialization', listen)
+  return { started, routes }
+}
