@@ -62,7 +62,7 @@ describe.each(backends)('on $name', (backend) => {
   async function drawn(slug: string, count: number): Promise<string[]> {
     const caller: KeyCaller = {
       ...{ kind: 'key', keyId: 'key_of_a_test', teamId: rivals.people.owner.teamId },
-      ...{ scopes: ['score'], environment: null },
+      ...{ scopes: ['score'], environment: null, rateLimitPerMinute: null },
     }
     const request = {
       ...{ deploymentId: slug, applicant, reservedName: undefined, strictMode: false },
