@@ -4,6 +4,11 @@ import { Type } from '@sinclair/typebox'
 export const ACCESS_TOKEN_LIFE_SEC = 3600
 
 export const EMAIL_CHARS_MAX = 254
+/** Looks like an address: text without white space and control characters on both sides of one `@`. */
+export const EMAIL_PATTERN =
+  '^\\s*[^@\\s\\u0000-\\u001F\\u007F-\\u009F\\uD800-\\uDFFF]+@[^@\\s\\u0000-\\u001F\\u007F-\\u009F\\uD800-\\uDFFF]+\\s*$'
+/** Of a password that is set now; sign-in takes shorter ones, which are wrong. */
+export const PASSWORD_CHARS_MIN = 8
 export const PASSWORD_CHARS_MAX = 1024
 
 export const LoginRequest = Type.Object(

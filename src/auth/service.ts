@@ -189,6 +189,11 @@ export class AuthService {
     return found instanceof Promise ? found.then(toCaller) : toCaller(found)
   }
 
+  /** Tells that a user was changed or removed: who asks from now on sees him as he is then. */
+  userChanged(userId: string): void {
+    this.users.expire(userId)
+  }
+
   hasUsers(): Promise<boolean> {
     return this.options.store.hasUsers()
   }
@@ -246,7 +251,7 @@ function callerOf(user: User): UserCaller {
 }
 
 /** The form under which an address is stored; null for what no stored address can be. */
-function normalizeEmail(email: string): string | null {
+export function normalizeEmail(email: string): string | null {
   const address = comparableEmail(email)
   return address.includes('\0') || !address.isWellFormed() ? null : address
 }

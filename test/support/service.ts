@@ -8,7 +8,7 @@ import type { Backend, TestDatabase } from './databases.ts'
 
 export const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 
-interface TestServiceOptions {
+export interface TestServiceOptions {
   readonly clock?: Clock
   readonly onQuery?: (statement: string) => void
   readonly env?: Readonly<Record<string, string>>

@@ -67,6 +67,28 @@ const ROUTES: Readonly<Record<string, Route>> = {
     success: '404 key_not_found',
   },
   'GET /v1/audit-log': { operation: 'audit_log.list', admitted: ['owner', 'admin'] },
+  'GET /v1/members': { operation: 'members.list', admitted: ['owner', 'admin'] },
+  'POST /v1/members': {
+    operation: 'members.create',
+    admitted: ['owner', 'admin'],
+    success: '201',
+    body: () => ({
+      ...{ email: `${newId('usr_', 0)}@lender.example`, password: 'a long password' },
+      role: 'viewer',
+    }),
+  },
+  // A member who is not there: one of this table would lose his row in it.
+  'PATCH /v1/members/:id': {
+    operation: 'members.update',
+    admitted: ['owner', 'admin'],
+    success: '404 member_not_found',
+    body: () => ({ role: 'viewer' }),
+  },
+  'DELETE /v1/members/:id': {
+    operation: 'members.delete',
+    admitted: ['owner', 'admin'],
+    success: '404 member_not_found',
+  },
   'POST /v1/score/:slug': {
     operation: 'scoring.score',
     admitted: 'score key',
@@ -136,7 +158,7 @@ describe.each(backends)('on $name', (backend) => {
   async function answersTo(authorization: string | undefined): Promise<Record<string, string[]>> {
     const answers: Record<string, string[]> = {}
     for (const [route, { body }] of Object.entries(ROUTES)) {
-      const [method, path = ''] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
+      const [method, path = ''] = route.split(' ') as ['GET' | 'POST' | 'PATCH' | 'DELETE', string]
       const url = path.replace(':slug', slug).replace(':id', 'key_none')
       const headers = authorization === undefined ? {} : { authorization }
       const call = { method, url, headers }
