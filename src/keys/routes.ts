@@ -8,7 +8,8 @@ import { ANY_MEMBER, OWNER_OR_ADMIN } from '../auth/caller.ts'
 import { forbidStoring, userCaller } from '../auth/plugin.ts'
 import { AppError } from '../errors.ts'
 import { nextCursor } from '../http/reply.ts'
-import type { KeyInForce, KeyService } from './service.ts'
+import { keyFields, listedKey } from './answers.ts'
+import type { KeyService } from './service.ts'
 
 interface KeyRouteOptions {
   readonly keys: KeyService
@@ -39,7 +40,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
       const { key, keySecret } = await keys.issue(userCaller(request), order)
       forbidStoring(reply)
       reply.code(201)
-      return { ...fieldsOf(key), key: keySecret }
+      return { ...keyFields(key), key: keySecret }
     },
   )
 
@@ -55,10 +56,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
     async (request) => {
       const { items, nextCursor: next } = await keys.list(userCaller(request).teamId, request.query)
       return {
-        keys: items.map((key) => ({
-          ...fieldsOf(key),
-          last_used_at: key.lastUsedAt?.toISOString() ?? null,
-        })),
+        keys: items.map(listedKey),
         ...nextCursor(next),
       }
     },
@@ -88,18 +86,5 @@ const refuseQuotaUnlessOwner: preValidationHookHandler = (request, _reply, done)
     done(new AppError('insufficient_role', 'only an owner may set rate_limit_per_minute'))
   } else {
     done()
-  }
-}
-
-/** What every answer tells of a key. */
-function fieldsOf(key: Omit<KeyInForce, 'lastUsedAt'>) {
-  return {
-    id: key.id,
-    name: key.name,
-    prefix: key.keyPrefix,
-    scopes: key.scopes,
-    environment: key.environment,
-    created_at: key.createdAt.toISOString(),
-    ...(key.rateLimitPerMinute !== null && { rate_limit_per_minute: key.rateLimitPerMinute }),
   }
 }

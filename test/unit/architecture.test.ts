@@ -78,7 +78,7 @@ test('domains form no cycle', () => {
 // The environment is read once, so that a start fails for it or no later moment does.
 test('only the processes hand the environment to the configuration', () => {
   const readers = filesUnder('src').filter((file) => read(file).includes('process.env'))
-  expect(readers.sort()).toEqual(['src/demo/run.ts', 'src/server.ts'])
+  expect(readers.sort()).toEqual(['src/admin.ts', 'src/demo/run.ts', 'src/server.ts'])
 })
 
 // An async hook costs each request a turn of the promise queue, whether it waits or not.
@@ -90,7 +90,7 @@ test('no hook of the request is an async function', () => {
 test('only processes end the process', () => {
   const enders = filesUnder('src').filter((file) => /process\.exit\b/.test(read(file)))
   for (const file of enders)
-    expect(file).toMatch(/^src\/(server|demo\/run|db\/embedded-(init|worker))\.ts$/)
+    expect(file).toMatch(/^src\/(server|admin|demo\/run|db\/embedded-(init|worker))\.ts$/)
 })
 
 test(`no file is longer than ${LINES_MAX} lines`, () => {

@@ -1,0 +1,19 @@
+import type { KeyInForce } from './service.ts'
+
+/** What every answer tells of a key. */
+export function keyFields(key: Omit<KeyInForce, 'lastUsedAt'>) {
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.keyPrefix,
+    scopes: key.scopes,
+    environment: key.environment,
+    created_at: key.createdAt.toISOString(),
+    ...(key.rateLimitPerMinute !== null && { rate_limit_per_minute: key.rateLimitPerMinute }),
+  }
+}
+
+/** A key in a list. */
+export function listedKey(key: KeyInForce) {
+  return { ...keyFields(key), last_used_at: key.lastUsedAt?.toISOString() ?? null }
+}

@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What a run of the operator's command line left behind. */
+export interface AdminRun {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs the operator's command line as a process, with nothing of the test's own environment.
+ *
+ * @param stdin what it is given on standard input; without it there is none
+ */
+export async function runAdmin(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[],
+  stdin?: string | Buffer,
+): Promise<AdminRun> {
+  const child = spawn(process.execPath, ['src/admin.ts', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text
+    })
+  }
+  // A command that reads none ends before it takes what it is given.
+  child.stdin.on('error', () => {})
+  child.stdin.end(stdin ?? '')
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, ...output }
+}
