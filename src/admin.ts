@@ -1,17 +1,11 @@
 import { COMMANDS, type Command, type Outcome } from './admin/commands.ts'
 import { printable, sentence } from './admin/print.ts'
-import {
-  type Arguments,
-  commandHelp,
-  programHelp,
-  readCommandLine,
-  UsageError,
-} from './admin/usage.ts'
+import { commandHelp, programHelp, readCommandLine, UsageError } from './admin/usage.ts'
 import { ConfigError, loadConfig } from './config.ts'
 import { DataDirInUseError } from './data-dir.ts'
 import { DatabaseOpenError } from './db/errors.ts'
 import { AppError } from './errors.ts'
-import { createOperatorServices } from './services.ts'
+import { createOperatorServices, type OperatorServices } from './services.ts'
 
 /** Why a command was not carried out. */
 interface Failure {
@@ -19,50 +13,68 @@ interface Failure {
   readonly message: string
 }
 
+/** What a command line is to print, and the exit code of its process. */
+export interface Report {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Surroundings {
+  /** Opens what commands work on; they close it. */
+  open(): Promise<OperatorServices>
+  /** For the value of an option that is not to stand on the command line. */
+  readSecret(): Promise<string>
+}
+
 const REFUSED = 1
 const WRONG_USAGE = 2
 const STDIN_BYTES_MAX = 64 * 1024
 
-/** Prints a help page or what a command did; throws what went wrong. */
-async function main(args: readonly string[], isJson: boolean): Promise<void> {
-  const request = readCommandLine(args, COMMANDS)
-  if (request.kind === 'help') {
-    const { command } = request
-    console.log(command === null ? programHelp(COMMANDS) : commandHelp(command))
-    return
+/** Carries out a command line; whatever goes wrong is part of the report. */
+export async function reportOf(
+  args: readonly string[],
+  surroundings: Surroundings,
+): Promise<Report> {
+  const isJson = args.includes('--json')
+  try {
+    const request = readCommandLine(args, COMMANDS)
+    if (request.kind === 'help') {
+      const { command } = request
+      const page = command === null ? programHelp(COMMANDS) : commandHelp(command)
+      return { code: 0, stdout: `${page}\n`, stderr: '' }
+    }
+    const { json, text } = await carryOut(request.command, request.values, surroundings)
+    return { code: 0, stdout: `${isJson ? JSON.stringify(json) : text}\n`, stderr: '' }
+  } catch (error) {
+    const reason = isJson ? JSON.stringify(failureOf(error)) : failureText(error)
+    const code = error instanceof UsageError ? WRONG_USAGE : REFUSED
+    return { code, stdout: '', stderr: `${reason}\n` }
   }
-  const { command } = request
-  const values = await withSecrets(command, request.values)
-  const outcome = await carryOut(command, {
-    of: (name) => {
-      const value = values[name]
-      if (value === undefined) throw new TypeError(`${command.name} declares no ${name}`)
-      return value
-    },
-  })
-  console.log(isJson ? JSON.stringify(outcome.json) : outcome.text)
 }
 
 /** Opens the database for one command, and closes it whatever happens. */
-async function carryOut(command: Command, args: Arguments): Promise<Outcome> {
-  const services = await createOperatorServices(loadConfig(process.env), (error) => {
-    console.error(`The embedded database died: ${error.message}`)
-    process.exit(REFUSED)
-  })
+async function carryOut(
+  command: Command,
+  given: Readonly<Record<string, string>>,
+  { open, readSecret }: Surroundings,
+): Promise<Outcome> {
+  const values: Record<string, string> = { ...given }
+  for (const [name, { isSecret }] of Object.entries(command.options)) {
+    if (isSecret && given[name] === '-') values[name] = await readSecret()
+  }
+  const services = await open()
   try {
-    return await command.run(services, args)
+    return await command.run(services, {
+      of: (name) => {
+        const value = values[name]
+        if (value === undefined) throw new TypeError(`${command.name} declares no ${name}`)
+        return value
+      },
+    })
   } finally {
     await services.close()
   }
-}
-
-/** Reads from standard input what is not to stand on the command line. */
-async function withSecrets(command: Command, values: Readonly<Record<string, string>>) {
-  const read: Record<string, string> = { ...values }
-  for (const [name, { isSecret }] of Object.entries(command.options)) {
-    if (isSecret && values[name] === '-') read[name] = await readStdin()
-  }
-  return read
 }
 
 /** What standard input holds, without a line break at its end. */
@@ -115,15 +127,20 @@ function textOf(error: Error): string {
   return 'params' in error ? 'a statement failed' : error.message.replace(/\.$/, '')
 }
 
-if (import.meta.main) {
-  const args = process.argv.slice(2)
-  const isJson = args.includes('--json')
+async function main(): Promise<void> {
+  const { code, stdout, stderr } = await reportOf(process.argv.slice(2), {
+    open: () =>
+      createOperatorServices(loadConfig(process.env), (error) => {
+        console.error(`The embedded database died: ${error.message}`)
+        process.exit(REFUSED)
+      }),
+    readSecret: readStdin,
+  })
   // Whoever reads the output may have had enough of it.
   process.stdout.on('error', () => {})
-  try {
-    await main(args, isJson)
-  } catch (error) {
-    console.error(isJson ? JSON.stringify(failureOf(error)) : failureText(error))
-    process.exitCode = error instanceof UsageError ? WRONG_USAGE : REFUSED
-  }
+  process.stdout.write(stdout)
+  process.stderr.write(stderr)
+  process.exitCode = code
 }
+
+if (import.meta.main) await main()
