@@ -94,6 +94,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     ...{ operation: 'members.delete', admitted: MANAGERS, success: '404 member_not_found' },
     id: 'member',
   },
+  'GET /v1/audit-log': { operation: 'audit_log.list', admitted: MANAGERS },
   'POST /v1/score/:slug': { operation: 'scoring.score', admitted: 'score key', body: applicant },
   'POST /v1/score/:slug/batch': {
     ...{ operation: 'scoring.score_batch', admitted: 'score key' },

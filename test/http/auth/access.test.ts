@@ -22,17 +22,13 @@ import {
   routesOf,
   withIds,
 } from '../../support/routes.ts'
+import { UNKNOWN } from '../../support/scenarios.ts'
 import { TestService } from '../../support/service.ts'
 import { type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
 import { bearer, UNPROVEN, type World } from '../../support/unproven.ts'
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
-
-const UNKNOWN: Ids = {
-  ...{ slug: newId('dep_', 0), model: newId('mod_', 0), key: newId('key_', 0) },
-  ...{ member: newId('usr_', 0), challenger: newId('ch_', 0), version: 'none' },
-}
 
 /** What each kind of key opens beside the login, on a deployment for staging. */
 const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }> = {
