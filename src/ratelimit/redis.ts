@@ -25,6 +25,8 @@ interface RedisLimiterOptions {
 const ANSWER_TIMEOUT_MS = 50
 /** Redis counts nothing for a call that it comes to later than this; the rest is for its answer's way. */
 const COUNT_WITHIN_MS = 40
+/** After this a connection is given up, not only its calls. */
+const SILENCE_MS_MAX = 200
 const KEYS_PER_CALL_MAX = 256
 /** A connection that held for this long is a good one. */
 const STEADY_MS = 10_000
@@ -50,7 +52,9 @@ class Group implements Wanted {
 }
 
 interface Call {
-  readonly groups: readonly Group[]
+  /** None in a probe, and none any more once the call was given up. */
+  groups: readonly Group[]
+  readonly isProbe: boolean
   readonly sentAtMs: number
 }
 
@@ -61,8 +65,9 @@ interface Call {
  *
  * *Shared*: Redis decides, and what it admits is noted in the local limiter too. An answer that takes
  * 50 ms, a refused call or a lost connection makes it *degraded*: whoever waits and whoever comes is
- * decided by the local limiter, at once, and the connection is made anew. A connection that answers a
- * call in time makes it *shared* again. For a window from then on both must admit, since Redis did not
+ * decided by the local limiter, at once. When all answers arrived after all, a probe follows; when they
+ * don't within 200 ms, the connection is made anew, and then probed. A probe that is answered within 50 ms
+ * makes it *shared* again: a Redis that was held up for a moment is back a moment later. For a window from then on both must admit, since Redis did not
  * see all of it: one replica never admits more than the quota within 60 s, unless Redis loses its log.
  *
  * A call that was given up may still be carried out. It carries the last moment, by Redis' clock, at
@@ -101,8 +106,8 @@ export class RedisLimiter implements Limiter {
     this.onTransition = onTransition
     this.local = local
     this.log = open({
-      onOpen: () => this.send([], NO_DEADLINE),
-      onLost: (reason) => this.degrade(reason),
+      onOpen: () => this.probe(),
+      onLost: (reason) => this.lose(reason),
     })
   }
 
@@ -146,6 +151,7 @@ export class RedisLimiter implements Limiter {
     clearTimeout(this.steadyTimer)
     this.log.close()
     this.decideAllLocally()
+    this.calls = []
   }
 
   private ask(subject: string, quota: number, decided: Decided): void {
@@ -174,32 +180,39 @@ export class RedisLimiter implements Limiter {
     const notAfterMs = Math.floor(this.clock.monotonicMs() + this.clockAheadMs) + COUNT_WITHIN_MS
     for (let at = 0; at < groups.length; at += KEYS_PER_CALL_MAX) {
       const isAll = groups.length <= KEYS_PER_CALL_MAX
-      this.send(isAll ? groups : groups.slice(at, at + KEYS_PER_CALL_MAX), notAfterMs)
+      const some = isAll ? groups : groups.slice(at, at + KEYS_PER_CALL_MAX)
+      const sentAtMs = this.clock.monotonicMs()
+      this.send({ groups: some, isProbe: false, sentAtMs }, notAfterMs)
     }
   }
 
-  private send(groups: readonly Group[], notAfterMs: number): void {
-    const call: Call = { groups, sentAtMs: this.clock.monotonicMs() }
+  private probe(): void {
+    this.send({ groups: [], isProbe: true, sentAtMs: this.clock.monotonicMs() }, NO_DEADLINE)
+    this.watchAnew()
+  }
+
+  private send(call: Call, notAfterMs: number): void {
     this.calls.push(call)
     const answered: Answered = (answer, failure) => {
-      // A call that was given up is none of these any more.
+      // A call of a connection that was lost is none of these any more.
       if (this.calls[0] !== call) return
       if (answer === null) this.fail(failure)
       else this.take(call, answer)
     }
-    this.log.count(groups, notAfterMs, answered)
+    this.log.count(call.groups, notAfterMs, answered)
     this.watch()
   }
 
   private take(call: Call, answer: readonly number[]): void {
     const nowMs = this.clock.monotonicMs()
     this.learnClock(answer[0] ?? 0, call.sentAtMs, nowMs)
-    if (answer.length === 1 && call.groups.length > 0) {
-      this.fail('it came to a call too late')
+    if (answer.length === 1 && call.groups.length > 0) this.degrade('it came to a call too late')
+    this.calls.shift()
+    if (!this.isShared) {
+      if (call.isProbe) this.share(nowMs)
+      else if (this.calls.length === 0) this.probe()
       return
     }
-    this.calls.shift()
-    if (!this.isShared) this.share(nowMs)
     let at = 1
     for (const group of call.groups) {
       const admitted = answer[at] ?? 0
@@ -235,23 +248,38 @@ export class RedisLimiter implements Limiter {
   private watch(): void {
     const [oldest] = this.calls
     if (this.overdueTimer !== undefined || oldest === undefined) return
-    const waitedMs = this.clock.monotonicMs() - oldest.sentAtMs
-    const restMs = Math.max(1, ANSWER_TIMEOUT_MS - waitedMs)
+    const restMs = Math.max(1, this.overdueAtMs(oldest) - this.clock.monotonicMs())
     this.overdueTimer = setTimeout(() => {
       // When it was this process that stood still, the answer may lie ready: it is read before this.
       setImmediate(() => {
         this.overdueTimer = undefined
-        const nowMs = this.clock.monotonicMs()
-        const isOverdue = nowMs - (this.calls[0]?.sentAtMs ?? nowMs) >= ANSWER_TIMEOUT_MS
-        if (isOverdue) this.fail(`it did not answer within ${ANSWER_TIMEOUT_MS} ms`)
+        const [first] = this.calls
+        if (first !== undefined && this.clock.monotonicMs() >= this.overdueAtMs(first)) {
+          const reason = `it did not answer within ${ANSWER_TIMEOUT_MS} ms`
+          if (this.isShared) this.degrade(reason)
+          else this.fail(reason)
+        }
         this.watch()
       })
     }, restMs)
     this.overdueTimer.unref()
   }
 
+  /** After calls that had longer. */
+  private watchAnew(): void {
+    clearTimeout(this.overdueTimer)
+    this.overdueTimer = undefined
+    this.watch()
+  }
+
+  private overdueAtMs({ groups, isProbe, sentAtMs }: Call): number {
+    const isWaitedFor = isProbe || groups.length > 0
+    return sentAtMs + (isWaitedFor ? ANSWER_TIMEOUT_MS : SILENCE_MS_MAX)
+  }
+
   private share(nowMs: number): void {
     this.isShared = true
+    this.watchAnew()
     this.onClear?.()
     if (this.local.subjectCount > 0) this.guardUntilMs = nowMs + WINDOW_MS
     this.steadyTimer = setTimeout(() => this.log.settle(), STEADY_MS).unref()
@@ -260,12 +288,18 @@ export class RedisLimiter implements Limiter {
     this.onTransition(false, 'it answers again')
   }
 
-  /** Gives up a connection that is open, with what it might still carry out. */
+  /** Gives up a connection that is open. */
   private fail(reason: string): void {
     this.log.renew()
-    this.degrade(reason)
+    this.lose(reason)
   }
 
+  private lose(reason: string): void {
+    this.degrade(reason)
+    this.calls = []
+  }
+
+  /** Gives up what is waited for, and what it might still carry out. */
   private degrade(reason: string): void {
     if (this.isClosed) return
     this.isShared = false
@@ -281,7 +315,7 @@ export class RedisLimiter implements Limiter {
 
   private decideAllLocally(): void {
     const groups = [...this.calls.flatMap((call) => call.groups), ...this.groups]
-    this.calls = []
+    for (const call of this.calls) call.groups = []
     this.groups = []
     this.groupBySubject.clear()
     for (const { subject, quota, waiting, isNoted } of groups) {

@@ -115,6 +115,34 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
     expect(admittedOf(await ask(subject, 2, 5))).toBe(2)
   })
 
+  // What was remembered of the first time must not be told again.
+  test('a quota that was raised and lowered again tells the time anew', async () => {
+    const subject = newSubject()
+    expect(admittedOf(await ask(subject, 2, 3))).toBe(2)
+    await under.advance(1)
+    expect(admittedOf(await ask(subject, 5, 2))).toBe(2)
+    expect(await ask(subject, 2)).toMatchObject([{ isAdmitted: false, retryAfterMs: WINDOW_MS }])
+  })
+
+  test('admissions leave one by one, in the order that they came, for as long as it takes', async () => {
+    const subject = newSubject()
+    const naive = new NaiveLimiter()
+    // Now more than had to be kept so far, now fewer.
+    for (const [times, everyMs] of [
+      [3, 1],
+      [1, WINDOW_MS - 1],
+      [9, 1],
+      [30, 7_001],
+      [20, 3],
+    ] as const) {
+      for (let i = 0; i < times; i++) {
+        const expected = naive.decide(subject, 12, under.nowMs())
+        expect(await ask(subject, 12)).toEqual([expected])
+        await under.advance(everyMs)
+      }
+    }
+  })
+
   test('a quota of nothing admits nothing', async () => {
     expect(await ask(newSubject(), 0)).toEqual([
       { isAdmitted: false, remaining: 0, retryAfterMs: WINDOW_MS },

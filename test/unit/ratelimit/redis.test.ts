@@ -114,14 +114,37 @@ test('what is known of the clock of Redis is corrected by no more than an answer
 })
 
 // The log says so by answering nothing but the time.
-test('a call that came too late is decided in process, and the connection made anew', async () => {
+test('a call that came too late is decided in process, and Redis probed at once', async () => {
   share()
   const decision = decideAll(limiter, 'key_a', 10, 2)
   await setImmediate()
   calls.shift()?.answered([redisNow() + 41], '')
   expect((await decision).map(({ remaining }) => remaining)).toEqual([9, 8])
   expect(transitions).toEqual([true])
-  expect(renewals).toBe(1)
+  expect(renewals).toBe(0)
+  admitAll()
+  expect(transitions).toEqual([true, false])
+})
+
+// Else a moment's delay would let a replica count by itself for as long as a reconnect takes.
+test('Redis that was held up for a moment is back as soon as it has answered everything', async () => {
+  share()
+  const decisions = [decideAll(limiter, 'key_a', 10, 1)]
+  await setImmediate()
+  decisions.push(decideAll(limiter, 'key_b', 10, 1))
+  await setImmediate()
+  clock.advance(50)
+  expect(await Promise.all(decisions)).toMatchObject([[{ remaining: 9 }], [{ remaining: 9 }]])
+  expect(transitions).toEqual([true])
+  admitAll()
+  expect(calls.length).toBe(1)
+  admitAll()
+  // All answered: now the probe.
+  expect(calls.map(({ wanted }) => wanted)).toEqual([[]])
+  expect(transitions).toEqual([true])
+  admitAll()
+  expect(transitions).toEqual([true, false])
+  expect(renewals).toBe(0)
 })
 
 test('before the first answer requests are decided in process at once', async () => {
