@@ -17,6 +17,7 @@ import { parseJson } from './json.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { memberRoutes } from './members/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { openapiPlugin } from './openapi/plugin.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
@@ -88,6 +89,10 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     },
   })
   await app.register(authPlugin, services)
+  await app.register(openapiPlugin, {
+    publicUrl: options.publicUrl,
+    hasQuota: app.hasPlugin('quota'),
+  })
 
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)
