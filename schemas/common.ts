@@ -1,9 +1,14 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 
-export const Environment = Type.Union([Type.Literal('production'), Type.Literal('staging')])
+export const Environment = Type.Union([Type.Literal('production'), Type.Literal('staging')], {
+  description: 'Where models decide, or are tried',
+})
 
 /** ISO 8601 in UTC with milliseconds. */
-export const Timestamp = Type.String({ description: 'ISO 8601, UTC, with milliseconds' })
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'ISO 8601, UTC, with milliseconds',
+})
 
 /** Text that a database can hold: Unicode without NUL and lone surrogates. */
 export const plainText = ({ charsMin = 1, charsMax }: { charsMin?: number; charsMax: number }) =>

@@ -36,7 +36,9 @@ export const DeployResult = Type.Object({
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
 })
 
-export const ModelStatus = Type.Union([Type.Literal('active'), Type.Literal('archived')])
+export const ModelStatus = Type.Union([Type.Literal('active'), Type.Literal('archived')], {
+  description: 'An archived model can not become a challenger',
+})
 
 const model = {
   id: Type.String(),

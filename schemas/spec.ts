@@ -52,7 +52,7 @@ export const ScorecardSpec = Type.Object({
   scaling: Type.Object({
     base_score: Type.Number({ description: 'Score at which the odds are `base_odds`' }),
     base_odds: Type.Number({ exclusiveMinimum: 0, description: 'Good to bad' }),
-    pdo: Type.Number({ description: 'Points that double the odds, not 0' }),
+    pdo: Type.Number({ not: { const: 0 }, description: 'Points that double the odds, not 0' }),
   }),
   risk_grades: Type.Optional(
     Type.Array(

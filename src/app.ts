@@ -18,6 +18,7 @@ import { parseJson } from './json.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { memberRoutes } from './members/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { openapiPlugin } from './openapi/plugin.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
 import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
@@ -101,6 +102,10 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(authPlugin, services)
   if (quota !== null) await app.register(quotaPlugin, quota)
   await app.register(refusalPlugin)
+  await app.register(openapiPlugin, {
+    publicUrl: options.publicUrl,
+    hasQuota: app.hasPlugin('quota'),
+  })
 
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)

@@ -1,31 +1,7 @@
+import type { ErrorCode } from '../schemas/errors.ts'
+
 /** What can go wrong for a caller, as stable codes; the HTTP status of each is in `http/status.ts`. */
-export type ErrorCode =
-  | 'invalid_request'
-  | 'invalid_api_key'
-  | 'unauthorized'
-  | 'invalid_credentials'
-  | 'invalid_refresh_token'
-  | 'no_rollback_target'
-  | 'insufficient_role'
-  | 'deployment_not_found'
-  | 'model_not_found'
-  | 'challenger_not_found'
-  | 'key_not_found'
-  | 'member_not_found'
-  | 'not_found'
-  | 'model_is_champion'
-  | 'member_exists'
-  | 'last_owner'
-  | 'batch_too_large'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'invalid_spec'
-  | 'invalid_scope'
-  | 'invalid_traffic_config'
-  | 'strict_mode_violation'
-  | 'rate_limited'
-  | 'internal_error'
-  | 'unavailable'
+export type { ErrorCode }
 
 /** One of several things wrong with a request, at its path in the body. */
 export interface ErrorDetail {

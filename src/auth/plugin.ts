@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { Operation } from '../../schemas/docs.ts'
 import { AppError } from '../errors.ts'
 import { notFoundHandler } from '../http/not-found.ts'
 import type { Access, Caller, KeyCaller, UserCaller } from './caller.ts'
@@ -13,8 +14,8 @@ declare module 'fastify' {
     refusal: Error | null
   }
   interface FastifyContextConfig {
-    /** Name of what the route does, shared by log and metrics. */
-    operation?: string
+    /** Name of what the route does, shared by documentation, log and metrics. */
+    operation?: Operation | `docs.${string}`
     access?: Access
     /** The route takes a request with the header of a JSON body but without the body. */
     isBodyOptional?: boolean

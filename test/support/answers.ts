@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox'
+import { FormatRegistry, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect } from 'vitest'
@@ -18,6 +18,9 @@ export interface RefusalDetail {
   readonly index?: number
   readonly id?: string | number | null
 }
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+FormatRegistry.Set('date-time', (text) => TIMESTAMP.test(text))
 
 const REQUEST_ID = /^req_[0-9A-Za-z]{16,}$/
 /** Stack frames, files of the service, codes of its libraries, statements. */

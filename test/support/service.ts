@@ -5,6 +5,7 @@ import { type Config, loadConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { Backend, TestDatabase } from './databases.ts'
+import { DocumentCheck } from './document-check.ts'
 
 export const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 
@@ -76,9 +77,10 @@ export class TestService {
     await this.database.drop()
   }
 
-  call(call: Call): Promise<LightMyRequestResponse> {
+  /** Every answer must be one that the OpenAPI document tells of. */
+  async call(call: Call): Promise<LightMyRequestResponse> {
     const { method = 'POST', url, token, body, headers, remoteAddress } = call
-    return this.app.inject({
+    const response = await this.app.inject({
       method,
       url,
       ...(remoteAddress !== undefined && { remoteAddress }),
@@ -89,6 +91,8 @@ export class TestService {
       },
       ...(body !== undefined && { payload: body }),
     })
+    DocumentCheck.of(this.app).expectDocumented({ method, url, response })
+    return response
   }
 
   /** @returns the access token of the first owner */

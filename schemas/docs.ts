@@ -1,0 +1,23 @@
+import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
+import { AUTH_DOCS } from './docs/auth.ts'
+import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
+import { KEY_DOCS } from './docs/keys.ts'
+import { MEMBER_DOCS } from './docs/members.ts'
+import { MODEL_DOCS } from './docs/models.ts'
+import { SCORECARD_DOCS } from './docs/scorecards.ts'
+import { SCORING_DOCS } from './docs/scoring.ts'
+
+/** Every operation of the service: a route whose operation is not listed does not compile. */
+export const DOCS = {
+  ...AUTH_DOCS,
+  ...KEY_DOCS,
+  ...MEMBER_DOCS,
+  ...AUDIT_LOG_DOCS,
+  ...MODEL_DOCS,
+  ...DEPLOYMENT_DOCS,
+  ...SCORING_DOCS,
+  ...SCORECARD_DOCS,
+} as const
+
+/** Name of what a route does, shared by its documentation, log and metrics. */
+export type Operation = keyof typeof DOCS

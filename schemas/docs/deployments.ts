@@ -1,0 +1,183 @@
+import { Type } from '@sinclair/typebox'
+import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME } from './examples.ts'
+import type { OperationDoc } from './operation-doc.ts'
+
+const TrafficPct = Type.Number({ minimum: 1, maximum: 50 })
+const ChallengerId = Type.String({ description: 'Of the entry, not of its model' })
+
+/** One of the actions of a traffic request; fields of the others are ignored. */
+const trafficAction = <Fields extends Parameters<typeof Type.Object>[0]>(
+  title: string,
+  action: string,
+  fields: Fields,
+) => Type.Object({ action: Type.Literal(action), ...fields }, { title })
+
+const TrafficRequest = Type.Union(
+  [
+    trafficAction('AddChallenger', 'add_challenger', {
+      model_id: Type.String(),
+      traffic_pct: TrafficPct,
+    }),
+    trafficAction('RemoveChallenger', 'remove_challenger', { challenger_id: ChallengerId }),
+    trafficAction('UpdateTraffic', 'update_traffic', {
+      challenger_id: ChallengerId,
+      traffic_pct: TrafficPct,
+    }),
+    trafficAction('ToggleShadow', 'toggle_shadow', { shadow_mode: Type.Boolean() }),
+  ],
+  { title: 'TrafficRequest' },
+)
+
+const deployment = {
+  id: EXAMPLE_IDS.deployment,
+  slug: EXAMPLE_IDS.deployment,
+  name: EXAMPLE_SPEC.name,
+  is_active: true,
+} as const
+
+const single = {
+  ...deployment,
+  champion_model: {
+    id: EXAMPLE_IDS.champion,
+    name: EXAMPLE_SPEC.name,
+    version: EXAMPLE_SPEC.version,
+  },
+  challengers: [
+    {
+      id: EXAMPLE_IDS.challenger,
+      model_id: EXAMPLE_IDS.candidate,
+      model_name: EXAMPLE_SPEC.name,
+      model_version: '2.0.0',
+      traffic_pct: 20,
+      is_active: true,
+      added_at: EXAMPLE_TIME,
+    },
+  ],
+  shadow_mode: false,
+  cache_version: 2,
+  created_at: EXAMPLE_TIME,
+} as const
+
+export const DEPLOYMENT_DOCS = {
+  'deployments.list': {
+    tag: 'Deployments',
+    summary: 'List deployments',
+    description: 'All deployments of the team, newest first.',
+    success: {
+      description: 'The deployments',
+      example: {
+        deployments: [
+          {
+            ...deployment,
+            champion_model: { name: EXAMPLE_SPEC.name, version: EXAMPLE_SPEC.version },
+            created_at: EXAMPLE_TIME,
+          },
+        ],
+      },
+    },
+  },
+  'deployments.get': {
+    tag: 'Deployments',
+    summary: 'Get a deployment',
+    description: 'With its champion and its active challengers.',
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['deployment_not_found'],
+    success: { description: 'The deployment', example: single },
+  },
+  'deployments.update': {
+    tag: 'Deployments',
+    summary: 'Rename, switch on or off a deployment',
+    description: 'An inactive deployment answers scoring as if it did not exist.',
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['deployment_not_found'],
+    request: {
+      Rename: { name: 'Consumer loans, branches' },
+      'Switch off': { is_active: false },
+    },
+    success: {
+      description: 'The deployment as it is now',
+      example: { ...single, name: 'Consumer loans, branches' },
+    },
+  },
+  'deployments.traffic': {
+    tag: 'Deployments',
+    summary: 'Manage challengers and shadow mode',
+    description:
+      'Adds, removes or resizes a challenger, or switches shadow mode. A challenger takes 1 to 50 percent, all together at most 50. In shadow mode challengers score silently and the champion always answers.',
+    params: { slug: DEPLOYMENT_SLUG },
+    body: TrafficRequest,
+    errors: [
+      'deployment_not_found',
+      'model_not_found',
+      'challenger_not_found',
+      'invalid_traffic_config',
+    ],
+    request: {
+      'Add a challenger': {
+        action: 'add_challenger',
+        model_id: EXAMPLE_IDS.candidate,
+        traffic_pct: 20,
+      },
+      'Give it another share': {
+        action: 'update_traffic',
+        challenger_id: EXAMPLE_IDS.challenger,
+        traffic_pct: 35,
+      },
+      'Remove it': { action: 'remove_challenger', challenger_id: EXAMPLE_IDS.challenger },
+      'Let challengers score silently': { action: 'toggle_shadow', shadow_mode: true },
+    },
+    success: {
+      description:
+        '`challenger` is the entry that was added, resized or removed; `shadow_mode` comes with `toggle_shadow` only',
+      example: {
+        deployment_id: EXAMPLE_IDS.deployment,
+        action: 'add_challenger',
+        challenger: {
+          id: EXAMPLE_IDS.challenger,
+          model_id: EXAMPLE_IDS.candidate,
+          traffic_pct: 20,
+          is_active: true,
+        },
+        cache_version: 2,
+      },
+    },
+  },
+  'deployments.promote': {
+    tag: 'Deployments',
+    summary: 'Promote a challenger',
+    description:
+      "The challenger's model becomes the champion in one step; all other challengers are deactivated, and the old champion can be brought back by a rollback.",
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['deployment_not_found', 'challenger_not_found'],
+    request: { 'The challenger': { challenger_id: EXAMPLE_IDS.challenger } },
+    success: {
+      description: 'Who leads now',
+      example: {
+        deployment_id: EXAMPLE_IDS.deployment,
+        promoted_model_id: EXAMPLE_IDS.candidate,
+        previous_champion_id: EXAMPLE_IDS.champion,
+        challengers_deactivated: 0,
+        cache_version: 3,
+      },
+    },
+  },
+  'deployments.rollback': {
+    tag: 'Deployments',
+    summary: 'Roll back to the previous champion',
+    description:
+      'Champion and previous champion change places; all challengers are deactivated. The reason is kept in the audit log.',
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['no_rollback_target', 'deployment_not_found'],
+    request: { 'With its reason': { reason: 'approval rate fell below plan' } },
+    success: {
+      description: 'Who led, and who leads now',
+      example: {
+        deployment_id: EXAMPLE_IDS.deployment,
+        rolled_back_from: { model_id: EXAMPLE_IDS.candidate, version: '2.0.0' },
+        rolled_back_to: { model_id: EXAMPLE_IDS.champion, version: '1.0.0' },
+        challengers_deactivated: 0,
+        cache_version: 4,
+      },
+    },
+  },
+} as const satisfies Record<string, OperationDoc>

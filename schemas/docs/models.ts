@@ -1,0 +1,94 @@
+import { Type } from '@sinclair/typebox'
+import { DeployRequest } from '../models.ts'
+import { ScorecardSpec } from '../spec.ts'
+import { EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME } from './examples.ts'
+import type { OperationDoc } from './operation-doc.ts'
+
+const MODEL_ID = { description: 'Id of a model', example: EXAMPLE_IDS.candidate } as const
+
+const listedModel = {
+  id: EXAMPLE_IDS.champion,
+  name: EXAMPLE_SPEC.name,
+  version: EXAMPLE_SPEC.version,
+  spec_version: '1.0',
+  status: 'active',
+  environment: 'production',
+  description: 'First card for consumer loans',
+  deployed_by: EXAMPLE_IDS.user,
+  created_at: EXAMPLE_TIME,
+} as const
+
+export const MODEL_DOCS = {
+  'models.deploy': {
+    tag: 'Models',
+    summary: 'Deploy a scorecard',
+    description:
+      'Checks and registers a scorecard; with `auto_deploy` puts it behind a new deployment as its champion. A faulty specification is answered with all of its faults at once, each with its path.',
+    // The engine judges the spec, so that all faults are told at once; the route lets any JSON pass to it.
+    body: Type.Object(
+      { ...DeployRequest.properties, spec: ScorecardSpec },
+      { title: 'DeployRequest', additionalProperties: false },
+    ),
+    errors: ['invalid_spec'],
+    request: {
+      'Behind a new deployment': {
+        spec: EXAMPLE_SPEC,
+        environment: 'production',
+        description: 'First card for consumer loans',
+        auto_deploy: true,
+      },
+      'Registered only': {
+        spec: { ...EXAMPLE_SPEC, version: '3.0.0' },
+        environment: 'staging',
+        auto_deploy: false,
+      },
+    },
+    success: {
+      description: 'The model, and its deployment; `deployment` is null when it is registered only',
+      example: {
+        model_id: EXAMPLE_IDS.champion,
+        name: EXAMPLE_SPEC.name,
+        version: EXAMPLE_SPEC.version,
+        deployment: {
+          id: EXAMPLE_IDS.deployment,
+          slug: EXAMPLE_IDS.deployment,
+          endpoint: `https://scoring.lender.example/v1/score/${EXAMPLE_IDS.deployment}`,
+          status: 'active',
+        },
+      },
+    },
+  },
+  'models.list': {
+    tag: 'Models',
+    summary: 'List models',
+    description: 'All models of the team, newest first, without their specifications.',
+    success: { description: 'The models', example: { models: [listedModel] } },
+  },
+  'models.get': {
+    tag: 'Models',
+    summary: 'Get a model with its specification',
+    description: 'The specification is returned as it was sent, unknown properties included.',
+    params: { id: { ...MODEL_ID, example: EXAMPLE_IDS.champion } },
+    errors: ['model_not_found'],
+    success: { description: 'The model', example: { ...listedModel, spec: EXAMPLE_SPEC } },
+  },
+  'models.update': {
+    tag: 'Models',
+    summary: 'Archive or restore a model',
+    description:
+      'A model that is the champion of a deployment can not be archived. Archiving one that is a challenger ends its entries.',
+    params: { id: MODEL_ID },
+    errors: ['model_not_found', 'model_is_champion'],
+    request: { Archive: { status: 'archived' }, Restore: { status: 'active' } },
+    success: {
+      description: 'The model as it is now',
+      example: {
+        id: EXAMPLE_IDS.candidate,
+        name: EXAMPLE_SPEC.name,
+        version: '2.0.0',
+        status: 'archived',
+        updated_at: EXAMPLE_TIME,
+      },
+    },
+  },
+} as const satisfies Record<string, OperationDoc>

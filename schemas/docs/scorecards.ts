@@ -1,0 +1,138 @@
+import { Type } from '@sinclair/typebox'
+import { ChallengerMode } from '../scorecards.ts'
+import { EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME, SCORECARD_ID } from './examples.ts'
+import type { OperationDoc } from './operation-doc.ts'
+
+const VERSION = {
+  description: "Version of the challenger's model; the newest active one that has it",
+  example: '2.0.0',
+} as const
+
+const AddChallengerRequest = Type.Object(
+  {
+    challenger_version: Type.String({
+      description: "Version of a model with the champion's name and environment",
+    }),
+    mode: ChallengerMode,
+    traffic_pct: Type.Number({
+      minimum: 1,
+      maximum: 100,
+      description: 'Up to 100 in shadow mode, up to 50 in a live split',
+    }),
+  },
+  { title: 'ScorecardChallengerRequest', additionalProperties: false },
+)
+
+const missing = ['deployment_not_found', 'model_not_found', 'challenger_not_found'] as const
+
+export const SCORECARD_DOCS = {
+  'scorecards.list': {
+    tag: 'Scorecards',
+    summary: 'List scorecards',
+    description:
+      'All deployments of the team, newest first; to a key of one environment, those of that environment.',
+    success: {
+      description: 'The scorecards',
+      example: {
+        scorecards: [
+          {
+            id: EXAMPLE_IDS.deployment,
+            name: EXAMPLE_SPEC.name,
+            model_version: EXAMPLE_SPEC.version,
+            environment: 'production',
+            is_active: true,
+            shadow_mode: false,
+            created_at: EXAMPLE_TIME,
+          },
+        ],
+      },
+    },
+  },
+  'scorecards.add_challenger': {
+    tag: 'Scorecards',
+    summary: 'Add a version as a challenger',
+    description:
+      "The `mode` becomes the deployment's: in shadow mode challengers score silently, in a live split they answer for their share.",
+    params: { scorecard_id: SCORECARD_ID },
+    body: AddChallengerRequest,
+    errors: ['deployment_not_found', 'model_not_found', 'invalid_traffic_config'],
+    request: {
+      'In shadow mode': { challenger_version: '2.0.0', mode: 'shadow', traffic_pct: 100 },
+      'In a live split': { challenger_version: '2.0.0', mode: 'live', traffic_pct: 5 },
+    },
+    success: {
+      description: 'The challenger',
+      example: {
+        scorecard_id: EXAMPLE_IDS.deployment,
+        challenger: {
+          id: EXAMPLE_IDS.challenger,
+          model_id: EXAMPLE_IDS.candidate,
+          version: '2.0.0',
+          traffic_pct: 100,
+          mode: 'shadow',
+          is_active: true,
+        },
+        cache_version: 2,
+      },
+    },
+  },
+  'scorecards.remove_challenger': {
+    tag: 'Scorecards',
+    summary: 'Remove a challenger',
+    description: 'Its share goes to the champion.',
+    params: { scorecard_id: SCORECARD_ID, version: VERSION },
+    errors: missing,
+    success: {
+      description: 'The challenger that was removed',
+      example: {
+        scorecard_id: EXAMPLE_IDS.deployment,
+        action: 'remove_challenger',
+        challenger: {
+          id: EXAMPLE_IDS.challenger,
+          model_id: EXAMPLE_IDS.candidate,
+          traffic_pct: 20,
+          is_active: false,
+        },
+        cache_version: 3,
+      },
+    },
+  },
+  'scorecards.promote': {
+    tag: 'Scorecards',
+    summary: 'Promote a challenger by its version',
+    description:
+      'The version becomes the champion in one step; all other challengers are deactivated.',
+    params: { scorecard_id: SCORECARD_ID },
+    errors: missing,
+    request: { 'The challenger': { version: '2.0.0' } },
+    success: {
+      description: 'Who leads now',
+      example: {
+        scorecard_id: EXAMPLE_IDS.deployment,
+        promoted_model_id: EXAMPLE_IDS.candidate,
+        previous_champion_id: EXAMPLE_IDS.champion,
+        challengers_deactivated: 0,
+        cache_version: 3,
+      },
+    },
+  },
+  'scorecards.rollback': {
+    tag: 'Scorecards',
+    summary: 'Roll a scorecard back',
+    description:
+      'Champion and previous champion change places; all challengers are deactivated. The body can be left out.',
+    params: { scorecard_id: SCORECARD_ID },
+    errors: ['no_rollback_target', 'deployment_not_found'],
+    request: { 'With its reason': { reason: 'approval rate fell below plan' }, Empty: {} },
+    success: {
+      description: 'Who led, and who leads now',
+      example: {
+        scorecard_id: EXAMPLE_IDS.deployment,
+        rolled_back_from: { model_id: EXAMPLE_IDS.candidate, version: '2.0.0' },
+        rolled_back_to: { model_id: EXAMPLE_IDS.champion, version: '1.0.0' },
+        challengers_deactivated: 0,
+        cache_version: 4,
+      },
+    },
+  },
+} as const satisfies Record<string, OperationDoc>

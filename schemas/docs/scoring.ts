@@ -1,0 +1,115 @@
+import {
+  DEPLOYMENT_SLUG,
+  EXAMPLE_IDS,
+  EXAMPLE_REQUEST_ID,
+  EXAMPLE_SPEC,
+  EXAMPLE_TIME,
+} from './examples.ts'
+import type { OperationDoc } from './operation-doc.ts'
+
+const ROUTING = {
+  'X-Routing-Key': {
+    description:
+      'In a live split: the same text is always scored by the same model, so that an applicant keeps his over retries. Without it each request is drawn anew',
+    example: 'application-4711',
+  },
+} as const
+
+const errors = ['deployment_not_found', 'strict_mode_violation'] as const
+const batchErrors = [...errors, 'batch_too_large'] as const
+
+const applicant = { age: 35, purpose: 'car' } as const
+const records = [
+  { id: 'application-4711', age: 35, purpose: 'car' },
+  { id: 'application-4712', age: 22, purpose: null },
+] as const
+
+const scored = { score: 493.5, risk_grade: 'A', pd: 0.05894152435529742 } as const
+const result = {
+  ...scored,
+  model_version: EXAMPLE_SPEC.version,
+  model_name: EXAMPLE_SPEC.name,
+  spec_version: '1.0',
+  deployment_id: EXAMPLE_IDS.deployment,
+  contributions: { age: 9.5, purpose: 4 },
+  request_id: EXAMPLE_REQUEST_ID,
+  scored_at: EXAMPLE_TIME,
+  warnings: [],
+} as const
+const batchResult = {
+  results: [
+    { id: 'application-4711', ...scored, warnings: [] },
+    {
+      id: 'application-4712',
+      score: 461,
+      risk_grade: 'B',
+      pd: 0.16190858830350974,
+      warnings: ['missing_feature: purpose'],
+    },
+  ],
+  model_version: EXAMPLE_SPEC.version,
+  deployment_id: EXAMPLE_IDS.deployment,
+  total: 2,
+  scored_at: EXAMPLE_TIME,
+  request_id: EXAMPLE_REQUEST_ID,
+} as const
+
+const WHAT_IT_DOES =
+  'A missing value takes the points of the `Missing` bin, or 0. What is unknown or matches no bin is listed in `warnings`; with `strict_mode` missing and unknown features are refused.'
+const IN_SHADOW_MODE =
+  'In shadow mode `shadow_scores` tells what each active challenger says; the answer is always the champion’s.'
+
+export const SCORING_DOCS = {
+  'scoring.score': {
+    tag: 'Scoring',
+    summary: 'Score an applicant',
+    description: `The body holds the feature values by name. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
+    params: { slug: DEPLOYMENT_SLUG },
+    headers: ROUTING,
+    errors,
+    request: {
+      'An applicant': applicant,
+      'In strict mode': { ...applicant, strict_mode: true },
+    },
+    success: { description: 'The score', example: result },
+  },
+  'scoring.score_batch': {
+    tag: 'Scoring',
+    summary: 'Score a batch of applicants',
+    description: `Up to 1,000 records, all scored by one model; results keep their order. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
+    params: { slug: DEPLOYMENT_SLUG },
+    headers: ROUTING,
+    errors: batchErrors,
+    request: {
+      'Two applicants': { records },
+      'With the points of each feature': { records, include_contributions: true },
+    },
+    success: { description: 'The scores', example: batchResult },
+  },
+  'scoring.score_scorecard': {
+    tag: 'Scorecards',
+    summary: 'Score an applicant by scorecard id',
+    description: `${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
+    headers: ROUTING,
+    errors,
+    request: { 'An applicant': { scorecard_id: EXAMPLE_IDS.deployment, applicant } },
+    success: {
+      description: 'The score',
+      example: { scorecard_id: EXAMPLE_IDS.deployment, ...result },
+    },
+  },
+  'scoring.score_scorecard_batch': {
+    tag: 'Scorecards',
+    summary: 'Score a batch by scorecard id',
+    description: `Up to 1,000 applicants, all scored by one model; results keep their order. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
+    headers: ROUTING,
+    errors: batchErrors,
+    request: {
+      'Two applicants': { scorecard_id: EXAMPLE_IDS.deployment, applicants: records },
+    },
+    success: {
+      description: 'The scores',
+      example: { scorecard_id: EXAMPLE_IDS.deployment, ...batchResult },
+    },
+  },
+} as const satisfies Record<string, OperationDoc>

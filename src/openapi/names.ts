@@ -1,0 +1,56 @@
+import type { TSchema } from '@sinclair/typebox'
+import * as auditlog from '../../schemas/auditlog.ts'
+import * as auth from '../../schemas/auth.ts'
+import * as common from '../../schemas/common.ts'
+import * as deployments from '../../schemas/deployments.ts'
+import * as errors from '../../schemas/errors.ts'
+import * as keys from '../../schemas/keys.ts'
+import * as members from '../../schemas/members.ts'
+import * as models from '../../schemas/models.ts'
+import * as scorecards from '../../schemas/scorecards.ts'
+import * as scoring from '../../schemas/scoring.ts'
+import * as spec from '../../schemas/spec.ts'
+
+/** The files of the contract whose exports are components of the document. */
+export const CONTRACT = {
+  ...{
+    auditlog,
+    auth,
+    common,
+    deployments,
+    errors,
+    keys,
+    members,
+    models,
+    scorecards,
+    scoring,
+    spec,
+  },
+} as const
+
+/**
+ * Gives each part of a schema that the contract exports the name of its export, as its `title`.
+ *
+ * Parts are recognised by their text: TypeBox copies a schema that becomes optional. A part that has a title
+ * keeps it.
+ */
+export function withNames(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withNames)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const copy = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, withNames(value)]),
+  )
+  const name = 'title' in schema ? undefined : NAME_BY_TEXT.get(JSON.stringify(schema))
+  return name === undefined ? copy : { ...copy, title: name }
+}
+
+const NAME_BY_TEXT = new Map<string, string>()
+for (const [name, value] of Object.values(CONTRACT).flatMap((file) => Object.entries(file))) {
+  if (isWorthAName(value)) NAME_BY_TEXT.set(JSON.stringify(value), name)
+}
+
+/** Objects and enums; a text or a number is as short as a reference to it. */
+function isWorthAName(value: unknown): value is TSchema {
+  if (typeof value !== 'object' || value === null) return false
+  return 'properties' in value || 'anyOf' in value || 'patternProperties' in value
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import fastifySwagger from '@fastify/swagger'
+import fastifySwaggerUi from '@fastify/swagger-ui'
+import fastifyPlugin from 'fastify-plugin'
+import { ANYONE } from '../auth/caller.ts'
+import { JSON_TYPE } from '../http/reply.ts'
+import { type DocumentOptions, documentOptions } from './document.ts'
+
+/** The page runs what the service itself serves, speaks to the service alone, and is framed by nobody. */
+const PAGE_POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  // The page writes style attributes.
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+}
+
+/**
+ * Serves the OpenAPI document of all routes that are registered after it at `/openapi.json`, and a page that
+ * shows it at `/docs`, to anyone. The document is made when it is first asked for.
+ */
+export const openapiPlugin = fastifyPlugin<DocumentOptions>(
+  async (app, options) => {
+    await app.register(fastifySwagger, documentOptions(options))
+    let made: { readonly text: string; readonly tag: string } | null = null
+
+    await app.register(async (scope) => {
+      scope.addHook('onRoute', (route) => {
+        const operation = `docs.${route.url.replace(/\W+/g, '_').replace(/^_|_$/g, '')}` as const
+        route.config = { ...route.config, operation, access: ANYONE }
+        route.schema = { ...route.schema, hide: true }
+      })
+      scope.addHook('onSend', (_request, reply, _payload, done) => {
+        // Asked for anew each time, answered by 304: a new release must not meet an old page.
+        reply.header('cache-control', 'no-cache')
+        reply.header('x-content-type-options', 'nosniff')
+        done()
+      })
+
+      scope.get('/openapi.json', (request, reply) => {
+        made ??= textOf(app.swagger())
+        reply.header('etag', made.tag)
+        if (request.headers['if-none-match'] === made.tag) reply.code(304).send()
+        else reply.type(JSON_TYPE).send(made.text)
+      })
+      await scope.register(fastifySwaggerUi, {
+        routePrefix: '/docs',
+        staticCSP: PAGE_POLICY,
+        theme: { title: 'Scoreline API' },
+        // The page of one document needs no bar to choose one.
+        uiConfig: { layout: 'BaseLayout', deepLinking: true, validatorUrl: null },
+      })
+    })
+  },
+  { name: 'openapi', dependencies: ['auth'], fastify: '5.x' },
+)
+
+function textOf(document: object): { text: string; tag: string } {
+  const text = JSON.stringify(document)
+  return { text, tag: `"${createHash('sha256').update(text).digest('base64url')}"` }
+}

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EXAMPLE_IDS, EXAMPLE_REFRESH_TOKEN, EXAMPLE_SPEC } from '../../../schemas/docs/examples.ts'
+import type { OperationDoc } from '../../../schemas/docs/operation-doc.ts'
+import { DOCS } from '../../../schemas/docs.ts'
+import { jsonOf } from '../../support/answers.ts'
+import { backends } from '../../support/databases.ts'
+import { DocumentCheck } from '../../support/document-check.ts'
+import { OWNER, TestService } from '../../support/service.ts'
+
+/** What the examples speak of, to be replaced by what there is. */
+const SPOKEN_OF = { ...EXAMPLE_IDS, refreshToken: EXAMPLE_REFRESH_TOKEN }
+type Ids = Record<keyof typeof SPOKEN_OF, string>
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+interface Example {
+  readonly operation: string
+  readonly title: string
+  readonly doc: OperationDoc
+  readonly body: unknown
+}
+
+/** Examples that need a challenger beside the champion, by operation and body. */
+const NEEDS_CHALLENGER =
+  /^(deployments\.(get|update|promote)|scorecards\.(remove|promote))|:"(update|remove)_/
+/** Examples that need a champion who was promoted. */
+const NEEDS_PREDECESSOR = /^\w+\.rollback/
+
+/** What differs from one answer to the next, whatever it answers. */
+const SECRETS = new Set(['access_token', 'refresh_token', 'key', 'prefix', 'endpoint'])
+const OPAQUE = /^(\w+)_[0-9A-Za-z]{22}$/
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+const examples: readonly Example[] = Object.entries(
+  DOCS as Readonly<Record<string, OperationDoc>>,
+).flatMap(([operation, doc]) =>
+  Object.entries(doc.request ?? { 'without a body': undefined }).map(([title, body]) => ({
+    ...{ operation, title, doc, body },
+  })),
+)
+
+describe.each(backends)('on $name', (backend) => {
+  let service: TestService
+  let token: string
+  let key: string
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    token = await service.signIn()
+    key = await service.createKey(token)
+  })
+  afterAll(() => service.close())
+
+  async function manage(method: Method, url: string, body: object) {
+    return jsonOf(await service.call({ method, url, token, body }))
+  }
+
+  /** What the examples speak of, made anew for one of them. */
+  async function world({ operation, body }: Example): Promise<Ids> {
+    const order = { environment: 'production', description: 'First card for consumer loans' }
+    const deploy = (version: string, autoDeploy: boolean) => {
+      const spec = { ...EXAMPLE_SPEC, version }
+      return manage('POST', '/v1/models/deploy', { ...order, spec, auto_deploy: autoDeploy })
+    }
+    const { model_id: champion, deployment } = await deploy(EXAMPLE_SPEC.version, true)
+    const { model_id: candidate } = await deploy('2.0.0', false)
+    const ids = { ...SPOKEN_OF, champion, candidate, deployment: deployment.slug }
+    const needs = `${operation} ${JSON.stringify(body)}`
+    const needsPredecessor = NEEDS_PREDECESSOR.test(needs)
+    if (!needsPredecessor && !NEEDS_CHALLENGER.test(needs)) return ids
+    const url = `/v1/deployments/${deployment.slug}`
+    const traffic = { action: 'add_challenger', model_id: candidate, traffic_pct: 20 }
+    const { challenger } = await manage('PATCH', `${url}/traffic`, traffic)
+    if (needsPredecessor) {
+      await manage('POST', `${url}/promote`, { challenger_id: challenger.id })
+    }
+    return { ...ids, challenger: challenger.id }
+  }
+
+  /** A key, a member and a session that one example may end. */
+  async function session(operation: string): Promise<Partial<Ids>> {
+    if (/^keys\.(list|revoke)/.test(operation)) {
+      const order = { name: 'Loan origination', environment: 'production' }
+      return { key: (await manage('POST', '/v1/keys', order)).id }
+    }
+    if (operation.startsWith('members.')) {
+      const url = '/v1/members'
+      const email = 'modeler@lender.example'
+      const { members } = jsonOf(await service.call({ method: 'GET', url, token }))
+      const known = members.find((member: { email: string }) => member.email === email)
+      if (known) await service.call({ method: 'DELETE', url: `${url}/${known.id}`, token })
+      if (operation === 'members.create') return {}
+      const order = { email, password: OWNER.password, role: 'modeler' }
+      return { member: (await manage('POST', url, order)).id }
+    }
+    if (operation !== 'auth.refresh') return {}
+    const tokens = jsonOf(await service.call({ url: '/api/auth/login', body: OWNER }))
+    return { refreshToken: tokens.refresh_token }
+  }
+
+  // Whoever learns an interface sends its example first, and believes the answer beside it.
+  test.each(examples)('the example of $operation works: $title', async (example) => {
+    const { doc, body, operation } = example
+    const ids = { ...(await world(example)), ...(await session(operation)) }
+    const found = DocumentCheck.of(service.app).operations.find(
+      ({ operation: { operationId } }) => operationId === operation,
+    )
+    const { method, path, operation: its } = found ?? expect.fail('it is in the document')
+    const url = Object.entries(doc.params ?? {}).reduce(
+      (text, [name, { example: value }]) => text.replace(`{${name}}`, withIds(value, ids)),
+      path,
+    )
+    const response = await service.call({
+      method: method as Method,
+      url,
+      token: JSON.stringify(its['security']) === '[{"apiKey":[]}]' ? key : token,
+      ...(body !== undefined && { body: withIds(body, ids) as object }),
+    })
+    const statuses = Object.keys(its['responses'] as object)
+    expect(String(response.statusCode), response.body).toBe(statuses.find((one) => +one < 400))
+
+    const isFirst = body === Object.values(doc.request ?? {})[0]
+    if (!isFirst || doc.success.example === undefined) return
+    const expected = masked(withIds(doc.success.example, ids)) as object
+    const answer = masked(response.json())
+    if (!operation.endsWith('.list')) expect(answer).toEqual(expected)
+    else expect(answer).toEqual(holdingItemsOf(expected))
+  })
+})
+
+/** An example with real ids in the place of its own. */
+function withIds<Value>(example: Value, ids: Ids): Value {
+  const names = Object.keys(SPOKEN_OF) as (keyof Ids)[]
+  const text = names.reduce(
+    (written, name) => written.replaceAll(SPOKEN_OF[name], ids[name]),
+    JSON.stringify(example),
+  )
+  return JSON.parse(text)
+}
+
+function masked(value: unknown, name = ''): unknown {
+  if (SECRETS.has(name)) return typeof value
+  if (typeof value === 'string') {
+    return TIMESTAMP.test(value) ? 'a time' : value.replace(OPAQUE, 'an id of $1')
+  }
+  if (Array.isArray(value)) return value.map((one) => masked(one))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, masked(one, key)]))
+}
+
+/** A list that may hold more than the example's. */
+function holdingItemsOf(example: object) {
+  const lists = Object.entries(example).map(([name, items]) => [
+    name,
+    expect.arrayContaining(items),
+  ])
+  return Object.fromEntries(lists)
+}
