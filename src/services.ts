@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
 import { PostgresAuthStore } from './auth/store.ts'
@@ -13,6 +14,8 @@ import { PostgresDeploymentStore } from './deployments/store.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
+import { MemberService } from './members/service.ts'
+import { PostgresMemberStore } from './members/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
 import type { Limiter } from './ratelimit/limiter.ts'
@@ -22,11 +25,14 @@ import { ServingCache } from './scoring/cache.ts'
 import { ChallengerFaults } from './scoring/challenger-faults.ts'
 import { ScoringService } from './scoring/service.ts'
 import { PostgresServingStore } from './scoring/store.ts'
+import { TeamService } from './teams/service.ts'
+import { PostgresTeamStore } from './teams/store.ts'
 
 /** The domains, wired to what they need. */
 export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
+  readonly members: MemberService
   readonly models: ModelService
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
@@ -37,6 +43,14 @@ export interface Services {
   readonly log: Logger
   /** Key of the access tokens' signatures. */
   readonly jwtSecret: string | Buffer
+  close(): Promise<void>
+}
+
+/** The domains that the operator's command line works on. */
+export interface OperatorServices {
+  readonly teams: TeamService
+  readonly members: MemberService
+  readonly keys: KeyService
   close(): Promise<void>
 }
 
@@ -58,7 +72,6 @@ const USER_TTL_MS_MAX = 60_000
 /** Opens the stores and wires the domains; `close` undoes it in reverse order. */
 export async function createServices(config: Config, options: ServiceOptions): Promise<Services> {
   const dataDir = await openDataDir(config.dataDir)
-  const clock = options.clock ?? systemClock
   try {
     const jwtSecret = config.jwtSecret ?? dataDir.secret('jwt-secret', JWT_SECRET_BYTES)
     const database = await openDatabase({
@@ -67,14 +80,17 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
-    const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log: options.log })
+    const { log, clock = systemClock } = options
+    const domains = wire(config, database, { clock, log, jwtSecret })
+    const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
     return {
-      ...wire(config, database, clock, options.log),
+      ...domains,
       limiter,
       jwtSecret,
-      log: options.log,
+      log,
       close: async () => {
         limiter.close()
+        await domains.keys.close()
         await database.close()
         dataDir.close()
       },
@@ -85,11 +101,47 @@ export async function createServices(config: Config, options: ServiceOptions): P
   }
 }
 
+/**
+ * Opens what the operator's command line works on. Over PostgreSQL the data directory stays closed, because
+ * the service may run on it; the embedded database is the service's or the operator's, one at a time.
+ *
+ * @throws DataDirInUseError while the service has the embedded database open
+ */
+export async function createOperatorServices(
+  config: Config,
+  onCrash: (error: Error) => void,
+): Promise<OperatorServices> {
+  const dataDir = config.databaseUrl === null ? await openDataDir(config.dataDir) : null
+  try {
+    const directory = join(dataDir?.path ?? config.dataDir, 'postgres')
+    const database = await openDatabase({ url: config.databaseUrl, directory, onCrash })
+    const { db, renew } = database
+    const guarded = <Store extends object>(store: Store) =>
+      guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
+    const clock = systemClock
+    const passwords = new Passwords()
+    const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
+    const keyStore = guarded(new PostgresKeyStore(db))
+    return {
+      teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),
+      // What this process remembers of users ends with it.
+      members: new MemberService({ ...members, onChange: () => {} }),
+      keys: new KeyService({ store: keyStore, clock, ttlMs: config.specCacheTtlMs }),
+      close: async () => {
+        await database.close()
+        dataDir?.close()
+      },
+    }
+  } catch (error) {
+    dataDir?.close()
+    throw error
+  }
+}
+
 function wire(
   config: Config,
   { db, renew }: DatabaseHandle,
-  clock: Clock,
-  log: Logger,
+  { clock, log, jwtSecret }: { clock: Clock; log: Logger; jwtSecret: string | Buffer },
 ): Omit<Services, 'jwtSecret' | 'limiter' | 'log' | 'close'> {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
@@ -109,12 +161,22 @@ function wire(
     clock,
     onChange,
   })
+  const passwords = new Passwords()
+  const auth = new AuthService({
+    store: guarded(new PostgresAuthStore(db)),
+    passwords,
+    throttle: new MemoryLoginThrottle(clock),
+    clock,
+    userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
+    secret: jwtSecret,
+  })
   return {
-    auth: new AuthService({
-      store: guarded(new PostgresAuthStore(db)),
-      passwords: new Passwords(),
+    auth,
+    members: new MemberService({
+      store: guarded(new PostgresMemberStore(db)),
+      passwords,
       clock,
-      userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
+      onChange: (userId) => auth.userChanged(userId),
     }),
     keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
