@@ -3,9 +3,14 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { systemClock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { AddressCounter } from '../ratelimit/plugin.ts'
 import { failureReply, JSON_TYPE } from './reply.ts'
 import { STATUS_BY_CODE } from './status.ts'
+
+/** Counts a request on the address that it came from, and tells the headers and what refuses it. */
+export type AddressCounter = (
+  address: string | undefined,
+  counted: (headers: object, denial: AppError | null) => void,
+) => void
 
 type MalformedHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 type UnparsableHandler = (error: Error & { code?: string }, socket: Socket) => void

@@ -1,6 +1,7 @@
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../errors.ts'
+import type { AddressCounter } from '../http/malformed.ts'
 import { type Limiter, WINDOW_MS } from './limiter.ts'
 import { addressSubject } from './subject.ts'
 
@@ -9,12 +10,6 @@ interface QuotaOptions {
   /** Quota of a subject that has none of its own. */
   readonly quotaPerMinute: number
 }
-
-/** Counts a request on the address that it came from, and tells the headers and what refuses it. */
-export type AddressCounter = (
-  address: string | undefined,
-  counted: (headers: object, denial: AppError | null) => void,
-) => void
 
 /**
  * Counts each request against the quota of its subject, before its body is read: the key or user that the

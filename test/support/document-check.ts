@@ -54,6 +54,8 @@ export class DocumentCheck {
     // What leads nowhere is answered before any operation is known, and so is the page of the document.
     if (found === null) return
     const { statusCode: status } = response
+    // Its path reads like one of the document, but the router saw another: a slug with a slash in it.
+    if (status === 404 && response.json().error === 'not_found') return
     const place = `${method} ${found.path} ${status}`
     const responses = found.operation['responses'] as Json
     if (responses[status] === undefined) throw new Error(`${place} is not documented`)

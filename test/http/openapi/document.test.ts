@@ -141,7 +141,10 @@ test('every operation tells its errors with their codes, and what any operation 
     expect(body).toEqual({ $ref: '#/components/schemas/ErrorBody' })
     expect(only.properties.error['enum']).toEqual(Object.keys(media.examples ?? {}))
     const waits = ['RateLimited', 'Unavailable'].includes(name)
-    expect(Object.keys(headers)).toEqual(['X-Request-Id', ...(waits ? ['Retry-After'] : [])])
+    expect(Object.keys(headers)).toEqual([
+      ...['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining'],
+      ...(waits ? ['Retry-After'] : []),
+    ])
   }
 })
 

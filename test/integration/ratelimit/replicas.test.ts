@@ -10,6 +10,7 @@ import { RedisProcess } from '../../support/redis.ts'
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const REQUESTS = 3_000
 const CONNECTIONS = 150
+const STORMS_MAX = 10
 
 const running: ServiceProcess[] = []
 afterEach(async () => {
@@ -45,8 +46,11 @@ describe.skipIf(!hasServers)('two replicas and one Redis', () => {
     const order = { spec, environment: 'production', auto_deploy: true }
     const deployed = await post(`${first}/v1/models/deploy`, order, token)
     const { slug } = deployed.body['deployment'] as { slug: string }
-    const created = await post(`${first}/v1/keys`, { name: 'a key' }, token)
-    return { redis, urls, path: `/v1/score/${slug}`, keySecret: String(created.body['key']) }
+    const newKey = async () => {
+      const created = await post(`${first}/v1/keys`, { name: 'a key' }, token)
+      return String(created.body['key'])
+    }
+    return { redis, urls, path: `/v1/score/${slug}`, newKey }
   }
 
   /** Statuses and what remained, of many requests at once. */
@@ -68,20 +72,30 @@ describe.skipIf(!hasServers)('two replicas and one Redis', () => {
     return answers
   }
 
-  // Again where a busy machine held Redis up for 50 ms, after which each replica counts for itself.
-  test('of 3,000 requests at once exactly the quota is admitted', { retry: 2 }, async () => {
-    const { urls, path, keySecret } = await startReplicas(2)
-    const answers = await storm(urls, path, keySecret)
-    const admitted = answers.filter(({ status }) => status === 200)
-    expect(admitted.length).toBe(1_000)
-    expect(answers.filter(({ status }) => status === 429).length).toBe(REQUESTS - 1_000)
-    // Each admission has its own place: nothing was counted twice or not at all.
-    expect(new Set(admitted.map(({ remaining }) => remaining)).size).toBe(1_000)
-    expect(running.map(({ output }) => output).join('')).not.toContain('without Redis')
+  // A storm in which a busy machine held Redis up for 50 ms is void: each replica counted for itself.
+  test('of 3,000 requests at once exactly the quota is admitted', {
+    timeout: 120_000,
+  }, async () => {
+    const { urls, path, newKey } = await startReplicas(2)
+    const degradations = () =>
+      running.reduce((sum, { output }) => sum + output.split('without Redis').length - 1, 0)
+    for (let attempt = 0; attempt < STORMS_MAX; attempt++) {
+      const before = degradations()
+      const answers = await storm(urls, path, await newKey())
+      if (degradations() !== before) continue
+      const admitted = answers.filter(({ status }) => status === 200)
+      expect(admitted.length).toBe(1_000)
+      expect(answers.filter(({ status }) => status === 429).length).toBe(REQUESTS - 1_000)
+      // Each admission has its own place: nothing was counted twice or not at all.
+      expect(new Set(admitted.map(({ remaining }) => remaining)).size).toBe(1_000)
+      return
+    }
+    expect.fail('Redis was held up in every storm')
   })
 
   test('scoring goes on while Redis is away, and the log says so once', async () => {
-    const { redis, urls, path, keySecret } = await startReplicas(1)
+    const { redis, urls, path, newKey } = await startReplicas(1)
+    const keySecret = await newKey()
     const [url = ''] = urls
     await redis.kill()
     for (let i = 0; i < 20; i++) {
