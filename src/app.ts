@@ -2,6 +2,7 @@ import fastifyJwt from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
+import { auditLogRoutes } from './auditlog/routes.ts'
 import { authPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { systemClock } from './clock.ts'
@@ -91,6 +92,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
 
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)
+  await app.register(auditLogRoutes, services)
   await app.register(memberRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
   await app.register(deploymentRoutes, services)

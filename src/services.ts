@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { AuditLogService } from './auditlog/service.ts'
+import { PostgresAuditLogStore } from './auditlog/store.ts'
 import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
@@ -30,6 +32,7 @@ import { PostgresTeamStore } from './teams/store.ts'
 export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
+  readonly auditLog: AuditLogService
   readonly members: MemberService
   readonly models: ModelService
   readonly deployments: DeploymentService
@@ -172,6 +175,7 @@ function wire(
       onChange: (userId) => auth.userChanged(userId),
     }),
     keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
+    auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
