@@ -20,6 +20,7 @@ import {
   pathOf,
   ROUTES,
   routesOf,
+  UNKNOWN,
   withIds,
 } from '../../support/routes.ts'
 import { TestService } from '../../support/service.ts'
@@ -28,11 +29,6 @@ import { bearer, UNPROVEN, type World } from '../../support/unproven.ts'
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
-
-const UNKNOWN: Ids = {
-  ...{ slug: newId('dep_', 0), model: newId('mod_', 0), key: newId('key_', 0) },
-  ...{ member: newId('usr_', 0), challenger: newId('ch_', 0), version: 'none' },
-}
 
 /** What each kind of key opens beside the login, on a deployment for staging. */
 const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }> = {

@@ -1,0 +1,99 @@
+import type { RouteOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../src/ids.ts'
+import { outcomeOf } from '../support/answers.ts'
+import { backends } from '../support/databases.ts'
+import { DECIDED, documentedOutcomes, SPECIFIED } from '../support/documented.ts'
+import { type Ids, pathOf, ROUTES, routesOf, UNKNOWN, withIds } from '../support/routes.ts'
+import { type Row, SCENARIOS, type Scenario } from '../support/scenarios.ts'
+import { TestService } from '../support/service.ts'
+import { BODY_BYTES_MAX, sharedScenarios } from '../support/shared-scenarios.ts'
+import { type Rivals, rung, startRivals, Team } from '../support/team.ts'
+
+/** A path as the specification writes it. */
+const documentedPath = (row: string) => row.replace(/:(\w+)/g, '{$1}')
+
+/** The table: each endpoint × each outcome, how it comes about, and what does it. */
+const TABLE: Array<[pair: string, how: string, scenario: Scenario]> = [
+  ...Object.entries(SCENARIOS).flatMap(([endpoint, outcomes]) =>
+    Object.entries(outcomes).flatMap(([outcome, rows]) => {
+      const list = (typeof rows[0] === 'string' ? [rows] : rows) as readonly Row[]
+      return list.map(([how, scenario]): (typeof TABLE)[number] => [
+        ...([`${endpoint} → ${outcome}`, how] as const),
+        scenario,
+      ])
+    }),
+  ),
+  ...Object.keys(ROUTES).flatMap((row) =>
+    sharedScenarios(row).map(([outcome, how, scenario]): (typeof TABLE)[number] => [
+      ...([`${documentedPath(row)} → ${outcome}`, how] as const),
+      scenario,
+    ]),
+  ),
+].sort(([a], [b]) => (a < b ? -1 : 1))
+
+describe.each(backends)('on $name', (backend) => {
+  let rivals: Rivals
+  let routes: RouteOptions[]
+  let ids: Ids
+
+  beforeAll(async () => {
+    const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` }
+    const { started, routes: found } = await routesOf(() => startRivals(backend, { env }))
+    rivals = started
+    routes = found
+    const { slug } = await rivals.team.deploy(rung(1))
+    ids = { ...UNKNOWN, slug, model: await rivals.team.register(rung(2)) }
+  })
+  afterAll(() => rivals.service.close())
+
+  // A client that meets an answer that no test has ever produced is the first one to test it.
+  test.each(TABLE)('%s (%s)', async (pair, _, scenario) => {
+    const response = await scenario(rivals, ids)
+    expect(outcomeOf(response), response.body).toBe(pair.split(' → ')[1])
+  })
+
+  test('the service has exactly the endpoints that are documented', () => {
+    const served = routes
+      .filter(({ method }) => method !== 'HEAD')
+      .map(({ method, url }) => documentedPath(`${method} ${url}`))
+    const documented = Object.keys({ ...SPECIFIED, ...DECIDED }).filter(
+      (endpoint) => endpoint !== 'any other path' && !endpoint.endsWith('/stats'),
+    )
+    expect(served.sort()).toEqual(documented.sort())
+  })
+})
+
+test('the table has every documented outcome of every endpoint, and no other', () => {
+  const away = documentedOutcomes().filter((pair) => pair.endsWith('503 unavailable'))
+  const shown = new Set([...TABLE.map(([pair]) => pair), ...away])
+  expect([...shown].sort()).toEqual([...new Set(documentedOutcomes())].sort())
+})
+
+// Whoever is told to come back must be told apart from one who made a mistake.
+test.each(backends)(
+  'on $name every endpoint is 503 unavailable while the database is away',
+  async (backend) => {
+    const service = await TestService.start(backend)
+    const team = await Team.of(service)
+    await team.call('GET', '/v1/models')
+    await team.ask(UNKNOWN.slug, {})
+    await service.services.close()
+    const ids = { ...UNKNOWN, slug: newId('dep_', 1) }
+    const away: string[] = []
+    for (const [row, { admitted, body }] of Object.entries(ROUTES)) {
+      const { method, path } = pathOf(row)
+      const token = admitted === 'score key' ? team.key : team.owner
+      const response = await service.call({
+        ...{ method, url: withIds(path, ids), token },
+        ...(body !== undefined && { body: withIds(JSON.stringify(body), ids) }),
+      })
+      const retryAfter = Number(response.headers['retry-after'])
+      expect([outcomeOf(response), retryAfter > 0], row).toEqual(['503 unavailable', true])
+      away.push(`${documentedPath(row)} → 503 unavailable`)
+    }
+    const documented = documentedOutcomes().filter((pair) => pair.endsWith('503 unavailable'))
+    expect(away.sort()).toEqual(documented.sort())
+    await service.close()
+  },
+)
