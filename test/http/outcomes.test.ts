@@ -4,16 +4,10 @@ import { newId } from '../../src/ids.ts'
 import { outcomeOf } from '../support/answers.ts'
 import { backends } from '../support/databases.ts'
 import { DECIDED, documentedOutcomes, SPECIFIED } from '../support/documented.ts'
-import { type Ids, pathOf, ROUTES, routesOf, withIds } from '../support/routes.ts'
-import {
-  BODY_BYTES_MAX,
-  type Row,
-  SCENARIOS,
-  type Scenario,
-  sharedScenarios,
-  UNKNOWN,
-} from '../support/scenarios.ts'
+import { type Ids, pathOf, ROUTES, routesOf, UNKNOWN, withIds } from '../support/routes.ts'
+import { type Row, SCENARIOS, type Scenario } from '../support/scenarios.ts'
 import { TestService } from '../support/service.ts'
+import { BODY_BYTES_MAX, sharedScenarios } from '../support/shared-scenarios.ts'
 import { type Rivals, rung, startRivals, Team } from '../support/team.ts'
 
 /** A path as the specification writes it. */

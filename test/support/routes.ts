@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { ROLES, type Role } from '../../src/auth/caller.ts'
+import { newId } from '../../src/ids.ts'
 import { card, plainFeature } from './cards.ts'
 import { OWNER } from './service.ts'
 
@@ -16,8 +17,6 @@ export interface Route {
   readonly body?: object
   /** What the route answers to whoever it admits; 200 when left out. */
   readonly success?: string
-  /** What the route answers to a body that is no JSON, where it does read one. */
-  readonly isBodyOptional?: boolean
   /** Further bodies that name things, which may belong to another team. */
   readonly naming?: readonly object[]
 }
@@ -35,7 +34,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   // A token that nobody was given: one in force would be used up by the first caller.
   'POST /api/auth/refresh': {
     ...{ operation: 'auth.refresh', admitted: 'anyone', success: '401 invalid_refresh_token' },
-    body: { refresh_token: 'none' },
+    body: { refresh_token: 'A'.repeat(43) },
   },
   'POST /v1/models/deploy': {
     ...{ operation: 'models.deploy', admitted: ['owner', 'admin', 'lead_modeler'] },
@@ -124,12 +123,18 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
   'POST /api/v1/scorecards/:scorecard_id/rollback': {
     ...{ operation: 'scorecards.rollback', admitted: MANAGERS, success: '400 no_rollback_target' },
-    ...{ body: {}, isBodyOptional: true },
+    body: {},
   },
 }
 
 export type IdName = 'slug' | 'model' | 'key' | 'member' | 'challenger' | 'version'
 export type Ids = Readonly<Record<IdName, string>>
+
+/** Ids that nothing has. */
+export const UNKNOWN: Ids = {
+  ...{ slug: newId('dep_', 0), model: newId('mod_', 0), key: newId('key_', 0) },
+  ...{ member: newId('usr_', 0), challenger: newId('ch_', 0), version: 'none' },
+}
 
 /** Method and path of a row, with `<…>` for what stands in the path. */
 export function pathOf(row: string): { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string } {

@@ -20,6 +20,7 @@ import {
   pathOf,
   ROUTES,
   routesOf,
+  UNKNOWN,
   withIds,
 } from '../../support/routes.ts'
 import { UNKNOWN } from '../../support/scenarios.ts'

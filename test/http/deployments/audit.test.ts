@@ -1,11 +1,14 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { refusalOf } from '../../support/answers.ts'
 import { type AuditRow, auditAtTheEnd } from '../../support/audit.ts'
 import { backends } from '../../support/databases.ts'
 import { prepared } from '../../support/prepared.ts'
 import { TestService } from '../../support/service.ts'
 import { type Rivals, rung, startRivals, steppingClock, Team } from '../../support/team.ts'
+
+// Whole services are started and ended within tests, on a machine that does other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 describe.each(backends)('what changes leave in the audit log on $name', (backend) => {
   let rivals: Rivals

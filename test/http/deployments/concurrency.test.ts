@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { outcomeOf } from '../../support/answers.ts'
 import { auditAtTheEnd } from '../../support/audit.ts'
 import { backends } from '../../support/databases.ts'
@@ -6,6 +6,9 @@ import { type Answered, byId, replay, type State } from '../../support/history.t
 import { evaluateNaively } from '../../support/naive-evaluator.ts'
 import { TestService } from '../../support/service.ts'
 import { rung, Team } from '../../support/team.ts'
+
+// Whole services are started and ended within tests, on a machine that does other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 const CHANGES = 50
 const applicant = { income: 1 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../../schemas/deployments.ts'
 import { ScorecardList } from '../../../schemas/scorecards.ts'
 import { newId } from '../../../src/ids.ts'
@@ -6,6 +6,9 @@ import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
 import { auditAtTheEnd } from '../../support/audit.ts'
 import { backends } from '../../support/databases.ts'
 import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+
+// Whole services are started and ended within tests, on a machine that does other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 describe.each(backends)('on $name', (backend) => {
   let rivals: Rivals

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { KeyCaller } from '../../../src/auth/caller.ts'
 import { outcomeOf, refusalOf } from '../../support/answers.ts'
 import { plainFeature } from '../../support/cards.ts'
 import { backends } from '../../support/databases.ts'
 import { evaluateNaively } from '../../support/naive-evaluator.ts'
 import { type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
+
+// Whole services are started and ended within tests, on a machine that does other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 const DRAWS = 100_000
 const applicant = { income: 1 }

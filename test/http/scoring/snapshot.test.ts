@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Database } from '../../../src/db/client.ts'
 import { models } from '../../../src/db/tables/models.ts'
 import { type Backend, backends, newDataDir } from '../../support/databases.ts'
@@ -8,6 +8,9 @@ import { evaluateNaively } from '../../support/naive-evaluator.ts'
 import { withDatabase } from '../../support/prepared.ts'
 import { TestService } from '../../support/service.ts'
 import { rung, Team } from '../../support/team.ts'
+
+// Whole services are started and ended within tests, on a machine that does other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 const applicant = { income: 1 }
 const TTL_SEC = 60
