@@ -85,8 +85,9 @@ export class DocumentCheck {
   }
 
   private operationAt(method: string, url: string): DocumentedOperation | null {
-    const steps = url.split(/[?#]/)[0]?.split('/') ?? []
-    if (!steps.every(isDecodable)) return null
+    // As a client writes it: a backslash is a slash, `..` goes up.
+    const steps = URL.parse(url, 'http://127.0.0.1')?.pathname.split('/')
+    if (steps === undefined || !steps.every(isDecodable)) return null
     const fits = ({ path, method: its }: DocumentedOperation) => {
       const pattern = path.split('/')
       const isSame = (step: string, i: number) => step.startsWith('{') || step === steps[i]
