@@ -38,7 +38,7 @@ export const CategoricalFeature = Type.Object({
 export const ScorecardSpec = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 255 }),
   version: Type.String({ minLength: 1, maxLength: 255 }),
-  spec_version: Type.Optional(Type.String({ default: '1.0' })),
+  spec_version: Type.Optional(Type.String({ description: '`1.0` when left out' })),
   target: Type.String({
     minLength: 1,
     maxLength: 255,
