@@ -23,7 +23,6 @@ import {
   UNKNOWN,
   withIds,
 } from '../../support/routes.ts'
-import { UNKNOWN } from '../../support/scenarios.ts'
 import { TestService } from '../../support/service.ts'
 import { type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
 import { bearer, UNPROVEN, type World } from '../../support/unproven.ts'

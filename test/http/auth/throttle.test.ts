@@ -61,8 +61,12 @@ describe.each(backends)('on $name', (backend) => {
       for (const password of [OWNER.password, 'guess']) {
         const response = await login({ email, password, from: addressOf(50) })
         // The quota counts each request of the address, whatever its email.
-        const { 'x-request-id': _id, 'x-ratelimit-remaining': _left, date: _date, ...headers } =
-          response.headers
+        const {
+          'x-request-id': _id,
+          'x-ratelimit-remaining': _left,
+          date: _date,
+          ...headers
+        } = response.headers
         refusals.push(JSON.stringify([refusalOf(response), headers]))
       }
     }
