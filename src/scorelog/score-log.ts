@@ -2,7 +2,8 @@ import type { ScoreSheet } from '../engine/index.ts'
 import type { ModelParts } from './model-parts.ts'
 
 /** What an answer waits for: the record survives the end of the process, loss of power, or is committed. */
-export type Durability = 'process' | 'disk' | 'database'
+export const DURABILITIES = ['process', 'disk', 'database'] as const
+export type Durability = (typeof DURABILITIES)[number]
 
 /**
  * Takes the results of one request, row after row; within one turn of the event loop. What was begun and not
