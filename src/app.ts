@@ -68,7 +68,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   })
   app.setErrorHandler(handleError)
   app.setNotFoundHandler(notFoundHandler)
-  await app.register(requestIdPlugin)
+  await app.register(requestIdPlugin, services)
   await app.register(shutdownPlugin)
   await app.register(fastifyJwt, {
     secret: services.jwtSecret,

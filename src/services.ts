@@ -16,6 +16,9 @@ import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
 import { ScorecardService } from './scorecards/service.ts'
+import type { SpoolReader } from './scorelog/reader.ts'
+import type { ScoreLog } from './scorelog/score-log.ts'
+import { Spool } from './scorelog/spool.ts'
 import { ServingCache } from './scoring/cache.ts'
 import { ChallengerFaults } from './scoring/challenger-faults.ts'
 import { ScoringService } from './scoring/service.ts'
@@ -29,6 +32,9 @@ export interface Services {
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
+  readonly clock: Clock
+  /** What was answered and is not in the database yet. */
+  readonly spool: SpoolReader
   /** Of the process: requests and what happens behind them. */
   readonly log: Logger
   /** Key of the access tokens' signatures. */
@@ -43,6 +49,8 @@ interface ServiceOptions {
   readonly onCrash: (error: Error) => void
   /** Told of each statement that goes to the database. */
   readonly onQuery?: (statement: string) => void
+  /** Stands in for the spool, to measure what it costs. */
+  readonly scoreLog?: ScoreLog
 }
 
 const JWT_SECRET_BYTES = 48
@@ -62,11 +70,19 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
+    const clock = options.clock ?? systemClock
+    const spool = await openSpool(config, dataDir.path, clock, options.log).catch(async (error) => {
+      await database.close()
+      throw error
+    })
     return {
-      ...wire(config, database, options.clock ?? systemClock, options.log),
+      ...wire(config, database, options.scoreLog ?? spool, clock, options.log),
       jwtSecret,
       log: options.log,
+      clock,
+      spool,
       close: async () => {
+        await spool.close()
         await database.close()
         dataDir.close()
       },
@@ -77,12 +93,25 @@ export async function createServices(config: Config, options: ServiceOptions): P
   }
 }
 
+/** The name of a process's directory sorts by its start. */
+function openSpool(config: Config, dataDir: string, clock: Clock, log: Logger): Promise<Spool> {
+  return Spool.open({
+    directory: join(dataDir, 'spool'),
+    name: `${String(systemClock.epochMs()).padStart(15, '0')}-${process.pid}`,
+    durability: config.scoreLogDurability,
+    bytesMax: config.spoolBytesMax,
+    clock,
+    warn: (facts, text) => log.warn(facts, text),
+  })
+}
+
 function wire(
   config: Config,
   { db, renew }: DatabaseHandle,
+  scoreLog: ScoreLog,
   clock: Clock,
   log: Logger,
-): Omit<Services, 'jwtSecret' | 'log' | 'close'> {
+): Omit<Services, 'jwtSecret' | 'log' | 'clock' | 'spool' | 'close'> {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
@@ -112,6 +141,6 @@ function wire(
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
-    scoring: new ScoringService({ cache, challengerFaults, clock }),
+    scoring: new ScoringService({ cache, challengerFaults, log: scoreLog, clock }),
   }
 }

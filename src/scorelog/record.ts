@@ -111,6 +111,45 @@ export function readRecord(payload: Buffer): ScoreRecord {
   }
 }
 
+/** The record as `readRecord` reads it. */
+export function recordPayload(record: ScoreRecord): Buffer {
+  return Buffer.from(`${record.resultsText}\n${new RecordTexts(record, []).facts(record)}`)
+}
+
+/** What the records of one deployment have in common, written once. */
+export class RecordTexts {
+  /** What the first text begins with. */
+  readonly head: Buffer
+  private readonly deploymentText: string
+
+  /** @param models the champion first, then the challengers */
+  constructor(
+    deployment: Pick<ScoreRecord, 'teamId' | 'deploymentId' | 'cacheVersion'>,
+    models: readonly { readonly modelId: string; readonly challengerId: string | null }[],
+  ) {
+    const { teamId, deploymentId, cacheVersion } = deployment
+    const modelTexts = models.map(({ modelId, challengerId }) =>
+      challengerId === null
+        ? `{"model_id":"${modelId}","role":"champion"}`
+        : `{"model_id":"${modelId}","role":"challenger","challenger_id":"${challengerId}"}`,
+    )
+    this.head = Buffer.from(`{"models":[${modelTexts.join(',')}],"results":[`)
+    this.deploymentText = `"team_id":"${teamId}","deployment_id":"${deploymentId}","cache_version":${cacheVersion}`
+  }
+
+  /** The second text. */
+  facts(request: RequestFacts): string {
+    const { requestId, scoredAtMs, keyId, bucket, latencyMs, isBatch, served } = request
+    return `{"v":${RECORD_VERSION},"request_id":"${requestId}","scored_at":${scoredAtMs},${this.deploymentText},"key_id":"${keyId}","bucket":${bucket},"latency_ms":${latencyMs},"is_batch":${isBatch},"served":${served}}`
+  }
+}
+
+/** What the records of one deployment have not in common. */
+export type RequestFacts = Pick<
+  ScoreRecord,
+  'requestId' | 'scoredAtMs' | 'keyId' | 'bucket' | 'latencyMs' | 'isBatch' | 'served'
+>
+
 /** Makes the arrays only when asked: the drain wants those of the model that answered. */
 class StoredResults implements ModelResults {
   readonly modelId: string

@@ -14,6 +14,8 @@ test('without any variable the service runs embedded on loopback', () => {
     trustProxy: [],
     logLevel: 'info',
     bodyLimitBytes: 16_777_216,
+    scoreLogDurability: 'process',
+    spoolBytesMax: 4_294_967_296,
   })
 })
 
@@ -35,6 +37,8 @@ test('every wrong variable is named in one message, and no value', () => {
     TRUST_PROXY: `true,${secret}`,
     LOG_LEVEL: secret,
     BODY_LIMIT_BYTES: '1e6',
+    SCORE_LOG_DURABILITY: secret,
+    SPOOL_MAX_BYTES: '1',
   }
   const message = messageOf(() => loadConfig(env))
   for (const name of Object.keys(env)) expect(message).toContain(name)
