@@ -114,19 +114,24 @@ export class Segments {
   /**
    * Looks into what a process has left: cuts off what its last write left of a record, and counts.
    *
+   * @param keepTail takes what is cut off before it is gone: a record that was answered looks like that too,
+   *   when its length is damaged
    * @returns records that are not drained, estimated from the newest file
    */
-  inspect(): { readonly cutBytes: number; readonly records: number } {
+  inspect(keepTail: (place: string, tail: Buffer) => void): { readonly records: number } {
     const file = this.files.at(-1)
-    if (file === undefined) return { cutBytes: 0, records: 0 }
+    if (file === undefined) return { records: 0 }
     const path = this.pathOf(file.number)
-    const { tornAt, payloads } = scanFrames(readFileSync(path), file.bytes)
-    const cutBytes = tornAt === null ? 0 : file.bytes - tornAt
-    if (cutBytes > 0) truncateSync(path, file.bytes - cutBytes)
-    file.bytes -= cutBytes
-    file.readableBytes = file.bytes
+    const bytes = readFileSync(path)
+    const { tornAt, payloads } = scanFrames(bytes, file.bytes)
+    if (tornAt !== null) {
+      keepTail(`${this.name}-${file.number}-${tornAt}`, bytes.subarray(tornAt))
+      truncateSync(path, tornAt)
+      file.bytes = tornAt
+      file.readableBytes = tornAt
+    }
     const bytesEach = payloads.length === 0 ? Infinity : file.bytes / payloads.length
-    return { cutBytes, records: Math.ceil(this.undrainedBytes / bytesEach) }
+    return { records: Math.ceil(this.undrainedBytes / bytesEach) }
   }
 
   private get undrainedBytes(): number {

@@ -20,6 +20,7 @@ const GATHERING_BYTES_MAX = 64 * 1024 * 1024
 /** After a failed write requests are refused at once for as long as they are told to wait. */
 const FAILURE_PAUSE_MS = 1_000
 const REJECTED_DIRECTORY = 'rejected'
+const TORN = 'the spool ended amid a record, which was cut off'
 
 export interface SpoolOptions {
   /** Holds a directory for each process that has records in the spool. */
@@ -182,12 +183,16 @@ export class Spool implements ScoreLog, SpoolReader {
   }
 
   private adopt(leftover: Segments): void {
-    const { cutBytes, records } = leftover.inspect()
+    const { clock, warn } = this.options
+    const { records } = leftover.inspect((place, tail) => {
+      this.rejectedFiles.keep(place, tail, TORN)
+      warn({ place, bytes: tail.length }, TORN)
+    })
     this.records += records
-    if (records > 0) this.oldestAtMs ??= this.options.clock.epochMs()
-    const facts = { directory: leftover.name, records, bytes: leftover.bytes, cutBytes }
-    if (records > 0) this.options.warn(facts, 'records of a process that has ended will be drained')
-    else if (cutBytes > 0) this.options.warn(facts, 'a record that was not answered was cut off')
+    if (records === 0) return
+    this.oldestAtMs ??= clock.epochMs()
+    const facts = { directory: leftover.name, records, bytes: leftover.bytes }
+    warn(facts, 'records of a process that has ended will be drained')
   }
 
   private note({ directory, segment, offset, records }: DrainToken): void {
