@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
-import { type Failure, type Suspect, storeAllBut } from './bisect.ts'
+import { type Suspect, storeAllBut } from './bisect.ts'
+import { failureOf, reasonOf } from './failures.ts'
 import type { DrainBatch, SpoolReader } from './reader.ts'
 import type { ScoreRecord } from './record.ts'
 import { type Served, servedOf } from './served.ts'
@@ -11,32 +12,40 @@ export interface LoggedRecord {
   readonly served: Served
 }
 
+/** What was not in the log before. */
+export interface Appended {
+  readonly records: number
+  /** Of all models. */
+  readonly results: number
+}
+
 /** What the drain needs of the database. */
 export interface ScoreLogStore {
-  /**
-   * Adds records to the log, and those that were not in it to the rollups, in one transaction.
-   *
-   * @returns how many were not in it
-   */
-  append(records: readonly LoggedRecord[]): Promise<number>
+  /** Adds records to the log, and those that were not in it to the rollups, in one transaction. */
+  append(records: readonly LoggedRecord[]): Promise<Appended>
 }
 
 /** Told of what operators must know. */
 export interface DrainLog {
-  /** The database takes nothing; told of the first failure, and of each further minute. */
-  failing(facts: { readonly failures: number; readonly waitingRecords: number }, error: unknown): void
-  recovered(facts: { readonly failures: number; readonly waitingRecords: number }): void
-  /** A record that can't be stored lies in the spool's `rejected` directory. */
-  setAside(requestId: string, error: unknown): void
+  /** The database takes nothing: told of the first failure, and once a minute of those that follow. */
+  failing(facts: FailingFacts, error: unknown): void
+  /** It takes records again. */
+  recovered(facts: FailingFacts): void
+  /** A record that can't be stored was set aside in the spool's directory. */
+  setAside(facts: { readonly requestId: string; readonly reason: string }): void
+}
+
+export interface FailingFacts {
+  readonly failures: number
+  readonly waitingRecords: number
 }
 
 export interface DrainOptions {
   readonly spool: SpoolReader
   readonly store: ScoreLogStore
-  readonly judge: (error: unknown) => Failure
   readonly clock: Clock
   readonly log: DrainLog
-  /** How long records may gather before they are stored; 0 where answers wait for it. */
+  /** How long records gather, so that a transaction serves many; 0 where answers wait for it. */
   readonly gatherMs: number
   /** Bounds of a batch, which is one transaction. */
   readonly batchRecordsMax: number
@@ -46,46 +55,52 @@ export interface DrainOptions {
 /** What the drain has done since the start of the process. */
 export interface DrainStats {
   readonly drainedRecords: number
+  /** Of all models. */
   readonly drainedResults: number
-  /** Records that were in the log already when they came. */
+  /** Records that were in the log when they came. */
   readonly replayedRecords: number
   readonly setAsideRecords: number
-  /** Attempts that the database failed. */
-  readonly failures: number
+  /** Batches that failed as a whole. */
+  readonly failedBatches: number
   /** Age of the oldest record that is not in the database; null when all are. */
   readonly lagMs: number | null
 }
 
+type BatchEnd = 'empty' | 'partial' | 'full' | 'failed'
+
 const BACKOFF_MS_MIN = 100
 const BACKOFF_MS_MAX = 5_000
 const TELL_EVERY_MS = 60_000
-/** Batches that a record must have failed in alone, while others were stored, to be given up. */
+/** Batches in which a record must have failed alone, while others were stored, to be given up. */
 const UNCLEAR_FAILURES_MAX = 3
 
 /**
  * Carries records from the spool into the database, exactly once: a batch is acknowledged after its commit,
  * and one that comes again meets its own rows.
  *
- * States: *asleep* until records are appended; *gathering* for `gatherMs`, so that a transaction serves many;
- * *draining*, one batch at a time, until the spool is empty; *backing off* after a failure, twice as long
- * each time up to 5 s; *ending* after `close`, when it drains what is left until its deadline; *ended*.
- * What is not drained stays in the spool.
+ * States: *asleep* until records are appended; *gathering*, for `gatherMs`; *draining*, one batch at a time,
+ * until the spool is empty; *backing off* after a failure, twice as long each time up to 5 s; *ending* from
+ * `close` on, while it drains what is left; *ended*. What is not drained stays in the spool.
  *
  * A record that the database refuses is set aside and told of, and the others go on; one that fails for
  * reasons that may not be its own only after it has failed alone in several batches.
  */
 export class Drain {
   private readonly options: DrainOptions
-  private readonly counts = { drainedRecords: 0, drainedResults: 0, replayedRecords: 0, setAsideRecords: 0, failures: 0 }
+  private readonly counts = {
+    drainedRecords: 0,
+    drainedResults: 0,
+    replayedRecords: 0,
+    setAsideRecords: 0,
+    failedBatches: 0,
+  }
   private readonly unclearFailures = new Map<string, number>()
   private failuresInRow = 0
   private toldAtMs = Number.NEGATIVE_INFINITY
   private running: Promise<void> | null = null
   private isWanted = false
-  private isEnding = false
   private isEnded = false
-  /** Ends a pause early. */
-  private pause = new AbortController()
+  private readonly ending = new AbortController()
 
   constructor(options: DrainOptions) {
     this.options = options
@@ -103,13 +118,20 @@ export class Drain {
 
   /** Drains what it can until the deadline; a batch under way then may or may not be stored. */
   async close(deadlineMs: number): Promise<void> {
-    this.isEnding = true
-    this.pause.abort()
+    this.ending.abort()
     this.wake()
-    const deadline = delay(deadlineMs, undefined, { ref: false })
-    await Promise.race([this.running, deadline])
+    const deadline = new AbortController()
+    const overdue = delay(deadlineMs, undefined, { signal: deadline.signal }).then(
+      () => this.end(),
+      () => undefined,
+    )
+    while (!this.isEnded && this.running !== null) await Promise.race([this.running, overdue])
+    deadline.abort()
+    this.end()
+  }
+
+  private end(): void {
     this.isEnded = true
-    this.pause.abort()
   }
 
   private wake(): void {
@@ -117,7 +139,7 @@ export class Drain {
     if (this.isEnded || this.running !== null) return
     this.running = this.run().finally(() => {
       this.running = null
-      // Appended after the last look, before the end of the run.
+      // Records were appended after the last look and before the end of the run.
       if (this.isWanted) this.wake()
     })
   }
@@ -126,33 +148,37 @@ export class Drain {
     await this.pauseFor(this.options.gatherMs)
     while (this.isWanted && !this.isEnded) {
       this.isWanted = false
-      const state = await this.drainBatch()
-      if (state === 'empty') continue
+      const end = await this.drainBatch()
+      if (end === 'empty') continue
       this.isWanted = true
-      if (state === 'failed') await this.pauseFor(this.backoffMs())
-      else if (state === 'partial') await this.pauseFor(this.options.gatherMs)
+      if (end === 'partial') await this.pauseFor(this.options.gatherMs)
+      else if (end === 'failed') {
+        if (this.ending.signal.aborted) this.end()
+        await this.pauseFor(this.backoffMs())
+      }
     }
   }
 
-  /** One batch; never rejects. A partial one was all that there was. */
-  private async drainBatch(): Promise<'empty' | 'partial' | 'full' | 'failed'> {
+  /** One batch; never rejects. A partial one was less than could be taken. */
+  private async drainBatch(): Promise<BatchEnd> {
     const { spool, batchRecordsMax, batchBytesMax } = this.options
     try {
       const batch = await spool.readBatch(batchRecordsMax, batchBytesMax)
-      const isEmpty = batch.records.length === 0 && batch.rejected.length === 0
-      if (isEmpty) return 'empty'
+      this.counts.setAsideRecords += batch.rejected.length
+      if (batch.records.length === 0 && batch.rejected.length === 0) return 'empty'
       await this.store(batch)
       await spool.acknowledge(batch.token)
       this.noteSuccess()
-      return spool.stats.records > 0 ? 'full' : 'partial'
+      const chars = batch.records.reduce((sum, { resultsText }) => sum + resultsText.length, 0)
+      const isFull = batch.records.length >= batchRecordsMax || chars >= batchBytesMax / 2
+      return isFull ? 'full' : 'partial'
     } catch (error) {
       this.noteFailure(error)
       return 'failed'
     }
   }
 
-  private async store({ records, rejected }: DrainBatch): Promise<void> {
-    this.counts.setAsideRecords += rejected.length
+  private async store({ records }: DrainBatch): Promise<void> {
     const logged: LoggedRecord[] = []
     for (const record of records) {
       try {
@@ -162,63 +188,63 @@ export class Drain {
       }
     }
     if (logged.length === 0) return
-    const suspects = await storeAllBut(logged, (part) => this.append(part), this.options.judge)
+    const suspects = await storeAllBut(logged, (part) => this.append(part), failureOf)
     for (const suspect of suspects) await this.giveUp(suspect)
   }
 
   private async append(part: readonly LoggedRecord[]): Promise<void> {
     const added = await this.options.store.append(part)
-    const results = part.reduce((sum, { served, record }) => sum + served.scores.length * record.models.length, 0)
-    this.counts.drainedRecords += added
-    this.counts.replayedRecords += part.length - added
-    // Replays are rare, and come as whole batches.
-    if (added > 0) this.counts.drainedResults += results
+    this.counts.drainedRecords += added.records
+    this.counts.drainedResults += added.results
+    this.counts.replayedRecords += part.length - added.records
   }
 
-  /** @throws the record's error, while it may still be the database's fault */
-  private async giveUp({ record: { record }, error, failure }: Suspect<LoggedRecord>): Promise<void> {
-    const failures = (this.unclearFailures.get(record.requestId) ?? 0) + 1
+  /** @throws the error that the record failed with, while it may be the database's fault */
+  private async giveUp({ record, error, failure }: Suspect<LoggedRecord>): Promise<void> {
+    const { requestId } = record.record
+    const failures = (this.unclearFailures.get(requestId) ?? 0) + 1
     if (failure === 'unclear' && failures < UNCLEAR_FAILURES_MAX) {
-      this.unclearFailures.set(record.requestId, failures)
+      this.unclearFailures.set(requestId, failures)
       throw error
     }
-    this.unclearFailures.delete(record.requestId)
-    await this.setAside(record, error)
+    this.unclearFailures.delete(requestId)
+    await this.setAside(record.record, error)
   }
 
   private async setAside(record: ScoreRecord, error: unknown): Promise<void> {
-    const code = codeOf(error)
-    await this.options.spool.setAside(record, code ?? 'it is not what an answered request leaves')
+    const reason = reasonOf(error)
+    await this.options.spool.setAside(record, reason)
     this.counts.setAsideRecords++
-    this.options.log.setAside(record.requestId, error)
+    this.options.log.setAside({ requestId: record.requestId, reason })
   }
 
   private noteSuccess(): void {
-    const failures = this.failuresInRow
+    const facts = this.failingFacts()
     this.failuresInRow = 0
     this.toldAtMs = Number.NEGATIVE_INFINITY
-    if (failures > 0) this.options.log.recovered({ failures, ...this.waiting() })
+    if (facts.failures > 0) this.options.log.recovered(facts)
   }
 
   private noteFailure(error: unknown): void {
-    this.counts.failures++
+    this.counts.failedBatches++
     this.failuresInRow++
     const nowMs = this.options.clock.monotonicMs()
     if (nowMs - this.toldAtMs < TELL_EVERY_MS) return
     this.toldAtMs = nowMs
-    this.options.log.failing({ failures: this.failuresInRow, ...this.waiting() }, error)
+    this.options.log.failing(this.failingFacts(), error)
   }
 
-  private waiting(): { waitingRecords: number } {
-    return { waitingRecords: this.options.spool.stats.records }
+  private failingFacts(): FailingFacts {
+    return { failures: this.failuresInRow, waitingRecords: this.options.spool.stats.records }
   }
 
   private backoffMs(): number {
     return Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (this.failuresInRow - 1))
   }
 
-  /** A pause that `close` ends; while ending, only failures are a reason to pause at all. */
+  /** Ends early when the drain is to end. */
   private async pauseFor(ms: number): Promise<void> {
-    ...
+    if (ms === 0 || this.ending.signal.aborted) return
+    await delay(ms, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined)
   }
 }

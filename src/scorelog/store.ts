@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { type Database, rowsOf, type Transaction } from '../db/client.ts'
 import { flatCounts } from './counts.ts'
-import type { LoggedRecord, ScoreLogStore } from './drain.ts'
+import type { Appended, LoggedRecord, ScoreLogStore } from './drain.ts'
 import { copyOf, mergeRollup, type Rollup, rollupOf } from './rollup.ts'
 import { ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from './rollup-rows.ts'
 import { SPANS, type Span, spanStart } from './spans.ts'
@@ -25,7 +25,7 @@ export class PostgresScoreLogStore implements ScoreLogStore {
     this.writer = writer
   }
 
-  append(records: readonly LoggedRecord[]): Promise<number> {
+  append(records: readonly LoggedRecord[]): Promise<Appended> {
     return this.db.transaction(async (tx) => {
       // A try that was given up may still be under way on a connection that went silent: it must end
       // before this one reads the rollups. Nobody else takes this lock.
@@ -34,7 +34,8 @@ export class PostgresScoreLogStore implements ScoreLogStore {
       // Deleted as they are met: a record that stands twice in a batch was inserted once.
       const added = records.filter(({ record }) => inserted.delete(record.requestId))
       await this.addToRollups(tx, rollupsOf(added))
-      return added.length
+      const results = added.reduce((sum, one) => sum + resultsOf(one), 0)
+      return { records: added.length, results }
     })
   }
 
@@ -91,6 +92,10 @@ export class PostgresScoreLogStore implements ScoreLogStore {
 
 type Place = Omit<PlacedRollup, 'rollup'>
 
+function resultsOf({ record, served }: LoggedRecord): number {
+  return served.scores.length * record.models.length
+}
+
 /**
  * One parameter with all rows as JSON: the results stand in it as the request left them, and the driver
  * copies one text. A row each as parameters, or arrays to unnest, took two to four times its processor time.
@@ -144,7 +149,10 @@ function rollupsOf(records: readonly LoggedRecord[]): PlacedRollup[] {
     if (served.scores.length === 0) continue
     add(record.deploymentId, 'minute', record.scoredAtMs, rollupOf(served))
   }
-  for (const [finer, span] of [[SPANS[0], SPANS[1]], [SPANS[1], SPANS[2]]] as const) {
+  for (const [finer, span] of [
+    [SPANS[0], SPANS[1]],
+    [SPANS[1], SPANS[2]],
+  ] as const) {
     for (const { deploymentId, startsAtMs, rollup, ...place } of [...placed.values()]) {
       if (place.span === finer) add(deploymentId, span, startsAtMs, copyOf(rollup))
     }
