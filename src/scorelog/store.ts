@@ -97,8 +97,10 @@ function resultsOf({ record, served }: LoggedRecord): number {
 }
 
 /**
- * One parameter with all rows as JSON: the results stand in it as the request left them, and the driver
- * copies one text. A row each as parameters, or arrays to unnest, took two to four times its processor time.
+ * All rows as JSON in three parameters, which the driver copies as they are. A row each as parameters, or arrays
+ * to unnest, took two to three times its processor time (`bench/scenarios/drain.ts`). Results and grades
+ * are elements of arrays of their own, because there PostgreSQL leaves texts as they are: as columns of the
+ * record set it would decode them, and refuse a record id with a NUL.
  *
  * @returns the ids of those that were not in the log yet
  */
@@ -106,23 +108,32 @@ async function insertRecords(
   tx: Transaction,
   records: readonly LoggedRecord[],
 ): Promise<Set<string>> {
+  const columns = `[${records.map(columnsJson)}]`
+  const grades = `[${records.map(({ served }) => JSON.stringify(served.grades))}]`
+  const results = `[${records.map(({ record }) => record.resultsText)}]`
   const rows = await rowsOf<{ request_id: string }>(
     tx,
     sql`insert into score_log (scored_at, request_id, team_id, deployment_id, key_id, cache_version,
         bucket, latency_ms, is_batch, served_model_id, served_scores, served_pds, served_grades, results)
       select to_timestamp(a / 1000), i, t, d, k, v, b, l, m, s, c::float8[], p::float8[], g, r
-      from json_to_recordset(${`[${records.map(recordJson)}]`}::text::json) as r(a float8, i text,
-        t text, d text, k text, v integer, b integer, l float8, m boolean, s text, c text, p text,
-        g json, r json)
+      from rows from (
+        json_to_recordset(${columns}::text::json) as (a float8, i text, t text, d text, k text,
+          v integer, b integer, l float8, m boolean, s text, c text, p text),
+        json_array_elements(${grades}::text::json),
+        json_array_elements(${results}::text::json)
+      ) as r(a, i, t, d, k, v, b, l, m, s, c, p, g, r)
       on conflict do nothing
       returning request_id`,
   )
   return new Set(rows.map((row) => row.request_id))
 }
 
-function recordJson({ record, served }: LoggedRecord): string {
-  const text = JSON.stringify
-  return `{"a":${record.scoredAtMs},"i":${text(record.requestId)},"t":${text(record.teamId)},"d":${text(record.deploymentId)},"k":${text(record.keyId)},"v":${record.cacheVersion},"b":${record.bucket},"l":${record.latencyMs},"m":${record.isBatch},"s":${text(served.modelId)},"c":"{${served.scores}}","p":"{${served.pds}}","g":${text(served.grades)},"r":${record.resultsText}}`
+function columnsJson({ record, served }: LoggedRecord): string {
+  return JSON.stringify({
+    ...{ a: record.scoredAtMs, i: record.requestId, t: record.teamId, d: record.deploymentId },
+    ...{ k: record.keyId, v: record.cacheVersion, b: record.bucket, l: record.latencyMs },
+    ...{ m: record.isBatch, s: served.modelId, c: `{${served.scores}}`, p: `{${served.pds}}` },
+  })
 }
 
 function rollupJson({ deploymentId, span, startsAtMs }: Place, rollup: Rollup): string {
