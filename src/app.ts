@@ -20,6 +20,7 @@ import { shutdownPlugin } from './plugins/shutdown.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
+import { statsRoutes } from './stats/routes.ts'
 
 export type AppOptions = Pick<Config, 'publicUrl' | 'trustProxy' | 'bodyLimitBytes'>
 
@@ -94,5 +95,6 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(deploymentRoutes, services)
   await app.register(scorecardRoutes, services)
   await app.register(scoringRoutes, services)
+  await app.register(statsRoutes, services)
   return app
 }

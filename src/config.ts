@@ -24,6 +24,8 @@ export interface Config {
   readonly scoreLogDurability: Durability
   /** Bound of the records that wait on the local disk for the database. */
   readonly spoolBytesMax: number
+  /** Whole days that the score log is kept. */
+  readonly scoreLogRetentionDays: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -61,6 +63,7 @@ export function loadConfig(env: Environment): Config {
     logLevel: readLogLevel(read),
     bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
     scoreLogDurability: readDurability(read),
+    scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
   }
   if (read.faults.length > 0) throw new ConfigError(read.faults)

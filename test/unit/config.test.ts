@@ -15,6 +15,7 @@ test('without any variable the service runs embedded on loopback', () => {
     logLevel: 'info',
     bodyLimitBytes: 16_777_216,
     scoreLogDurability: 'process',
+    scoreLogRetentionDays: 761,
     spoolBytesMax: 4_294_967_296,
   })
 })
@@ -38,6 +39,7 @@ test('every wrong variable is named in one message, and no value', () => {
     LOG_LEVEL: secret,
     BODY_LIMIT_BYTES: '1e6',
     SCORE_LOG_DURABILITY: secret,
+    SCORE_LOG_RETENTION_DAYS: '0',
     SPOOL_MAX_BYTES: '1',
   }
   const message = messageOf(() => loadConfig(env))
