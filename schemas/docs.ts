@@ -6,6 +6,7 @@ import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
+import { STATS_DOCS } from './docs/stats.ts'
 
 /** Every operation of the service: a route whose operation is not listed does not compile. */
 export const DOCS = {
@@ -15,6 +16,7 @@ export const DOCS = {
   ...AUDIT_LOG_DOCS,
   ...MODEL_DOCS,
   ...DEPLOYMENT_DOCS,
+  ...STATS_DOCS,
   ...SCORING_DOCS,
   ...SCORECARD_DOCS,
 } as const

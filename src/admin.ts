@@ -5,7 +5,7 @@ import { ConfigError, loadConfig } from './config.ts'
 import { DataDirInUseError } from './data-dir.ts'
 import { DatabaseOpenError } from './db/errors.ts'
 import { AppError } from './errors.ts'
-import { createOperatorServices, type OperatorServices } from './services.ts'
+import { createOperatorServices, type OperatorServices } from './operator-services.ts'
 
 /** Why a command was not carried out. */
 interface Failure {

@@ -24,6 +24,7 @@ import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
+import { statsRoutes } from './stats/routes.ts'
 
 export type AppOptions = Pick<
   Config,
@@ -81,7 +82,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   })
   app.setErrorHandler(handleError)
   app.setNotFoundHandler(notFoundHandler)
-  await app.register(requestIdPlugin)
+  await app.register(requestIdPlugin, services)
   await app.register(shutdownPlugin)
   await app.register(fastifyJwt, {
     secret: services.jwtSecret,
@@ -115,5 +116,6 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(deploymentRoutes, services)
   await app.register(scorecardRoutes, services)
   await app.register(scoringRoutes, services)
+  await app.register(statsRoutes, services)
   return app
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
+import { DURABILITIES, type Durability } from './scorelog/score-log.ts'
 
 /** How the process runs, read once from its environment. */
 export interface Config {
@@ -23,6 +24,12 @@ export interface Config {
   readonly trustProxy: readonly string[]
   readonly logLevel: string
   readonly bodyLimitBytes: number
+  /** What an answer waits for. */
+  readonly scoreLogDurability: Durability
+  /** Bound of the records that wait on the local disk for the database. */
+  readonly spoolBytesMax: number
+  /** Whole days that the score log is kept. */
+  readonly scoreLogRetentionDays: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -63,6 +70,9 @@ export function loadConfig(env: Environment): Config {
     trustProxy: readTrustProxy(read),
     logLevel: readLogLevel(read),
     bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
+    scoreLogDurability: readDurability(read),
+    scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
+    spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
   }
   if (read.faults.length > 0) throw new ConfigError(read.faults)
   return Object.freeze(config)
@@ -151,4 +161,13 @@ function readLogLevel(read: VariableReader): string {
     read.faults.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`)
   }
   return level
+}
+
+function readDurability(read: VariableReader): Durability {
+  const text = read.text('SCORE_LOG_DURABILITY') ?? 'process'
+  const durability = DURABILITIES.find((one) => one === text)
+  if (durability === undefined) {
+    read.faults.push(`SCORE_LOG_DURABILITY must be one of ${DURABILITIES.join(', ')}`)
+  }
+  return durability ?? 'process'
 }

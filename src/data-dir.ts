@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
-  existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -11,11 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-
-// SQLITE_BUSY: another connection holds the lock.
-const SQLITE_BUSY = 5
+import { join, resolve } from 'node:path'
+import { type DirectoryLock, lockDirectory } from './directory-lock.ts'
 
 /** The data directory of this process, locked until `close` or the end of the process. */
 export interface DataDir {
@@ -52,15 +47,8 @@ export class DataDirInUseError extends Error {
 }
 
 /**
- * Makes the data directory (mode 0700) if it is missing, and locks it for this process.
- *
- * The lock is an SQLite transaction on an empty `lock.sqlite`, thus a lock of the operating system:
- * it ends with its holder, however that one dies, and two containers of one machine that share the
- * volume see it, where process ids would repeat. Nothing is ever written to that file. `lock.json`
- * names the holder for the error message only and decides nothing.
- *
- * Bounds: the file system must carry POSIX locks (local ones do). POSIX drops the lock when its
- * holder closes any other descriptor of the same file, so this process must not read `lock.sqlite`.
+ * Makes the data directory (mode 0700) if it is missing, and locks it for this process, see
+ * `lockDirectory`. `lock.json` names the holder for the error message only and decides nothing.
  *
  * @throws DataDirInUseError if it is locked, also by an earlier call in this process
  * @throws Error naming the directory, if it can't be made or locked
@@ -71,8 +59,10 @@ export async function openDataDir(directory: string): Promise<DataDir> {
   const lock = acquireLock(path, holderFile)
 
   // The listener also keeps `lock` reachable: a collected one would be closed, and so unlocked.
+  let isOpen = true
   const close = () => {
-    if (!lock.isOpen) return
+    if (!isOpen) return
+    isOpen = false
     process.off('exit', close)
     rmSync(holderFile, { force: true })
     lock.close()
@@ -87,33 +77,15 @@ export async function openDataDir(directory: string): Promise<DataDir> {
   return { path, secret: (name, bytes) => readOrMakeSecret(path, name, bytes), close }
 }
 
-function acquireLock(path: string, holderFile: string): DatabaseSync {
-  let lock: DatabaseSync | undefined
+function acquireLock(path: string, holderFile: string): DirectoryLock {
+  let lock: DirectoryLock | null
   try {
-    makeDirectory(path)
-    lock = new DatabaseSync(join(path, 'lock.sqlite'), { timeout: 0 })
-    lock.exec('BEGIN EXCLUSIVE')
-    return lock
+    lock = lockDirectory(path)
   } catch (cause) {
-    lock?.close()
-    if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) {
-      throw new DataDirInUseError(path, readHolder(holderFile))
-    }
     throw new Error(`The data directory ${path} can't be made or locked.`, { cause })
   }
-}
-
-// Not `recursive`: with that Node tries for ever where the system refuses a directory as absent, as
-// it does below /proc.
-function makeDirectory(path: string): void {
-  if (existsSync(path)) return
-  makeDirectory(dirname(path))
-  try {
-    mkdirSync(path, { mode: 0o700 })
-  } catch (error) {
-    // Another process was faster.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-  }
+  if (lock === null) throw new DataDirInUseError(path, readHolder(holderFile))
+  return lock
 }
 
 function readHolder(holderFile: string): string | null {

@@ -5,6 +5,7 @@ import { type Config, ConfigError, loadConfig } from './config.ts'
 import { DataDirInUseError } from './data-dir.ts'
 import { DatabaseOpenError } from './db/errors.ts'
 import { createLog } from './log.ts'
+import { SpoolOpenError } from './scorelog/spool.ts'
 import { createServices, type Services } from './services.ts'
 
 /** Longest time from the signal to the end of the process, whatever does not answer. */
@@ -80,7 +81,8 @@ export function startFailureText(error: unknown): string {
   const isExplained =
     error instanceof ConfigError ||
     error instanceof DataDirInUseError ||
-    error instanceof DatabaseOpenError
+    error instanceof DatabaseOpenError ||
+    error instanceof SpoolOpenError
   return isExplained ? error.message : chainOf(error).map(placeOfFailure).join('\ncaused by ')
 }
 

@@ -18,7 +18,6 @@ import { PostgresDeploymentStore } from './deployments/store.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
-import { createLog } from './log.ts'
 import { MemberService } from './members/service.ts'
 import { PostgresMemberStore } from './members/store.ts'
 import { ModelService } from './models/service.ts'
@@ -26,12 +25,16 @@ import { PostgresModelStore } from './models/store.ts'
 import type { Limiter } from './ratelimit/limiter.ts'
 import { openLimiter } from './ratelimit/open.ts'
 import { ScorecardService } from './scorecards/service.ts'
+import type { Drain } from './scorelog/drain.ts'
+import { openScoreLog } from './scorelog/open.ts'
+import type { SpoolReader } from './scorelog/reader.ts'
+import type { ScoreLog } from './scorelog/score-log.ts'
 import { ServingCache } from './scoring/cache.ts'
 import { ChallengerFaults } from './scoring/challenger-faults.ts'
 import { ScoringService } from './scoring/service.ts'
 import { PostgresServingStore } from './scoring/store.ts'
-import { TeamService } from './teams/service.ts'
-import { PostgresTeamStore } from './teams/store.ts'
+import { StatsService } from './stats/service.ts'
+import { PostgresStatsStore } from './stats/store.ts'
 
 /** The domains, wired to what they need. */
 export interface Services {
@@ -43,6 +46,12 @@ export interface Services {
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
+  readonly stats: StatsService
+  readonly clock: Clock
+  /** What was answered and is not in the database yet. */
+  readonly spool: SpoolReader
+  /** Brings it there. */
+  readonly drain: Drain
   /** Counts requests against quotas; null, in measurements alone: nothing does. */
   readonly limiter: Limiter | null
   /** Of the process: requests and what happens behind them. */
@@ -52,17 +61,11 @@ export interface Services {
   close(): Promise<void>
 }
 
-/** The domains that the operator's command line works on. */
-export interface OperatorServices {
-  readonly teams: TeamService
-  readonly members: MemberService
-  readonly keys: KeyService
-  close(): Promise<void>
-}
-
 interface ServiceOptions {
   readonly log: Logger
   readonly clock?: Clock
+  /** In the place of the spool, for measurements without one. */
+  readonly scoreLog?: ScoreLog
   /** Told once when the embedded database has died. */
   readonly onCrash: (error: Error) => void
   /** Told of each statement that goes to the database. */
@@ -71,7 +74,7 @@ interface ServiceOptions {
 
 const JWT_SECRET_BYTES = 48
 /** Longest time that a request waits for the database. */
-const DATABASE_DEADLINE_MS = 10_000
+export const DATABASE_DEADLINE_MS = 10_000
 /** A removed user or a changed role is in force within a minute. */
 const USER_TTL_MS_MAX = 60_000
 
@@ -94,13 +97,27 @@ export async function createServices(config: Config, options: ServiceOptions): P
     const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
     const kept = new Kept()
     const changes = openFeed({ redisUrl: config.redisUrl, listener: kept, log })
-    const domains = wire(config, database, { clock, log, jwtSecret, kept, changes })
+    const logged = await openScoreLog({
+      dataDir: dataDir.path,
+      database,
+      durability: config.scoreLogDurability,
+      spoolBytesMax: config.spoolBytesMax,
+      retentionDays: config.scoreLogRetentionDays,
+      clock,
+      log,
+    })
+    const scoreLog = options.scoreLog ?? logged.spool
+    const domains = wire(config, database, { clock, log, jwtSecret, kept, changes, scoreLog })
     return {
       ...domains,
       limiter,
       jwtSecret,
       log,
+      clock,
+      spool: logged.spool,
+      drain: logged.drain,
       close: async () => {
+        await logged.close()
         await domains.keys.close()
         await changes.close()
         limiter.close()
@@ -114,71 +131,26 @@ export async function createServices(config: Config, options: ServiceOptions): P
   }
 }
 
-/**
- * Opens what the operator's command line works on. Over PostgreSQL the data directory stays closed, because
- * the service may run on it; the embedded database is the service's or the operator's, one at a time.
- *
- * @throws DataDirInUseError while the service has the embedded database open
- */
-export async function createOperatorServices(
-  config: Config,
-  onCrash: (error: Error) => void,
-): Promise<OperatorServices> {
-  const dataDir = config.databaseUrl === null ? await openDataDir(config.dataDir) : null
-  try {
-    const directory = join(dataDir?.path ?? config.dataDir, 'postgres')
-    const database = await openDatabase({ url: config.databaseUrl, directory, onCrash })
-    const { db, renew } = database
-    const guarded = <Store extends object>(store: Store) =>
-      guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
-    const clock = systemClock
-    const passwords = new Passwords()
-    // What this process remembers ends with it; services that run hear of what it changes.
-    const changes = openFeed({
-      redisUrl: config.redisUrl,
-      listener: new Kept(),
-      // What it prints is the answer of a command.
-      log: createLog('silent'),
-    })
-    const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
-    const keyStore = guarded(new PostgresKeyStore(db))
-    return {
-      teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),
-      members: new MemberService({
-        ...members,
-        onChange: (userId) => changes.tell('user', userId),
-      }),
-      keys: new KeyService({
-        store: keyStore,
-        clock,
-        ttlMs: config.specCacheTtlMs,
-        onChange: (keyHash) => changes.tell('key', keyHash),
-      }),
-      close: async () => {
-        await changes.close()
-        await database.close()
-        dataDir?.close()
-      },
-    }
-  } catch (error) {
-    dataDir?.close()
-    throw error
-  }
-}
-
 interface WireOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly jwtSecret: string | Buffer
   readonly kept: Kept
   readonly changes: ChangeFeed
+  readonly scoreLog: ScoreLog
 }
+
+/** What one function wires: all domains that stand on the database. */
+type Domains = Omit<
+  Services,
+  'jwtSecret' | 'limiter' | 'log' | 'clock' | 'spool' | 'drain' | 'close'
+>
 
 function wire(
   config: Config,
   { db, renew }: DatabaseHandle,
-  { clock, log, jwtSecret, kept, changes }: WireOptions,
-): Omit<Services, 'jwtSecret' | 'limiter' | 'log' | 'close'> {
+  { clock, log, jwtSecret, kept, changes, scoreLog }: WireOptions,
+): Domains {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
@@ -230,6 +202,7 @@ function wire(
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
-    scoring: new ScoringService({ cache, challengerFaults, clock }),
+    scoring: new ScoringService({ cache, challengerFaults, log: scoreLog, clock }),
+    stats: new StatsService(guarded(new PostgresStatsStore(db))),
   }
 }

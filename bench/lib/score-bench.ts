@@ -18,6 +18,9 @@ export interface ScoreBench {
   envOf(name: string): Record<string, string>
   readonly path: string
   readonly body: string
+  /** Of the largest batch. */
+  readonly batchPath: string
+  readonly batchBody: string
   readonly keySecrets: readonly string[]
   remove(): void
 }
@@ -32,6 +35,7 @@ export interface Load {
   readonly rssMb: number
   /** Requests that the fallback decided, because Redis got no processor time. */
   readonly decidedDegraded: number
+  readonly spooledRecords: number
 }
 
 function sample<T>(file: string): T {
@@ -85,15 +89,19 @@ export async function prepareScoreBench(keys: number): Promise<ScoreBench> {
   const keySecrets: string[] = []
   for (let i = 0; i < keys; i++) keySecrets.push(await client.createKey())
   await server.stop()
-  const [first] = sample<{ applicant: object }[]>('applicants.json')
+  const applicants = sample<{ id: string; applicant: object }[]>('applicants.json')
+  const records = applicants.map(({ id, applicant }) => ({ id, ...applicant }))
+  const path = new URL(endpoint).pathname
   return {
     envOf: (name) => {
       const dataDir = join(directory, name)
       cpSync(env.DATA_DIR, dataDir, { recursive: true })
       return { ...env, DATA_DIR: dataDir }
     },
-    path: new URL(endpoint).pathname,
-    body: JSON.stringify(first?.applicant),
+    path,
+    body: JSON.stringify(applicants[0]?.applicant),
+    batchPath: `${path}/batch`,
+    batchBody: JSON.stringify({ records }),
     keySecrets,
     remove: () => rmSync(directory, { recursive: true, force: true }),
   }
@@ -102,7 +110,7 @@ export async function prepareScoreBench(keys: number): Promise<ScoreBench> {
 /** Scores for so many seconds; each connection has one of the keys. Anything but 200 voids the run. */
 export async function scoreLoad(
   server: BenchServer,
-  { path, body, keySecrets }: ScoreBench,
+  { path, body, keySecrets }: Pick<ScoreBench, 'path' | 'body' | 'keySecrets'>,
   { connections, seconds }: { connections: number; seconds: number },
 ): Promise<Load> {
   let connected = 0
@@ -131,6 +139,7 @@ export async function scoreLoad(
     cpuMs: after.cpuMs - before.cpuMs,
     rssMb: after.rssBytes / 2 ** 20,
     decidedDegraded: after.decidedDegraded - before.decidedDegraded,
+    spooledRecords: after.spooledRecords,
   }
 }
 

@@ -1,11 +1,12 @@
 /**
  * The service in a process of its own, to be measured from another: `fork` it, with its settings in the
- * environment, and it tells where it answers. With `QUOTA_OFF` nothing counts requests, which no
- * setting of the service can do.
+ * environment, and it tells where it answers. With `QUOTA_OFF` nothing counts requests, with
+ * `SCORE_LOG_OFF` nothing is logged, which no setting of the service can do.
  */
 import { buildApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
+import { NO_SCORE_LOG } from '../../src/scorelog/score-log.ts'
 import { createServices } from '../../src/services.ts'
 
 /** What the process says of itself when it is asked, by any message. */
@@ -15,11 +16,15 @@ export interface ServerState {
   readonly cpuMs: number
   readonly rssBytes: number
   readonly decidedDegraded: number
+  /** Records that the database does not have yet. */
+  readonly spooledRecords: number
 }
 
 const config = loadConfig(process.env)
+const isLogOff = process.env['SCORE_LOG_OFF'] !== undefined
 const services = await createServices(config, {
   log: createLog(config.logLevel),
+  ...(isLogOff && { scoreLog: NO_SCORE_LOG }),
   onCrash: (error) => {
     throw error
   },
@@ -38,6 +43,7 @@ function state(): ServerState {
     cpuMs: (user + system) / 1000,
     rssBytes: process.memoryUsage.rss(),
     decidedDegraded: services.limiter?.counters.decidedDegraded ?? 0,
+    spooledRecords: services.spool.stats.records,
   }
 }
 

@@ -156,7 +156,7 @@ function main(): void {
       run: (index) => {
         const applicant = applicants[index] ?? {}
         scoreApplicant(applicant, sheet)
-        return answer.record(sheet, applicant, true, '').length
+        return answer.record(sheet, applicant, 'null', true, '').length
       },
       nsPerApplicant: [],
     },

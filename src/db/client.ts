@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { Logger } from 'drizzle-orm'
+import type { Logger, SQL } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 import { openPostgres } from './postgres.ts'
 
@@ -11,8 +11,17 @@ export interface DatabaseHandle {
   readonly db: Database
   /** Gives up the connections for new ones; the embedded database has none. */
   renew(): void
+  /**
+   * Opens connections of their own to the same database, for work that must neither wait for the others
+   * nor make them wait; ends them with `close`. The embedded database has one for all.
+   */
+  apart(connectionsMax: number): DatabaseConnections
+  /** Whether the database forgets dead rows by itself. */
+  readonly hasAutovacuum: boolean
   close(): Promise<void>
 }
+
+export type DatabaseConnections = Pick<DatabaseHandle, 'db' | 'renew' | 'close'>
 
 export interface DatabaseOptions {
   /** PostgreSQL; null for the embedded database. */
@@ -36,4 +45,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<DatabaseHa
   // Loaded only where it is used: a replica over PostgreSQL needs none of its memory.
   const { openPglite } = await import('./pglite.ts')
   return openPglite(options)
+}
+
+/** Runs a statement; of its rows the caller knows what they hold. */
+export async function rowsOf<Row>(db: Database, statement: SQL): Promise<Row[]> {
+  const result: unknown = await db.execute(statement)
+  // One driver answers the rows, the other an object that has them.
+  return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[]
 }

@@ -12,5 +12,12 @@ export async function openPglite(options: DatabaseOptions): Promise<DatabaseHand
   const client = embedded as unknown as PGlite
   const db = drizzle({ client, ...(queryLog && { logger: queryLog }) })
   await migrate(db, MIGRATIONS)
-  return { db, renew: () => {}, close: () => embedded.close() }
+  const renew = () => {}
+  return {
+    db,
+    renew,
+    apart: () => ({ db, renew, close: async () => {} }),
+    hasAutovacuum: false,
+    close: () => embedded.close(),
+  }
 }

@@ -1,7 +1,12 @@
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import postgres, { type Sql } from 'postgres'
-import { type DatabaseHandle, type DatabaseOptions, MIGRATIONS } from './client.ts'
+import {
+  type DatabaseConnections,
+  type DatabaseHandle,
+  type DatabaseOptions,
+  MIGRATIONS,
+} from './client.ts'
 import { DatabaseOpenError } from './errors.ts'
 
 /** Any number, the same in all replicas: those that start together migrate one after the other. */
@@ -17,7 +22,7 @@ const RETIREMENT_MS = 10_000
 
 /** Migrates, then opens a pool of connections to PostgreSQL. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<DatabaseHandle> {
-  const pool = new Pool(url)
+  const pool = new Pool(url, CONNECTIONS_MAX)
   try {
     await migrateAlone(url)
     // The pool's own settings may be refused where those of the migration were not.
@@ -26,7 +31,12 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     await pool.close()
     throw new DatabaseOpenError('DATABASE_URL', error)
   }
-  const db = drizzle({ client: pool.client, ...(options.queryLog && { logger: options.queryLog }) })
+  const apart = (connectionsMax: number) => connectionsOf(new Pool(url, connectionsMax), options)
+  return { ...connectionsOf(pool, options), apart, hasAutovacuum: true }
+}
+
+function connectionsOf(pool: Pool, { queryLog }: DatabaseOptions): DatabaseConnections {
+  const db = drizzle({ client: pool.client, ...(queryLog && { logger: queryLog }) })
   return { db, renew: () => pool.renew(), close: () => pool.close() }
 }
 
@@ -38,14 +48,16 @@ class Pool {
   /** Stands for the connections of the moment. */
   readonly client: Sql
   private readonly url: string
+  private readonly connectionsMax: number
   private current: Sql
   /** Each with the timer that ends it. */
   private readonly retired = new Map<Sql, NodeJS.Timeout>()
   private renewedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(url: string) {
+  constructor(url: string, connectionsMax: number) {
     this.url = url
-    this.current = connect(url)
+    this.connectionsMax = connectionsMax
+    this.current = connect(url, connectionsMax)
     const bound = (name: string | symbol) => {
       const member: unknown = Reflect.get(this.current, name)
       return typeof member === 'function' ? member.bind(this.current) : member
@@ -58,7 +70,7 @@ class Pool {
     if (performance.now() - this.renewedAtMs < RENEWAL_PAUSE_MS) return
     this.renewedAtMs = performance.now()
     const old = this.current
-    this.current = connect(this.url)
+    this.current = connect(this.url, this.connectionsMax)
     const cutOff = setTimeout(() => {
       this.retired.delete(old)
       old.end({ timeout: 0 }).catch(() => undefined)
@@ -73,9 +85,9 @@ class Pool {
   }
 }
 
-function connect(url: string): Sql {
+function connect(url: string, connectionsMax: number): Sql {
   const client = postgres(url, {
-    max: CONNECTIONS_MAX,
+    max: connectionsMax,
     connect_timeout: CONNECT_TIMEOUT_SEC,
     onnotice: () => {},
     connection: {

@@ -3,7 +3,7 @@ import type { Database, Transaction } from './client.ts'
 import { teams } from './tables/auth.ts'
 
 /** Things of which only one at a time may happen, over all replicas. */
-type LockName = 'first_owner'
+type LockName = 'first_owner' | 'score_log_partitions'
 
 /** Runs `work` in a transaction that no other transaction with the same lock overlaps. */
 export function withAdvisoryLock<T>(

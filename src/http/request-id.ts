@@ -1,9 +1,24 @@
 import fastifyPlugin from 'fastify-plugin'
+import type { Clock } from '../clock.ts'
 
-/** Names each response's request, so that a caller and the log speak of the same one. */
-export const requestIdPlugin = fastifyPlugin(
-  async (app) => {
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** When its headers had come, on the clock that never goes back. */
+    receivedAtMs: number
+  }
+}
+
+interface RequestIdOptions {
+  readonly clock: Clock
+}
+
+/** Names each response's request, so that a caller and the log speak of the same one, and notes its time. */
+export const requestIdPlugin = fastifyPlugin<RequestIdOptions>(
+  async (app, { clock }) => {
+    app.decorateRequest('receivedAtMs', 0)
+
     app.addHook('onRequest', (request, reply, done) => {
+      request.receivedAtMs = clock.monotonicMs()
       reply.header('x-request-id', request.id)
       done()
     })

@@ -10,6 +10,7 @@ import * as models from '../../schemas/models.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scoring from '../../schemas/scoring.ts'
 import * as spec from '../../schemas/spec.ts'
+import * as stats from '../../schemas/stats.ts'
 
 /** The files of the contract whose exports are components of the document. */
 export const CONTRACT = {

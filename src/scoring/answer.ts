@@ -32,11 +32,13 @@ export class AnswerParts {
   /**
    * One of the results of a batch, from a sheet just filled.
    *
+   * @param idText the record's id as JSON
    * @param shadowText further properties, each with a comma before it
    */
   record(
     sheet: ScoreSheet,
     record: Applicant,
+    idText: string,
     withContributions: boolean,
     shadowText: string,
   ): string {
@@ -44,7 +46,7 @@ export class AnswerParts {
       ? `,"contributions":${this.contributionsText(sheet)}`
       : ''
     const warnings = warningsText(sheet, record, 'batch', 'id')
-    return `{"id":${recordIdText(record['id'])},${scoreText(sheet)}${contributions},"warnings":${warnings}${shadowText}}`
+    return `{"id":${idText},${scoreText(sheet)}${contributions},"warnings":${warnings}${shadowText}}`
   }
 
   /** @param results texts made by `record`, joined by commas */
@@ -87,7 +89,15 @@ function contributionTexts(model: CompiledModel): string[] {
 /** Score, grade and probability of default, as properties. */
 export function scoreText(sheet: ScoreSheet): string {
   const grade = sheet.grade === null ? 'null' : JSON.stringify(sheet.grade)
-  return `"score":${JSON.stringify(sheet.score)},"risk_grade":${grade},"pd":${JSON.stringify(sheet.pd)}`
+  return `"score":${numberText(sheet.score)},"risk_grade":${grade},"pd":${numberText(sheet.pd)}`
+}
+
+/**
+ * As JSON writes it: what is not finite is null. V8 remembers the text of a number it has written this way,
+ * and the score log writes the same numbers again.
+ */
+function numberText(value: number): string {
+  return Number.isFinite(value) ? String(value) : 'null'
 }
 
 function warningsText(
@@ -104,6 +114,6 @@ function warningsText(
 }
 
 /** Echoed when it can tell records apart, else null. */
-function recordIdText(id: unknown): string {
+export function recordIdText(id: unknown): string {
   return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : 'null'
 }

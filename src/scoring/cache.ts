@@ -3,6 +3,8 @@ import type { Clock } from '../clock.ts'
 import { checkSpec, compileModel, ScoreSheet } from '../engine/index.ts'
 import { isId } from '../ids.ts'
 import { RecheckedCache } from '../rechecked-cache.ts'
+import { ModelParts } from '../scorelog/model-parts.ts'
+import { RecordTexts } from '../scorelog/record.ts'
 import { AnswerParts } from './answer.ts'
 import type { ChallengerFaults } from './challenger-faults.ts'
 import { drawTable } from './draw.ts'
@@ -40,6 +42,8 @@ export interface ServingModel {
   /** Scratch space: filled and read within one turn of the event loop. */
   readonly sheet: ScoreSheet
   readonly answer: AnswerParts
+  /** Of its results in the score log. */
+  readonly logged: ModelParts
 }
 
 export interface ServingChallenger {
@@ -57,6 +61,8 @@ export interface ServingDeployment {
   readonly challengers: readonly ServingChallenger[]
   /** In a live split: who answers each bucket. */
   readonly draws: Int16Array | null
+  /** Of its records in the score log. */
+  readonly logTexts: RecordTexts
 }
 
 export interface ServingCacheOptions {
@@ -124,15 +130,25 @@ export class ServingCache {
     ])
     const isLiveSplit = !state.shadowMode && challengers.length > 0
     const draws = isLiveSplit ? drawTable(state.challengers) : null
-    return { state, champion, challengers, draws }
+    return { state, champion, challengers, draws, logTexts: logTextsOf(state) }
   }
 
   private async compile(modelId: string): Promise<ServingModel> {
     const check = checkSpec(await this.options.store.specOf(modelId))
     if (!check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
     const model = compileModel(check.spec)
-    return { modelId, sheet: new ScoreSheet(model), answer: new AnswerParts(model) }
+    return {
+      modelId,
+      sheet: new ScoreSheet(model),
+      answer: new AnswerParts(model),
+      logged: new ModelParts(model),
+    }
   }
+}
+
+function logTextsOf(state: DeploymentState): RecordTexts {
+  const champion = { modelId: state.championModelId, challengerId: null }
+  return new RecordTexts(state, [champion, ...state.challengers])
 }
 
 function shadowText(challengerId: string, serving: ServingModel | null): string {

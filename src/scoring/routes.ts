@@ -24,7 +24,7 @@ interface ScoringRouteOptions {
 }
 
 const SlugParams = Type.Object({ slug: Type.String() })
-const failures = errorResponses(400, 401, 404, 413, 415, 422)
+const failures = errorResponses(400, 401, 404, 413, 415, 422, 503)
 
 /** Scoring. The answers are texts that the service has written; the schemas describe them. */
 export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = async (
@@ -51,6 +51,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         strictMode: request.body.strict_mode ?? false,
         form: 'deployment',
         routingKey: routingKeyOf(request),
+        receivedAtMs: request.receivedAtMs,
       })
     },
   )
@@ -76,6 +77,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         includeContributions: request.body.include_contributions ?? false,
         form: 'deployment',
         routingKey: routingKeyOf(request),
+        receivedAtMs: request.receivedAtMs,
       })
     },
   )
@@ -96,6 +98,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         strictMode: request.body.strict_mode ?? false,
         form: 'scorecard',
         routingKey: routingKeyOf(request),
+        receivedAtMs: request.receivedAtMs,
       })
     },
   )
@@ -117,6 +120,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         includeContributions: request.body.include_contributions ?? false,
         form: 'scorecard',
         routingKey: routingKeyOf(request),
+        receivedAtMs: request.receivedAtMs,
       })
     },
   )

@@ -2,11 +2,14 @@ import type { KeyCaller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
-import type { AnswerFrame } from './answer.ts'
+import type { RequestFacts } from '../scorelog/record.ts'
+import type { ScoreLog } from '../scorelog/score-log.ts'
+import { type AnswerFrame, recordIdText } from './answer.ts'
 import type { ServingCache, ServingDeployment } from './cache.ts'
 import type { ChallengerFaults } from './challenger-faults.ts'
 import { CHAMPION, draw, modelAt } from './draw.ts'
 import { RequestFaults } from './faults.ts'
+import { logResults } from './logged.ts'
 import { checkOnAll, scoreOnAll, shadowScores } from './panel.ts'
 
 /** How an answer names its deployment: `/api/v1` calls it a scorecard. */
@@ -19,6 +22,8 @@ export interface ScoreRequest {
   readonly form: AnswerForm
   /** Keeps a subject on one model of a live split; absent: drawn by the request id. */
   readonly routingKey: string | undefined
+  /** When its headers had come, on the clock that never goes back. */
+  readonly receivedAtMs: number
 }
 
 export interface SingleRequest extends ScoreRequest {
@@ -35,32 +40,38 @@ export interface BatchRequest extends ScoreRequest {
 export interface ScoringOptions {
   readonly cache: ServingCache
   readonly challengerFaults: ChallengerFaults
+  readonly log: ScoreLog
   readonly clock: Clock
 }
 
-/** Scores applicants against deployments; answers are JSON texts, ready to be sent. */
+/**
+ * Scores applicants against deployments. Answers are JSON texts, ready to be sent; each is given when its record
+ * is safe in the score log. A request that is refused leaves none.
+ */
 export class ScoringService {
   private readonly cache: ServingCache
   private readonly challengerFaults: ChallengerFaults
+  private readonly log: ScoreLog
   private readonly clock: Clock
 
-  constructor({ cache, challengerFaults, clock }: ScoringOptions) {
+  constructor({ cache, challengerFaults, log, clock }: ScoringOptions) {
     this.cache = cache
     this.challengerFaults = challengerFaults
+    this.log = log
     this.clock = clock
   }
 
   /**
-   * Scores one applicant; at once when the deployment is warm.
+   * Scores one applicant.
    *
    * @throws AppError `deployment_not_found`, `invalid_request` for a value of an impossible type,
-   *   `strict_mode_violation`
+   *   `strict_mode_violation`, `unavailable` when the score can't be logged
    */
   score(caller: KeyCaller, request: SingleRequest): string | Promise<string> {
     const found = this.cache.get(request.deploymentId)
     return found instanceof Promise
-      ? found.then((deployment) => this.scoreOn(visibleTo(caller, deployment), request))
-      : this.scoreOn(visibleTo(caller, found), request)
+      ? found.then((deployment) => this.scoreOn(caller, visibleTo(caller, deployment), request))
+      : this.scoreOn(caller, visibleTo(caller, found), request)
   }
 
   /**
@@ -71,31 +82,62 @@ export class ScoringService {
   scoreBatch(caller: KeyCaller, request: BatchRequest): string | Promise<string> {
     const found = this.cache.get(request.deploymentId)
     return found instanceof Promise
-      ? found.then((deployment) => this.scoreBatchOn(visibleTo(caller, deployment), request))
-      : this.scoreBatchOn(visibleTo(caller, found), request)
+      ? found.then((deployment) =>
+          this.scoreBatchOn(caller, visibleTo(caller, deployment), request),
+        )
+      : this.scoreBatchOn(caller, visibleTo(caller, found), request)
   }
 
-  private scoreOn(deployment: ServingDeployment, request: SingleRequest): string {
+  private scoreOn(
+    { keyId }: KeyCaller,
+    deployment: ServingDeployment,
+    request: SingleRequest,
+  ): string | Promise<string> {
     const { applicant, reservedName } = request
+    const log = this.log.begin(deployment.logTexts.head)
     const failed = scoreOnAll(deployment, applicant, reservedName, this.challengerFaults)
     const faults = new RequestFaults(request.strictMode)
     const place = { property: request.form === 'scorecard' ? 'applicant' : '', index: null }
     checkOnAll(deployment, failed, faults, applicant, reservedName, place)
     faults.throwIfAny()
-    const { position } = draw(deployment, request.routingKey ?? request.requestId)
-    const { sheet, answer } = modelAt(deployment, failed?.has(position) ? CHAMPION : position)
+    const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
+    const served = failed?.has(position) ? CHAMPION : position
+    const { sheet, answer } = modelAt(deployment, served)
     const shadowText = shadowScores(deployment, failed)
-    return answer.single(sheet, applicant, this.frameOf(request, reservedName, shadowText))
+    const scoredAtMs = this.clock.epochMs()
+    const frame = frameOf(request, scoredAtMs, reservedName, shadowText)
+    const text = answer.single(sheet, applicant, frame)
+    logResults(log, deployment, failed, 'null', 'single')
+    return this.logged(text, deployment, request, {
+      keyId,
+      bucket,
+      served,
+      scoredAtMs,
+      isBatch: false,
+    })
   }
 
-  private scoreBatchOn(deployment: ServingDeployment, request: BatchRequest): string {
-    const { position } = draw(deployment, request.routingKey ?? request.requestId)
+  private scoreBatchOn(
+    { keyId }: KeyCaller,
+    deployment: ServingDeployment,
+    request: BatchRequest,
+  ): string | Promise<string> {
+    const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
+    const scoredAtMs = this.clock.epochMs()
     // One model answers the whole batch: where a challenger fails on any record, it is the champion.
-    return (
-      this.batchFrom(deployment, position, request) ??
-      this.batchFrom(deployment, CHAMPION, request) ??
-      ''
-    )
+    let served = deployment.challengers[position]?.serving === null ? CHAMPION : position
+    let text = this.batchFrom(deployment, served, request, scoredAtMs)
+    if (text === null) {
+      served = CHAMPION
+      text = this.batchFrom(deployment, CHAMPION, request, scoredAtMs) ?? ''
+    }
+    return this.logged(text, deployment, request, {
+      keyId,
+      bucket,
+      served,
+      scoredAtMs,
+      isBatch: true,
+    })
   }
 
   /** @returns null when the challenger at the position failed on a record */
@@ -103,8 +145,10 @@ export class ScoringService {
     deployment: ServingDeployment,
     position: number,
     request: BatchRequest,
+    scoredAtMs: number,
   ): string | null {
     const { sheet, answer } = modelAt(deployment, position)
+    const log = this.log.begin(deployment.logTexts.head)
     const faults = new RequestFaults(request.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
     let results = ''
@@ -114,31 +158,49 @@ export class ScoringService {
       const place = { property, index }
       if (checkOnAll(deployment, failed, faults, record, RECORD_ID, place)) continue
       const shadowText = shadowScores(deployment, failed)
-      const result = answer.record(sheet, record, request.includeContributions, shadowText)
+      const idText = recordIdText(record['id'])
+      const result = answer.record(sheet, record, idText, request.includeContributions, shadowText)
       results += index === 0 ? result : `,${result}`
       if (results.length > ANSWER_CHARS_MAX) throw answerTooLarge()
+      logResults(log, deployment, failed, idText, 'batch')
     }
     faults.throwIfAny()
-    return answer.batch(results, request.records.length, this.frameOf(request, undefined, ''))
+    return answer.batch(
+      results,
+      request.records.length,
+      frameOf(request, scoredAtMs, undefined, ''),
+    )
   }
 
-  private frameOf(
-    request: ScoreRequest,
-    reservedName: string | undefined,
-    shadowText: string,
-  ): AnswerFrame {
-    const { requestId, deploymentId, form } = request
-    const deploymentText = `"deployment_id":"${deploymentId}"`
-    return {
-      requestId,
-      scoredAt: new Date(this.clock.epochMs()).toISOString(),
-      deploymentText:
-        form === 'scorecard'
-          ? `"scorecard_id":"${deploymentId}",${deploymentText}`
-          : deploymentText,
-      reservedName,
-      shadowText,
-    }
+  /** Ends the record of a request; its answer is given when that is safe. */
+  private logged(
+    text: string,
+    { logTexts }: ServingDeployment,
+    { requestId, receivedAtMs }: ScoreRequest,
+    facts: Omit<RequestFacts, 'requestId' | 'latencyMs'>,
+  ): string | Promise<string> {
+    const latencyMs = Math.round(1000 * (this.clock.monotonicMs() - receivedAtMs)) / 1000
+    const served = facts.served + 1
+    const safe = this.log.end(requestId, logTexts.facts({ ...facts, requestId, latencyMs, served }))
+    return safe === null ? text : safe.then(() => text)
+  }
+}
+
+function frameOf(
+  request: ScoreRequest,
+  scoredAtMs: number,
+  reservedName: string | undefined,
+  shadowText: string,
+): AnswerFrame {
+  const { requestId, deploymentId, form } = request
+  const deploymentText = `"deployment_id":"${deploymentId}"`
+  return {
+    requestId,
+    scoredAt: new Date(scoredAtMs).toISOString(),
+    deploymentText:
+      form === 'scorecard' ? `"scorecard_id":"${deploymentId}",${deploymentText}` : deploymentText,
+    reservedName,
+    shadowText,
   }
 }
 

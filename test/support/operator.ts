@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type Report, reportOf } from '../../src/admin.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createOperatorServices, type OperatorServices } from '../../src/services.ts'
+import { createOperatorServices, type OperatorServices } from '../../src/operator-services.ts'
 import type { AdminRun } from './admin.ts'
 import type { Backend, TestDatabase } from './databases.ts'
 

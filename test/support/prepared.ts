@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Database, openDatabase } from '../../src/db/client.ts'
+import { type Database, type DatabaseHandle, openDatabase } from '../../src/db/client.ts'
 import type { Backend, TestDatabase } from './databases.ts'
 
 /**
@@ -22,16 +22,24 @@ export async function withDatabase<T>(
   { databaseUrl, dataDir }: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>,
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
-  const handle = await openDatabase({
+  const handle = await openPrepared({ databaseUrl, dataDir })
+  try {
+    return await work(handle.db)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Opens a test's database without a service; on the embedded one only while no service has it open. */
+export function openPrepared({
+  databaseUrl,
+  dataDir,
+}: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>): Promise<DatabaseHandle> {
+  return openDatabase({
     url: databaseUrl,
     directory: join(dataDir, 'postgres'),
     onCrash: (error) => {
       throw error
     },
   })
-  try {
-    return await work(handle.db)
-  } finally {
-    await handle.close()
-  }
 }

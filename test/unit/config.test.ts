@@ -16,6 +16,9 @@ test('without any variable the service runs embedded on loopback', () => {
     trustProxy: [],
     logLevel: 'info',
     bodyLimitBytes: 16_777_216,
+    scoreLogDurability: 'process',
+    scoreLogRetentionDays: 761,
+    spoolBytesMax: 4_294_967_296,
   })
 })
 
@@ -39,6 +42,9 @@ test('every wrong variable is named in one message, and no value', () => {
     TRUST_PROXY: `true,${secret}`,
     LOG_LEVEL: secret,
     BODY_LIMIT_BYTES: '1e6',
+    SCORE_LOG_DURABILITY: secret,
+    SCORE_LOG_RETENTION_DAYS: '0',
+    SPOOL_MAX_BYTES: '1',
   }
   const message = messageOf(() => loadConfig(env))
   for (const name of Object.keys(env)) expect(message).toContain(name)

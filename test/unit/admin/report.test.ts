@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import { expect, test } from 'vitest'
 import { reportOf } from '../../../src/admin.ts'
-import type { OperatorServices } from '../../../src/services.ts'
+import type { OperatorServices } from '../../../src/operator-services.ts'
 
 const readSecret = async () => ''
 

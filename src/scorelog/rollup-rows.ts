@@ -1,0 +1,44 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { readCounts } from './counts.ts'
+import type { Rollup } from './rollup.ts'
+
+/** A row of the rollups as `ROLLUP_COLUMNS` reads it: alike from both drivers. */
+export interface RollupRow {
+  readonly deployment_id: string
+  readonly span: string
+  readonly starts_at_ms: number
+  readonly request_count: number
+  readonly result_count: number
+  readonly score_avg: number
+  readonly score_min: number
+  readonly score_max: number
+  readonly pd_avg: number
+  readonly latency_avg_ms: number
+  readonly last_request_at_ms: number
+  readonly score_buckets: string
+  readonly latency_buckets: string
+}
+
+/** Milliseconds since 1970 of a moment. */
+export const epochMs = (moment: SQL): SQL => sql`(extract(epoch from ${moment}) * 1000)::float8`
+
+export const ROLLUP_COLUMNS = sql`deployment_id, span, ${epochMs(sql`starts_at`)} as starts_at_ms,
+  request_count, result_count, score_avg, score_min, score_max, pd_avg, latency_avg_ms,
+  ${epochMs(sql`last_request_at`)} as last_request_at_ms,
+  score_buckets::text as score_buckets, latency_buckets::text as latency_buckets`
+
+export function rollupOfRow(row: RollupRow): Rollup {
+  return {
+    requestCount: row.request_count,
+    resultCount: row.result_count,
+    scoreAvg: row.score_avg,
+    scoreMin: row.score_min,
+    scoreMax: row.score_max,
+    pdAvg: row.pd_avg,
+    latencyAvgMs: row.latency_avg_ms,
+    lastRequestAtMs: row.last_request_at_ms,
+    // Numbers alone, and of our own making: nothing of others to be read with care.
+    scoreBuckets: readCounts(JSON.parse(row.score_buckets)),
+    latencyBuckets: readCounts(JSON.parse(row.latency_buckets)),
+  }
+}

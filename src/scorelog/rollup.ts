@@ -1,0 +1,99 @@
+import { type Counts, count, mergeCounts } from './counts.ts'
+import { latencyBucketOf } from './latency-buckets.ts'
+import { scoreBucketOf } from './score-buckets.ts'
+
+/** Sums over served results, one for each applicant; made for at least one of them. */
+export interface Rollup {
+  requestCount: number
+  resultCount: number
+  /** Averages rather than sums: a sum of legal scores may exceed the largest number. */
+  scoreAvg: number
+  scoreMin: number
+  scoreMax: number
+  pdAvg: number
+  /** All results of a request share its latency. */
+  latencyAvgMs: number
+  lastRequestAtMs: number
+  readonly scoreBuckets: Counts
+  readonly latencyBuckets: Counts
+}
+
+/** What of a request a rollup sums up. */
+export interface ServedResults {
+  readonly scoredAtMs: number
+  readonly latencyMs: number
+  /** One for each applicant, at least one. */
+  readonly scores: readonly number[]
+  readonly pds: readonly number[]
+}
+
+/** The rollup of one request. */
+export function rollupOf({ scoredAtMs, latencyMs, scores, pds }: ServedResults): Rollup {
+  const scoreBuckets: Counts = new Map()
+  let scoreMin = Number.POSITIVE_INFINITY
+  let scoreMax = Number.NEGATIVE_INFINITY
+  for (const score of scores) {
+    scoreMin = Math.min(scoreMin, score)
+    scoreMax = Math.max(scoreMax, score)
+    count(scoreBuckets, scoreBucketOf(score), 1)
+  }
+  return {
+    requestCount: 1,
+    resultCount: scores.length,
+    scoreAvg: averageOf(scores),
+    scoreMin,
+    scoreMax,
+    pdAvg: averageOf(pds),
+    latencyAvgMs: latencyMs,
+    lastRequestAtMs: scoredAtMs,
+    scoreBuckets,
+    latencyBuckets: new Map([[latencyBucketOf(latencyMs), scores.length]]),
+  }
+}
+
+/** Adds `more` to `rollup`: the same as if both had been made at once, in any order. */
+export function mergeRollup(rollup: Rollup, more: Rollup): void {
+  const total = rollup.resultCount + more.resultCount
+  const share = rollup.resultCount / total
+  const moreShare = more.resultCount / total
+  const average = (one: number, other: number) => one * share + other * moreShare
+  rollup.scoreMin = Math.min(rollup.scoreMin, more.scoreMin)
+  rollup.scoreMax = Math.max(rollup.scoreMax, more.scoreMax)
+  rollup.scoreAvg = within(rollup, average(rollup.scoreAvg, more.scoreAvg))
+  rollup.pdAvg = average(rollup.pdAvg, more.pdAvg)
+  rollup.latencyAvgMs = average(rollup.latencyAvgMs, more.latencyAvgMs)
+  rollup.lastRequestAtMs = Math.max(rollup.lastRequestAtMs, more.lastRequestAtMs)
+  rollup.requestCount += more.requestCount
+  rollup.resultCount = total
+  mergeCounts(rollup.scoreBuckets, more.scoreBuckets)
+  mergeCounts(rollup.latencyBuckets, more.latencyBuckets)
+}
+
+/** The rollup of several; null of none. */
+export function mergedRollup(rollups: readonly Rollup[]): Rollup | null {
+  const [first, ...others] = rollups
+  if (first === undefined) return null
+  const merged = copyOf(first)
+  for (const rollup of others) mergeRollup(merged, rollup)
+  return merged
+}
+
+export function copyOf(rollup: Rollup): Rollup {
+  return {
+    ...rollup,
+    scoreBuckets: new Map(rollup.scoreBuckets),
+    latencyBuckets: new Map(rollup.latencyBuckets),
+  }
+}
+
+/** Rounding could carry an average of the largest scores out of their range. */
+function within({ scoreMin, scoreMax }: Rollup, average: number): number {
+  return Math.min(scoreMax, Math.max(scoreMin, average))
+}
+
+/** Of few enough values that dividing each of them costs no precision, where their sum is no number. */
+function averageOf(values: readonly number[]): number {
+  const sum = values.reduce((total, value) => total + value, 0)
+  if (Number.isFinite(sum)) return sum / values.length
+  return values.reduce((total, value) => total + value / values.length, 0)
+}

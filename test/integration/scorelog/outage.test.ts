@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { card, plainFeature } from '../../support/cards.ts'
+import { type Backend, backends, newDataDir } from '../../support/databases.ts'
+import { loggedIds } from '../../support/log-rows.ts'
+import { hasPostgresServer, PostgresServer } from '../../support/postgres-server.ts'
+import { openPrepared } from '../../support/prepared.ts'
+import { TestService } from '../../support/service.ts'
+import { statsOf } from '../../support/stats.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+
+const AWAY_MS = 4_000
+const CATCH_UP_MS = 30_000
+
+/** Scores, one request after the other on several lines, and notes what was answered with 200. */
+class Load {
+  readonly answeredIds: string[] = []
+  readonly refusals: string[] = []
+  /** Applicants. */
+  answeredCount = 0
+  private isOn = true
+  private readonly lines: Promise<void>[]
+
+  constructor(service: TestService, slug: string, key: string) {
+    const line = async (isBatch: boolean) => {
+      const applicant = { income: 1 }
+      const url = `/v1/score/${slug}${isBatch ? '/batch' : ''}`
+      const body = isBatch ? { records: [applicant, applicant, applicant] } : applicant
+      while (this.isOn) {
+        const answer = await service.call({ url, token: key, body })
+        if (answer.statusCode === 200) {
+          this.answeredIds.push(answer.json().request_id)
+          this.answeredCount += isBatch ? 3 : 1
+        } else this.refusals.push(answer.body)
+        await delay(2)
+      }
+    }
+    this.lines = [false, false, false, true].map(line)
+  }
+
+  async stop(): Promise<void> {
+    this.isOn = false
+    await Promise.all(this.lines)
+  }
+}
+
+/** The log must hold exactly what was answered, and the stats count it. */
+async function expectReconciled(
+  { service, slug, owner }: Started,
+  url: string,
+  load: Load,
+): Promise<void> {
+  await vi.waitFor(() => expect(service.services.spool.stats.records).toBe(0), CATCH_UP_MS)
+  const { db, close } = await openPrepared({ databaseUrl: url, dataDir: newDataDir() })
+  const logged = await loggedIds(db)
+  await close()
+  expect(new Set(logged).size).toBe(logged.length)
+  expect(logged.toSorted()).toEqual(load.answeredIds.toSorted())
+  // The connections of the others may still have to be given up.
+  const { summary } = await vi.waitFor(() => statsOf(service, owner, slug), CATCH_UP_MS)
+  expect(summary.total_requests).toBe(load.answeredCount)
+  expect(service.services.drain.stats.setAsideRecords).toBe(0)
+}
+
+interface Started {
+  readonly service: TestService
+  readonly slug: string
+  readonly owner: string
+  readonly key: string
+}
+
+async function startOn(backend: Backend): Promise<Started> {
+  const service = await TestService.start(backend)
+  onTestFinished(() => service.close())
+  const owner = await service.signIn()
+  const slug = await service.deploy(owner, card([plainFeature('income')]))
+  return { service, slug, owner, key: await service.createKey(owner) }
+}
+
+describe.skipIf(!hasPostgresServer)('on a PostgreSQL server that is stopped', () => {
+  // Whoever was answered has a decision; it must be in the log whatever becomes of the database.
+  test('scoring goes on, and the log holds every answer once when the server is back', async () => {
+    const server = await PostgresServer.start()
+    onTestFinished(() => server.drop())
+    const started = await startOn({
+      name: 'PostgreSQL',
+      create: async () => ({
+        databaseUrl: server.url,
+        dataDir: newDataDir(),
+        drop: async () => undefined,
+      }),
+    })
+    const { service, slug, key } = started
+    const load = new Load(service, slug, key)
+    await vi.waitFor(
+      () => expect(service.services.drain.stats.drainedRecords).toBeGreaterThan(0),
+      5_000,
+    )
+    await server.stop()
+    const answeredBefore = load.answeredIds.length
+    await delay(AWAY_MS)
+    expect(load.answeredIds.length).toBeGreaterThan(answeredBefore + 100)
+    expect(service.services.drain.stats.failedBatches).toBeGreaterThan(0)
+    await server.resume()
+    await delay(1_000)
+    // Once more, in the middle of catching up.
+    await server.stop()
+    await server.resume()
+    await delay(500)
+    await load.stop()
+    expect(load.refusals).toEqual([])
+    await expectReconciled(started, server.url, load)
+  }, 120_000)
+})
+
+describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL behind a network', () => {
+  // A firewall that forgets a connection tells nobody: without a deadline the drain would wait for ever.
+  test('a connection that goes silent is given up, and the log holds every answer once', async () => {
+    const postgres = backends.find((backend) => backend.name === 'PostgreSQL')
+    let proxy: TcpProxy | undefined
+    let directUrl = ''
+    const started = await startOn({
+      name: 'PostgreSQL',
+      create: async () => {
+        const database = await postgres?.create()
+        if (database?.databaseUrl == null) throw new Error('no PostgreSQL server was named')
+        directUrl = database.databaseUrl
+        const url = new URL(directUrl)
+        proxy = await TcpProxy.start(Number(url.port))
+        url.port = String(proxy.port)
+        return { ...database, databaseUrl: url.href }
+      },
+    })
+    onTestFinished(() => proxy?.close())
+    const { service, slug, key } = started
+    const load = new Load(service, slug, key)
+    for (let round = 0; round < 2; round++) {
+      const before = service.services.drain.stats.drainedRecords
+      await vi.waitFor(
+        () => expect(service.services.drain.stats.drainedRecords).toBeGreaterThan(before),
+        CATCH_UP_MS,
+      )
+      proxy?.silenceConnections()
+      await delay(500)
+    }
+    const silentSince = service.services.drain.stats.drainedRecords
+    await vi.waitFor(
+      () => expect(service.services.drain.stats.drainedRecords).toBeGreaterThan(silentSince),
+      CATCH_UP_MS,
+    )
+    await load.stop()
+    expect(load.refusals).toEqual([])
+    expect(service.services.drain.stats.failedBatches).toBeGreaterThanOrEqual(1)
+    await expectReconciled(started, directUrl, load)
+  }, 120_000)
+})

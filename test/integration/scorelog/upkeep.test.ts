@@ -1,0 +1,130 @@
+import { sql } from 'drizzle-orm'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { DatabaseHandle } from '../../../src/db/client.ts'
+import { PostgresLogTables } from '../../../src/scorelog/partitions.ts'
+import { PostgresScoreLogStore } from '../../../src/scorelog/store.ts'
+import { Upkeep } from '../../../src/scorelog/upkeep.ts'
+import { backends } from '../../support/databases.ts'
+import { idsByPartition, loggedIds, partitions, rollupOver } from '../../support/log-rows.ts'
+import { openPrepared } from '../../support/prepared.ts'
+import { loggedRecord } from '../../support/records.ts'
+
+const DAY_MS = 86_400_000
+const NOW = Date.parse('2026-03-04T10:59:30.250Z')
+
+describe.each(backends)('on $name', (backend) => {
+  async function open(): Promise<DatabaseHandle> {
+    const database = await backend.create()
+    const handle = await openPrepared(database)
+    onTestFinished(async () => {
+      await handle.close()
+      await database.drop()
+    })
+    return handle
+  }
+
+  /** One round at a moment. */
+  async function runUpkeep({ db, hasAutovacuum }: DatabaseHandle, nowMs: number, days = 761) {
+    const told: unknown[] = []
+    const upkeep = new Upkeep({
+      tables: new PostgresLogTables(db),
+      clock: { epochMs: () => nowMs, monotonicMs: () => 0 },
+      retentionDays: days,
+      hasAutovacuum,
+      log: {
+        dropped: (names) => void told.push(...names),
+        stray: (rows) => void told.push(rows),
+        failed: (error) => void told.push(error),
+      },
+    })
+    await upkeep.start()
+    await upkeep.close()
+    return told
+  }
+
+  const logged = (id: string, scoredAtMs: number) => loggedRecord({ requestId: id, scoredAtMs })
+
+  test('partitions are there for today and a week ahead, and requests go into those of their day', async () => {
+    const handle = await open()
+    expect(await runUpkeep(handle, NOW)).toEqual([])
+    const names = [4, 5, 6, 7, 8, 9, 10, 11].map(
+      (day) => `score_log_p202603${`${day}`.padStart(2, '0')}`,
+    )
+    expect(await partitions(handle.db)).toEqual(names)
+    const startMs = Date.parse('2026-03-04T00:00:00.000Z')
+    await new PostgresScoreLogStore(handle.db, 'a').append([
+      logged('first', startMs),
+      logged('last', startMs + DAY_MS - 1),
+      logged('next', startMs + DAY_MS),
+    ])
+    expect(await idsByPartition(handle.db)).toEqual({
+      score_log_p20260304: ['first', 'last'],
+      score_log_p20260305: ['next'],
+    })
+    // A day later there is one more.
+    expect(await runUpkeep(handle, NOW + DAY_MS)).toEqual([])
+    expect(await partitions(handle.db)).toEqual([...names, 'score_log_p20260312'])
+  })
+
+  // Upkeep may fail for a week, or a clock be wrong: what was answered is logged all the same.
+  test('what has no partition is kept, told of, and moved into its own as soon as there is one', async () => {
+    const handle = await open()
+    const store = new PostgresScoreLogStore(handle.db, 'a')
+    const all = [logged('a', NOW), logged('b', NOW + DAY_MS), logged('old', NOW - 3 * DAY_MS)]
+    await store.append(all)
+    expect(await idsByPartition(handle.db)).toEqual({ score_log_default: ['a', 'b', 'old'] })
+    expect(await runUpkeep(handle, NOW)).toEqual([1])
+    expect(await idsByPartition(handle.db)).toEqual({
+      score_log_default: ['old'],
+      score_log_p20260304: ['a'],
+      score_log_p20260305: ['b'],
+    })
+    // Where they are now they are still met by their replays.
+    expect((await store.append(all)).records).toBe(0)
+    expect((await rollupOver(handle.db, 'day', 'dep_1'))?.resultCount).toBe(3)
+  })
+
+  test('what is older than the retention goes, with its rollups, and nothing else', async () => {
+    const handle = await open()
+    const { db } = handle
+    for (const ageDays of [12, 5]) await runUpkeep(handle, NOW - ageDays * DAY_MS)
+    const ages = [40, 12, 11, 10, 9, 0]
+    const all = ages.map((days) => logged(`${days} days`, NOW - days * DAY_MS))
+    await new PostgresScoreLogStore(db, 'a').append(all)
+    expect(await runUpkeep(handle, NOW, 10)).toEqual(['score_log_p20260220', 'score_log_p20260221'])
+    expect(await loggedIds(db)).toEqual(['10 days', '9 days', '0 days'])
+    for (const span of ['minute', 'hour', 'day'] as const) {
+      expect((await rollupOver(db, span, 'dep_1'))?.resultCount).toBe(3)
+    }
+    expect(await runUpkeep(handle, NOW, 10)).toEqual([])
+  })
+
+  test('a round that fails is told of, and does not stop the service', async () => {
+    const handle = await open()
+    await handle.db.execute(sql`drop table score_log`)
+    expect(await runUpkeep(handle, NOW)).toEqual([expect.any(Error)])
+  })
+
+  // Replicas start together, and their hours end together.
+  test.skipIf(backend.name === 'PGlite')(
+    'rounds that meet, under load, make each partition once',
+    async () => {
+      const handle = await open()
+      const store = new PostgresScoreLogStore(handle.db, 'a')
+      const all = Array.from({ length: 300 }, (_, n) => logged(`req_${n}`, NOW + (n % 9) * DAY_MS))
+      // A record on its way into the default partition is refused by it, and comes again.
+      const load = (async () => {
+        for (let at = 0; at < all.length; at += 10) await store.append(all.slice(at, at + 10))
+      })().catch(() => undefined)
+      const told = await Promise.all([0, 0, 0, 0, 0].map(() => runUpkeep(handle, NOW)))
+      await load
+      await store.append(all)
+      expect(told.flat().filter((one) => typeof one !== 'number')).toEqual([])
+      await runUpkeep(handle, NOW + DAY_MS)
+      expect((await partitions(handle.db)).length).toBe(9)
+      expect((await idsByPartition(handle.db))['score_log_default']).toBe(undefined)
+      expect((await loggedIds(handle.db)).length).toBe(300)
+      expect((await rollupOver(handle.db, 'day', 'dep_1'))?.resultCount).toBe(300)
+    },
+  )
+})

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const VERSIONS = '/usr/lib/postgresql'
+const NOBODY = 65_534
+
+/** Whether a server can be started here, as `.ci/run` does it. */
+export const hasPostgresServer = serverPrograms() !== null
+
+/** A PostgreSQL server of a test's own, which it may stop. */
+export class PostgresServer {
+  readonly port: number
+  private readonly programs: string
+  private readonly directory: string
+
+  private constructor(programs: string, directory: string, port: number) {
+    this.programs = programs
+    this.directory = directory
+    this.port = port
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const programs = serverPrograms()
+    if (programs === null) throw new Error('there is no PostgreSQL server on this machine')
+    const directory = mkdtempSync(join(tmpdir(), 'scoreline-server-'))
+    if (isRoot()) chownSync(directory, await userId('postgres'), NOBODY)
+    const server = new PostgresServer(programs, directory, await freePort())
+    const superuser = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8']
+    await server.run('initdb', ['-D', server.data, '--no-sync', ...superuser])
+    await server.resume()
+    return server
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`
+  }
+
+  /** Ends it at once, connections and all. */
+  async stop(): Promise<void> {
+    await this.run('pg_ctl', ['-D', this.data, '-m', 'immediate', '-w', 'stop'])
+  }
+
+  async resume(): Promise<void> {
+    const options = `-c listen_addresses=127.0.0.1 -c port=${this.port} -c unix_socket_directories=${this.directory}`
+    const log = join(this.directory, 'log')
+    await this.run('pg_ctl', ['-D', this.data, '-l', log, '-w', '-t', '60', '-o', options, 'start'])
+  }
+
+  async drop(): Promise<void> {
+    if (existsSync(join(this.data, 'postmaster.pid'))) await this.stop()
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+
+  private get data(): string {
+    return join(this.directory, 'data')
+  }
+
+  /** PostgreSQL refuses to run as root. */
+  private async run(program: string, args: readonly string[]): Promise<void> {
+    const command = [join(this.programs, program), ...args]
+    const [file = '', ...rest] = isRoot()
+      ? ['runuser', '-u', 'postgres', '--', ...command]
+      : command
+    await run(file, rest, { cwd: this.directory })
+  }
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0
+}
+
+async function userId(name: string): Promise<number> {
+  return Number((await run('id', ['-u', name])).stdout)
+}
+
+function serverPrograms(): string | null {
+  if (!existsSync(VERSIONS) || !statSync(VERSIONS).isDirectory()) return null
+  const found = readdirSync(VERSIONS)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(VERSIONS, version, 'bin'))
+  return found.find((programs) => existsSync(join(programs, 'initdb'))) ?? null
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}

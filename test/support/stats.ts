@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { DeploymentStats } from '../../schemas/stats.ts'
+import { successOf } from './answers.ts'
+import type { TestService } from './service.ts'
+
+export interface StatsAnswer {
+  readonly summary: {
+    readonly total_requests: number
+    readonly avg_score: number | null
+    readonly avg_latency_ms: number | null
+    readonly p95_latency_ms: number | null
+    readonly min_score: number | null
+    readonly max_score: number | null
+    readonly avg_pd: number | null
+    readonly last_request_at: string | null
+    readonly score_buckets: Readonly<Record<string, number>>
+  }
+  readonly recent_scores: readonly {
+    readonly request_id: string
+    readonly score: number
+    readonly risk_grade: string | null
+    readonly pd: number
+    readonly latency_ms: number
+    readonly scored_at: string
+  }[]
+}
+
+/** What was answered must show within this time. */
+export const STATS_LAG_MS_MAX = 2_000
+const POLL_MS = 50
+
+export async function statsOf(
+  service: TestService,
+  token: string,
+  slug: string,
+  query: Readonly<Record<string, string | number>> = {},
+): Promise<StatsAnswer> {
+  const text = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, `${value}`]),
+  )
+  const url = `/v1/deployments/${slug}/stats?${text}`
+  return successOf(await service.call({ method: 'GET', url, token }), DeploymentStats)
+}
+
+/** The stats of all time as soon as they count this many results, which must be in time. */
+export async function statsWith(
+  service: TestService,
+  token: string,
+  slug: string,
+  total: number,
+): Promise<StatsAnswer> {
+  const endMs = performance.now() + STATS_LAG_MS_MAX
+  for (;;) {
+    const stats = await statsOf(service, token, slug, { recent: 100 })
+    if (stats.summary.total_requests >= total) return stats
+    if (performance.now() > endMs) {
+      throw new Error(`${stats.summary.total_requests} of ${total} results show after 2 s`)
+    }
+    await delay(POLL_MS)
+  }
+}
+
+/** What a summary must say of results that were served, recomputed from each of them. */
+export function naiveSummary(
+  results: readonly { score: number; pd: number; latencyMs: number; scoredAt: string }[],
+): StatsAnswer['summary'] {
+  const average = (values: number[]) =>
+    values.reduce((sum, value) => sum + value, 0) / values.length
+  const scores = results.map(({ score }) => score)
+  const latencies = results.map(({ latencyMs }) => latencyMs)
+  const buckets: Record<string, number> = {}
+  for (const score of scores.toSorted((a, b) => a - b)) {
+    const low = 100 * Math.floor(score / 100)
+    const label = `${low}-${low + 100}`
+    buckets[label] = (buckets[label] ?? 0) + 1
+  }
+  return {
+    total_requests: results.length,
+    avg_score: average(scores),
+    avg_latency_ms: average(latencies),
+    p95_latency_ms: percentile(latencies, 0.95),
+    min_score: Math.min(...scores),
+    max_score: Math.max(...scores),
+    avg_pd: average(results.map(({ pd }) => pd)),
+    last_request_at:
+      results
+        .map(({ scoredAt }) => scoredAt)
+        .toSorted()
+        .at(-1) ?? null,
+    score_buckets: buckets,
+  }
+}
+
+/** As `percentile_cont` of PostgreSQL. */
+export function percentile(values: readonly number[], share: number): number {
+  const rising = values.toSorted((a, b) => a - b)
+  const rank = share * (rising.length - 1)
+  const below = rising[Math.floor(rank)] ?? Number.NaN
+  const above = rising[Math.ceil(rank)] ?? Number.NaN
+  return below + (above - below) * (rank - Math.floor(rank))
+}

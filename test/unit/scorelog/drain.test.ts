@@ -1,0 +1,193 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Drain, type LoggedRecord } from '../../../src/scorelog/drain.ts'
+import { MemorySpool } from '../../support/memory-spool.ts'
+import { type RecordOrder, scoreRecord } from '../../support/records.ts'
+
+const pgError = (code: string) => Object.assign(new Error(code), { code })
+
+/** A database in memory that fails as it is told to. */
+class MemoryLog {
+  readonly ids: string[] = []
+  readonly attempts: number[] = []
+  /** Why these records can't be stored; asked before each attempt. */
+  fault: (records: readonly LoggedRecord[]) => Error | null = () => null
+  /** Whether the attempt after a commit still says that it failed. */
+  losesAnswers = false
+
+  async append(records: readonly LoggedRecord[]) {
+    this.attempts.push(records.length)
+    const fault = this.fault(records)
+    if (fault !== null) throw fault
+    const added = records.filter(({ record }) => !this.ids.includes(record.requestId))
+    this.ids.push(...added.map(({ record }) => record.requestId))
+    if (this.losesAnswers) {
+      this.losesAnswers = false
+      throw pgError('CONNECTION_CLOSED')
+    }
+    return { records: added.length, results: added.length }
+  }
+}
+
+function setUp({ gatherMs = 0, batchRecordsMax = 10 } = {}) {
+  const spool = new MemorySpool()
+  const store = new MemoryLog()
+  const told: string[] = []
+  const drain = new Drain({
+    spool,
+    store,
+    clock: systemClock,
+    log: {
+      failing: ({ waitingRecords }) => void told.push(`failing, ${waitingRecords} wait`),
+      recovered: ({ failures }) => void told.push(`recovered after ${failures}`),
+      setAside: ({ requestId, reason }) => void told.push(`${requestId}: ${reason}`),
+    },
+    gatherMs,
+    batchRecordsMax,
+    batchBytesMax: 1_000_000,
+  })
+  onTestFinished(() => drain.close(0))
+  return { spool, store, drain, told }
+}
+
+const record = (requestId: string, order: RecordOrder = {}) => scoreRecord({ requestId, ...order })
+const records = (count: number) => Array.from({ length: count }, (_, n) => record(`req_${n}`))
+const holds = (fault: string) => (part: readonly LoggedRecord[]) =>
+  part.some((one) => one.record.requestId === fault)
+
+test('what is in the spool and what is appended reaches the database in order, in batches', async () => {
+  const { spool, store, drain } = setUp({ batchRecordsMax: 10 })
+  spool.append(...records(25))
+  drain.start()
+  await vi.waitFor(() => expect(store.ids.length).toBe(25))
+  spool.append(record('req_late'))
+  await vi.waitFor(() => expect(store.ids.at(-1)).toBe('req_late'))
+  expect(store.ids).toEqual([...records(25).map(({ requestId }) => requestId), 'req_late'])
+  expect(store.attempts).toEqual([10, 10, 5, 1])
+  await vi.waitFor(() => expect(drain.stats.lagMs).toBe(null))
+  expect(drain.stats).toMatchObject({ drainedRecords: 26, failedBatches: 0, setAsideRecords: 0 })
+})
+
+// Each transaction costs as much as storing dozens of records.
+test('records gather before they are stored', async () => {
+  const { spool, store, drain } = setUp({ gatherMs: 60 })
+  drain.start()
+  for (const one of records(8)) {
+    spool.append(one)
+    await delay(2)
+  }
+  await vi.waitFor(() => expect(store.ids.length).toBe(8))
+  expect(store.attempts.length).toBeLessThanOrEqual(2)
+})
+
+// The answer to a commit can be lost: the batch then comes again.
+test('a batch whose commit was not heard of is acknowledged when it meets its own rows', async () => {
+  const { spool, store, drain, told } = setUp()
+  store.losesAnswers = true
+  spool.append(...records(3))
+  drain.start()
+  await vi.waitFor(() => expect(spool.stats.records).toBe(0))
+  expect(store.ids).toEqual(['req_0', 'req_1', 'req_2'])
+  expect(drain.stats).toMatchObject({ drainedRecords: 0, replayedRecords: 3, failedBatches: 1 })
+  expect(told).toEqual(['failing, 3 wait', 'recovered after 1'])
+})
+
+test('while the database is away nothing is given up, and told once', async () => {
+  const { spool, store, drain, told } = setUp()
+  store.fault = () => pgError('ECONNREFUSED')
+  spool.append(...records(3))
+  drain.start()
+  await vi.waitFor(() => expect(store.attempts.length).toBeGreaterThanOrEqual(3), 2_000)
+  expect(spool.stats.records).toBe(3)
+  // As a whole: halves would be as much away.
+  expect(new Set(store.attempts)).toEqual(new Set([3]))
+  store.fault = () => null
+  await vi.waitFor(() => expect(spool.stats.records).toBe(0), 5_000)
+  expect(store.ids.length).toBe(3)
+  expect(told).toEqual(['failing, 3 wait', expect.stringMatching(/^recovered after \d$/)])
+})
+
+// One record that PostgreSQL does not take would else hold up all others, and the scoring behind them.
+test('a record that the database refuses is set aside, and the others are stored', async () => {
+  const { spool, store, drain, told } = setUp({ batchRecordsMax: 100 })
+  store.fault = (part) => (holds('req_37')(part) ? pgError('22003') : null)
+  spool.append(...records(100), record('req_100'))
+  drain.start()
+  await vi.waitFor(() => expect(spool.stats.records).toBe(0))
+  expect(store.ids.length).toBe(100)
+  expect(spool.setAsideIds).toEqual(['req_37'])
+  expect(told).toEqual(['req_37: the database refuses it (22003)'])
+  expect(drain.stats.setAsideRecords).toBe(1)
+  // Found by halves.
+  expect(store.attempts.length).toBeLessThan(20)
+})
+
+test('a record that no answered request leaves is set aside before it is tried', async () => {
+  const { spool, store, drain, told } = setUp()
+  spool.append(
+    record('req_1', { served: 3 }),
+    record('req_2'),
+    record('req_3', { scores: [[Number.NaN]] }),
+  )
+  drain.start()
+  await vi.waitFor(() => expect(spool.stats.records).toBe(0))
+  expect(store.ids).toEqual(['req_2'])
+  expect(store.attempts).toEqual([1])
+  expect(told).toEqual([
+    'req_1: the record does not say who answered',
+    'req_3: the record has no score for one of its applicants',
+  ])
+})
+
+// A statement that takes too long may be its record's fault, or that of a busy database.
+test('a record that fails for reasons that may not be its own is tried again while others go on', async () => {
+  const { spool, store, drain } = setUp()
+  store.fault = (part) => (holds('req_1')(part) ? pgError('57014') : null)
+  spool.append(...records(4))
+  drain.start()
+  await vi.waitFor(() => expect(spool.stats.records).toBe(0), 5_000)
+  expect(spool.setAsideIds).toEqual(['req_1'])
+  expect(store.ids.toSorted()).toEqual(['req_0', 'req_2', 'req_3'])
+  expect(drain.stats.failedBatches).toBe(2)
+})
+
+test('nothing is set aside for a fault that meets every record, unless it is surely theirs', async () => {
+  for (const code of ['57014', '53200', '42P01', '25006', '23502']) {
+    const { spool, store, drain } = setUp()
+    store.fault = () => pgError(code)
+    spool.append(...records(4))
+    drain.start()
+    await vi.waitFor(() => expect(drain.stats.failedBatches).toBeGreaterThanOrEqual(3), 5_000)
+    await drain.close(100)
+    expect([code, spool.stats.records, spool.setAsideIds]).toEqual([code, 4, []])
+  }
+})
+
+test('closing drains what is left, without gathering', async () => {
+  const { spool, store, drain } = setUp({ gatherMs: 60_000, batchRecordsMax: 2 })
+  drain.start()
+  spool.append(...records(7))
+  await drain.close(5_000)
+  expect(store.ids.length).toBe(7)
+  expect(spool.stats.records).toBe(0)
+})
+
+// The process has to end in time; what is not drained is in the spool.
+test('closing gives up on a database that is away or silent', async () => {
+  const away = setUp()
+  away.store.fault = () => pgError('ECONNREFUSED')
+  away.drain.start()
+  away.spool.append(...records(2))
+  const startedMs = performance.now()
+  await away.drain.close(60_000)
+  expect(away.spool.stats.records).toBe(2)
+
+  const silent = setUp()
+  silent.store.append = () => new Promise(() => undefined)
+  silent.drain.start()
+  silent.spool.append(...records(2))
+  await silent.drain.close(50)
+  expect(silent.spool.stats.records).toBe(2)
+  expect(performance.now() - startedMs).toBeLessThan(10_000)
+})
