@@ -4,25 +4,24 @@ import { type CompiledModel, ScoreSheet } from '../engine/index.ts'
 export class ModelParts {
   /** Index of the bin whose points each slot of the model takes, -1 for none. */
   readonly binOfSlot: Int16Array
-  private readonly grades: ReadonlyMap<string | null, Buffer>
+  private readonly grades: ReadonlyMap<string | null, string>
   /** Most bytes that one result can take. */
   readonly resultBytesMax: number
 
   constructor(model: CompiledModel) {
     this.binOfSlot = binsOf(model)
     const names = [null, ...model.grades.names]
-    this.grades = new Map(names.map((name) => [name, Buffer.from(JSON.stringify(name))]))
-    const gradeBytesMax = Math.max(...[...this.grades.values()].map((text) => text.length))
+    this.grades = new Map(names.map((name) => [name, JSON.stringify(name)]))
+    const gradeBytesMax = Math.max(...[...this.grades.values()].map((text) => 3 * text.length))
     this.resultBytesMax =
       PUNCTUATION_BYTES + 3 * NUMBER_BYTES + gradeBytesMax + BIN_BYTES * model.featureNames.length
   }
 
-  gradeText(grade: string | null): Buffer {
-    return this.grades.get(grade) ?? NULL_TEXT
+  gradeText(grade: string | null): string {
+    return this.grades.get(grade) ?? 'null'
   }
 }
 
-const NULL_TEXT = Buffer.from('null')
 const PUNCTUATION_BYTES = 16
 /** `-2.2250738585072014e-308` has 24. */
 export const NUMBER_BYTES = 25

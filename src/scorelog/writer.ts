@@ -11,9 +11,11 @@ const MINUS = 0x2d
 const ZERO = 0x30
 const OPEN = 0x5b
 const CLOSE = 0x5d
-const LINE_BREAK = 0x0a
 const NULL_RESULT = ',null'
+const END_OF_RESULTS = ']}\n'
+/** A longer text is written faster by a call into the system. */
 const SHORT_CHARS_MAX = 40
+const UTF8_BYTES_MAX = 3
 
 /**
  * Writes records into one buffer, frame after frame, byte by byte: texts joined from twenty pieces for each
@@ -44,38 +46,41 @@ export class RecordWriter {
 
   /** @param idText the applicant's record id as JSON */
   openRow(idText: string): void {
-    this.reserve(this.used, 3 + 3 * idText.length)
-    if (this.hasRow) this.bytes[this.used++] = COMMA
+    this.reserve(this.used, 2 + UTF8_BYTES_MAX * idText.length)
+    const { bytes } = this
+    let at = this.used
+    if (this.hasRow) bytes[at++] = COMMA
+    bytes[at++] = OPEN
     this.hasRow = true
-    this.bytes[this.used++] = OPEN
-    this.text(idText)
+    this.used = writeText(bytes, at, idText)
   }
 
   /** The result that stands in a model's sheet; models in the order of the head. */
   result(sheet: ScoreSheet, parts: ModelParts, warningCount: number): void {
     this.reserve(this.used, parts.resultBytesMax)
     const { bytes } = this
-    bytes[this.used++] = COMMA
-    bytes[this.used++] = OPEN
-    this.number(sheet.score)
-    bytes[this.used++] = COMMA
-    this.number(sheet.pd)
-    bytes[this.used++] = COMMA
-    const grade = parts.gradeText(sheet.grade)
-    this.used += grade.copy(bytes, this.used)
-    bytes[this.used++] = COMMA
-    this.number(warningCount)
-    bytes[this.used++] = COMMA
-    bytes[this.used++] = QUOTE
-    this.used = writeBins(bytes, this.used, sheet.slots, parts.binOfSlot)
-    bytes[this.used++] = QUOTE
-    bytes[this.used++] = CLOSE
+    let at = this.used
+    bytes[at++] = COMMA
+    bytes[at++] = OPEN
+    at = writeNumber(bytes, at, sheet.score)
+    bytes[at++] = COMMA
+    at = writeNumber(bytes, at, sheet.pd)
+    bytes[at++] = COMMA
+    at = writeText(bytes, at, parts.gradeText(sheet.grade))
+    bytes[at++] = COMMA
+    at = writeNumber(bytes, at, warningCount)
+    bytes[at++] = COMMA
+    bytes[at++] = QUOTE
+    at = writeBins(bytes, at, sheet.slots, parts.binOfSlot)
+    bytes[at++] = QUOTE
+    bytes[at++] = CLOSE
+    this.used = at
   }
 
   /** In place of the result of a model that has none. */
   noResult(): void {
     this.reserve(this.used, NULL_RESULT.length)
-    this.text(NULL_RESULT)
+    this.used = writeText(this.bytes, this.used, NULL_RESULT)
   }
 
   closeRow(): void {
@@ -85,10 +90,9 @@ export class RecordWriter {
 
   /** @param facts the second text of the record */
   end(facts: string): void {
-    this.reserve(this.used, 3 + 3 * facts.length)
-    this.text(']}')
-    this.bytes[this.used++] = LINE_BREAK
-    this.text(facts)
+    this.reserve(this.used, UTF8_BYTES_MAX * (END_OF_RESULTS.length + facts.length))
+    this.used = writeText(this.bytes, this.used, END_OF_RESULTS)
+    this.used = writeText(this.bytes, this.used, facts)
     sealFrame(this.bytes, this.ended, this.used)
     this.ended = this.used
   }
@@ -104,31 +108,6 @@ export class RecordWriter {
     if (this.bytes.length > BYTES_KEPT_MAX) this.bytes = Buffer.allocUnsafe(BYTES_MIN)
   }
 
-  /** As JSON writes it: what is not finite is null. */
-  private number(value: number): void {
-    if (value >= 0 && value <= 9 && Number.isInteger(value)) {
-      this.bytes[this.used++] = ZERO + value
-    } else {
-      this.text(Number.isFinite(value) ? String(value) : 'null')
-    }
-  }
-
-  private text(text: string): void {
-    const { length } = text
-    if (length > SHORT_CHARS_MAX) {
-      this.used += this.bytes.write(text, this.used)
-      return
-    }
-    for (let index = 0; index < length; index++) {
-      const code = text.charCodeAt(index)
-      if (code > 0x7f) {
-        this.used += this.bytes.write(text.slice(index), this.used)
-        return
-      }
-      this.bytes[this.used++] = code
-    }
-  }
-
   private reserve(from: number, bytes: number): void {
     const wanted = from + bytes
     if (wanted <= this.bytes.length) return
@@ -136,6 +115,27 @@ export class RecordWriter {
     this.bytes.copy(larger, 0, 0, from)
     this.bytes = larger
   }
+}
+
+/** As JSON writes it: what is not finite is null. */
+function writeNumber(bytes: Buffer, from: number, value: number): number {
+  if (value >= 0 && value <= 9 && Number.isInteger(value)) {
+    bytes[from] = ZERO + value
+    return from + 1
+  }
+  return writeText(bytes, from, Number.isFinite(value) ? String(value) : 'null')
+}
+
+/** @returns where the text ends */
+function writeText(bytes: Buffer, from: number, text: string): number {
+  const { length } = text
+  if (length > SHORT_CHARS_MAX) return from + bytes.write(text, from)
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code > 0x7f) return from + bytes.write(text, from)
+    bytes[from + index] = code
+  }
+  return from + length
 }
 
 /** @returns where the bins end */

@@ -89,7 +89,15 @@ function contributionTexts(model: CompiledModel): string[] {
 /** Score, grade and probability of default, as properties. */
 export function scoreText(sheet: ScoreSheet): string {
   const grade = sheet.grade === null ? 'null' : JSON.stringify(sheet.grade)
-  return `"score":${JSON.stringify(sheet.score)},"risk_grade":${grade},"pd":${JSON.stringify(sheet.pd)}`
+  return `"score":${numberText(sheet.score)},"risk_grade":${grade},"pd":${numberText(sheet.pd)}`
+}
+
+/**
+ * As JSON writes it: what is not finite is null. V8 remembers the text of a number it has written this way,
+ * and the score log writes the same numbers again.
+ */
+function numberText(value: number): string {
+  return Number.isFinite(value) ? String(value) : 'null'
 }
 
 function warningsText(

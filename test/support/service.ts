@@ -3,6 +3,7 @@ import { buildApp } from '../../src/app.ts'
 import type { Clock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
+import type { ScoreLog } from '../../src/scorelog/score-log.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { Backend, TestDatabase } from './databases.ts'
 
@@ -12,6 +13,7 @@ interface TestServiceOptions {
   readonly clock?: Clock
   readonly onQuery?: (statement: string) => void
   readonly env?: Readonly<Record<string, string>>
+  readonly scoreLog?: ScoreLog
 }
 
 interface Call {
@@ -57,6 +59,7 @@ export class TestService {
       log: createLog(config.logLevel),
       ...(options.clock && { clock: options.clock }),
       ...(options.onQuery && { onQuery: options.onQuery }),
+      ...(options.scoreLog && { scoreLog: options.scoreLog }),
       onCrash: (error) => {
         throw error
       },
