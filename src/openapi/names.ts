@@ -26,6 +26,7 @@ export const CONTRACT = {
     scorecards,
     scoring,
     spec,
+    stats,
   },
 } as const
 

@@ -69,7 +69,7 @@ describe.each(backends)('on $name', (backend) => {
     }
     const request = {
       ...{ deploymentId: slug, applicant, reservedName: undefined, strictMode: false },
-      ...{ form: 'deployment' as const, requestId: 'req_of_a_test' },
+      ...{ form: 'deployment' as const, requestId: 'req_of_a_test', receivedAtMs: 0 },
     }
     const versions: string[] = []
     for (const routingKey of subjects(count)) {
