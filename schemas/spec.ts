@@ -2,12 +2,16 @@ import { Type } from '@sinclair/typebox'
 
 const WoeValues = Type.Union([Type.Array(Type.Number()), Type.Record(Type.String(), Type.Number())])
 
+const BOUND = '[+-]?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d+)?|Infinity)'
+const INTERVAL = `[(\\[]\\s*${BOUND}\\s*,\\s*${BOUND}\\s*[)\\]]`
+
 export const NumericFeature = Type.Object({
   name: Type.String({ minLength: 1 }),
   type: Type.Literal('numeric'),
   bins: Type.Array(
     Type.Object({
       range: Type.String({
+        pattern: `^\\s*(?:Missing|${INTERVAL})\\s*$`,
         description:
           '`(min, max]` or another closure, `-Infinity` and `Infinity` for open ends, or `Missing`',
       }),

@@ -21,7 +21,7 @@ export function extractSchemas(part: unknown, components: Components): unknown {
     // A property or a path may be called `example`: its schema is an object all the same.
     [key, DATA.has(key) && !isSchema(value) ? value : extractSchemas(value, components)],
   )
-  const plain = plainUnion(Object.fromEntries(entries))
+  const plain = portable(plainUnion(Object.fromEntries(entries)))
   const { title, ...schema } = plain
   if (typeof title !== 'string' || !isSchema(plain)) return plain
   keep(components, title, schema)
@@ -38,6 +38,16 @@ function keep(components: Components, title: string, schema: Json): void {
 
 function withoutDescription({ description: _, ...schema }: Json): string {
   return JSON.stringify(Object.entries(schema).sort())
+}
+
+/**
+ * Half characters are refused, but many expression engines can't name them, and no text in UTF-8 has one: to
+ * them a pattern that does is broken as a whole.
+ */
+function portable(schema: Json): Json {
+  const { pattern } = schema
+  if (typeof pattern !== 'string') return schema
+  return { ...schema, pattern: pattern.replaceAll('\\uD800-\\uDFFF', '') }
 }
 
 /** Alternatives that differ in one keyword become one schema: literals an `enum`, types a list of types. */

@@ -170,6 +170,16 @@ test('bodies are named components, every component is used, and no union is wide
   expect(text).not.toContain('"default":')
 })
 
+// Python and Rust read no pattern with half characters in it, and then check nothing at all.
+test('patterns are such that other languages can read them', () => {
+  const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)]
+  expect(patterns.length).toBeGreaterThan(5)
+  for (const [, pattern = ''] of patterns) {
+    expect(pattern).not.toMatch(/\\uD[89A-F]/i)
+    expect(() => new RegExp(JSON.parse(pattern), 'u')).not.toThrow()
+  }
+})
+
 test('an access token and an API key are told apart, and asked for as the route asks for them', () => {
   const security = Object.fromEntries(
     operations.map(({ operation }) => [
