@@ -1,5 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { Environment, plainText, Timestamp } from './common.ts'
+import { Environment, NextCursor, plainText, Timestamp } from './common.ts'
+
+/** Highest quota that a key can be given, in requests per minute. */
+export const RATE_LIMIT_PER_MINUTE_MAX = 1_000_000
 
 export const CreateKeyRequest = Type.Object(
   {
@@ -11,16 +14,39 @@ export const CreateKeyRequest = Type.Object(
       }),
     ),
     environment: Type.Optional(Environment),
+    rate_limit_per_minute: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: RATE_LIMIT_PER_MINUTE_MAX,
+        description: "A quota of the key's own; only an owner may set it",
+      }),
+    ),
   },
   { additionalProperties: false },
 )
 
-export const CreatedKey = Type.Object({
+const KEY_FIELDS = {
   id: Type.String(),
   name: Type.String(),
-  key: Type.String({ description: 'The secret, shown only here' }),
   prefix: Type.String(),
   scopes: Type.Array(Type.String()),
   environment: Type.Union([Environment, Type.Null()]),
   created_at: Timestamp,
+  rate_limit_per_minute: Type.Optional(
+    Type.Integer({ description: "The key's own quota; absent: the service's default" }),
+  ),
+}
+
+export const CreatedKey = Type.Object({
+  ...KEY_FIELDS,
+  key: Type.String({ description: 'The secret, shown only here' }),
 })
+
+export const ListedKey = Type.Object({
+  ...KEY_FIELDS,
+  last_used_at: Type.Union([Timestamp, Type.Null()], {
+    description: 'May lag by a minute; null when never',
+  }),
+})
+
+export const KeyList = Type.Object({ keys: Type.Array(ListedKey), next_cursor: NextCursor })

@@ -15,6 +15,7 @@ import { validatorCompiler } from './http/validators.ts'
 import { newId } from './ids.ts'
 import { parseJson } from './json.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { memberRoutes } from './members/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
@@ -91,6 +92,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
 
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)
+  await app.register(memberRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
   await app.register(deploymentRoutes, services)
   await app.register(scorecardRoutes, services)

@@ -1,54 +1,64 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
 import { PostgresAuthStore } from './auth/store.ts'
-import { randomBase62 } from './base62.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { openDataDir } from './data-dir.ts'
-import { type DatabaseConnections, type DatabaseHandle, openDatabase } from './db/client.ts'
+import { type DatabaseHandle, openDatabase } from './db/client.ts'
 import { guardStore } from './db/guard.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
+import { MemberService } from './members/service.ts'
+import { PostgresMemberStore } from './members/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
 import { ScorecardService } from './scorecards/service.ts'
-import { Drain } from './scorelog/drain.ts'
-import { PostgresLogTables } from './scorelog/partitions.ts'
+import type { Drain } from './scorelog/drain.ts'
+import { openScoreLog } from './scorelog/open.ts'
 import type { SpoolReader } from './scorelog/reader.ts'
 import type { ScoreLog } from './scorelog/score-log.ts'
-import { Spool } from './scorelog/spool.ts'
-import { PostgresScoreLogStore } from './scorelog/store.ts'
-import { Upkeep } from './scorelog/upkeep.ts'
 import { ServingCache } from './scoring/cache.ts'
 import { ChallengerFaults } from './scoring/challenger-faults.ts'
 import { ScoringService } from './scoring/service.ts'
 import { PostgresServingStore } from './scoring/store.ts'
 import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
+import { TeamService } from './teams/service.ts'
+import { PostgresTeamStore } from './teams/store.ts'
 
 /** The domains, wired to what they need. */
 export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
+  readonly members: MemberService
   readonly models: ModelService
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
+  readonly stats: StatsService
   readonly clock: Clock
   /** What was answered and is not in the database yet. */
   readonly spool: SpoolReader
   /** Brings it there. */
   readonly drain: Drain
-  readonly stats: StatsService
   /** Of the process: requests and what happens behind them. */
   readonly log: Logger
   /** Key of the access tokens' signatures. */
   readonly jwtSecret: string | Buffer
+  close(): Promise<void>
+}
+
+/** The domains that the operator's command line works on. */
+export interface OperatorServices {
+  readonly teams: TeamService
+  readonly members: MemberService
+  readonly keys: KeyService
   close(): Promise<void>
 }
 
@@ -68,16 +78,6 @@ const JWT_SECRET_BYTES = 48
 const DATABASE_DEADLINE_MS = 10_000
 /** A removed user or a changed role is in force within a minute. */
 const USER_TTL_MS_MAX = 60_000
-/** Longest time that the end of the process waits for the drain; what is left stays in the spool. */
-const DRAIN_CLOSE_MS = 2_000
-/** One for the drain, one for upkeep. */
-const LOG_CONNECTIONS = 2
-/** Of a round of upkeep, which no request waits for. */
-const UPKEEP_DEADLINE_MS = 60_000
-const WRITER_CHARS = 10
-/** Records gather for a fifth of a second: stats are that much behind, and a busy log saves transactions. */
-const GATHER_MS = 200
-const DRAIN_BATCH = { batchRecordsMax: 1_000, batchBytesMax: 4 * 1024 * 1024 }
 
 /** Opens the stores and wires the domains; `close` undoes it in reverse order. */
 export async function createServices(config: Config, options: ServiceOptions): Promise<Services> {
@@ -90,29 +90,32 @@ export async function createServices(config: Config, options: ServiceOptions): P
       onCrash: options.onCrash,
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
-    const clock = options.clock ?? systemClock
-    const spool = await openSpool(config, dataDir.path, clock, options.log).catch(async (error) => {
+    const { log, clock = systemClock } = options
+    const logged = await openScoreLog({
+      database,
+      directory: join(dataDir.path, 'spool'),
+      durability: config.scoreLogDurability,
+      spoolBytesMax: config.spoolBytesMax,
+      retentionDays: config.scoreLogRetentionDays,
+      clock,
+      log,
+      factsOf: errorFacts,
+    }).catch(async (error) => {
       await database.close()
       throw error
     })
-    const connections = database.apart(LOG_CONNECTIONS)
-    const upkeep = makeUpkeep(config, database, connections, clock, options.log)
-    const drain = makeDrain(config, connections, spool, clock, options.log)
-    // Before the first record comes: there must be a partition for it.
-    await upkeep.start()
-    drain.start()
+    const scoreLog = options.scoreLog ?? logged.spool
+    const domains = wire(config, database, { clock, log, jwtSecret, scoreLog })
     return {
-      ...wire(config, database, options.scoreLog ?? spool, clock, options.log),
+      ...domains,
       jwtSecret,
-      log: options.log,
+      log,
       clock,
-      spool,
-      drain,
+      spool: logged.spool,
+      drain: logged.drain,
       close: async () => {
-        await drain.close(DRAIN_CLOSE_MS)
-        await spool.close()
-        await upkeep.close()
-        await connections.close()
+        await logged.close()
+        await domains.keys.close()
         await database.close()
         dataDir.close()
       },
@@ -123,70 +126,52 @@ export async function createServices(config: Config, options: ServiceOptions): P
   }
 }
 
-/** The name of a process's directory sorts by its start. */
-function openSpool(config: Config, dataDir: string, clock: Clock, log: Logger): Promise<Spool> {
-  return Spool.open({
-    directory: join(dataDir, 'spool'),
-    name: `${String(systemClock.epochMs()).padStart(15, '0')}-${process.pid}`,
-    durability: config.scoreLogDurability,
-    bytesMax: config.spoolBytesMax,
-    clock,
-    warn: (facts, text) => log.warn(facts, text),
-  })
-}
-
-/** Rollup rows are named after the process, so that no two replicas write the same. */
-function makeDrain(
-  { scoreLogDurability }: Config,
-  { db, renew }: DatabaseConnections,
-  spool: Spool,
-  clock: Clock,
-  log: Logger,
-): Drain {
-  const store = new PostgresScoreLogStore(db, randomBase62(WRITER_CHARS))
-  return new Drain({
-    spool,
-    store: guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew }),
-    clock,
-    log: {
-      failing: (facts, error) =>
-        log.error({ ...facts, err: errorFacts(error) }, 'the score log can not be drained'),
-      recovered: (facts) => log.info(facts, 'the score log is drained again'),
-      setAside: (facts) => log.error(facts, 'a record of the score log was set aside'),
-    },
-    gatherMs: scoreLogDurability === 'database' ? 0 : GATHER_MS,
-    ...DRAIN_BATCH,
-  })
-}
-
-function makeUpkeep(
-  { scoreLogRetentionDays }: Config,
-  { hasAutovacuum }: DatabaseHandle,
-  { db, renew }: DatabaseConnections,
-  clock: Clock,
-  log: Logger,
-): Upkeep {
-  const tables = new PostgresLogTables(db)
-  return new Upkeep({
-    tables: guardStore(tables, { deadlineMs: UPKEEP_DEADLINE_MS, onOverdue: renew }),
-    clock,
-    retentionDays: scoreLogRetentionDays,
-    hasAutovacuum,
-    log: {
-      dropped: (partitions) => log.info({ partitions }, 'partitions beyond the retention dropped'),
-      stray: (rows) => log.warn({ rows }, 'rows of the score log have no partition of their day'),
-      failed: (error) =>
-        log.error({ err: errorFacts(error) }, 'upkeep of the score log failed, will try again'),
-    },
-  })
+/**
+ * Opens what the operator's command line works on. Over PostgreSQL the data directory stays closed, because
+ * the service may run on it; the embedded database is the service's or the operator's, one at a time.
+ *
+ * @throws DataDirInUseError while the service has the embedded database open
+ */
+export async function createOperatorServices(
+  config: Config,
+  onCrash: (error: Error) => void,
+): Promise<OperatorServices> {
+  const dataDir = config.databaseUrl === null ? await openDataDir(config.dataDir) : null
+  try {
+    const directory = join(dataDir?.path ?? config.dataDir, 'postgres')
+    const database = await openDatabase({ url: config.databaseUrl, directory, onCrash })
+    const { db, renew } = database
+    const guarded = <Store extends object>(store: Store) =>
+      guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
+    const clock = systemClock
+    const passwords = new Passwords()
+    const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
+    const keyStore = guarded(new PostgresKeyStore(db))
+    return {
+      teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),
+      // What this process remembers of users ends with it.
+      members: new MemberService({ ...members, onChange: () => {} }),
+      keys: new KeyService({ store: keyStore, clock, ttlMs: config.specCacheTtlMs }),
+      close: async () => {
+        await database.close()
+        dataDir?.close()
+      },
+    }
+  } catch (error) {
+    dataDir?.close()
+    throw error
+  }
 }
 
 function wire(
   config: Config,
   { db, renew }: DatabaseHandle,
-  scoreLog: ScoreLog,
-  clock: Clock,
-  log: Logger,
+  {
+    clock,
+    log,
+    jwtSecret,
+    scoreLog,
+  }: { clock: Clock; log: Logger; jwtSecret: string | Buffer; scoreLog: ScoreLog },
 ): Omit<Services, 'jwtSecret' | 'log' | 'clock' | 'spool' | 'drain' | 'close'> {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
@@ -206,12 +191,22 @@ function wire(
     clock,
     onChange,
   })
+  const passwords = new Passwords()
+  const auth = new AuthService({
+    store: guarded(new PostgresAuthStore(db)),
+    passwords,
+    throttle: new MemoryLoginThrottle(clock),
+    clock,
+    userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
+    secret: jwtSecret,
+  })
   return {
-    auth: new AuthService({
-      store: guarded(new PostgresAuthStore(db)),
-      passwords: new Passwords(),
+    auth,
+    members: new MemberService({
+      store: guarded(new PostgresMemberStore(db)),
+      passwords,
       clock,
-      userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
+      onChange: (userId) => auth.userChanged(userId),
     }),
     keys: new KeyService({ store: guarded(new PostgresKeyStore(db)), clock, ttlMs }),
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),

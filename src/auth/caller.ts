@@ -1,7 +1,13 @@
 export type Environment = 'production' | 'staging'
 
+/** Highest first. */
 export const ROLES = ['owner', 'admin', 'lead_modeler', 'modeler', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
+
+/** Whether a role is above another one. */
+export function outranks(role: Role, other: Role): boolean {
+  return ROLES.indexOf(role) < ROLES.indexOf(other)
+}
 
 export type Scope = 'score' | 'read'
 

@@ -1,6 +1,7 @@
 import { hash, verify } from '@node-rs/argon2'
 import pLimit from 'p-limit'
 import { AppError } from '../errors.ts'
+import type { EndOfCheck } from './login-throttle.ts'
 
 /** OWASP's minimum for argon2id. About 9 ms of one core and 19 MiB for each hash. */
 const ARGON2ID = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -24,11 +25,27 @@ export class Passwords {
     return this.run(() => hash(password, ARGON2ID))
   }
 
-  /** Whether the password is the one hashed. Without a hash: false, after the same time. */
-  verify(passwordHash: string | null, password: string): Promise<boolean> {
+  /**
+   * Whether the password is the one hashed. Without a hash: false, after the same time.
+   *
+   * @param begin called when it is this check's turn; what it throws ends the check before it costs
+   *   anything, what it answers is told the outcome
+   */
+  verify(
+    passwordHash: string | null,
+    password: string,
+    begin: () => Promise<EndOfCheck>,
+  ): Promise<boolean> {
     return this.run(async () => {
-      const matches = await verify(passwordHash ?? (await this.decoy), password)
-      return matches && passwordHash !== null
+      const end = await begin()
+      let isRight = false
+      try {
+        const matches = await verify(passwordHash ?? (await this.decoy), password)
+        isRight = matches && passwordHash !== null
+      } finally {
+        await end(isRight)
+      }
+      return isRight
     })
   }
 

@@ -1,9 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ACCESS_TOKEN_LIFE_SEC, LoginRequest, TokenResult } from '../../schemas/auth.ts'
+import {
+  ACCESS_TOKEN_LIFE_SEC,
+  LoginRequest,
+  RefreshRequest,
+  TokenResult,
+} from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
+import { clientNetwork } from '../http/client-network.ts'
 import { ANYONE } from './caller.ts'
 import { forbidStoring } from './plugin.ts'
-import type { AuthService } from './service.ts'
+import type { AuthService, Session } from './service.ts'
 
 interface AuthRouteOptions {
   readonly auth: AuthService
@@ -11,28 +17,45 @@ interface AuthRouteOptions {
 
 const BODY_BYTES_MAX = 16 * 1024
 
-/** Signing in. */
+/** Signing in, and staying so. */
 export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (app, { auth }) => {
+  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const response = { 200: TokenResult, ...errorResponses(400, 401, 413, 415) }
+
   app.post(
     '/api/auth/login',
     {
-      bodyLimit: Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX),
-      schema: {
-        body: LoginRequest,
-        response: { 200: TokenResult, ...errorResponses(400, 401, 413, 415) },
-      },
+      bodyLimit,
+      schema: { body: LoginRequest, response },
       config: { operation: 'auth.login', access: ANYONE },
     },
     async (request, reply) => {
       forbidStoring(reply)
-      const { caller, refreshToken } = await auth.login(request.body.email, request.body.password)
-      const { userId, teamId, role } = caller
-      return {
-        access_token: app.jwt.sign({ sub: userId, team: teamId, role }),
-        refresh_token: refreshToken,
-        expires_in: ACCESS_TOKEN_LIFE_SEC,
-        token_type: 'Bearer' as const,
-      }
+      const clientAddress = clientNetwork(request.ip)
+      return tokensOf(await auth.login({ ...request.body, clientAddress }))
     },
   )
+
+  app.post(
+    '/api/auth/refresh',
+    {
+      bodyLimit,
+      schema: { body: RefreshRequest, response },
+      config: { operation: 'auth.refresh', access: ANYONE },
+    },
+    async (request, reply) => {
+      forbidStoring(reply)
+      return tokensOf(await auth.refresh(request.body.refresh_token))
+    },
+  )
+
+  function tokensOf({ caller, refreshToken }: Session) {
+    const { userId, teamId, role } = caller
+    return {
+      access_token: app.jwt.sign({ sub: userId, team: teamId, role }),
+      refresh_token: refreshToken,
+      expires_in: ACCESS_TOKEN_LIFE_SEC,
+      token_type: 'Bearer' as const,
+    }
+  }
 }

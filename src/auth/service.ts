@@ -1,10 +1,18 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { RecheckedCache } from '../rechecked-cache.ts'
 import type { Role, UserCaller } from './caller.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import type { Passwords } from './passwords.ts'
+import {
+  isRefreshToken,
+  newRefreshToken,
+  refreshTokenHashOf,
+  SuccessorMaker,
+} from './refresh-tokens.ts'
 
 export interface User {
   readonly id: string
@@ -16,10 +24,20 @@ export interface User {
 
 export interface NewRefreshToken {
   readonly tokenHash: string
-  readonly userId: string
-  readonly familyId: string
   readonly createdAt: Date
   readonly expiresAt: Date
+}
+
+/** What has become of a refresh token. */
+export interface RefreshTokenState {
+  /** Whose it is, as he is now. */
+  readonly user: User
+  readonly familyId: string
+  readonly usedAt: Date | null
+  readonly revokedAt: Date | null
+  readonly successorHash: string | null
+  /** Whether its direct successor is there, neither used nor revoked. */
+  readonly hasUnusedSuccessor: boolean
 }
 
 export interface NewTeam {
@@ -32,13 +50,38 @@ export interface NewTeam {
 export interface AuthStore {
   userByEmail(email: string): Promise<User | null>
   userById(id: string): Promise<User | null>
-  addRefreshToken(token: NewRefreshToken): Promise<void>
+  /**
+   * Starts a family with the token, and deletes the user's tokens that have expired by then.
+   *
+   * @returns the user as he is now; null when he is gone or has another password by now
+   */
+  startFamily(user: User, familyId: string, token: NewRefreshToken): Promise<User | null>
+  /**
+   * Replaces a token that is in force, in one statement.
+   *
+   * @returns the user as he is now; null when no token in force has the hash
+   */
+  rotate(tokenHash: string, successor: NewRefreshToken): Promise<User | null>
+  refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null>
+  /** Revokes all tokens of a user's family; with the audit record if any of them was in force. */
+  endFamily(
+    user: User,
+    familyId: string,
+    end: { readonly at: Date; readonly audit: NewAuditRecord },
+  ): Promise<void>
   hasUsers(): Promise<boolean>
   /** Creates team and owner if there are no users at all, one process at a time. */
   addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean>
 }
 
-/** Proof of a login: the caller, and a refresh token that is shown only here. */
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+  /** Where the client calls from; of IPv6 what one client has at least to himself. */
+  readonly clientAddress: string
+}
+
+/** Proof of a login or refresh: the caller, and a refresh token that is shown only here. */
 export interface Session {
   readonly caller: UserCaller
   readonly refreshToken: string
@@ -47,23 +90,29 @@ export interface Session {
 export interface AuthOptions {
   readonly store: AuthStore
   readonly passwords: Passwords
+  readonly throttle: LoginThrottle
   readonly clock: Clock
   /** Longest time that a removed user or a changed role goes unnoticed. */
   readonly userTtlMs: number
+  /** Derives successors of refresh tokens, the same in all replicas. */
+  readonly secret: string | Buffer
 }
 
-const REFRESH_TOKEN_BYTES = 32
 const REFRESH_TOKEN_LIFE_MS = 30 * 24 * 60 * 60 * 1000
+/** A used token is good for this long, for a client whose answer was lost and for its second tab. */
+const GRACE_MS = 10_000
 const USERS_CACHED_MAX = 10_000
 const FIRST_TEAM_NAME = 'Default team'
 
-/** Users: signing in, and who a signed-in user is now. */
+/** Users: signing in, staying so, and who a signed-in user is now. */
 export class AuthService {
   private readonly options: AuthOptions
   private readonly users: RecheckedCache<User>
+  private readonly successors: SuccessorMaker
 
   constructor(options: AuthOptions) {
     this.options = options
+    this.successors = new SuccessorMaker(options.secret)
     this.users = new RecheckedCache<User>({
       load: (userId) => options.store.userById(userId),
       clock: options.clock,
@@ -76,26 +125,61 @@ export class AuthService {
    * Signs a user in.
    *
    * @throws AppError `invalid_credentials`, the same and after the same time for an unknown address
-   *   and for a wrong password
+   *   and for a wrong password; `rate_limited` after too many of either
    */
-  async login(email: string, password: string): Promise<Session> {
-    const { store, passwords, clock } = this.options
+  async login({ email, password, clientAddress }: Credentials): Promise<Session> {
+    const { store, passwords, throttle, clock } = this.options
+    const subjects = [`address ${clientAddress}`, `email ${comparableEmail(email)}`].map(subjectOf)
+    await throttle.refuseSpent(subjects)
     const address = normalizeEmail(email)
     const user = address === null ? null : await store.userByEmail(address)
-    const isRight = await passwords.verify(user?.passwordHash ?? null, password)
-    if (user === null || !isRight) {
-      throw new AppError('invalid_credentials', 'email or password is wrong')
+    const begin = () => throttle.begin(subjects)
+    const isRight = await passwords.verify(user?.passwordHash ?? null, password, begin)
+    if (user === null || !isRight) throw invalidCredentials()
+    const refreshToken = newRefreshToken()
+    const familyId = newId('fam_', clock.epochMs())
+    const signedIn = await store.startFamily(user, familyId, this.stored(refreshToken))
+    if (signedIn === null) throw invalidCredentials()
+    return this.session(signedIn, refreshToken)
+  }
+
+  /**
+   * Exchanges a refresh token for its successor. A used one presented again within `GRACE_MS`, as a
+   * client does whose answer was lost, gets the same successor as long as that is unused; otherwise
+   * somebody else has a copy, and the whole family ends.
+   *
+   * @throws AppError `invalid_refresh_token`, the same for whatever is wrong with it
+   */
+  async refresh(presented: string): Promise<Session> {
+    if (!isRefreshToken(presented)) throw invalidRefreshToken()
+    const { store, clock } = this.options
+    const tokenHash = refreshTokenHashOf(presented)
+    const refreshToken = this.successors.successorOf(presented)
+    const successor = this.stored(refreshToken)
+    const user = await store.rotate(tokenHash, successor)
+    if (user !== null) return this.session(user, refreshToken)
+
+    const state = await store.refreshTokenState(tokenHash)
+    if (state === null || state.usedAt === null || state.revokedAt !== null) {
+      throw invalidRefreshToken()
     }
-    const refreshToken = randomBytes(REFRESH_TOKEN_BYTES).toString('base64url')
     const epochMs = clock.epochMs()
-    await store.addRefreshToken({
-      tokenHash: createHash('sha256').update(refreshToken).digest('hex'),
-      userId: user.id,
-      familyId: newId('fam_', epochMs),
-      createdAt: new Date(epochMs),
-      expiresAt: new Date(epochMs + REFRESH_TOKEN_LIFE_MS),
-    })
-    return { caller: callerOf(user), refreshToken }
+    const isRetry =
+      epochMs - state.usedAt.getTime() <= GRACE_MS &&
+      state.hasUnusedSuccessor &&
+      // Another one was made under another secret: it is not known here.
+      state.successorHash === successor.tokenHash
+    if (isRetry) return this.session(state.user, refreshToken)
+
+    const change = {
+      action: 'session.end_family',
+      subject: state.familyId,
+      reason: 'a refresh token that was used before was presented again',
+    } as const
+    const actor = { userId: state.user.id, teamId: state.user.teamId }
+    const audit = auditRecord(actor, change, epochMs)
+    await store.endFamily(state.user, state.familyId, { at: new Date(epochMs), audit })
+    throw invalidRefreshToken()
   }
 
   /** The user as he is now, or null when he was removed or moved to another team. */
@@ -103,6 +187,11 @@ export class AuthService {
     const found = this.users.get(userId)
     const toCaller = (user: User | null) => (user?.teamId === teamId ? callerOf(user) : null)
     return found instanceof Promise ? found.then(toCaller) : toCaller(found)
+  }
+
+  /** Tells that a user was changed or removed: who asks from now on sees him as he is then. */
+  userChanged(userId: string): void {
+    this.users.expire(userId)
   }
 
   hasUsers(): Promise<boolean> {
@@ -131,6 +220,30 @@ export class AuthService {
       createdAt,
     })
   }
+
+  private session(user: User, refreshToken: string): Session {
+    // So that the role in the new access token counts at once.
+    this.users.expire(user.id)
+    return { caller: callerOf(user), refreshToken }
+  }
+
+  /** What is kept of a refresh token that is issued now. */
+  private stored(refreshToken: string): NewRefreshToken {
+    const epochMs = this.options.clock.epochMs()
+    return {
+      tokenHash: refreshTokenHashOf(refreshToken),
+      createdAt: new Date(epochMs),
+      expiresAt: new Date(epochMs + REFRESH_TOKEN_LIFE_MS),
+    }
+  }
+}
+
+function invalidCredentials(): AppError {
+  return new AppError('invalid_credentials', 'email or password is wrong')
+}
+
+function invalidRefreshToken(): AppError {
+  return new AppError('invalid_refresh_token', 'the refresh token is not in force: sign in again')
 }
 
 function callerOf(user: User): UserCaller {
@@ -138,7 +251,16 @@ function callerOf(user: User): UserCaller {
 }
 
 /** The form under which an address is stored; null for what no stored address can be. */
-function normalizeEmail(email: string): string | null {
-  const address = email.trim().toLowerCase()
+export function normalizeEmail(email: string): string | null {
+  const address = comparableEmail(email)
   return address.includes('\0') || !address.isWellFormed() ? null : address
+}
+
+function comparableEmail(email: string): string {
+  return email.trim().toLowerCase()
+}
+
+/** Of one length, whatever a client sent: so much of it is kept for a minute. */
+function subjectOf(name: string): string {
+  return hash('sha256', name, 'base64')
 }

@@ -1,11 +1,26 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { insertAuditRecord } from '../audit/store.ts'
 import type { Database } from '../db/client.ts'
 import { refreshTokens, teams, users } from '../db/tables/auth.ts'
-import { withAdvisoryLock } from '../db/transactions.ts'
+import { lockTeam, withAdvisoryLock } from '../db/transactions.ts'
 import type { Role } from './caller.ts'
-import type { AuthStore, NewRefreshToken, NewTeam, User } from './service.ts'
+import type { AuthStore, NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
 
-/** Users and refresh tokens in PostgreSQL. */
+const USER = {
+  id: users.id,
+  teamId: users.teamId,
+  email: users.email,
+  passwordHash: users.passwordHash,
+  role: users.role,
+}
+
+/**
+ * Users and refresh tokens in PostgreSQL.
+ *
+ * Whatever writes a user's refresh tokens locks his row first. So no token is added to a family while it
+ * ends, which its end would overlook, and writers never wait for each other in a circle.
+ */
 export class PostgresAuthStore implements AuthStore {
   private readonly db: Database
 
@@ -23,8 +38,92 @@ export class PostgresAuthStore implements AuthStore {
     return row === undefined ? null : toUser(row)
   }
 
-  async addRefreshToken(token: NewRefreshToken): Promise<void> {
-    await this.db.insert(refreshTokens).values(token)
+  async startFamily(
+    { id, passwordHash }: User,
+    familyId: string,
+    token: NewRefreshToken,
+  ): Promise<User | null> {
+    const owner = this.db.$with('owner', USER).as(sql`
+      select * from ${users}
+      where ${users.id} = ${id} and ${users.passwordHash} = ${passwordHash}
+      for no key update`)
+    const expired = this.db.$with('expired', {}).as(sql`
+      delete from ${refreshTokens} using owner
+      where ${refreshTokens.userId} = owner.id
+        and ${refreshTokens.expiresAt} <= ${momentOf(token.createdAt)}`)
+    const added = this.db.$with('added', {}).as(sql`
+      insert into ${refreshTokens} (token_hash, user_id, family_id, created_at, expires_at)
+      select ${token.tokenHash}, owner.id, ${familyId},
+        ${momentOf(token.createdAt)}, ${momentOf(token.expiresAt)}
+      from owner`)
+    const [row] = await this.db.with(owner, expired, added).select().from(owner)
+    return row === undefined ? null : toUser(row)
+  }
+
+  async rotate(tokenHash: string, successor: NewRefreshToken): Promise<User | null> {
+    const now = momentOf(successor.createdAt)
+    const owner = this.db.$with('owner', USER).as(sql`
+      select u.* from ${users} u join ${refreshTokens} t on t.user_id = u.id
+      where t.token_hash = ${tokenHash}
+      for no key update of u`)
+    const used = this.db.$with('used', { userId: refreshTokens.userId }).as(sql`
+      update ${refreshTokens} set used_at = ${now}, successor_hash = ${successor.tokenHash}
+      from owner
+      where ${refreshTokens.userId} = owner.id
+        and ${refreshTokens.tokenHash} = ${tokenHash}
+        and ${refreshTokens.usedAt} is null
+        and ${refreshTokens.revokedAt} is null
+        and ${refreshTokens.expiresAt} > ${now}
+      returning ${refreshTokens.userId}, ${refreshTokens.familyId}`)
+    const added = this.db.$with('added', {}).as(sql`
+      insert into ${refreshTokens} (token_hash, user_id, family_id, created_at, expires_at)
+      select ${successor.tokenHash}, used.user_id, used.family_id,
+        ${now}, ${momentOf(successor.expiresAt)}
+      from used`)
+    const [row] = await this.db
+      .with(owner, used, added)
+      .select({
+        id: owner.id,
+        teamId: owner.teamId,
+        email: owner.email,
+        passwordHash: owner.passwordHash,
+        role: owner.role,
+      })
+      .from(owner)
+      .innerJoin(used, eq(used.userId, owner.id))
+    return row === undefined ? null : toUser(row)
+  }
+
+  async refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null> {
+    const successors = alias(refreshTokens, 'successors')
+    const [row] = await this.db
+      .select({ token: refreshTokens, user: USER, successor: successors })
+      .from(refreshTokens)
+      .innerJoin(users, eq(users.id, refreshTokens.userId))
+      .leftJoin(successors, eq(successors.tokenHash, refreshTokens.successorHash))
+      .where(eq(refreshTokens.tokenHash, tokenHash))
+    if (row === undefined) return null
+    const { token, user, successor } = row
+    const { familyId, usedAt, revokedAt, successorHash } = token
+    const hasUnusedSuccessor = successor?.usedAt === null && successor.revokedAt === null
+    return { user: toUser(user), familyId, usedAt, revokedAt, successorHash, hasUnusedSuccessor }
+  }
+
+  async endFamily(
+    { id, teamId }: User,
+    familyId: string,
+    { at, audit }: Parameters<AuthStore['endFamily']>[2],
+  ): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      await tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('no key update')
+      const ended = await tx
+        .update(refreshTokens)
+        .set({ revokedAt: at })
+        .where(and(eq(refreshTokens.familyId, familyId), isNull(refreshTokens.revokedAt)))
+        .returning({ tokenHash: refreshTokens.tokenHash })
+      if (ended.length > 0) await insertAuditRecord(tx, audit)
+    })
   }
 
   async hasUsers(): Promise<boolean> {
@@ -44,6 +143,11 @@ export class PostgresAuthStore implements AuthStore {
 }
 
 /** The table's check holds the role to `ROLES`. */
-function toUser(row: typeof users.$inferSelect): User {
+function toUser(row: Omit<User, 'role'> & { readonly role: string }): User {
   return { ...row, role: row.role as Role }
+}
+
+/** A parameter where PostgreSQL can't tell by itself that it is a moment. */
+function momentOf(date: Date) {
+  return sql`${sql.param(date, refreshTokens.createdAt)}::timestamptz`
 }

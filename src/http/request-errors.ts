@@ -1,4 +1,5 @@
 import type { FastifyError } from 'fastify'
+import { EMAIL_PATTERN } from '../../schemas/auth.ts'
 import { AppError, type ErrorCode } from '../errors.ts'
 
 /** Fastify's refusals of a request, as the service's own. */
@@ -61,7 +62,8 @@ function tell(message: string, params: Record<string, unknown>): string {
   if (typeof params['missingProperty'] === 'string') return 'is required'
   if (typeof params['additionalProperty'] === 'string') return 'is not known here'
   if ('allowedValue' in params) return `must be ${JSON.stringify(params['allowedValue'])}`
-  // The only pattern of the contract, see `plainText`.
+  if (params['pattern'] === EMAIL_PATTERN) return 'must be an email address'
+  // The pattern of `plainText`.
   return 'pattern' in params ? 'must be Unicode text without NUL characters' : message
 }
 

@@ -1,10 +1,24 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/store.ts'
 import type { Environment, KeyCaller } from '../auth/caller.ts'
 import type { Database } from '../db/client.ts'
 import { apiKeys } from '../db/tables/keys.ts'
-import type { ApiKey, KeyStore } from './service.ts'
+import { lockTeam } from '../db/transactions.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import type { KeyUse } from './last-uses.ts'
+import type { ApiKey, KeyChange, KeyInForce, KeyStore } from './service.ts'
+
+const KEY_IN_FORCE = {
+  id: apiKeys.id,
+  name: apiKeys.name,
+  keyPrefix: apiKeys.keyPrefix,
+  scopes: apiKeys.scopes,
+  environment: sql<Environment | null>`${apiKeys.environment}`,
+  rateLimitPerMinute: apiKeys.rateLimitPerMinute,
+  createdAt: apiKeys.createdAt,
+  lastUsedAt: apiKeys.lastUsedAt,
+}
 
 /** API keys in PostgreSQL. */
 export class PostgresKeyStore implements KeyStore {
@@ -34,5 +48,64 @@ export class PostgresKeyStore implements KeyStore {
     if (row === undefined) return null
     // The table's check holds the environment to the two there are.
     return { ...row, kind: 'key', environment: row.environment as Environment | null }
+  }
+
+  async ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
+    const rows = await this.db
+      .select(KEY_IN_FORCE)
+      .from(apiKeys)
+      .where(
+        and(
+          eq(apiKeys.teamId, teamId),
+          isNull(apiKeys.revokedAt),
+          page.cursor === undefined ? undefined : lt(apiKeys.id, page.cursor),
+        ),
+      )
+      .orderBy(desc(apiKeys.id))
+      .limit(rowsToRead(page))
+    return pageOf(rows, page)
+  }
+
+  async teamOf(keyId: string): Promise<string | null> {
+    const [row] = await this.db
+      .select({ teamId: apiKeys.teamId })
+      .from(apiKeys)
+      .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt)))
+    return row?.teamId ?? null
+  }
+
+  change({ keyId, teamId, set, audit }: KeyChange): Promise<string | null> {
+    const isTheKey = and(
+      eq(apiKeys.id, keyId),
+      eq(apiKeys.teamId, teamId),
+      isNull(apiKeys.revokedAt),
+    )
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const [key] = await tx
+        .select({ ...KEY_IN_FORCE, keyHash: apiKeys.keyHash })
+        .from(apiKeys)
+        .where(isTheKey)
+      if (key === undefined) return null
+      await tx.update(apiKeys).set(set).where(isTheKey)
+      await insertAuditRecord(tx, audit(key))
+      return key.keyHash
+    })
+  }
+
+  /** Rows are locked in one order, so that replicas which write the same keys never wait in a circle. */
+  async noteUses(uses: readonly KeyUse[]): Promise<void> {
+    const rows = JSON.stringify(uses)
+    await this.db.execute(sql`
+      with used as (
+        select k.id, u."usedAt" as used_at
+        from json_to_recordset(${rows}::json) as u("keyId" text, "usedAt" timestamptz)
+        join ${apiKeys} k on k.id = u."keyId"
+        order by k.id
+        for no key update of k
+      )
+      update ${apiKeys} set last_used_at = used.used_at from used
+      where ${apiKeys.id} = used.id
+        and (${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < used.used_at)`)
   }
 }

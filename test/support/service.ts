@@ -9,7 +9,7 @@ import type { Backend, TestDatabase } from './databases.ts'
 
 export const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 
-interface TestServiceOptions {
+export interface TestServiceOptions {
   readonly clock?: Clock
   readonly onQuery?: (statement: string) => void
   readonly env?: Readonly<Record<string, string>>
@@ -24,6 +24,8 @@ interface Call {
   /** An object is sent as JSON, a string as it is. */
   readonly body?: object | string
   readonly headers?: Readonly<Record<string, string>>
+  /** Where the call comes from; 127.0.0.1 when left out. */
+  readonly remoteAddress?: string
 }
 
 /** The service as production builds it, on a database of its own, called without a socket. */
@@ -75,10 +77,12 @@ export class TestService {
     await this.database.drop()
   }
 
-  call({ method = 'POST', url, token, body, headers }: Call): Promise<LightMyRequestResponse> {
+  call(call: Call): Promise<LightMyRequestResponse> {
+    const { method = 'POST', url, token, body, headers, remoteAddress } = call
     return this.app.inject({
       method,
       url,
+      ...(remoteAddress !== undefined && { remoteAddress }),
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),

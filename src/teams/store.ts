@@ -1,0 +1,43 @@
+import { desc, eq } from 'drizzle-orm'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/store.ts'
+import type { Database } from '../db/client.ts'
+import { teams } from '../db/tables/auth.ts'
+import type { NewMember } from '../members/service.ts'
+import { insertMember } from '../members/store.ts'
+import type { Team, TeamStore } from './service.ts'
+
+/** Teams in PostgreSQL. */
+export class PostgresTeamStore implements TeamStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async list(): Promise<Team[]> {
+    return this.db.select().from(teams).orderBy(desc(teams.id))
+  }
+
+  async has(teamId: string): Promise<boolean> {
+    const [row] = await this.db.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId))
+    return row !== undefined
+  }
+
+  async add(team: Team, owner: NewMember, audit: readonly NewAuditRecord[]): Promise<boolean> {
+    try {
+      await this.db.transaction(async (tx) => {
+        await tx.insert(teams).values(team)
+        if (!(await insertMember(tx, owner))) throw new AddressTakenError()
+        for (const record of audit) await insertAuditRecord(tx, record)
+      })
+      return true
+    } catch (error) {
+      if (error instanceof AddressTakenError) return false
+      throw error
+    }
+  }
+}
+
+/** Undoes the transaction. */
+class AddressTakenError extends Error {}

@@ -1,0 +1,131 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { refusalOf } from '../../support/answers.ts'
+import { type AuditRow, auditAtTheEnd } from '../../support/audit.ts'
+import { backends } from '../../support/databases.ts'
+import { prepared } from '../../support/prepared.ts'
+import { TestService } from '../../support/service.ts'
+import { type Rivals, rung, startRivals, steppingClock, Team } from '../../support/team.ts'
+
+describe.each(backends)('what changes leave in the audit log on $name', (backend) => {
+  let rivals: Rivals
+  let records: AuditRow[]
+  const ids: Record<string, string> = {}
+
+  beforeAll(async () => {
+    rivals = await startRivals(backend, { clock: steppingClock() })
+    const { team } = rivals
+    const { slug, modelId } = await team.deploy(rung(1))
+    Object.assign(ids, { slug, first: modelId })
+    const { id, modelId: second } = await team.challenge(slug, rung(2), 10)
+    Object.assign(ids, { id, second })
+    await team.resize(slug, id, 20.5)
+    await team.shadow(slug, true)
+    const other = await team.challenge(slug, rung(3), 5)
+    await team.remove(slug, other.id)
+    await team.done('PATCH', `/v1/deployments/${slug}`, { name: 'Renamed', is_active: false })
+    await team.promote(slug, id)
+    await team.rollBack(slug, 'the "second" declines too many\n🦄')
+    await team.setStatus(other.modelId, 'archived')
+    await team.setStatus(other.modelId, 'active')
+    Object.assign(ids, { other: other.id, third: other.modelId })
+    // None of these changes anything.
+    for (const [method, url, body] of [
+      ['PATCH', `/v1/models/${modelId}`, { status: 'archived' }],
+      ['PATCH', `/v1/deployments/${slug}`, {}],
+      ['PATCH', `/v1/deployments/${slug}/traffic`, { action: 'toggle_shadow' }],
+      ['POST', `/v1/deployments/${slug}/promote`, { challenger_id: id }],
+      ['POST', `/v1/deployments/${slug}/rollback`, {}],
+    ] as const) {
+      refusalOf(await team.call(method, url, body))
+    }
+    records = await auditAtTheEnd(rivals.service)
+  })
+  afterAll(() => rivals.service.close())
+
+  const changes = () => records.filter(({ action }) => !/\.(deploy|create)$/.test(action))
+
+  // Without it nobody can say later why an applicant was declined, and by whose doing.
+  test('each change has one record in the order of the changes, a refused one has none', () => {
+    expect(changes().map(({ action, subject }) => [action, subject])).toEqual([
+      ['deployment.add_challenger', ids['slug']],
+      ['deployment.update_traffic', ids['slug']],
+      ['deployment.toggle_shadow', ids['slug']],
+      ['deployment.add_challenger', ids['slug']],
+      ['deployment.remove_challenger', ids['slug']],
+      ['deployment.update', ids['slug']],
+      ['deployment.promote', ids['slug']],
+      ['deployment.rollback', ids['slug']],
+      ['model.archive', ids['third']],
+      ['model.restore', ids['third']],
+    ])
+    for (const { actor, teamId } of changes()) {
+      expect([actor, teamId]).toEqual([rivals.people.owner.userId, rivals.people.owner.teamId])
+    }
+  })
+
+  test('only the rollback has a reason, and it is the one that was given', () => {
+    const reasons = changes().flatMap(({ action, reason }) =>
+      reason === null ? [] : [[action, reason]],
+    )
+    expect(reasons).toEqual([['deployment.rollback', 'the "second" declines too many\n🦄']])
+  })
+
+  // What was and what is, both in full: a record that only says "changed" proves nothing.
+  test('before and after differ, hang together, and name what the change was about', () => {
+    const ofSlug = changes().filter(({ subject }) => subject === ids['slug'])
+    for (const [index, { before, after }] of ofSlug.entries()) {
+      expect(before).not.toEqual(after)
+      const next = ofSlug[index + 1]
+      if (next !== undefined) expect(Object(after)).toMatchObject(Object(next.before))
+    }
+    const textOf = (action: string, of: 'before' | 'after', nth = 0) =>
+      JSON.stringify(changes().filter((record) => record.action === action)[nth]?.[of])
+    expect(textOf('deployment.add_challenger', 'before')).not.toContain(ids['id'])
+    expect(textOf('deployment.add_challenger', 'after')).toContain(ids['id'])
+    expect(textOf('deployment.update_traffic', 'before')).not.toContain('20.5')
+    expect(textOf('deployment.update_traffic', 'after')).toContain('20.5')
+    expect(textOf('deployment.toggle_shadow', 'before')).toContain('"shadow_mode":false')
+    expect(textOf('deployment.toggle_shadow', 'after')).toContain('"shadow_mode":true')
+    expect(textOf('deployment.remove_challenger', 'before')).toContain(ids['other'])
+    expect(textOf('deployment.remove_challenger', 'after')).not.toContain(ids['other'])
+    expect(textOf('deployment.update', 'before')).toContain('"is_active":true')
+    expect(textOf('deployment.update', 'after')).toMatch(/Renamed.*"is_active":false/)
+    expect(textOf('deployment.promote', 'before')).toContain(ids['first'])
+    expect(textOf('deployment.promote', 'after')).toContain(ids['second'])
+    expect(textOf('model.archive', 'before')).toContain('"status":"active"')
+    expect(textOf('model.archive', 'after')).toContain('"status":"archived"')
+  })
+})
+
+// A change without its record, or a record without its change, would make the log worthless.
+test.each(backends)('on $name a change whose record fails does not happen', async (backend) => {
+  const refusing = prepared(backend, async (db) => {
+    // What the test itself needs passes.
+    await db.execute(sql`alter table audit_log add constraint refused check (
+      action in ('model.deploy', 'deployment.create', 'key.create', 'deployment.add_challenger')
+    )`)
+  })
+  const service = await TestService.start(refusing)
+  onTestFinished(() => service.close())
+  const team = await Team.of(service)
+  const { slug } = await team.deploy(rung(1))
+  const { id, modelId } = await team.challenge(slug, rung(2), 10)
+  const before = await team.deployment(slug)
+  for (const [method, url, body] of [
+    ['PATCH', `/v1/deployments/${slug}`, { name: 'x', is_active: false }],
+    ['PATCH', `/v1/deployments/${slug}/traffic`, { action: 'toggle_shadow', shadow_mode: true }],
+    [
+      'PATCH',
+      `/v1/deployments/${slug}/traffic`,
+      { action: 'remove_challenger', challenger_id: id },
+    ],
+    ['POST', `/v1/deployments/${slug}/promote`, { challenger_id: id }],
+    ['PATCH', `/v1/models/${modelId}`, { status: 'archived' }],
+  ] as const) {
+    expect(refusalOf(await team.call(method, url, body))).toMatchObject({ status: 500 })
+    expect(await team.deployment(slug), `${method} ${url}`).toEqual(before)
+    expect(await team.statusOf(modelId)).toBe('active')
+    expect([1003, 2006], 'either side of the split').toContain((await team.score(slug, {})).score)
+  }
+})

@@ -1,0 +1,314 @@
+import { eq, isNotNull } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { CreatedKey, KeyList } from '../../../schemas/keys.ts'
+import { OPERATOR } from '../../../src/audit/record.ts'
+import type { Role } from '../../../src/auth/caller.ts'
+import type { Database } from '../../../src/db/client.ts'
+import { auditLog } from '../../../src/db/tables/audit.ts'
+import { apiKeys } from '../../../src/db/tables/keys.ts'
+import { PostgresKeyStore } from '../../../src/keys/store.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
+import { card, plainFeature } from '../../support/cards.ts'
+import { backends } from '../../support/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
+import { prepared, withDatabase } from '../../support/prepared.ts'
+import { TestService } from '../../support/service.ts'
+
+const AT = Date.parse('2026-03-04T05:06:07.089Z')
+
+interface Team {
+  readonly teamId: string
+  readonly people: Readonly<Record<Role, Person>>
+}
+
+async function insertTeamOfAll(db: Database): Promise<Team> {
+  const teamId = await insertTeam(db)
+  const people = {
+    owner: await insertPerson(db, teamId, 'owner'),
+    admin: await insertPerson(db, teamId, 'admin'),
+    lead_modeler: await insertPerson(db, teamId, 'lead_modeler'),
+    modeler: await insertPerson(db, teamId, 'modeler'),
+    viewer: await insertPerson(db, teamId, 'viewer'),
+  }
+  return { teamId, people }
+}
+
+/** A service with two teams, whose wall clock the test moves. */
+async function startService(backend: (typeof backends)[number]) {
+  const teams: Team[] = []
+  const withTeams = prepared(backend, async (db) => {
+    teams.push(await insertTeamOfAll(db), await insertTeamOfAll(db))
+  })
+  const clock = { nowMs: AT, epochMs: () => clock.nowMs, monotonicMs: () => performance.now() }
+  const service = await TestService.start(withTeams, { clock })
+  const [team, otherTeam] = teams
+  if (team === undefined || otherTeam === undefined) throw new Error('no team was made')
+  return { service, team, otherTeam, clock }
+}
+
+describe.each(backends)('on $name', (backend) => {
+  let service: TestService
+  let team: Team
+  let otherTeam: Team
+  let clock: { nowMs: number }
+
+  beforeAll(async () => {
+    ;({ service, team, otherTeam, clock } = await startService(backend))
+  })
+  afterAll(() => service.close())
+
+  const as = (role: Role, of = team) => tokenFor(service, of.people[role])
+  const create = async (order: object = {}, token = as('owner')) => {
+    clock.nowMs += 1
+    const body = { name: 'key of a test', ...order }
+    return successOf(await service.call({ url: '/v1/keys', token, body }), CreatedKey, 201)
+  }
+  const list = async (query = '', token = as('viewer')) =>
+    successOf(await service.call({ method: 'GET', url: `/v1/keys${query}`, token }), KeyList)
+  const revoke = (id: string, token = as('admin')) =>
+    service.call({ method: 'DELETE', url: `/v1/keys/${id}`, token })
+  const score = async (key: string) =>
+    outcomeOf(await service.call({ url: '/v1/score/dep_none', token: key, body: {} }))
+
+  // What a key opens and who uses it is read off this list before one is revoked.
+  test('the list tells the documented fields of each key, and no secret or hash', async () => {
+    const plain = await create({ name: 'loan desk' })
+    const limited = await create({
+      ...{ name: 'nightly', scopes: ['read', 'score'], environment: 'staging' },
+      rate_limit_per_minute: 1_000_000,
+    })
+    const { keys } = await list('?limit=2')
+    const { key: _limitedSecret, ...limitedFields } = limited
+    const { key: _plainSecret, ...plainFields } = plain
+    expect(keys).toEqual([
+      { ...limitedFields, last_used_at: null },
+      { ...plainFields, last_used_at: null },
+    ])
+    expect(keys[0]).toMatchObject({
+      ...{ environment: 'staging', scopes: ['read', 'score'], rate_limit_per_minute: 1_000_000 },
+      created_at: new Date(clock.nowMs).toISOString(),
+    })
+    expect(Object.keys(keys[1]).sort()).toEqual(
+      ['created_at', 'environment', 'id', 'last_used_at', 'name', 'prefix', 'scopes'].sort(),
+    )
+  })
+
+  test('the list holds everything, newest first, and pages lead through all of it once', async () => {
+    const made: string[] = []
+    for (let n = 0; n < 5; n++) made.unshift((await create()).id)
+    const all = (await list()).keys.map(({ id }: { id: string }) => id)
+    expect(all.slice(0, 5)).toEqual(made)
+
+    const paged: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await list(`?limit=2${cursor === undefined ? '' : `&cursor=${cursor}`}`)
+      expect(page.keys.length).toBeLessThanOrEqual(2)
+      paged.push(...page.keys.map(({ id }: { id: string }) => id))
+      cursor = page.next_cursor
+    } while (cursor !== undefined)
+    expect(paged).toEqual(all)
+  })
+
+  test.each(['limit=0', 'limit=201', 'limit=x', 'limit=1.5', 'cursor=%00', 'offset=1', 'limit='])(
+    'a list asked for with %s is 400',
+    async (query) => {
+      const url = `/v1/keys?${query}`
+      const response = await service.call({ method: 'GET', url, token: as('owner') })
+      expect(outcomeOf(response)).toBe('400 invalid_request')
+    },
+  )
+
+  // A stranger's keys in the list would tell who else is a customer, and what for.
+  test('the list holds the keys of the own team only', async () => {
+    const { id } = await create({ name: 'secret project' }, as('owner', otherTeam))
+    const ids = (keys: Array<{ id: string }>) => keys.map((key) => key.id)
+    expect(ids((await list()).keys)).not.toContain(id)
+    expect(ids((await list('', as('viewer', otherTeam))).keys)).toContain(id)
+    // A cursor is a place in the order of ids, not a right to what stands there.
+    expect(ids((await list(`?cursor=${id}`)).keys)).not.toContain(id)
+  })
+
+  // Who revokes a stolen key must not wait for a cache: it may be in use this second.
+  test.each(['owner', 'admin'] as const)(
+    'a key that the %s revoked is refused at once, and leaves the list',
+    async (role) => {
+      const { id, key } = await create()
+      expect(await score(key), 'it is warm').toBe('404 deployment_not_found')
+      const response = await revoke(id, as(role))
+      expect([response.statusCode, response.body]).toEqual([204, ''])
+      expect(await score(key)).toBe('401 invalid_api_key')
+      const listed = (await list()).keys.map((one: { id: string }) => one.id)
+      expect(listed).not.toContain(id)
+    },
+  )
+
+  // Any difference would tell a stranger which ids exist.
+  test('a key that is unknown, revoked or of another team can not be revoked: one answer', async () => {
+    const revoked = await create()
+    expect((await revoke(revoked.id)).statusCode).toBe(204)
+    const foreign = await create({}, as('owner', otherTeam))
+    const answers = []
+    for (const id of [
+      revoked.id,
+      foreign.id,
+      'key_none',
+      team.people.owner.userId,
+      'x',
+      '%00',
+      'a'.repeat(500),
+      "key_' or true --",
+    ]) {
+      answers.push(refusalOf(await revoke(encodeURI(decodeURI(id)))))
+    }
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+    expect(answers[0]).toMatchObject({ status: 404, error: 'key_not_found' })
+    expect(await score(foreign.key), 'it is in force').toBe('404 deployment_not_found')
+  })
+
+  test('of many who revoke a key at once one does, and the others find none', async () => {
+    const tenTimes = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: 10 }, work))
+    // Else the first would be done before the others have a connection.
+    await tenTimes(() => list())
+    for (const { id } of await tenTimes(() => create())) {
+      const outcomes = (await tenTimes(() => revoke(id))).map(outcomeOf).sort()
+      expect(outcomes).toEqual(['204', ...Array(9).fill('404 key_not_found')])
+    }
+  })
+
+  test('a revocation with a JSON header and no body is carried out, one with half a body is 400', async () => {
+    const { id } = await create()
+    const call = { method: 'DELETE', url: `/v1/keys/${id}`, token: as('owner') } as const
+    expect(outcomeOf(await service.call({ ...call, body: '{' }))).toBe('400 invalid_request')
+    const headers = { 'content-type': 'application/json' }
+    expect(outcomeOf(await service.call({ ...call, headers }))).toBe('204')
+  })
+
+  test.each(['lead_modeler', 'modeler', 'viewer'] as const)(
+    'the %s may list keys, not make or revoke them',
+    async (role) => {
+      const { id, key } = await create()
+      await list('', as(role))
+      const body = { name: 'k' }
+      const made = await service.call({ url: '/v1/keys', token: as(role), body })
+      expect(outcomeOf(made)).toBe('403 insufficient_role')
+      expect(outcomeOf(await revoke(id, as(role)))).toBe('403 insufficient_role')
+      expect(await score(key)).toBe('404 deployment_not_found')
+    },
+  )
+
+  // A quota is what the operator sells: an admin must not help himself.
+  test.each([1_000, 1, 0, 'x', null])(
+    'an admin who asks for the quota %j is 403, before anything else is looked at',
+    async (limit) => {
+      const body = { name: 7, scopes: ['admin'], rate_limit_per_minute: limit }
+      const refused = await service.call({ url: '/v1/keys', token: as('admin'), body })
+      expect(outcomeOf(refused)).toBe('403 insufficient_role')
+    },
+  )
+
+  test.each([0, -1, 1.5, 1_000_001, '5', null, true, [1]])(
+    'the quota %j is 400 at its field',
+    async (limit) => {
+      const body = { name: 'k', rate_limit_per_minute: limit }
+      const refusal = refusalOf(await service.call({ url: '/v1/keys', token: as('owner'), body }))
+      expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
+      expect(refusal.details?.[0]?.path).toBe('rate_limit_per_minute')
+    },
+  )
+
+  describe('for the operator', () => {
+    const operatorOf = (teamId: string) => ({ userId: OPERATOR, teamId })
+
+    test('the team of a key in force is found by its id, and the limit is set and taken away', async () => {
+      const { id } = await create()
+      const { keys } = service.services
+      const actor = operatorOf(await keys.teamOf(id))
+      expect(actor.teamId).toBe(team.teamId)
+      const limitOf = async () => (await keys.list(team.teamId, { limit: 1 })).items[0]
+      await keys.setLimit(actor, id, 5)
+      expect(await limitOf()).toMatchObject({ id, rateLimitPerMinute: 5 })
+      await keys.setLimit(actor, id, null)
+      expect(await limitOf()).toMatchObject({ id, rateLimitPerMinute: null })
+    })
+
+    test('a key that is unknown, revoked or of another team has no team and takes no limit', async () => {
+      const { keys } = service.services
+      const { id } = await create()
+      await revoke(id)
+      const foreign = await create({}, as('owner', otherTeam))
+      for (const keyId of [id, 'key_none', 'x\0']) {
+        await expect(keys.teamOf(keyId)).rejects.toMatchObject({ code: 'key_not_found' })
+      }
+      for (const keyId of [id, 'key_none', 'x\0', foreign.id]) {
+        const change = keys.setLimit(operatorOf(team.teamId), keyId, 5)
+        await expect(change).rejects.toMatchObject({ code: 'key_not_found' })
+      }
+    })
+
+    test.each([0, -1, 1.5, 1_000_001, Number.NaN])('the limit %d is refused', async (limit) => {
+      const { id } = await create()
+      const change = service.services.keys.setLimit(operatorOf(team.teamId), id, limit)
+      await expect(change).rejects.toMatchObject({ code: 'invalid_request' })
+    })
+  })
+})
+
+// Without a record nobody can say later who cut a server off.
+test.each(backends)('on $name what was done to a key is on the record', async (backend) => {
+  const { service, team } = await startService(backend)
+  onTestFinished(() => service.close())
+  const { owner, admin } = team.people
+  const body = { name: 'k', rate_limit_per_minute: 7 }
+  const made = await service.call({ url: '/v1/keys', token: tokenFor(service, owner), body })
+  const { id, prefix, key } = successOf(made, CreatedKey, 201)
+  await service.services.keys.setLimit({ userId: OPERATOR, teamId: team.teamId }, id, 9)
+  const token = tokenFor(service, admin)
+  await service.call({ method: 'DELETE', url: `/v1/keys/${id}`, token })
+  await service.call({ method: 'DELETE', url: `/v1/keys/${id}`, token })
+  await service.services.close()
+
+  const records = await withDatabase(service.config, (db) => db.select().from(auditLog))
+  const fields = { name: 'k', prefix, scopes: ['score'], environment: null }
+  const rest = { subject: id, reason: null, teamId: team.teamId, createdAt: new Date(AT) }
+  const limit = (perMinute: number) => ({ rate_limit_per_minute: perMinute })
+  const expected = [
+    { action: 'key.create', actor: owner.userId, before: null, after: { ...fields, ...limit(7) } },
+    { action: 'key.set_limit', actor: OPERATOR, before: limit(7), after: limit(9) },
+    { action: 'key.revoke', actor: admin.userId, before: fields, after: null },
+  ].map((record) => ({ id: expect.stringMatching(/^aud_/), ...rest, ...record }))
+  expect(records).toHaveLength(3)
+  expect(records).toEqual(expect.arrayContaining(expected))
+  expect(JSON.stringify(records)).not.toContain(key.slice(prefix.length))
+})
+
+test.each(backends)('on $name the last use of a key is kept over the end', async (backend) => {
+  const { service, team, clock } = await startService(backend)
+  onTestFinished(() => service.close())
+  const token = tokenFor(service, team.people.owner)
+  const slug = await service.deploy(token, card([plainFeature('income')]))
+  const [used, unused] = [await service.createKey(token), await service.createKey(token)]
+  for (let n = 0; n < 3; n++) {
+    clock.nowMs += 1_000
+    await service.call({ url: `/v1/score/${slug}`, token: used, body: {} })
+  }
+  const usedAt = new Date(clock.nowMs)
+  clock.nowMs += 1_000
+  await service.services.close()
+  const rows = await withDatabase(service.config, (db) =>
+    db.select({ prefix: apiKeys.keyPrefix, lastUsedAt: apiKeys.lastUsedAt }).from(apiKeys),
+  )
+  expect(rows).toHaveLength(2)
+  expect(rows).toContainEqual({ prefix: used.slice(0, 12), lastUsedAt: usedAt })
+  expect(rows).toContainEqual({ prefix: unused.slice(0, 12), lastUsedAt: null })
+
+  // Replicas write in any order, and a use may belong to a key that a restored backup does not hold.
+  const late = await withDatabase(service.config, async (db) => {
+    const found = await db.select().from(apiKeys).where(isNotNull(apiKeys.lastUsedAt))
+    const keyId = found[0]?.id ?? ''
+    const earlier = { keyId, usedAt: new Date(usedAt.getTime() - 1) }
+    await new PostgresKeyStore(db).noteUses([earlier, { ...earlier, keyId: 'key_none' }])
+    return db.select().from(apiKeys).where(eq(apiKeys.id, keyId))
+  })
+  expect(late).toMatchObject([{ lastUsedAt: usedAt }])
+})

@@ -1,0 +1,352 @@
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TokenResult } from '../../../schemas/auth.ts'
+import { Member, MemberList } from '../../../schemas/members.ts'
+import { ROLES, type Role } from '../../../src/auth/caller.ts'
+import type { Database } from '../../../src/db/client.ts'
+import { users } from '../../../src/db/tables/auth.ts'
+import { newId } from '../../../src/ids.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
+import { backends } from '../../support/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
+import { prepared, withDatabase } from '../../support/prepared.ts'
+import { TestService } from '../../support/service.ts'
+
+/** Later than the people whom the test prepares. */
+const AT = Date.parse('2096-03-04T05:06:07.089Z')
+const PASSWORD = 'correct horse battery'
+const URL = '/v1/members'
+
+type Team = Readonly<Record<Role, Person>>
+
+async function insertTeamOfAll(db: Database): Promise<Team> {
+  const teamId = await insertTeam(db)
+  const people: Partial<Record<Role, Person>> = {}
+  for (const role of ROLES) people[role] = await insertPerson(db, teamId, role)
+  return people as Team
+}
+
+/** An address that no other test has. */
+const freshEmail = () => `${newId('usr_', 0).toLowerCase()}@lender.example`
+
+describe.each(backends)('on $name', (backend) => {
+  const clock = { nowMs: AT, epochMs: () => clock.nowMs, monotonicMs: () => performance.now() }
+  const teams: Team[] = []
+  let service: TestService
+
+  beforeAll(async () => {
+    const withTeams = prepared(backend, async (db) => {
+      for (let n = 0; n < 3; n++) teams.push(await insertTeamOfAll(db))
+    })
+    service = await TestService.start(withTeams, { clock })
+  })
+  afterAll(() => service.close())
+
+  const team = (at = 0): Team => teams[at] ?? expect.fail('the team was not prepared')
+  const as = (role: Role, of = team()) => tokenFor(service, of[role])
+  const post = (body: object | string, token = as('owner')) =>
+    service.call({ url: URL, token, body })
+  const patch = (id: string, body: object | string, token = as('owner')) =>
+    service.call({ method: 'PATCH', url: `${URL}/${id}`, token, body })
+  const remove = (id: string, token = as('owner')) =>
+    service.call({ method: 'DELETE', url: `${URL}/${id}`, token })
+  const list = async (query = '', token = as('owner')) =>
+    successOf(await service.call({ method: 'GET', url: URL + query, token }), MemberList)
+  const login = (email: string, password = PASSWORD) =>
+    service.call({ url: '/api/auth/login', body: { email, password } })
+  /** Adds a member who can sign in. */
+  const add = async (role: Role, token = as('owner')) => {
+    clock.nowMs += 1
+    const response = await post({ email: freshEmail(), password: PASSWORD, role }, token)
+    return successOf(response, Member, 201)
+  }
+
+  test('a new member is answered with the documented fields, and signs in with his role', async () => {
+    const email = freshEmail()
+    const body = { email: `  ${email.toUpperCase()} `, password: PASSWORD, role: 'lead_modeler' }
+    const member = successOf(await post(body), Member, 201)
+    expect(member).toEqual({
+      ...{ id: expect.stringMatching(/^usr_[0-9A-Za-z]{20,}$/), email, role: 'lead_modeler' },
+      created_at: new Date(clock.nowMs).toISOString(),
+    })
+    const { access_token: token } = successOf(await login(email), TokenResult)
+    const deploy = { url: '/v1/models/deploy', token, body: '{' }
+    expect(outcomeOf(await service.call(deploy))).toBe('400 invalid_request')
+    expect(outcomeOf(await service.call({ url: '/v1/keys', token, body: '{' }))).toBe(
+      '403 insufficient_role',
+    )
+  })
+
+  // What is listed here decides whom an owner removes.
+  test("the list holds the team's members only, newest first, and pages lead through all of it once", async () => {
+    const of = team(1)
+    const token = as('admin', of)
+    const before = await list('', token)
+    const made = []
+    for (let n = 0; n < 3; n++) made.unshift(await add('viewer', token))
+    const { members } = await list('', token)
+    expect(members).toEqual([...made, ...before.members])
+    const inTeam = before.members.map(({ id }: { id: string }) => id)
+    for (const { userId } of Object.values(of)) expect(inTeam).toContain(userId)
+    for (const { userId } of Object.values(team())) expect(inTeam).not.toContain(userId)
+
+    const paged = []
+    let cursor: string | undefined
+    do {
+      const page = await list(`?limit=3${cursor === undefined ? '' : `&cursor=${cursor}`}`, token)
+      expect(page.members.length).toBeLessThanOrEqual(3)
+      paged.push(...page.members)
+      cursor = page.next_cursor
+    } while (cursor !== undefined)
+    expect(paged).toEqual(members)
+  })
+
+  test.each(['limit=0', 'limit=201', 'limit=x', 'cursor=%00', 'cursor=', 'role=owner'])(
+    'a list asked for with %s is 400',
+    async (query) => {
+      const call = { method: 'GET', url: `${URL}?${query}`, token: as('owner') } as const
+      expect(outcomeOf(await service.call(call))).toBe('400 invalid_request')
+    },
+  )
+
+  const good = { email: 'jane@lender.example', password: PASSWORD, role: 'viewer' }
+  test.each<[string, object, string]>([
+    ['no email', { password: PASSWORD, role: 'viewer' }, 'email'],
+    ['no password', { email: good.email, role: 'viewer' }, 'password'],
+    ['no role', { email: good.email, password: PASSWORD }, 'role'],
+    ['an empty email', { ...good, email: '' }, 'email'],
+    ['an email without @', { ...good, email: 'jane' }, 'email'],
+    ['an email with two @', { ...good, email: 'jane@doe@lender.example' }, 'email'],
+    ['an email without a name', { ...good, email: '@lender.example' }, 'email'],
+    ['an email without a host', { ...good, email: 'jane@ ' }, 'email'],
+    ['an email with a space', { ...good, email: 'jane doe@lender.example' }, 'email'],
+    ['an email with a NUL', { ...good, email: 'jane\0@lender.example' }, 'email'],
+    ['an email with an escape', { ...good, email: 'jane\u001b@lender.example' }, 'email'],
+    ['an email with half a character', { ...good, email: 'jane\ud800@lender.example' }, 'email'],
+    ['an email of 255 characters', { ...good, email: `${'a'.repeat(250)}@b.cd` }, 'email'],
+    // Lower case makes two characters of one.
+    ['an email that grows', { ...good, email: `${'İ'.repeat(200)}@b.cd` }, 'email'],
+    ['a number for an email', { ...good, email: 1 }, 'email'],
+    ['null for a password', { ...good, password: null }, 'password'],
+    ['a password of 7 characters', { ...good, password: '1234567' }, 'password'],
+    ['a password of 7 wide characters', { ...good, password: '🦄'.repeat(7) }, 'password'],
+    ['a password of 1025', { ...good, password: 'x'.repeat(1025) }, 'password'],
+    ['a password with a NUL', { ...good, password: `${PASSWORD}\0` }, 'password'],
+    ['a password with half a character', { ...good, password: `${PASSWORD}\ud800` }, 'password'],
+    ['an unknown role', { ...good, role: 'superuser' }, 'role'],
+    ['a role in capitals', { ...good, role: 'VIEWER' }, 'role'],
+    ['a list of roles', { ...good, role: ['viewer'] }, 'role'],
+    ['an unknown field', { ...good, team: 'team_mine' }, 'team'],
+    ['an id of its own', { ...good, id: 'usr_mine' }, 'id'],
+  ])('a new member with %s is 400 at that field', async (_, body, path) => {
+    const refusal = refusalOf(await post(body))
+    expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
+    expect(refusal.details?.[0]?.path).toBe(path)
+  })
+
+  test.each([
+    ['of 8 characters', '12345678'],
+    ['of 8 wide characters', '🦄'.repeat(8)],
+    ['of 1024 characters', '€'.repeat(1024)],
+    ['of spaces', ' '.repeat(8)],
+    ['with a line break', 'two\nlines of it'],
+  ])('a password %s is taken as it is', async (_, password) => {
+    const email = freshEmail()
+    successOf(await post({ email, password, role: 'viewer' }), Member, 201)
+    successOf(await login(email, password), TokenResult)
+  })
+
+  test.each([
+    ['a NUL', 'usr_\0'],
+    ['another prefix', 'team_0000000000000000000000'],
+    ['nothing known', newId('usr_', 0)],
+    ['a quote', "usr_' or ''='"],
+    ['10,000 characters', `usr_${'a'.repeat(10_000)}`],
+    ['half a character', 'usr_\ufffd'],
+  ])('an id with %s is 404 member_not_found', async (_, id) => {
+    const path = encodeURIComponent(id)
+    expect(outcomeOf(await patch(path, { role: 'viewer' }))).toBe('404 member_not_found')
+    expect(outcomeOf(await remove(path))).toBe('404 member_not_found')
+  })
+
+  // A difference would tell who else is a customer here.
+  test("another team's member is answered like one that does not exist, and stays as he is", async () => {
+    const other = team(1).modeler.userId
+    const unknown = newId('usr_', 0)
+    for (const role of ['owner', 'admin'] as const) {
+      const token = as(role)
+      const to = { role: 'viewer' }
+      expect(refusalOf(await patch(other, to, token))).toEqual(
+        refusalOf(await patch(unknown, to, token)),
+      )
+      expect(refusalOf(await remove(other, token))).toEqual(refusalOf(await remove(unknown, token)))
+    }
+    const { members } = await list('', as('owner', team(1)))
+    expect(members).toContainEqual(expect.objectContaining({ id: other, role: 'modeler' }))
+  })
+
+  test('an email that a user of any team has is 409 member_exists, however it is written', async () => {
+    const { email } = await add('viewer', as('owner', team(1)))
+    for (const written of [email, ` ${email.toUpperCase()}`]) {
+      const refusal = refusalOf(await post({ ...good, email: written }))
+      expect(refusal).toMatchObject({ status: 409, error: 'member_exists' })
+    }
+    expect(outcomeOf(await login(email)), 'nobody took his password').toBe('200')
+  })
+
+  test('of several who ask for one address at once, one gets it', async () => {
+    const email = freshEmail()
+    const askers = [as('owner'), as('admin'), as('owner', team(1)), as('admin', team(2))]
+    const outcomes = await Promise.all(
+      askers.map(async (token) => outcomeOf(await post({ ...good, email }, token))),
+    )
+    expect(outcomes.sort()).toEqual(['201', ...Array(3).fill('409 member_exists')])
+  })
+
+  // Whoever could grant more than he has would have all of it.
+  test.each(ROLES)('an owner grants, changes and removes the role %s', async (role) => {
+    const member = await add(role)
+    const changed = successOf(await patch(member.id, { role: 'admin' }), Member)
+    expect(changed).toEqual({ ...member, role: 'admin' })
+    expect(successOf(await patch(member.id, { role }), Member)).toEqual(member)
+    expect((await remove(member.id)).statusCode).toBe(204)
+  })
+
+  test.each(ROLES.slice(1))('an admin grants, changes and removes the role %s', async (role) => {
+    const token = as('admin')
+    const member = await add(role, token)
+    successOf(await patch(member.id, { role: 'viewer' }, token), Member)
+    successOf(await patch(member.id, { role: 'admin' }, token), Member)
+    expect((await remove(member.id, token)).statusCode).toBe(204)
+  })
+
+  test('an admin neither creates, promotes to, changes nor removes an owner', async () => {
+    const token = as('admin')
+    const owner = await add('owner')
+    const viewer = await add('viewer')
+    const outcomes = [
+      await post({ ...good, email: freshEmail(), role: 'owner' }, token),
+      await patch(viewer.id, { role: 'owner' }, token),
+      await patch(team().admin.userId, { role: 'owner' }, token),
+      await patch(owner.id, { role: 'owner' }, token),
+      await patch(owner.id, { role: 'admin' }, token),
+      await remove(owner.id, token),
+      // 403 goes before 400 and 404.
+      await post({ role: 'owner' }, token),
+      await patch(viewer.id, { role: 'owner', name: 'x' }, token),
+      await patch(newId('usr_', 0), { role: 'owner' }, token),
+    ].map(outcomeOf)
+    expect(outcomes).toEqual(Array(outcomes.length).fill('403 insufficient_role'))
+    const { members } = await list()
+    expect(members).toContainEqual(owner)
+    expect(members).toContainEqual(viewer)
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['no role it knows', { role: 'root' }],
+    ['null', { role: null }],
+    ['a password', { role: 'viewer', password: PASSWORD }],
+    ['an email', { role: 'viewer', email: 'new@lender.example' }],
+    ['a list', []],
+  ])('a change to %s is 400', async (_, body) => {
+    expect(outcomeOf(await patch(team().viewer.userId, body))).toBe('400 invalid_request')
+  })
+
+  // A team without an owner can be managed by nobody.
+  test('the last owner stays, whoever asks; of two, one may go', async () => {
+    const token = as('owner', team(2))
+    const self = team(2).owner.userId
+    const refused = [
+      await remove(self, token),
+      ...(await Promise.all(ROLES.slice(1).map((role) => patch(self, { role }, token)))),
+    ].map(outcomeOf)
+    expect(refused).toEqual(Array(refused.length).fill('409 last_owner'))
+    successOf(await patch(self, { role: 'owner' }, token), Member)
+
+    const second = await add('owner', token)
+    expect((await remove(second.id, token)).statusCode).toBe(204)
+    const third = await add('owner', token)
+    successOf(await patch(self, { role: 'modeler' }, token), Member)
+    const session = successOf(await login(third.email), TokenResult)
+    const last = await remove(third.id, session.access_token)
+    expect(outcomeOf(last)).toBe('409 last_owner')
+  })
+
+  // Whoever is dismissed must not have the hour that his token lives, nor the minute of a cache.
+  test('a changed role and a removal are in force with the answer', async () => {
+    const member = await add('admin')
+    const { access_token: token, refresh_token } = successOf(await login(member.email), TokenResult)
+    const ask = async () => outcomeOf(await service.call({ method: 'GET', url: URL, token }))
+    expect(await ask()).toBe('200')
+    await patch(member.id, { role: 'viewer' })
+    expect(await ask()).toBe('403 insufficient_role')
+    await patch(member.id, { role: 'admin' })
+    expect(await ask()).toBe('200')
+
+    const removal = await remove(member.id)
+    expect([removal.statusCode, removal.body]).toEqual([204, ''])
+    expect(await ask()).toBe('401 unauthorized')
+    const refresh = { url: '/api/auth/refresh', body: { refresh_token } }
+    expect(outcomeOf(await service.call(refresh))).toBe('401 invalid_refresh_token')
+    expect(outcomeOf(await login(member.email))).toBe('401 invalid_credentials')
+    expect(outcomeOf(await remove(member.id))).toBe('404 member_not_found')
+    expect(outcomeOf(await patch(member.id, { role: 'viewer' }))).toBe('404 member_not_found')
+    const again = { email: member.email, password: PASSWORD, role: 'viewer' }
+    expect(successOf(await post(again), Member, 201).id).not.toBe(member.id)
+  })
+
+  test('a change answers in the form of the list, and nothing tells of a password', async () => {
+    const member = await add('viewer')
+    const changed = await patch(member.id, { role: 'modeler' })
+    const all = await service.call({ method: 'GET', url: URL, token: as('owner') })
+    expect(all.json().members).toContainEqual(successOf(changed, Member))
+    for (const { body } of [changed, all]) expect(body).not.toMatch(/argon|hash|password/)
+  })
+
+  test('a body above 16 KiB is 413', async () => {
+    const body = { ...good, password: 'x'.repeat(16 * 1024) }
+    expect(outcomeOf(await post(body))).toBe('413 payload_too_large')
+  })
+})
+
+// Only PostgreSQL can be changed behind the back of a service that runs, as another replica would.
+describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', (backend) => {
+  // Each replica may remember a role for a minute: enough to undo a demotion, or to make an accomplice.
+  test('an owner whom another replica demoted or removed grants nothing any more', async () => {
+    const people: Person[] = []
+    const withTeam = prepared(backend, async (db) => {
+      const teamId = await insertTeam(db)
+      for (let n = 0; n < 3; n++) people.push(await insertPerson(db, teamId, 'owner'))
+    })
+    const service = await TestService.start(withTeam)
+    try {
+      const [demoted, removed] = people
+      if (demoted === undefined || removed === undefined) throw new Error('nobody was prepared')
+      const list = (person: Person) =>
+        service.call({ method: 'GET', url: URL, token: tokenFor(service, person) })
+      const regrant = async (person: Person) => {
+        const token = tokenFor(service, person)
+        const body = { email: freshEmail(), password: PASSWORD, role: 'owner' }
+        const promotion = { method: 'PATCH', url: `${URL}/${person.userId}`, token } as const
+        return [
+          await service.call({ url: URL, token, body }),
+          await service.call({ ...promotion, body: { role: 'owner' } }),
+        ].map(outcomeOf)
+      }
+      // From here on the service remembers both as owners.
+      for (const person of [demoted, removed]) expect((await list(person)).statusCode).toBe(200)
+      await withDatabase(service.config, async (db) => {
+        const of = (person: Person) => eq(users.id, person.userId)
+        await db.update(users).set({ role: 'viewer' }).where(of(demoted))
+        await db.delete(users).where(of(removed))
+      })
+      for (const person of [demoted, removed]) expect((await list(person)).statusCode).toBe(200)
+      expect(await regrant(demoted)).toEqual(Array(2).fill('403 insufficient_role'))
+      // He is no member any more whom anybody could promote.
+      expect(await regrant(removed)).toEqual(['401 unauthorized', '404 member_not_found'])
+    } finally {
+      await service.close()
+    }
+  })
+})

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ModelList } from '../../../schemas/models.ts'
+import { refusalOf, successOf } from '../../support/answers.ts'
+import { backends } from '../../support/databases.ts'
+import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+
+const ENVIRONMENTS = ['production', 'staging'] as const
+const MODELS = 9
+
+describe.each(backends)('on $name', (backend) => {
+  let rivals: Rivals
+  let team: Team
+  /** Oldest first; the third and every third after it is archived. */
+  const made: Array<{ id: string; environment: string; status: string }> = []
+
+  beforeAll(async () => {
+    rivals = await startRivals(backend, { clock: steppingClock() })
+    team = rivals.team
+    for (let n = 0; n < MODELS; n++) {
+      const environment = ENVIRONMENTS[n % 2] ?? 'staging'
+      // The first two are champions.
+      const id =
+        n < 2
+          ? (await team.deploy(rung(n), environment)).modelId
+          : await team.register(rung(n), environment)
+      const status = n % 3 === 2 ? 'archived' : 'active'
+      if (status === 'archived') await team.setStatus(id, status)
+      made.push({ id, environment, status })
+    }
+    await rivals.rival.register(rung(1))
+  })
+  afterAll(() => rivals.service.close())
+
+  const list = async (query = '', by = team) =>
+    successOf(await by.call('GET', `/v1/models${query}`), ModelList)
+  const idsOf = (body: { models: Array<{ id: string }> }) => body.models.map(({ id }) => id)
+
+  /** Newest first. */
+  const expected = (fits: (model: (typeof made)[number]) => boolean) =>
+    made
+      .filter(fits)
+      .map(({ id }) => id)
+      .reverse()
+
+  // A model that the list leaves out is a model that nobody finds again.
+  test('the list holds every model of the team, newest first, without specs and on one page', async () => {
+    const body = await list()
+    expect(idsOf(body)).toEqual(expected(() => true))
+    expect(Object.keys(body)).toEqual(['models'])
+    expect(body.models.at(-1)).toEqual({
+      ...{ id: made[0]?.id, name: 'Ladder', version: '0.0', spec_version: '1.0' },
+      ...{ status: 'active', environment: 'production', description: null },
+      deployed_by: rivals.people.owner.userId,
+      created_at: expect.stringMatching(/^2026-03-04T05:06:0\d\.\d{3}Z$/),
+    })
+  })
+
+  test('every member of the team sees the same list, another team only its own', async () => {
+    const all = await list()
+    for (const role of ['admin', 'lead_modeler', 'modeler', 'viewer'] as const) {
+      const call = { method: 'GET', url: '/v1/models', token: rivals.tokenOf(role) } as const
+      expect(successOf(await rivals.service.call(call), ModelList)).toEqual(all)
+    }
+    const others = idsOf(await list('', rivals.rival))
+    expect(others).not.toEqual([])
+    for (const id of others) expect(idsOf(all)).not.toContain(id)
+  })
+
+  test.each<[string, (model: (typeof made)[number]) => boolean]>([
+    ['?environment=production', ({ environment }) => environment === 'production'],
+    ['?environment=staging', ({ environment }) => environment === 'staging'],
+    ['?status=active', ({ status }) => status === 'active'],
+    ['?status=archived', ({ status }) => status === 'archived'],
+    [
+      '?status=archived&environment=staging',
+      ({ status, environment }) => status === 'archived' && environment === 'staging',
+    ],
+  ])('%s lists the models that fit, on pages of any size', async (query, fits) => {
+    expect(idsOf(await list(query))).toEqual(expected(fits))
+    const pages = await team.pagesOf(`/v1/models${query}`, 'models', 2)
+    expect(idsOf({ models: pages.flat() as [] })).toEqual(expected(fits))
+  })
+
+  // A page that repeats or skips a model makes whoever copies the list wrong for good.
+  test.each([1, 2, MODELS - 1, MODELS, MODELS + 1, 200])(
+    'pages of %i join to the whole list, and none but the last has fewer',
+    async (limit) => {
+      const pages = await team.pagesOf('/v1/models', 'models', limit)
+      expect(pages.flat()).toEqual((await list()).models)
+      expect(pages).toHaveLength(Math.ceil(MODELS / limit))
+      for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit)
+    },
+  )
+
+  test('a model made between two pages is on none that follow, and moves nothing', async () => {
+    const { rival } = rivals
+    for (let n = 0; n < 3; n++) await rival.register(rung(n))
+    const before = idsOf(await list('', rival))
+    const first = await list('?limit=2', rival)
+    const newest = await rival.register(rung(7))
+    const rest = await list(`?cursor=${first.next_cursor}`, rival)
+    expect([...idsOf(first), ...idsOf(rest)]).toEqual(before)
+    expect(idsOf(await list('', rival))).toEqual([newest, ...before])
+  })
+
+  // What a rival's cursor shows must be the reader's own, or nothing.
+  test('a cursor of another team leads to nothing of that team', async () => {
+    const [theirs] = idsOf(await list('', rivals.rival))
+    const all = idsOf(await list())
+    for (const id of idsOf(await list(`?cursor=${theirs}`))) expect(all).toContain(id)
+    expect(idsOf(await list('?cursor=mod_zzzzzzzz'))).toEqual(all)
+    expect(idsOf(await list('?cursor=0'))).toEqual([])
+  })
+
+  // A filter that is silently ignored lists production where somebody asked for staging.
+  test.each([
+    'limit=0',
+    'limit=201',
+    'limit=-1',
+    'limit=1.5',
+    'limit=ten',
+    'limit=',
+    'limit=null',
+    'limit=1&limit=2',
+    'limit=%20',
+    'cursor=',
+    'cursor=%00',
+    'cursor=a%20b',
+    `cursor=${'a'.repeat(65)}`,
+    'cursor=a&cursor=b',
+    'environment=',
+    'environment=test',
+    'environment=Production',
+    'environment=staging&environment=production',
+    'status=deleted',
+    'status=',
+    'page=2',
+    'offset=1',
+    '__proto__=1',
+    'constructor=1',
+  ])('?%s is 400 invalid_request', async (query) => {
+    const refusal = refusalOf(await team.call('GET', `/v1/models?${query}`))
+    expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
+    expect(refusal.details?.[0]?.path).toContain(query.split('=')[0])
+  })
+})
