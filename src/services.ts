@@ -94,18 +94,22 @@ export async function createServices(config: Config, options: ServiceOptions): P
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
     const { log } = options
-    const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
-    const kept = new Kept()
-    const changes = openFeed({ redisUrl: config.redisUrl, listener: kept, log })
     const logged = await openScoreLog({
-      dataDir: dataDir.path,
       database,
+      directory: join(dataDir.path, 'spool'),
       durability: config.scoreLogDurability,
       spoolBytesMax: config.spoolBytesMax,
       retentionDays: config.scoreLogRetentionDays,
       clock,
       log,
+      factsOf: errorFacts,
+    }).catch(async (error) => {
+      await database.close()
+      throw error
     })
+    const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
+    const kept = new Kept()
+    const changes = openFeed({ redisUrl: config.redisUrl, listener: kept, log })
     const scoreLog = options.scoreLog ?? logged.spool
     const domains = wire(config, database, { clock, log, jwtSecret, kept, changes, scoreLog })
     return {
