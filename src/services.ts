@@ -120,18 +120,27 @@ export async function createServices(config: Config, options: ServiceOptions): P
       clock,
       spool: logged.spool,
       drain: logged.drain,
-      close: async () => {
+      close: once(async () => {
         await logged.close()
         await domains.keys.close()
         await changes.close()
         limiter.close()
         await database.close()
         dataDir.close()
-      },
+      }),
     }
   } catch (error) {
     dataDir.close()
     throw error
+  }
+}
+
+/** All who end the service wait for the one end. */
+function once(end: () => Promise<void>): () => Promise<void> {
+  let ending: Promise<void> | null = null
+  return () => {
+    ending ??= end()
+    return ending
   }
 }
 

@@ -1,4 +1,4 @@
-import { DEPLOYMENT_SLUG, EXAMPLE_REQUEST_ID, EXAMPLE_TIME } from './examples.ts'
+import { DEPLOYMENT_SLUG } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 export const STATS_DOCS = {
@@ -10,29 +10,20 @@ export const STATS_DOCS = {
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
     success: {
-      description: 'The stats',
+      description: 'The stats; here those of a deployment that has answered nothing',
       example: {
         summary: {
-          total_requests: 1,
-          avg_score: 497,
-          avg_latency_ms: 0.42,
-          p95_latency_ms: 0.42,
-          min_score: 497,
-          max_score: 497,
-          avg_pd: 0.42,
-          last_request_at: EXAMPLE_TIME,
-          score_buckets: { '400-500': 1 },
+          total_requests: 0,
+          avg_score: null,
+          avg_latency_ms: null,
+          p95_latency_ms: null,
+          min_score: null,
+          max_score: null,
+          avg_pd: null,
+          last_request_at: null,
+          score_buckets: {},
         },
-        recent_scores: [
-          {
-            request_id: EXAMPLE_REQUEST_ID,
-            score: 497,
-            risk_grade: 'B',
-            pd: 0.42,
-            latency_ms: 0.42,
-            scored_at: EXAMPLE_TIME,
-          },
-        ],
+        recent_scores: [],
       },
     },
   },

@@ -55,18 +55,22 @@ describe.each(backends)('on $name', (backend) => {
 
   test('the service has exactly the endpoints that are documented', () => {
     const served = routes
-      .filter(({ method }) => method !== 'HEAD')
+      // The document and its page describe the others.
+      .filter(({ config }) => config?.operation?.startsWith('docs.') !== true)
       .map(({ method, url }) => documentedPath(`${method} ${url}`))
     const documented = Object.keys({ ...SPECIFIED, ...DECIDED }).filter(
-      (endpoint) => endpoint !== 'any other path' && !endpoint.endsWith('/stats'),
+      (endpoint) => endpoint !== 'any other path',
     )
     expect(served.sort()).toEqual(documented.sort())
   })
 })
 
 test('the table has every documented outcome of every endpoint, and no other', () => {
-  const away = documentedOutcomes().filter((pair) => pair.endsWith('503 unavailable'))
-  const shown = new Set([...TABLE.map(([pair]) => pair), ...away])
+  // Those that every endpoint has alike are shown below.
+  const alike = documentedOutcomes().filter(
+    (pair) => pair.endsWith('503 unavailable') || pair.endsWith('429 rate_limited'),
+  )
+  const shown = new Set([...TABLE.map(([pair]) => pair), ...alike])
   expect([...shown].sort()).toEqual([...new Set(documentedOutcomes())].sort())
 })
 
@@ -94,6 +98,39 @@ test.each(backends)(
     }
     const documented = documentedOutcomes().filter((pair) => pair.endsWith('503 unavailable'))
     expect(away.sort()).toEqual(documented.sort())
+    await service.close()
+  },
+)
+
+// A client that is told to wait must be told so everywhere, for how long, and before its body is read.
+test.each(backends)(
+  'on $name every endpoint is 429 rate_limited when the quota is used up',
+  async (backend) => {
+    const quota = 20
+    const service = await TestService.start(backend, { env: { RATE_LIMIT_PER_MINUTE: `${quota}` } })
+    const team = await Team.of(service)
+    for (let n = 0; n < quota; n++) {
+      await team.call('GET', '/v1/models')
+      await team.ask(UNKNOWN.slug, {})
+      await service.call({ method: 'GET', url: '/nowhere' })
+    }
+    const limited: string[] = []
+    for (const [row, { admitted, body }] of Object.entries(ROUTES)) {
+      const { method, path } = pathOf(row)
+      const caller = admitted === 'score key' ? team.key : team.owner
+      const response = await service.call({
+        ...{ method, url: withIds(path, UNKNOWN) },
+        ...(admitted !== 'anyone' && { token: caller }),
+        ...(body !== undefined && { body: '{' }),
+      })
+      const retryAfter = Number(response.headers['retry-after'])
+      const waitMs = response.json().retry_after_ms
+      expect(outcomeOf(response), row).toBe('429 rate_limited')
+      expect(retryAfter, row).toBe(Math.ceil(waitMs / 1000))
+      limited.push(`${documentedPath(row)} → 429 rate_limited`)
+    }
+    const documented = documentedOutcomes().filter((pair) => pair.endsWith('429 rate_limited'))
+    expect(limited.sort()).toEqual([...new Set(documented)].sort())
     await service.close()
   },
 )

@@ -63,6 +63,7 @@ export const DECIDED: Table = {
   'PATCH /v1/models/{id}': BODY,
   'GET /v1/deployments': [FORM, AWAY],
   'GET /v1/deployments/{slug}': [AWAY],
+  'GET /v1/deployments/{slug}/stats': [FORM, AWAY],
   'PATCH /v1/deployments/{slug}': ['200', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
   'PATCH /v1/deployments/{slug}/traffic': [MODEL, CHALLENGER, ...BODY],
   'POST /v1/deployments/{slug}/promote': [DEPLOYMENT, ...BODY],
@@ -95,11 +96,6 @@ export const DECIDED: Table = {
   'any other path': ['404 not_found'],
 }
 
-/** Comes with a later step; whoever builds it takes it out here, and the table asks for its test. */
-export const isLater = (endpoint: string, outcome: string) =>
-  endpoint === 'GET /v1/deployments/{slug}/stats' ||
-  (outcome === QUOTA && endpoint !== 'POST /api/auth/login')
-
 /** Each endpoint with each of its outcomes, as `endpoint → outcome`. */
 export function documentedOutcomes(): string[] {
   const pairs = [SPECIFIED, DECIDED].flatMap((table) =>
@@ -107,7 +103,5 @@ export function documentedOutcomes(): string[] {
       outcomes.map((outcome) => [endpoint, outcome] as const),
     ),
   )
-  return pairs
-    .filter(([endpoint, outcome]) => !isLater(endpoint, outcome))
-    .map(([endpoint, outcome]) => `${endpoint} → ${outcome}`)
+  return pairs.map(([endpoint, outcome]) => `${endpoint} → ${outcome}`)
 }

@@ -139,6 +139,13 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
   'GET /v1/deployments/{slug}': {
     '200': ['a deployment', ({ team }, { slug }) => team.call('GET', at(slug, ''))],
   },
+  'GET /v1/deployments/{slug}/stats': {
+    '200': ['its stats', ({ team }, { slug }) => team.call('GET', at(slug, '/stats'))],
+    '400 invalid_request': [
+      'no number of scores',
+      ({ team }, { slug }) => team.call('GET', at(slug, '/stats?recent=0')),
+    ],
+  },
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [
