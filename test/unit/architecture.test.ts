@@ -95,7 +95,10 @@ test('only processes end the process', () => {
 })
 
 test(`no file is longer than ${LINES_MAX} lines`, () => {
-  const files = ['src', 'schemas', 'test', 'bench'].flatMap(filesUnder)
+  // What a generator writes, a test makes and git ignores.
+  const files = ['src', 'schemas', 'test', 'bench']
+    .flatMap(filesUnder)
+    .filter((file) => file !== 'test/client/openapi.ts')
   const long = files.filter((file) => read(file).split('\n').length > LINES_MAX + 1)
   expect(long).toEqual([])
 })
