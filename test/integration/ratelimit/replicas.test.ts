@@ -103,7 +103,7 @@ describe.skipIf(!hasServers)('two replicas and one Redis', () => {
     }
     await redis.restart()
     await running[0]?.printed(/the quota counts in Redis again/)
-    expect(running[0]?.output.match(/without Redis/g)?.length).toBe(1)
+    expect(running[0]?.output.match(/counts in this process alone, without Redis/g)?.length).toBe(1)
     expect((await post(url + path, { income: 1 }, keySecret)).status).toBe(200)
   })
 
