@@ -38,8 +38,8 @@ const TEAM = { value: 'TEAM_ID', about: 'id of the team, as `team list` shows it
 const EVERYTHING = {}
 const DEFAULT_LIMIT = 'default'
 const REPLICAS =
-  'Over PostgreSQL, replicas that run see it once they look at the key again, ' +
-  'SPEC_CACHE_TTL_SECONDS later at the latest.'
+  'Over PostgreSQL, replicas that run see it within a second where REDIS_URL names their Redis, ' +
+  'else SPEC_CACHE_TTL_SECONDS later at the latest.'
 
 const teamCreate: Command = {
   name: 'team create',
