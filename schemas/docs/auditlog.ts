@@ -13,11 +13,16 @@ export const AUDIT_LOG_DOCS = {
         records: [
           {
             id: EXAMPLE_IDS.auditRecord,
-            actor: EXAMPLE_IDS.member,
-            action: 'member.update',
-            subject: EXAMPLE_IDS.member,
-            before: { role: 'modeler' },
-            after: { role: 'lead_modeler' },
+            actor: EXAMPLE_IDS.user,
+            action: 'model.deploy',
+            subject: EXAMPLE_IDS.candidate,
+            before: null,
+            after: {
+              name: 'Consumer loans',
+              version: '2.0.0',
+              environment: 'production',
+              description: 'First card for consumer loans',
+            },
             reason: null,
             created_at: EXAMPLE_TIME,
           },
