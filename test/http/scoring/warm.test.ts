@@ -7,13 +7,19 @@ const SAMPLE = new URL('../../../src/demo/german-credit/', import.meta.url)
 const spec = JSON.parse(readFileSync(new URL('spec.json', SAMPLE), 'utf8'))
 const [first] = JSON.parse(readFileSync(new URL('applicants.json', SAMPLE), 'utf8'))
 
+/** What keys, deployments and models are read from. */
+const ON_THE_WAY = /from "(api_keys|deployments|models|users|challengers)"/
+
 describe.each(backends)('on $name', (backend) => {
   const statements: string[] = []
   let service: TestService
 
   beforeAll(async () => {
     service = await TestService.start(backend, {
-      onQuery: (statement) => statements.push(statement),
+      // Behind the requests the score log is drained and kept up: that is no part of their way.
+      onQuery: (statement) => {
+        if (ON_THE_WAY.test(statement)) statements.push(statement)
+      },
     })
   })
   afterAll(() => service.close())
