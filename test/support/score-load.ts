@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** What a client has asked and heard, to be compared with the log. */
 export class ScoreLoad {
@@ -23,6 +24,12 @@ export class ScoreLoad {
       const isBatch = client % 5 === 4
       this.clients.push(this.play(isBatch ? `${endpoint}/batch` : endpoint, key, isBatch))
     }
+  }
+
+  /** Waits until so many more answers were received, however slow the machine is. */
+  async heard(count: number): Promise<void> {
+    const until = this.answered.size + count
+    while (this.answered.size < until) await delay(5)
   }
 
   /** Waits for the answers that are under way. */
@@ -51,7 +58,7 @@ export class ScoreLoad {
         this.broken++
         // The service is gone, and the next one not here yet.
         if (this.isEnding) return
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await delay(5)
       }
     }
   }

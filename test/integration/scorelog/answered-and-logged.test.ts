@@ -109,6 +109,7 @@ describe.each(backends)('on $name', (backend) => {
     const load = new ScoreLoad()
     for (let kill = 0; kill < KILLS; kill++) {
       load.start(url + path, key, CLIENTS)
+      await load.heard(20)
       // Each time at another moment of what the service does.
       await setTimeout(150 + ((kill * 37) % 200))
       await running?.stop('SIGKILL')
@@ -125,6 +126,7 @@ describe.each(backends)('on $name', (backend) => {
     const { path, key } = await deploySample(url)
     const load = new ScoreLoad()
     load.start(url + path, key, CLIENTS)
+    await load.heard(60)
     await setTimeout(500)
     expect(await running?.stop('SIGTERM')).toBe(0)
     await load.end()
