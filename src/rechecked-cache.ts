@@ -24,6 +24,18 @@ interface Entry<V> {
   isOutdated: boolean
 }
 
+/** What a cache was asked for so far. */
+export interface CacheLookups {
+  /** Answered at once, also that there is none. */
+  hits: number
+  /** Waited for a load: the name was not held. */
+  misses: number
+  /** Waited for a load: the entry was too old, or told to have changed. */
+  expired: number
+  /** Loads that failed, those behind a request among them. */
+  failedLoads: number
+}
+
 /** A name that led nowhere is asked for again after this long. */
 const ABSENT_TTL_MS = 5_000
 const ABSENT_NAMES_MAX = 1_000
@@ -46,6 +58,7 @@ const RECHECK_PAUSE_MS = 1_000
  * names pushes nothing out.
  */
 export class RecheckedCache<V extends object> {
+  readonly lookups: CacheLookups = { hits: 0, misses: 0, expired: 0, failedLoads: 0 }
   private readonly options: RecheckedCacheOptions<V>
   private readonly present: LRUCache<string, Entry<V>>
   private readonly absent = new LRUCache<string, Entry<V>>({ max: ABSENT_NAMES_MAX })
@@ -65,12 +78,19 @@ export class RecheckedCache<V extends object> {
   /** The value, or null for an absent one: at once when it is held, else once it is loaded. */
   get(name: string): V | null | Promise<V | null> {
     const entry = this.present.get(name) ?? this.absent.get(name)
-    if (entry === undefined || entry.isOutdated) return this.load(name)
+    if (entry === undefined) {
+      this.lookups.misses++
+      return this.load(name)
+    }
     const { ttlMs, clock } = this.options
     const ageMs = clock.monotonicMs() - entry.loadedAtMs
     const isMistrusted = entry.loadedAtMs <= this.mistrustedAtMs
+    const trustedMs = entry.value === null ? Math.min(ABSENT_TTL_MS, ttlMs) : ttlMs
+    if (!entry.isOutdated && !isMistrusted && ageMs < trustedMs) this.lookups.hits++
+    else this.lookups.expired++
+    if (entry.isOutdated) return this.load(name)
     if (entry.value === null) {
-      return isMistrusted || ageMs >= Math.min(ABSENT_TTL_MS, ttlMs) ? this.load(name) : null
+      return isMistrusted || ageMs >= trustedMs ? this.load(name) : null
     }
     if (isMistrusted || ageMs >= ttlMs) return this.recheck(name, entry, entry.value, ageMs)
     // A failed re-check leaves the entry as it is; it is tried again until the entry expires.
@@ -124,6 +144,7 @@ export class RecheckedCache<V extends object> {
         return value
       },
       (error: unknown) => {
+        this.lookups.failedLoads++
         const entry = this.present.peek(name)
         if (entry !== undefined && isUnavailable(error)) {
           entry.unavailableAtMs = this.options.clock.monotonicMs()

@@ -3,7 +3,7 @@ import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import { RecheckedCache } from '../rechecked-cache.ts'
+import { type CacheLookups, RecheckedCache } from '../rechecked-cache.ts'
 import type { Role, UserCaller } from './caller.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { Passwords } from './passwords.ts'
@@ -180,6 +180,10 @@ export class AuthService {
     const audit = auditRecord(actor, change, epochMs)
     await store.endFamily(state.user, state.familyId, { at: new Date(epochMs), audit })
     throw invalidRefreshToken()
+  }
+
+  get lookups(): CacheLookups {
+    return this.users.lookups
   }
 
   /** The user as he is now, or null when he was removed or moved to another team. */

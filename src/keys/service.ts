@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
 import type { Page, PageRequest } from '../paging.ts'
-import { RecheckedCache } from '../rechecked-cache.ts'
+import { type CacheLookups, RecheckedCache } from '../rechecked-cache.ts'
 import { type KeyUse, LastUses } from './last-uses.ts'
 import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
 
@@ -125,6 +125,10 @@ export class KeyService {
     const audit = auditRecord(creator, { action: 'key.create', subject: key.id, after }, epochMs)
     await this.options.store.add(key, audit)
     return { key, keySecret }
+  }
+
+  get lookups(): CacheLookups {
+    return this.callers.lookups
   }
 
   /** The team's keys that are in force, newest first. */

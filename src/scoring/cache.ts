@@ -2,7 +2,7 @@ import type { Environment } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { checkSpec, compileModel, ScoreSheet } from '../engine/index.ts'
 import { isId } from '../ids.ts'
-import { RecheckedCache } from '../rechecked-cache.ts'
+import { type CacheLookups, RecheckedCache } from '../rechecked-cache.ts'
 import { ModelParts } from '../scorelog/model-parts.ts'
 import { RecordTexts } from '../scorelog/record.ts'
 import { AnswerParts } from './answer.ts'
@@ -97,6 +97,10 @@ export class ServingCache {
   /** The deployment, active or not, or null; at once when it is warm. */
   get(deploymentId: string): ServingDeployment | null | Promise<ServingDeployment | null> {
     return isId(deploymentId, 'dep_') ? this.deployments.get(deploymentId) : null
+  }
+
+  get lookups(): CacheLookups {
+    return this.deployments.lookups
   }
 
   /** Tells that a deployment has changed: the next request is answered with its new state. */

@@ -25,6 +25,8 @@ const CHALLENGERS_MAX = 10_000
  * once, of those that follow once a minute. Beyond 10,000 challengers the count starts anew.
  */
 export class ChallengerFaults {
+  /** Of all challengers, since the process started. */
+  total = 0
   private readonly clock: Clock
   private readonly log: FaultLog
   private readonly tallies = new Map<string, Tally>()
@@ -35,6 +37,7 @@ export class ChallengerFaults {
   }
 
   note(place: ChallengerPlace, error: unknown): void {
+    this.total++
     const nowMs = this.clock.monotonicMs()
     const tally = this.tallies.get(place.challengerId)
     const isDue = tally === undefined || nowMs - tally.toldAtMs >= TELL_EVERY_MS

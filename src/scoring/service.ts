@@ -2,6 +2,7 @@ import type { KeyCaller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
+import { Histogram } from '../histogram.ts'
 import type { RequestFacts } from '../scorelog/record.ts'
 import type { ScoreLog } from '../scorelog/score-log.ts'
 import { type AnswerFrame, recordIdText } from './answer.ts'
@@ -44,11 +45,15 @@ export interface ScoringOptions {
   readonly clock: Clock
 }
 
+const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
+
 /**
  * Scores applicants against deployments. Answers are JSON texts, ready to be sent; each is given when its record
  * is safe in the score log. A request that is refused leaves none.
  */
 export class ScoringService {
+  /** Records of the batches that were scored. */
+  readonly batchRecords = new Histogram(BATCH_BOUNDS)
   private readonly cache: ServingCache
   private readonly challengerFaults: ChallengerFaults
   private readonly log: ScoreLog
@@ -165,6 +170,7 @@ export class ScoringService {
       logResults(log, deployment, failed, idText, 'batch')
     }
     faults.throwIfAny()
+    this.batchRecords.observe(request.records.length)
     return answer.batch(
       results,
       request.records.length,
