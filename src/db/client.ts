@@ -11,6 +11,8 @@ export interface DatabaseHandle {
   readonly db: Database
   /** Gives up the connections for new ones; the embedded database has none. */
   renew(): void
+  /** Resolves when the database answers; not among the statements that `queryLog` is told of. */
+  ping(): Promise<void>
   /**
    * Opens connections of their own to the same database, for work that must neither wait for the others
    * nor make them wait; ends them with `close`. The embedded database has one for all.

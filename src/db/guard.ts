@@ -1,11 +1,14 @@
 import { AppError } from '../errors.ts'
 import { isDatabaseUnavailable } from './errors.ts'
+import type { DatabaseHealth } from './health.ts'
 
 interface GuardOptions {
   /** Longest time that a call may take. */
   readonly deadlineMs: number
   /** Told of a call that took longer: its connection may be dead without saying so. */
   readonly onOverdue: () => void
+  /** Told of each call that requests make. */
+  readonly health?: DatabaseHealth
 }
 
 /**
@@ -23,16 +26,26 @@ export function guardStore<Store extends object>(store: Store, options: GuardOpt
   })
 }
 
-async function endOf<T>(call: Promise<T>, { deadlineMs, onOverdue }: GuardOptions): Promise<T> {
+async function endOf<T>(
+  call: Promise<T>,
+  { deadlineMs, onOverdue, health }: GuardOptions,
+): Promise<T> {
+  const end = health?.begin()
+  let isOverdue = false
   const overdue = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
+    isOverdue = true
     onOverdue()
     overdue.reject(new AppError('unavailable', 'the database does not answer, try again later'))
   }, deadlineMs)
   try {
-    return await Promise.race([call, overdue.promise])
+    const value = await Promise.race([call, overdue.promise])
+    end?.('ok')
+    return value
   } catch (error) {
-    if (!isDatabaseUnavailable(error)) throw error
+    const isAway = isDatabaseUnavailable(error)
+    end?.(isOverdue ? 'overdue' : isAway ? 'away' : 'refused')
+    if (!isAway) throw error
     throw new AppError('unavailable', 'the database is away, try again later', { cause: error })
   } finally {
     clearTimeout(timer)

@@ -12,9 +12,11 @@ export async function openPglite(options: DatabaseOptions): Promise<DatabaseHand
   const client = embedded as unknown as PGlite
   const db = drizzle({ client, ...(queryLog && { logger: queryLog }) })
   await migrate(db, MIGRATIONS)
+  const ping = async () => void (await embedded.query('select 1'))
   const renew = () => {}
   return {
     db,
+    ping,
     renew,
     apart: () => ({ db, renew, close: async () => {} }),
     hasAutovacuum: false,

@@ -32,7 +32,8 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     throw new DatabaseOpenError('DATABASE_URL', error)
   }
   const apart = (connectionsMax: number) => connectionsOf(new Pool(url, connectionsMax), options)
-  return { ...connectionsOf(pool, options), apart, hasAutovacuum: true }
+  const ping = async () => void (await pool.client.unsafe('select 1'))
+  return { ...connectionsOf(pool, options), ping, apart, hasAutovacuum: true }
 }
 
 function connectionsOf(pool: Pool, { queryLog }: DatabaseOptions): DatabaseConnections {
