@@ -1,0 +1,52 @@
+/** Smaller bodies are not counted: ten thousand of them are less than a hundred large batches. */
+export const SMALL_BODY_BYTES = 64 * 1024
+
+/**
+ * Memory for the bodies of requests that are not answered yet. Parsed and scored, they take several times
+ * their length, but one after the other; what adds up is what has been received and waits.
+ *
+ * Bodies are *held* from their headers on to the end of their answer. At the bound none is added, unless
+ * there is no other: a body of the largest length that the service accepts always has its turn.
+ */
+export class BodyBudget {
+  heldBytes = 0
+  private readonly bytesMax: number
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax
+  }
+
+  /** @returns the hold on so many bytes, or null where there is no room for them */
+  hold(bytes: number): BodyHold | null {
+    const hold = new BodyHold(this)
+    return hold.add(bytes) ? hold : null
+  }
+
+  hasRoomFor(bytes: number, held: number): boolean {
+    const isAlone = this.heldBytes === held
+    return isAlone || this.heldBytes + bytes <= this.bytesMax
+  }
+}
+
+/** What one body takes of the budget. */
+export class BodyHold {
+  private readonly budget: BodyBudget
+  private bytes = 0
+
+  constructor(budget: BodyBudget) {
+    this.budget = budget
+  }
+
+  /** @returns whether there was room; if not, nothing is added */
+  add(bytes: number): boolean {
+    if (!this.budget.hasRoomFor(bytes, this.bytes)) return false
+    this.bytes += bytes
+    this.budget.heldBytes += bytes
+    return true
+  }
+
+  release(): void {
+    this.budget.heldBytes -= this.bytes
+    this.bytes = 0
+  }
+}

@@ -1,0 +1,99 @@
+import { performance } from 'node:perf_hooks'
+import { systemClock } from '../clock.ts'
+import { Histogram } from '../histogram.ts'
+
+/** Time as a thread sees it. */
+export interface ThreadClock {
+  monotonicMs(): number
+  /** Processor time that the thread has used. */
+  threadCpuMs(): number
+}
+
+export const threadClock: ThreadClock = {
+  monotonicMs: systemClock.monotonicMs,
+  threadCpuMs: () => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1000
+  },
+}
+
+const TICK_MS = 20
+/**
+ * Processor time for scores in one turn of the loop: as much as nobody minds waiting for, where it comes
+ * at once; less while the loop is behind. What arrives during a turn waits for its end, and then for those
+ * ahead of it, so that who is admitted waits for two turns at the most. And not longer, because Node
+ * accepts one new connection in each turn, a prober's among them.
+ */
+const TURN_BUDGET_MS = 300
+const BUDGET_BEHIND_MS = 100
+/** A turn that ends this late makes the next one keep to the smaller budget. */
+const BEHIND_MS = 50
+const DELAY_BOUNDS_SEC = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+
+/**
+ * Watches how late the event loop is, by a timer that should fire every 20 ms.
+ *
+ * The loop is *on time*, or *behind* when the timer was late by more than 50 ms, until it fires in time.
+ * Each turn starts with its budget whole; when scores have used it up, the rest of the turn is
+ * *overloaded*. A pause before a turn's first score, for garbage or a large document, takes nothing of
+ * its budget: it happens to a service that has little to do as well. Nor does time in which other
+ * processes had the processor: the queue is no longer for it, and who waited has nearly arrived.
+ */
+export class EventLoopWatch {
+  /** How late the timer was, in seconds. */
+  readonly delays = new Histogram(DELAY_BOUNDS_SEC)
+  private readonly clock: ThreadClock
+  private tickedAtMs: number
+  private isBehind = false
+  /** Of the turn that runs: when its first score came, and the thread's processor time by then. */
+  private firstScoreAtMs: number | null = null
+  private firstScoreCpuMs = 0
+  private timer: NodeJS.Timeout | null = null
+
+  constructor(clock: ThreadClock) {
+    this.clock = clock
+    this.tickedAtMs = clock.monotonicMs()
+  }
+
+  start(): void {
+    this.tickedAtMs = this.clock.monotonicMs()
+    this.timer = setTimeout(() => this.tick(), TICK_MS).unref()
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+  }
+
+  /** Called by the timer. */
+  tick(): void {
+    const nowMs = this.clock.monotonicMs()
+    const lateMs = Math.max(0, nowMs - this.tickedAtMs - TICK_MS)
+    this.delays.observe(lateMs / 1000)
+    this.isBehind = lateMs > BEHIND_MS
+    this.tickedAtMs = nowMs
+    this.firstScoreAtMs = null
+    this.timer?.refresh()
+  }
+
+  /** Asked before each score: whether this turn has the time for it. Always, while nobody watches. */
+  hasTimeForScore(): boolean {
+    if (this.timer === null) return true
+    const nowMs = this.clock.monotonicMs()
+    if (this.firstScoreAtMs === null) {
+      this.firstScoreAtMs = nowMs
+      this.firstScoreCpuMs = this.clock.threadCpuMs()
+      return true
+    }
+    const budgetMs = this.isBehind ? BUDGET_BEHIND_MS : TURN_BUDGET_MS
+    // The cheaper question first: the other one is a system call.
+    if (nowMs - this.firstScoreAtMs <= budgetMs) return true
+    return this.clock.threadCpuMs() - this.firstScoreCpuMs <= budgetMs
+  }
+
+  /** Seconds that the loop has worked, and waited for work, since the process started. */
+  static usage(): { activeSec: number; idleSec: number } {
+    const { active, idle } = performance.eventLoopUtilization()
+    return { activeSec: active / 1000, idleSec: idle / 1000 }
+  }
+}

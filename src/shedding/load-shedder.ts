@@ -1,0 +1,25 @@
+import { BodyBudget } from './body-budget.ts'
+import type { EventLoopWatch } from './event-loop.ts'
+
+const BODY_BYTES_MAX = 64 * 1024 * 1024
+
+/** Why a request was turned away to keep the others going. */
+export type ShedReason = 'event_loop' | 'body_memory'
+
+/** Decides which requests the process can't take on, and counts them. */
+export class LoadShedder {
+  readonly shed: Record<ShedReason, number> = { event_loop: 0, body_memory: 0 }
+  readonly bodies = new BodyBudget(BODY_BYTES_MAX)
+  readonly loop: EventLoopWatch
+
+  constructor(loop: EventLoopWatch) {
+    this.loop = loop
+  }
+
+  /** Whether a score that has arrived must be turned away; counted when it must. */
+  refusesScore(): boolean {
+    if (this.loop.hasTimeForScore()) return false
+    this.shed.event_loop++
+    return true
+  }
+}
