@@ -8,7 +8,7 @@ import { authRoutes } from './auth/routes.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
-import { handleError } from './http/error-handler.ts'
+import { errorHandler } from './http/error-handler.ts'
 import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
 import { notFoundHandler } from './http/not-found.ts'
 import { requestIdPlugin } from './http/request-id.ts'
@@ -24,6 +24,7 @@ import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
+import { Sparing } from './sparing.ts'
 import { statsRoutes } from './stats/routes.ts'
 
 export type AppOptions = Pick<
@@ -80,7 +81,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
       done(error as Error)
     }
   })
-  app.setErrorHandler(handleError)
+  app.setErrorHandler(errorHandler(new Sparing(systemClock)))
   app.setNotFoundHandler(notFoundHandler)
   await app.register(requestIdPlugin, services)
   await app.register(shutdownPlugin)
