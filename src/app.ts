@@ -19,11 +19,14 @@ import { keyRoutes } from './keys/routes.ts'
 import { memberRoutes } from './members/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
+import { healthRoutes } from './plugins/health.ts'
+import { observationPlugin } from './plugins/observation.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
 import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
+import { sheddingPlugin } from './shedding/plugin.ts'
 import { Sparing } from './sparing.ts'
 import { statsRoutes } from './stats/routes.ts'
 
@@ -43,7 +46,8 @@ const PARAM_CHARS_MAX = 16_384
 
 /** Builds the service's HTTP side: the one list of plugins and routes. */
 export async function buildApp(services: Services, options: AppOptions): Promise<FastifyInstance> {
-  const { limiter } = services
+  const { limiter, operations, log } = services
+  const sparing = new Sparing(systemClock)
   const quota = limiter && { limiter, quotaPerMinute: options.rateLimitPerMinute }
   const countAddress = quota && addressCounter(quota)
   const app = Fastify({
@@ -61,7 +65,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     genReqId: () => newId('req_', systemClock.epochMs()),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     exposeHeadRoutes: false,
-    loggerInstance: services.log as FastifyBaseLogger,
+    loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     frameworkErrors: malformedRequestHandler(countAddress),
     // Behind a proxy the client's address stands in headers, which were not read.
@@ -81,10 +85,10 @@ export async function buildApp(services: Services, options: AppOptions): Promise
       done(error as Error)
     }
   })
-  app.setErrorHandler(errorHandler(new Sparing(systemClock)))
+  app.setErrorHandler(errorHandler(sparing))
   app.setNotFoundHandler(notFoundHandler)
   await app.register(requestIdPlugin, services)
-  await app.register(shutdownPlugin)
+  await app.register(shutdownPlugin, operations)
   await app.register(fastifyJwt, {
     secret: services.jwtSecret,
     sign: {
@@ -104,6 +108,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(authPlugin, services)
   if (quota !== null) await app.register(quotaPlugin, quota)
   await app.register(refusalPlugin)
+  await app.register(observationPlugin, { figures: operations.requests, sparing, log })
+  await app.register(sheddingPlugin, operations)
   await app.register(openapiPlugin, {
     publicUrl: options.publicUrl,
     hasQuota: app.hasPlugin('quota'),
@@ -118,5 +124,6 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(scorecardRoutes, services)
   await app.register(scoringRoutes, services)
   await app.register(statsRoutes, services)
+  await app.register(healthRoutes, operations)
   return app
 }

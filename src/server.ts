@@ -34,6 +34,7 @@ export async function startServer(
     const app = await buildApp(services, config)
     await bootstrap(services, config, announce)
     const url = await app.listen({ host: config.host, port: config.port })
+    services.operations.start()
     const embedded = `embedded database in ${resolve(config.dataDir)}`
     announce(
       `Scoreline answers at ${url} (${config.databaseUrl === null ? embedded : 'PostgreSQL'})`,

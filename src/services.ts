@@ -13,6 +13,7 @@ import type { Config } from './config.ts'
 import { openDataDir } from './data-dir.ts'
 import { type DatabaseHandle, openDatabase } from './db/client.ts'
 import { guardStore } from './db/guard.ts'
+import { DatabaseHealth } from './db/health.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
 import { errorFacts } from './http/error-facts.ts'
@@ -20,8 +21,14 @@ import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { MemberService } from './members/service.ts'
 import { PostgresMemberStore } from './members/store.ts'
+import {
+  addLimiterMetrics,
+  addScoreLogMetrics,
+  addServiceMetrics,
+} from './metrics/service-metrics.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import { Operations } from './operations.ts'
 import type { Limiter } from './ratelimit/limiter.ts'
 import { openLimiter } from './ratelimit/open.ts'
 import { ScorecardService } from './scorecards/service.ts'
@@ -46,6 +53,7 @@ export interface Services {
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
+  readonly operations: Operations
   readonly stats: StatsService
   readonly clock: Clock
   /** What was answered and is not in the database yet. */
@@ -108,10 +116,19 @@ export async function createServices(config: Config, options: ServiceOptions): P
       throw error
     })
     const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
+    const health = new DatabaseHealth(clock)
     const kept = new Kept()
     const changes = openFeed({ redisUrl: config.redisUrl, listener: kept, log })
     const scoreLog = options.scoreLog ?? logged.spool
-    const domains = wire(config, database, { clock, log, jwtSecret, kept, changes, scoreLog })
+    const domains = wire(config, database, {
+      ...{ clock, log, jwtSecret, kept, changes, scoreLog, health },
+    })
+    const { operations } = domains
+    addScoreLogMetrics(operations.metrics, logged)
+    addLimiterMetrics(operations.metrics, limiter)
+    operations.readiness.add('spool', () =>
+      logged.spool.stats.bytes < config.spoolBytesMax ? null : 'full',
+    )
     return {
       ...domains,
       limiter,
@@ -121,6 +138,8 @@ export async function createServices(config: Config, options: ServiceOptions): P
       spool: logged.spool,
       drain: logged.drain,
       close: once(async () => {
+        operations.stop()
+        health.stopProbes()
         await logged.close()
         await domains.keys.close()
         await changes.close()
@@ -151,6 +170,7 @@ interface WireOptions {
   readonly kept: Kept
   readonly changes: ChangeFeed
   readonly scoreLog: ScoreLog
+  readonly health: DatabaseHealth
 }
 
 /** What one function wires: all domains that stand on the database. */
@@ -161,12 +181,12 @@ type Domains = Omit<
 
 function wire(
   config: Config,
-  { db, renew }: DatabaseHandle,
-  { clock, log, jwtSecret, kept, changes, scoreLog }: WireOptions,
+  { db, renew, ping }: DatabaseHandle,
+  { clock, log, jwtSecret, kept, changes, scoreLog, health }: WireOptions,
 ): Domains {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
-    guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
+    guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew, health })
   const challengerFaults = new ChallengerFaults(clock, (place, error) =>
     log.error({ ...place, err: errorFacts(error) }, 'a challenger failed'),
   )
@@ -202,6 +222,15 @@ function wire(
   kept.add('deployment', cache)
   kept.add('key', keys)
   kept.add('user', auth)
+  const scoring = new ScoringService({ cache, challengerFaults, log: scoreLog, clock })
+  const operations = new Operations()
+  const { metrics, readiness, requests, shedder } = operations
+  const caches = { deployments: cache, keys, users: auth }
+  const database = health
+  addServiceMetrics(metrics, { requests, scoring, challengerFaults, caches, shedder, database })
+  // While the database is away, scores go on from memory, until nothing that is held there may be served.
+  readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
+  health.startProbes(guarded({ ping }).ping)
   return {
     auth,
     keys,
@@ -215,7 +244,12 @@ function wire(
     models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
-    scoring: new ScoringService({ cache, challengerFaults, log: scoreLog, clock }),
+    scoring,
+    operations,
     stats: new StatsService(guarded(new PostgresStatsStore(db))),
   }
+}
+
+function awayTooLong(awayMs: number, bridgedMs: number): string | null {
+  return awayMs > bridgedMs ? `away for ${Math.floor(awayMs / 1000)} s` : null
 }

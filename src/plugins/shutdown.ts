@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { Readiness } from '../readiness.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,14 +16,19 @@ const FAREWELL_MS = 500
 const GRACE_MS = 4_000
 const IDLE_SWEEP_MS = 50
 
+interface ShutdownOptions {
+  readonly readiness: Readiness
+}
+
 /**
- * Closing in three states: *farewell*, when requests are answered with `Connection: close`, so that a
- * client on a busy connection never meets a closed one; *grace*, when no connection is accepted and
- * those that are idle end; *cut off*, when all end.
+ * Closing in three states: *farewell*, when the process is not ready any more, and requests are answered
+ * with `Connection: close`, so that a client on a busy connection never meets a closed one; *grace*, when no
+ * connection is accepted and those that are idle end; *cut off*, when all end.
  */
-export const shutdownPlugin = fastifyPlugin(
-  async (app) => {
+export const shutdownPlugin = fastifyPlugin<ShutdownOptions>(
+  async (app, { readiness }) => {
     let isClosing = false
+    readiness.add('process', () => (isClosing ? 'closing' : null))
 
     app.addHook('onRequest', (_request, reply, done) => {
       if (isClosing) reply.header('connection', 'close')

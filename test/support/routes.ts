@@ -160,7 +160,10 @@ export async function routesOf<T>(
   // Told of each Fastify instance before it has routes.
   const listen = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
-    fastify.addHook('onRoute', (route) => void routes.push(route))
+    fastify.addHook('onRoute', (route) => {
+      // Those for who runs the service are no part of the contract, see plugins/health.test.ts.
+      if (route.config?.isOperational !== true) routes.push(route)
+    })
   }
   subscribe('fastify.initialization', listen)
   const started = await start()

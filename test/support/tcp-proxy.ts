@@ -13,9 +13,10 @@ export class TcpProxy {
     this.port = (server.address() as AddressInfo).port
   }
 
-  static async start(targetPort: number): Promise<TcpProxy> {
+  /** @param port to listen on; 0 picks a free one */
+  static async start(targetPort: number, port = 0): Promise<TcpProxy> {
     const server = createServer()
-    server.listen(0, '127.0.0.1')
+    server.listen(port, '127.0.0.1')
     await once(server, 'listening')
     const proxy = new TcpProxy(server)
     server.on('connection', (near) => {

@@ -1,0 +1,71 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { ANYONE } from '../auth/caller.ts'
+import type { MetricRegistry } from '../metrics/registry.ts'
+import type { Readiness } from '../readiness.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** For who runs the service, not for its callers: outside quota, access log and load shedding. */
+    isOperational?: boolean
+  }
+}
+
+interface HealthOptions {
+  readonly readiness: Readiness
+  readonly metrics: MetricRegistry
+}
+
+/** The process turns. */
+const LiveReport = Type.Object({ status: Type.Literal('ok') })
+/** Whether to send requests here, and `ok` or the reason for each check. */
+const ReadyReport = Type.Object({
+  status: Type.Union([Type.Literal('ready'), Type.Literal('not_ready')]),
+  checks: Type.Record(Type.String(), Type.String()),
+})
+/** No part of the contract with callers. */
+const UNPUBLISHED = { hide: true } as const
+const OPERATIONAL = { access: ANYONE, isOperational: true, rateLimit: false } as const
+
+/**
+ * What load balancers, orchestrators and monitoring ask.
+ *
+ * `/livez` says that the event loop turns, and looks at nothing else: who gets no answer restarts the
+ * process, and a restart brings back no database, but loses every warm deployment and key, with which
+ * scoring goes on without one. `/readyz` says whether to send requests here.
+ */
+export const healthRoutes: FastifyPluginAsyncTypebox<HealthOptions> = async (
+  app,
+  { readiness, metrics },
+) => {
+  app.get(
+    '/livez',
+    {
+      schema: { ...UNPUBLISHED, response: { 200: LiveReport } },
+      config: { operation: 'operations.live', ...OPERATIONAL },
+    },
+    () => ({ status: 'ok' as const }),
+  )
+
+  app.get(
+    '/readyz',
+    {
+      schema: { ...UNPUBLISHED, response: { 200: ReadyReport, 503: ReadyReport } },
+      config: { operation: 'operations.ready', ...OPERATIONAL },
+    },
+    (_request, reply) => {
+      const { isReady, checks } = readiness.report()
+      reply.code(isReady ? 200 : 503).header('cache-control', 'no-store')
+      return { status: isReady ? ('ready' as const) : ('not_ready' as const), checks }
+    },
+  )
+
+  app.get(
+    '/metrics',
+    { schema: UNPUBLISHED, config: { operation: 'operations.metrics', ...OPERATIONAL } },
+    async (_request, reply) => {
+      const text = await metrics.text()
+      return reply.type(metrics.contentType).send(text)
+    },
+  )
+}

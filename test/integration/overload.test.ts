@@ -1,0 +1,106 @@
+import { Agent, request } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { keepShooting, type Outcome, percentile, type Shot, shoot } from '../support/load.ts'
+import { post } from '../support/process.ts'
+import { figureOf, startWithSample } from '../support/running.ts'
+
+const CLIENTS = 400
+const WORK_MS = 10
+/** What the last of the clients would wait at least without a bound: for all the others. */
+const QUEUE_MS = CLIENTS * WORK_MS
+const OVERLOAD_MS = 6_000
+const CPU = 'process_cpu_seconds_total{mode="user"}'
+const SHED = 'scoreline_requests_shed_total{reason="event_loop"}'
+
+// Without a bound each of many clients waits for all others: nobody is answered in time, and all try again.
+test('under overload the admitted are answered in time, the others at once, and it ends with the load', async () => {
+  const busy = ['test/support/busy-service.ts', [`${WORK_MS}`]] as const
+  const { url, endpoint, key, token } = await startWithSample({}, onTestFinished, ...busy)
+  const single: Shot = { url: endpoint, token: key, body: '{}' }
+  const cpuSecBefore = await figureOf(url, CPU)
+  const startedAtMs = performance.now()
+  const outcomes: Outcome[] = []
+  const stop = await keepShooting(CLIENTS, single, (outcome) => outcomes.push(outcome), 500)
+  const probes: number[] = []
+  const endsAtMs = startedAtMs + OVERLOAD_MS
+  while (performance.now() < endsAtMs) {
+    probes.push((await fetch(`${url}/livez`)).status, (await fetch(`${url}/readyz`)).status)
+    // Whoever must switch a model or a key off meanwhile can.
+    probes.push((await post(`${url}/v1/keys`, { name: 'another' }, token)).status)
+  }
+  await stop()
+  const tookMs = (status: number) =>
+    outcomes.filter((outcome) => outcome.status === status).map((outcome) => outcome.tookMs)
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200, 503]))
+  // Other processes may have had most of the processor: the queue would have been as much longer.
+  const cpuSec = (await figureOf(url, CPU)) - cpuSecBefore
+  const share = cpuSec / ((performance.now() - startedAtMs) / 1000)
+  expect(percentile(tookMs(200), 0.99)).toBeLessThan(QUEUE_MS / share / 2)
+  // Most of the process' time goes into scores, not into refusing them.
+  expect((tookMs(200).length * WORK_MS) / 1000).toBeGreaterThan(cpuSec / 2)
+  // A probe that is shed has the process restarted in the middle of its work.
+  expect(new Set(probes)).toEqual(new Set([200, 201]))
+
+  const shed = await figureOf(url, SHED)
+  expect(shed).toBe(tookMs(503).length)
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(() => agent.destroy())
+  for (let round = 0; round < 20; round++) expect((await shoot(agent, single)).status).toBe(200)
+  expect(await figureOf(url, SHED)).toBe(shed)
+})
+
+// Bodies that wait for the rest of them are memory that nothing else bounds.
+test('large bodies beyond the memory for them are refused, small ones go on', async () => {
+  const { url, endpoint, key } = await startWithSample({}, onTestFinished)
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(() => agent.destroy())
+  const single: Shot = { url: endpoint, token: key, body: '{}' }
+  const large: Shot = { ...single, body: JSON.stringify({ note: 'x'.repeat(100_000) }) }
+  const held = () => figureOf(url, 'scoreline_large_body_bytes')
+  const BODY_BYTES = 16 * 1024 * 1024
+  const uploads = Array.from({ length: 4 }, () => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const upload = request(endpoint, { method: 'POST', headers, agent: new Agent() })
+    upload.on('error', () => undefined)
+    upload.setHeader('content-length', BODY_BYTES)
+    upload.write('{')
+    return upload
+  })
+  while ((await held()) < 4 * BODY_BYTES) await setTimeout(20)
+
+  const refused = await fetch(endpoint, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: large.body,
+  })
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(await refused.json()).toMatchObject({ error: 'unavailable' })
+  expect((await shoot(agent, single)).status).toBe(200)
+
+  // Clients that hang up in the middle give their place back.
+  for (const upload of uploads) upload.destroy()
+  while ((await held()) > 0) await setTimeout(20)
+  expect((await shoot(agent, large)).status).toBe(200)
+  await expect.poll(held).toBe(0)
+})
+
+test('a body of unknown length is scored, and refused above the largest', async () => {
+  const { url, endpoint, key } = await startWithSample(
+    { BODY_LIMIT_BYTES: '1000000' },
+    onTestFinished,
+  )
+  const send = (text: string) =>
+    fetch(endpoint, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: new Blob([text]).stream(),
+      duplex: 'half',
+    })
+  expect((await send('{"age_in_years":30}')).status).toBe(200)
+  expect((await send(JSON.stringify({ note: 'x'.repeat(900_000) }))).status).toBe(200)
+  expect((await send(JSON.stringify({ note: 'x'.repeat(1_100_000) }))).status).toBe(413)
+  // The answer may arrive before the server has noticed that it was sent.
+  await expect.poll(() => figureOf(url, 'scoreline_large_body_bytes')).toBe(0)
+})

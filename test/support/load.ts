@@ -1,0 +1,90 @@
+import { Agent, get, request } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+
+/** What became of one request. */
+export interface Outcome {
+  /** Of the answer; null: there was none. */
+  readonly status: number | null
+  readonly tookMs: number
+  /** The connection was new: whoever refused it never saw the request. */
+  readonly isNewConnection: boolean
+  /** Of a failure without an answer. */
+  readonly code?: string
+}
+
+export interface Shot {
+  readonly url: string
+  readonly body: string
+  readonly token: string
+}
+
+/** Sends one request and reads its answer to the end, without looking at it. */
+export function shoot(agent: Agent, { url, body, token }: Shot): Promise<Outcome> {
+  const startedAtMs = performance.now()
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const finish = (status: number | null, code?: string) =>
+      resolve({
+        status,
+        tookMs: performance.now() - startedAtMs,
+        isNewConnection: !sent.reusedSocket,
+        ...(code !== undefined && { code }),
+      })
+    const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+      response.resume()
+      response.once('end', () => finish(response.statusCode ?? null))
+      response.once('error', (error: Error & { code?: string }) => finish(null, error.code))
+    })
+    sent.once('error', (error: Error & { code?: string }) => finish(null, error.code ?? 'unknown'))
+    sent.end(body)
+  })
+}
+
+/**
+ * Clients that each send one request after the other on a connection of their own, until told to stop.
+ *
+ * @param pauseMs after a refusal, before the next request of that client
+ * @returns ends them, once their last requests are answered
+ */
+export async function keepShooting(
+  clients: number,
+  shot: Shot,
+  told: (outcome: Outcome) => void,
+  pauseMs = 0,
+): Promise<() => Promise<void>> {
+  let isOn = true
+  const agents = Array.from(
+    { length: clients },
+    () => new Agent({ keepAlive: true, maxSockets: 1 }),
+  )
+  // Connected before the first shot: a server that is busy accepts one connection in each turn of its loop.
+  await Promise.all(agents.map((agent) => open(agent, new URL(shot.url).origin)))
+  const one = async (agent: Agent) => {
+    while (isOn) {
+      const outcome = await shoot(agent, shot)
+      told(outcome)
+      if (outcome.status !== 200) await setTimeout(pauseMs)
+    }
+    agent.destroy()
+  }
+  const all = agents.map(one)
+  return async () => {
+    isOn = false
+    await Promise.all(all)
+  }
+}
+
+/** Opens the agent's connection, by a question that nobody counts. */
+function open(agent: Agent, origin: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    get(`${origin}/livez`, { agent }, (response) => {
+      response.resume().once('end', resolve)
+    }).once('error', reject)
+  })
+}
+
+/** The value below which a share of the values lies. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { Histogram } from '../../../src/histogram.ts'
+import { MetricRegistry } from '../../../src/metrics/registry.ts'
+
+test('figures are read when somebody looks, in the text form of Prometheus', async () => {
+  const metrics = new MetricRegistry()
+  let count = 0
+  const sizes = new Histogram([1, 2.5])
+  metrics.counter('things_total', 'Things.', () => count)
+  metrics.gauge('parts', 'Parts.', () => [
+    [{ part: 'a "b"' }, 1],
+    [{ part: 'c' }, 2],
+  ])
+  metrics.histogram('size', 'Sizes.', () => [[{ kind: 'k' }, sizes]])
+  count = 7
+  for (const size of [1, 1.5, 2.5, 3]) sizes.observe(size)
+  expect(await metrics.text()).toBe(
+    [
+      '# HELP things_total Things.',
+      '# TYPE things_total counter',
+      'things_total 7',
+      '',
+      '# HELP parts Parts.',
+      '# TYPE parts gauge',
+      'parts{part="a \\"b\\""} 1',
+      'parts{part="c"} 2',
+      '',
+      '# HELP size Sizes.',
+      '# TYPE size histogram',
+      'size_bucket{kind="k",le="1"} 1',
+      'size_bucket{kind="k",le="2.5"} 3',
+      'size_bucket{kind="k",le="+Inf"} 4',
+      'size_sum{kind="k"} 8',
+      'size_count{kind="k"} 4',
+      '',
+    ].join('\n'),
+  )
+})
+
+// Two figures of one name would be one of them, silently.
+test('a name is given once', () => {
+  const metrics = new MetricRegistry()
+  metrics.counter('things_total', 'Things.', () => 1)
+  expect(() => metrics.gauge('things_total', 'Others.', () => 2)).toThrow(/already/)
+})
+
+// With WORKERS, one worker answers for all: what each tells must add up.
+test('figures of several processes add up as their kind says', async () => {
+  const { AggregatorRegistry } = await import('prom-client')
+  const told = []
+  for (const [count, ageSec] of [
+    [3, 10],
+    [4, 2],
+  ] as const) {
+    const metrics = new MetricRegistry()
+    const sizes = new Histogram([1])
+    sizes.observe(count)
+    metrics.counter('things_total', 'Things.', () => [[{ kind: 'k' }, count]])
+    metrics.gauge('age_seconds', 'Age.', () => ageSec, 'max')
+    metrics.histogram('size', 'Sizes.', () => sizes)
+    told.push(await metrics.registry.getMetricsAsJSON())
+  }
+  const text = await AggregatorRegistry.aggregate(told).metrics()
+  expect(text).toContain('things_total{kind="k"} 7')
+  expect(text).toContain('age_seconds 10')
+  expect(text).toContain('size_bucket{le="+Inf"} 2')
+  expect(text).toContain('size_sum 7')
+})
