@@ -8,6 +8,7 @@ import {
   MIGRATIONS,
 } from './client.ts'
 import { DatabaseOpenError } from './errors.ts'
+import { onLostWrite } from './lost-writes.ts'
 
 /** Any number, the same in all replicas: those that start together migrate one after the other. */
 const MIGRATION_LOCK = 7_265_431_902
@@ -54,6 +55,7 @@ class Pool {
   /** Each with the timer that ends it. */
   private readonly retired = new Map<Sql, NodeJS.Timeout>()
   private renewedAtMs = Number.NEGATIVE_INFINITY
+  private readonly unguard: () => void
 
   constructor(url: string, connectionsMax: number) {
     this.url = url
@@ -64,11 +66,15 @@ class Pool {
       return typeof member === 'function' ? member.bind(this.current) : member
     }
     this.client = new Proxy(this.current, { get: (_first, name) => bound(name) })
+    this.unguard = onLostWrite(() => this.replace())
   }
 
   /** New calls go to new connections from now on; several renewals at once are one. */
   renew(): void {
-    if (performance.now() - this.renewedAtMs < RENEWAL_PAUSE_MS) return
+    if (performance.now() - this.renewedAtMs >= RENEWAL_PAUSE_MS) this.replace()
+  }
+
+  private replace(): void {
     this.renewedAtMs = performance.now()
     const old = this.current
     this.current = connect(this.url, this.connectionsMax)
@@ -83,6 +89,7 @@ class Pool {
     for (const cutOff of this.retired.values()) clearTimeout(cutOff)
     const all = [this.current, ...this.retired.keys()]
     await Promise.all(all.map((client) => client.end({ timeout: CLOSE_TIMEOUT_SEC })))
+    this.unguard()
   }
 }
 

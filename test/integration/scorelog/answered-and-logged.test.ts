@@ -6,6 +6,7 @@ import { sql } from 'drizzle-orm'
 import { afterEach, describe, expect, test } from 'vitest'
 import { rowsOf } from '../../../src/db/client.ts'
 import { backends, type TestDatabase } from '../../support/databases.ts'
+import { onServer } from '../../support/global-setup.ts'
 import { withDatabase } from '../../support/prepared.ts'
 import { post, ServiceProcess } from '../../support/process.ts'
 import { ScoreLoad } from '../../support/score-load.ts'
@@ -130,6 +131,31 @@ describe.each(backends)('on $name', (backend) => {
     await setTimeout(500)
     expect(await running?.stop('SIGTERM')).toBe(0)
     await load.end()
+    await expectReconciled(load)
+  })
+})
+
+describe.skipIf(backends.every(({ name }) => name !== 'PostgreSQL'))('on PostgreSQL alone', () => {
+  // A failover or an administrator does that at any moment, amid transactions too.
+  test('connections that the server ends under load cost no process and no record', async () => {
+    const backend = backends.find(({ name }) => name === 'PostgreSQL')
+    database = await backend?.create()
+    const url = await startService()
+    const { path, key } = await deploySample(url)
+    const load = new ScoreLoad()
+    load.start(url + path, key, CLIENTS)
+    for (let ended = 0; ended < 40; ended++) {
+      await onServer(
+        database?.databaseUrl ?? '',
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name = 'scoreline'`,
+      )
+      await setTimeout(40)
+    }
+    await load.heard(60)
+    await load.end()
+    expect(load.broken).toBe(0)
+    expect(await running?.stop()).toBe(0)
     await expectReconciled(load)
   })
 })
