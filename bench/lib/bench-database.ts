@@ -15,19 +15,30 @@ export async function openBenchDatabase(serverUrl: string | null): Promise<Bench
   const onCrash = (error: Error) => {
     throw error
   }
-  const database = `scoreline_bench_${randomBytes(6).toString('hex')}`
-  const url = serverUrl === null ? null : new URL(serverUrl)
-  if (serverUrl !== null) await onServer(serverUrl, `create database ${database}`)
-  if (url !== null) url.pathname = `/${database}`
-  const handle = await openDatabase({ url: url?.href ?? null, directory, onCrash })
+  const created = serverUrl === null ? null : await createBenchDatabase(serverUrl)
+  const handle = await openDatabase({ url: created?.url ?? null, directory, onCrash })
   return {
     ...handle,
-    name: url === null ? 'PGlite' : 'PostgreSQL',
+    name: created === null ? 'PGlite' : 'PostgreSQL',
     close: async () => {
       await handle.close()
-      if (serverUrl !== null) await onServer(serverUrl, `drop database ${database} with (force)`)
+      await created?.drop()
       rmSync(directory, { recursive: true, force: true })
     },
+  }
+}
+
+/** An empty database on a server. */
+export async function createBenchDatabase(
+  serverUrl: string,
+): Promise<{ readonly url: string; drop(): Promise<void> }> {
+  const database = `scoreline_bench_${randomBytes(6).toString('hex')}`
+  const url = new URL(serverUrl)
+  url.pathname = `/${database}`
+  await onServer(serverUrl, `create database ${database}`)
+  return {
+    url: url.href,
+    drop: () => onServer(serverUrl, `drop database ${database} with (force)`),
   }
 }
 
@@ -38,9 +49,4 @@ async function onServer(serverUrl: string, statement: string): Promise<void> {
   } finally {
     await client.end()
   }
-}
-
-export function percentile(values: readonly number[], share: number): number {
-  const rising = values.toSorted((a, b) => a - b)
-  return rising[Math.floor(share * (rising.length - 1))] ?? Number.NaN
 }

@@ -8,17 +8,7 @@ import { loadConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
 import { NO_SCORE_LOG } from '../../src/scorelog/score-log.ts'
 import { createServices } from '../../src/services.ts'
-
-/** What the process says of itself when it is asked, by any message. */
-export interface ServerState {
-  readonly url: string
-  /** Processor time so far. */
-  readonly cpuMs: number
-  readonly rssBytes: number
-  readonly decidedDegraded: number
-  /** Records that the database does not have yet. */
-  readonly spooledRecords: number
-}
+import { serveState } from './server-state.ts'
 
 const config = loadConfig(process.env)
 const isLogOff = process.env['SCORE_LOG_OFF'] !== undefined
@@ -34,19 +24,7 @@ const app = await buildApp({ ...services, ...(isOff && { limiter: null }) }, con
 if (config.bootstrapOwner !== null) {
   await services.auth.bootstrapOwner(config.bootstrapOwner.email, config.bootstrapOwner.password)
 }
-const url = await app.listen({ host: config.host, port: 0 })
-
-function state(): ServerState {
-  const { user, system } = process.cpuUsage()
-  return {
-    url,
-    cpuMs: (user + system) / 1000,
-    rssBytes: process.memoryUsage.rss(),
-    decidedDegraded: services.limiter?.counters.decidedDegraded ?? 0,
-    spooledRecords: services.spool.stats.records,
-  }
-}
-
-process.on('message', () => process.send?.(state()))
-process.on('disconnect', () => process.exit(0))
-process.send?.(state())
+serveState(await app.listen({ host: config.host, port: 0 }), () => ({
+  decidedDegraded: services.limiter?.counters.decidedDegraded ?? 0,
+  spooledRecords: services.spool.stats.records,
+}))

@@ -10,7 +10,8 @@ import type { DrainToken, SpoolReader } from '../../src/scorelog/reader.ts'
 import { RecordTexts, readRecord } from '../../src/scorelog/record.ts'
 import { spanStart } from '../../src/scorelog/spans.ts'
 import { PostgresScoreLogStore } from '../../src/scorelog/store.ts'
-import { type BenchDatabase, openBenchDatabase, percentile } from '../lib/bench-database.ts'
+import { type BenchDatabase, openBenchDatabase } from '../lib/bench-database.ts'
+import { percentile } from '../lib/figures.ts'
 
 const FEATURES = 20
 const ROUNDS = 5

@@ -6,88 +6,12 @@
  */
 import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../src/engine/index.ts'
 import { AnswerParts } from '../../src/scoring/answer.ts'
+import { type Applicant, CARD, type Card, makeApplicants, makeSpec } from '../lib/card.ts'
+import { percentile } from '../lib/figures.ts'
 
-const FEATURES = 20
-const BINS = 8
 const APPLICANTS = 200
 const ROUNDS = 400
 const WARM_UP_ROUNDS = 100
-
-type Applicant = Record<string, number | string>
-
-interface Card {
-  readonly features: number
-  readonly bins: number
-  /** Every so many-th feature is numeric, the others are categorical: 1 all, 2 half of them. */
-  readonly numericEvery: 1 | 2
-  /** V8 keeps one copy of a text of up to 10 characters: comparing it is comparing addresses. */
-  readonly categoryChars: 6 | 15
-}
-
-const CARD: Card = { features: FEATURES, bins: BINS, numericEvery: 2, categoryChars: 15 }
-
-/** A card with a grade for each 100 points. */
-function makeSpec(card: Card): object {
-  const { features, bins, numericEvery } = card
-  return {
-    name: 'Benchmark',
-    version: '1.0.0',
-    target: 'default_12m',
-    base_points: 400,
-    features: Array.from({ length: features }, (_, f) => ({
-      name: `feature_number_${f}`,
-      type: f % numericEvery === 0 ? 'numeric' : 'categorical',
-      bins: Array.from({ length: bins }, (_, b) => ({
-        ...(f % numericEvery === 0
-          ? rangeOf(b, bins)
-          : { value: `${categoryOf(card, f, b)}%,%other ${b}` }),
-        points: 3.5 * b - 9,
-      })),
-    })),
-    scaling: { base_score: 600, base_odds: 50, pdo: 20 },
-    risk_grades: Array.from({ length: 10 }, (_, g) => ({
-      grade: `G${g}`,
-      min_score: g === 0 ? null : 100 * g,
-      max_score: g === 9 ? null : 100 * g + 99.99,
-    })),
-  }
-}
-
-function rangeOf(bin: number, bins: number): { range: string } {
-  const low = bin === 0 ? '-Infinity' : String(10 * bin)
-  const high = bin === bins - 1 ? 'Infinity)' : `${10 * bin + 10}]`
-  return { range: `(${low}, ${high}` }
-}
-
-function categoryOf({ categoryChars }: Card, feature: number, bin: number): string {
-  return categoryChars === 15 ? `category ${bin} of ${feature}` : `code ${bin}`
-}
-
-/**
- * The same applicants in each run, as a request brings them: parsed from JSON, because texts and objects
- * that a program builds are laid out differently and cost other times.
- */
-function makeApplicants(card: Card): Applicant[] {
-  const { features, bins, numericEvery } = card
-  let state = 20_261_121
-  const random = () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state / 2_147_483_648
-  }
-  const applicants = Array.from({ length: APPLICANTS }, () =>
-    Object.fromEntries(
-      Array.from({ length: features }, (_, f) => {
-        const bin = Math.floor(random() * bins)
-        const category = random() < 0.5 ? categoryOf(card, f, bin) : `other ${bin}`
-        return [
-          `feature_number_${f}`,
-          f % numericEvery === 0 ? Math.round(1000 * bins * random()) / 100 : category,
-        ]
-      }),
-    ),
-  )
-  return JSON.parse(JSON.stringify(applicants))
-}
 
 interface Case {
   readonly name: string
@@ -108,11 +32,6 @@ function measure(cases: readonly Case[]): void {
   }
 }
 
-function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN
-}
-
 function compiled(card: Card) {
   const check = checkSpec(makeSpec(card))
   if (!check.ok) throw new Error(JSON.stringify(check.faults))
@@ -121,7 +40,7 @@ function compiled(card: Card) {
 
 function scoringCase(name: string, card: Card): Case {
   const sheet = new ScoreSheet(compiled(card).model)
-  const applicants = makeApplicants(card)
+  const applicants = makeApplicants(card, APPLICANTS)
   const run = (index: number) => {
     scoreApplicant(applicants[index] ?? {}, sheet)
     return sheet.score + sheet.pd
@@ -133,7 +52,7 @@ function main(): void {
   const { spec, model } = compiled(CARD)
   const sheet = new ScoreSheet(model)
   const answer = new AnswerParts(model)
-  const applicants = makeApplicants(CARD)
+  const applicants = makeApplicants(CARD, APPLICANTS)
   const texts = applicants.map((applicant) => JSON.stringify(applicant))
   const parse = (index: number): Applicant => JSON.parse(texts[index] ?? '{}')
   const cases: Case[] = [
@@ -162,15 +81,17 @@ function main(): void {
     },
     scoringCase('score: categories of up to 10 characters', { ...CARD, categoryChars: 6 }),
     scoringCase('score: all features numeric', { ...CARD, numericEvery: 1 }),
-    scoringCase('score: 40 features', { ...CARD, features: 2 * FEATURES }),
-    scoringCase('score: 64 bins', { ...CARD, bins: 8 * BINS }),
+    scoringCase('score: 40 features', { ...CARD, features: 2 * CARD.features }),
+    scoringCase('score: 64 bins', { ...CARD, bins: 8 * CARD.bins }),
   ]
   measure(cases)
   // Apart from the others: what it allocates would push their applicants out of the processor's caches.
   const compiling = { name: 'compiling the card', run: () => compileModel(spec).points.length }
   const alone: Case = { ...compiling, nsPerApplicant: [] }
   measure([alone])
-  console.log(`Node ${process.version}; ${FEATURES} features × ${BINS} bins, half of each type`)
+  console.log(
+    `Node ${process.version}; ${CARD.features} features × ${CARD.bins} bins, half of each type`,
+  )
   console.log(
     `${ROUNDS} rounds of ${APPLICANTS} applicants, cases in turn; µs for each applicant\n`,
   )

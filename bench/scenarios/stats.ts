@@ -13,7 +13,8 @@ import { PostgresLogTables } from '../../src/scorelog/partitions.ts'
 import { SPAN_MS, SPANS, spanStart } from '../../src/scorelog/spans.ts'
 import { StatsService } from '../../src/stats/service.ts'
 import { PostgresStatsStore } from '../../src/stats/store.ts'
-import { openBenchDatabase, percentile } from '../lib/bench-database.ts'
+import { openBenchDatabase } from '../lib/bench-database.ts'
+import { percentile } from '../lib/figures.ts'
 
 const DAYS = 30
 const ROUNDS = 40

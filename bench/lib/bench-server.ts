@@ -1,0 +1,43 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { ServerState } from './server-state.ts'
+
+/** A server that answers in a process of its own. */
+export class BenchServer {
+  readonly url: string
+  private readonly child: ChildProcess
+
+  private constructor(child: ChildProcess, { url }: ServerState) {
+    this.child = child
+    this.url = url
+  }
+
+  /** The service, with these settings. */
+  static startService(env: Readonly<Record<string, string>>): Promise<BenchServer> {
+    return BenchServer.start(new URL('./score-server.ts', import.meta.url), env)
+  }
+
+  /** @param program tells its state as `serveState` does */
+  static async start(program: URL, env: Readonly<Record<string, string>>): Promise<BenchServer> {
+    const child = fork(program, { env: { PATH: process.env['PATH'], ...env } })
+    return new BenchServer(child, await stateOf(child))
+  }
+
+  state(): Promise<ServerState> {
+    this.child.send('state')
+    return stateOf(this.child)
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill()
+    await once(this.child, 'exit')
+  }
+}
+
+async function stateOf(child: ChildProcess): Promise<ServerState> {
+  const exited = once(child, 'exit').then(([code]) => {
+    throw new Error(`the server ended with ${code}`)
+  })
+  const [state] = await Promise.race([once(child, 'message'), exited])
+  return state as ServerState
+}

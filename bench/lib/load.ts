@@ -1,0 +1,90 @@
+import autocannon from 'autocannon'
+import type { BenchServer } from './bench-server.ts'
+
+/** One of the requests that a load sends in turn. */
+export interface LoadRequest {
+  readonly path: string
+  readonly body: string
+  readonly keySecret: string
+}
+
+export interface LoadOptions {
+  readonly connections: number
+  readonly seconds: number
+  /** Requests per second over all connections; absent: as many as are answered. */
+  readonly rate?: number | undefined
+}
+
+export interface Load {
+  readonly requests: number
+  readonly seconds: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Processor time that the server took, over all its threads; NaN for one that can't be asked. */
+  readonly cpuMs: number
+  /** The same of the process that made the load. */
+  readonly loaderCpuMs: number
+  readonly rssMb: number
+  readonly decidedDegraded: number
+  readonly spooledRecords: number
+}
+
+/** Sends requests for so many seconds, each connection in its own order. Anything but 200 voids the run. */
+export async function load(
+  server: BenchServer,
+  requests: readonly LoadRequest[],
+  options: LoadOptions,
+): Promise<Load> {
+  const before = await server.state()
+  const sent = await loadUrl(server.url, requests, options)
+  const after = await server.state()
+  return {
+    ...sent,
+    cpuMs: after.cpuMs - before.cpuMs,
+    rssMb: after.rssBytes / 2 ** 20,
+    decidedDegraded: after.decidedDegraded - before.decidedDegraded,
+    spooledRecords: after.spooledRecords,
+  }
+}
+
+export type Sent = Pick<Load, 'requests' | 'seconds' | 'p50Ms' | 'p99Ms' | 'loaderCpuMs'>
+
+/** The same against a service that runs anywhere. */
+export async function loadUrl(
+  url: string,
+  requests: readonly LoadRequest[],
+  { connections, seconds, rate }: LoadOptions,
+): Promise<Sent> {
+  const started = process.cpuUsage()
+  const prepared = requests.map(({ path, body, keySecret }) => ({
+    method: 'POST' as const,
+    path,
+    body,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${keySecret}` },
+  }))
+  let connected = 0
+  const { non2xx, errors, timeouts, ...result } = await autocannon({
+    url,
+    connections,
+    duration: seconds,
+    sampleInt: 250,
+    ...(rate !== undefined && { overallRate: rate }),
+    requests: prepared,
+    setupClient: (client) => {
+      // Else all connections would ask for the same at the same time.
+      const from = Math.floor((connected++ * prepared.length) / connections)
+      if (from > 0) client.setRequests([...prepared.slice(from), ...prepared.slice(0, from)])
+    },
+  })
+  if (non2xx + errors + timeouts > 0) {
+    throw new Error(`void: ${non2xx} refused, ${errors} failed, ${timeouts} not answered in time`)
+  }
+  const { user, system } = process.cpuUsage(started)
+  return {
+    requests: result.requests.total,
+    seconds: result.duration,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+    loaderCpuMs: (user + system) / 1000,
+  }
+}

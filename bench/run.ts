@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { openBackends } from './lib/backends.ts'
+import { OPTIONS_HELP } from './lib/options.ts'
+
+/** What each measures, and against what; in the order in which all are run. */
+const SCENARIOS = {
+  engine: 'scoring in process, against JSON.parse of the same applicant',
+  single: 'a score over HTTP with everything on, against Fastify alone with the same schemas',
+  batch: 'a batch with contributions, against parsing and stringifying as much',
+  quota: 'the quota, in Redis and in process, against none',
+  log: 'the score log in each durability, against none',
+  drain: 'results that reach the database, and what they take on disk',
+  stats: 'a look at the stats of a short log, against one of a long log',
+  scale: '1,000 deployments and 10,000 keys in turn, against one of each',
+} as const
+
+type Scenario = keyof typeof SCENARIOS
+const names = Object.keys(SCENARIOS) as Scenario[]
+
+function help(): string {
+  const lines = names.map((name) => `  ${name.padEnd(16)}${SCENARIOS[name]}`)
+  return `npm run bench -- [scenario] [options]; all of them where none is named\n\n${lines.join('\n')}\n\noptions of single, batch, quota, log and scale:\n${OPTIONS_HELP}`
+}
+
+/** Each in a process of its own, so that none finds another's code compiled for other data. */
+async function run(scenarios: readonly Scenario[], args: readonly string[]): Promise<void> {
+  const backends = await openBackends()
+  const env = {
+    ...process.env,
+    BENCH_DATABASE_URL: backends.databaseUrl,
+    BENCH_REDIS_URL: backends.redisUrl,
+  }
+  try {
+    for (const name of scenarios) {
+      console.log(`\n== ${name}: ${SCENARIOS[name]}`)
+      const script = fileURLToPath(new URL(`./scenarios/${name}.ts`, import.meta.url))
+      const { status } = spawnSync(process.execPath, [script, ...args], { stdio: 'inherit', env })
+      if (status !== 0) process.exitCode = 1
+    }
+  } finally {
+    await backends.close()
+  }
+}
+
+const [first = '', ...rest] = process.argv.slice(2)
+const named = names.find((name) => name === first)
+if (first === '--help') console.log(help())
+else if (named !== undefined) await run([named], rest)
+else if (first === '' || first.startsWith('--')) await run(names, process.argv.slice(2))
+else {
+  console.error(`no scenario is called ${first}\n\n${help()}`)
+  process.exitCode = 2
+}
