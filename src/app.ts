@@ -66,6 +66,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     exposeHeadRoutes: false,
     loggerInstance: log as FastifyBaseLogger,
+    // A logger for each request costs more than scoring: lines name their request themselves.
+    childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     frameworkErrors: malformedRequestHandler(countAddress),
     // Behind a proxy the client's address stands in headers, which were not read.

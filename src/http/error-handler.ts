@@ -30,10 +30,11 @@ function handleError(
       : (requestError(error) ??
         new AppError('internal_error', 'the service failed to handle this request'))
   const status = STATUS_BY_CODE[failure.code]
-  const facts = { operation: request.routeOptions.config.operation, code: failure.code }
+  const { operation } = request.routeOptions.config
+  const facts = { requestId: request.id, operation, code: failure.code }
   if (status === 500) request.log.error({ ...facts, err: errorFacts(error) }, 'request failed')
   else if (status === 503) {
-    const count = sparing.note(`unavailable ${facts.operation}`)
+    const count = sparing.note(`unavailable ${operation}`)
     if (count > 0) request.log.warn({ ...facts, count, err: errorFacts(error) }, 'unavailable')
   } else request.log.debug(facts, 'request refused')
   if (status === 503) reply.header('retry-after', RETRY_AFTER_SEC)

@@ -35,12 +35,12 @@ export const observationPlugin = fastifyPlugin<ObservationOptions>(
       figures.observe(operation, status, durationMs)
       const isOperational = config.isOperational === true
       if (isVerbose && !isOperational) {
-        request.log.debug(factsOf(request, reply, operation), 'request')
+        log.debug(factsOf(request, reply, operation), 'request')
       }
       if (status === 401 || status === 403) tell('caller refused', operation, status)
       else if (durationMs > SLOW_MS && !isOperational) tell('slow request', operation, status)
       else if (isChange(request, status)) {
-        request.log.info(factsOf(request, reply, operation), 'changed')
+        log.info(factsOf(request, reply, operation), 'changed')
       }
       done()
     })
@@ -57,10 +57,10 @@ function isChange({ caller, method }: FastifyRequest, status: number): boolean {
   return caller?.kind === 'user' && status < 400 && CHANGING.has(method)
 }
 
-function factsOf({ caller }: FastifyRequest, reply: FastifyReply, operation: string): object {
+function factsOf({ id, caller }: FastifyRequest, reply: FastifyReply, operation: string): object {
   const durationMs = Math.round(1000 * reply.elapsedTime) / 1000
   return {
-    ...{ operation, status: reply.statusCode, durationMs },
+    ...{ requestId: id, operation, status: reply.statusCode, durationMs },
     ...(caller !== null && { teamId: caller.teamId }),
     ...(caller?.kind === 'key' && { keyId: caller.keyId }),
     ...(caller?.kind === 'user' && { userId: caller.userId }),

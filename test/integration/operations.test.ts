@@ -135,7 +135,7 @@ test('at the usual level scores write no line, changes one each, and refusals on
     ['changed', 'keys.create', 201, undefined],
   ])
   expect(told.at(-1)).toMatchObject({
-    reqId: expect.stringMatching(/^req_/),
+    requestId: expect.stringMatching(/^req_/),
     teamId: expect.stringMatching(/^team_/),
     userId: expect.stringMatching(/^usr_/),
     durationMs: expect.any(Number),
