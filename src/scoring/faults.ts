@@ -15,8 +15,9 @@ export interface ApplicantPlace {
 /** Collects why a scoring request must be refused, over all of its records. */
 export class RequestFaults {
   private readonly isStrict: boolean
-  private readonly invalid = new DetailList()
-  private readonly violations = new DetailList()
+  // Made when there is something to note: most requests have no faults.
+  private invalid: DetailList | null = null
+  private violations: DetailList | null = null
 
   constructor(isStrict: boolean) {
     this.isStrict = isStrict
@@ -48,13 +49,16 @@ export class RequestFaults {
     for (const [feature, name] of sheet.model.featureNames.entries()) {
       const outcome = sheet.outcomeOf(feature)
       if (outcome === 'invalid') {
+        this.invalid ??= new DetailList()
         this.invalid.add(detail(name, invalidMessage(applicant[name])))
       } else if (this.isStrict && outcome === 'missing') {
+        this.violations ??= new DetailList()
         this.violations.add(detail(name, 'is missing: strict mode wants every feature'))
       }
     }
     if (this.isStrict && sheet.unknownCount > 0) {
       for (const name of unknownVariables(sheet.model, applicant, reservedName)) {
+        this.violations ??= new DetailList()
         this.violations.add(detail(name, 'is no feature of the model'))
       }
     }
@@ -63,8 +67,8 @@ export class RequestFaults {
 
   /** @throws AppError `invalid_request` before `strict_mode_violation` */
   throwIfAny(): void {
-    throwFor('invalid_request', this.invalid.toArray())
-    throwFor('strict_mode_violation', this.violations.toArray())
+    if (this.invalid !== null) throwFor('invalid_request', this.invalid.toArray())
+    if (this.violations !== null) throwFor('strict_mode_violation', this.violations.toArray())
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import { Histogram } from '../histogram.ts'
-import type { RequestFacts } from '../scorelog/record.ts'
+import { type RequestFacts, ServedTexts } from '../scorelog/record.ts'
 import type { ScoreLog } from '../scorelog/score-log.ts'
 import { type AnswerFrame, recordIdText } from './answer.ts'
 import type { ServingCache, ServingDeployment } from './cache.ts'
@@ -107,19 +107,16 @@ export class ScoringService {
     faults.throwIfAny()
     const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
     const served = failed?.has(position) ? CHAMPION : position
-    const { sheet, answer } = modelAt(deployment, served)
+    const { sheet, answer, logged } = modelAt(deployment, served)
     const shadowText = shadowScores(deployment, failed)
     const scoredAtMs = this.clock.epochMs()
     const frame = frameOf(request, scoredAtMs, reservedName, shadowText)
     const text = answer.single(sheet, applicant, frame)
     logResults(log, deployment, failed, 'null', 'single')
-    return this.logged(text, deployment, request, {
-      keyId,
-      bucket,
-      served,
-      scoredAtMs,
-      isBatch: false,
-    })
+    const servedTexts = new ServedTexts()
+    servedTexts.add(sheet, logged)
+    const facts = { keyId, bucket, served, scoredAtMs, isBatch: false }
+    return this.logged(text, deployment, request, { facts, servedTexts })
   }
 
   private scoreBatchOn(
@@ -131,18 +128,15 @@ export class ScoringService {
     const scoredAtMs = this.clock.epochMs()
     // One model answers the whole batch: where a challenger fails on any record, it is the champion.
     let served = deployment.challengers[position]?.serving === null ? CHAMPION : position
-    let text = this.batchFrom(deployment, served, request, scoredAtMs)
-    if (text === null) {
+    let batch = this.batchFrom(deployment, served, request, scoredAtMs)
+    if (batch === null) {
       served = CHAMPION
-      text = this.batchFrom(deployment, CHAMPION, request, scoredAtMs) ?? ''
+      batch = this.batchFrom(deployment, CHAMPION, request, scoredAtMs)
     }
-    return this.logged(text, deployment, request, {
-      keyId,
-      bucket,
-      served,
-      scoredAtMs,
-      isBatch: true,
-    })
+    if (batch === null) throw new Error('the champion has no result for a record')
+    const { text, servedTexts } = batch
+    const facts = { keyId, bucket, served, scoredAtMs, isBatch: true }
+    return this.logged(text, deployment, request, { facts, servedTexts })
   }
 
   /** @returns null when the challenger at the position failed on a record */
@@ -151,8 +145,9 @@ export class ScoringService {
     position: number,
     request: BatchRequest,
     scoredAtMs: number,
-  ): string | null {
-    const { sheet, answer } = modelAt(deployment, position)
+  ): { readonly text: string; readonly servedTexts: ServedTexts } | null {
+    const { sheet, answer, logged } = modelAt(deployment, position)
+    const servedTexts = new ServedTexts()
     const log = this.log.begin(deployment.logTexts.head)
     const faults = new RequestFaults(request.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
@@ -168,14 +163,12 @@ export class ScoringService {
       results += index === 0 ? result : `,${result}`
       if (results.length > ANSWER_CHARS_MAX) throw answerTooLarge()
       logResults(log, deployment, failed, idText, 'batch')
+      servedTexts.add(sheet, logged)
     }
     faults.throwIfAny()
     this.batchRecords.observe(request.records.length)
-    return answer.batch(
-      results,
-      request.records.length,
-      frameOf(request, scoredAtMs, undefined, ''),
-    )
+    const frame = frameOf(request, scoredAtMs, undefined, '')
+    return { text: answer.batch(results, request.records.length, frame), servedTexts }
   }
 
   /** Ends the record of a request; its answer is given when that is safe. */
@@ -183,11 +176,16 @@ export class ScoringService {
     text: string,
     { logTexts }: ServingDeployment,
     { requestId, receivedAtMs }: ScoreRequest,
-    facts: Omit<RequestFacts, 'requestId' | 'latencyMs'>,
+    answered: {
+      readonly facts: Omit<RequestFacts, 'requestId' | 'latencyMs'>
+      readonly servedTexts: ServedTexts
+    },
   ): string | Promise<string> {
+    const { keyId, bucket, served, scoredAtMs, isBatch } = answered.facts
     const latencyMs = Math.round(1000 * (this.clock.monotonicMs() - receivedAtMs)) / 1000
-    const served = facts.served + 1
-    const safe = this.log.end(requestId, logTexts.facts({ ...facts, requestId, latencyMs, served }))
+    const place = { requestId, keyId, bucket, served: served + 1 }
+    const facts = logTexts.facts({ ...place, scoredAtMs, latencyMs, isBatch }, answered.servedTexts)
+    const safe = this.log.end(requestId, facts)
     return safe === null ? text : safe.then(() => text)
   }
 }
@@ -202,12 +200,24 @@ function frameOf(
   const deploymentText = `"deployment_id":"${deploymentId}"`
   return {
     requestId,
-    scoredAt: new Date(scoredAtMs).toISOString(),
+    scoredAt: isoOf(scoredAtMs),
     deploymentText:
       form === 'scorecard' ? `"scorecard_id":"${deploymentId}",${deploymentText}` : deploymentText,
     reservedName,
     shadowText,
   }
+}
+
+let lastMs = -1
+let lastIso = ''
+
+/** Remembers the last millisecond: under load many answers share it. */
+function isoOf(epochMs: number): string {
+  if (epochMs !== lastMs) {
+    lastMs = epochMs
+    lastIso = new Date(epochMs).toISOString()
+  }
+  return lastIso
 }
 
 /** Longer answers would stall the others while they are written and sent. */
