@@ -7,7 +7,7 @@ import { newId } from '../../src/ids.ts'
 import { Drain } from '../../src/scorelog/drain.ts'
 import { PostgresLogTables } from '../../src/scorelog/partitions.ts'
 import type { DrainToken, SpoolReader } from '../../src/scorelog/reader.ts'
-import { RecordTexts, readRecord } from '../../src/scorelog/record.ts'
+import { DeploymentTexts, readRecord, ServedTexts } from '../../src/scorelog/record.ts'
 import { spanStart } from '../../src/scorelog/spans.ts'
 import { PostgresScoreLogStore } from '../../src/scorelog/store.ts'
 import { type BenchDatabase, openBenchDatabase } from '../lib/bench-database.ts'
@@ -40,7 +40,7 @@ function random(): number {
 /** What a request leaves in the spool; scores and probabilities with as many digits as a real card gives. */
 function payloadOf({ applicants, models }: Shape): Buffer {
   const scoredAtMs = Date.now()
-  const texts = new RecordTexts(
+  const texts = new DeploymentTexts(
     {
       teamId: 'team_0VbcS4T982wOdiA3oiOZvU',
       deploymentId: 'dep_0VbcS4T982wOdiA3oiOZvU',
@@ -51,22 +51,30 @@ function payloadOf({ applicants, models }: Shape): Buffer {
       challengerId: n === 0 ? null : `ch_0VbcS4T982wOdiA3oiOZv${n}`,
     })),
   )
-  const result = () => {
+  const served = new ServedTexts()
+  const result = (_: unknown, position: number) => {
     const score = 480 + Math.round(3000 * (random() + random() + random() - 1.5)) / 10
     const pd = 1 / (1 + Math.exp((score - 487.1228762045055) / 28.85390081777927))
     const bins = Array.from({ length: FEATURES }, () => Math.floor(8 * random()))
-    return `[${score},${pd},"${'ABCDEFGHI'[Math.floor(9 * random())]}",0,"${bins}"]`
+    const grade = `"${'ABCDEFGHI'[Math.floor(9 * random())]}"`
+    if (position === 0) {
+      const comma = served.grades === '' ? '' : ','
+      served.scores += comma + score
+      served.pds += comma + pd
+      served.grades += comma + grade
+    }
+    return `[${score},${pd},${grade},0,"${bins}"]`
   }
   const rows = Array.from({ length: applicants }, (_, n) => {
     const id = applicants === 1 ? 'null' : `"application ${n}"`
     return `[${id},${Array.from({ length: models }, result)}]`
   })
-  const facts = texts.facts({
+  const request = {
     ...{ requestId: newId('req_', scoredAtMs), scoredAtMs, keyId: 'key_0VbcS4T982wOdiA3oiOZvU' },
     ...{ bucket: null, latencyMs: Math.round(1000 * 2 ** (4 * random())) / 1000 },
     ...{ isBatch: applicants > 1, served: 0 },
-  })
-  return Buffer.from(`${texts.head}${rows}]}\n${facts}`)
+  }
+  return Buffer.from(`${texts.head}${rows}]}\n${texts.facts(request, served)}`)
 }
 
 /** The spool without its files: records are read from their bytes, as there. */

@@ -4,12 +4,13 @@ import { type Suspect, storeAllBut } from './bisect.ts'
 import { failureOf, reasonOf } from './failures.ts'
 import type { DrainBatch, SpoolReader } from './reader.ts'
 import type { ScoreRecord } from './record.ts'
-import { type Served, servedOf } from './served.ts'
+import type { ServedResults } from './rollup.ts'
+import { servedOf } from './served.ts'
 
 /** A record with what its rollups need. */
 export interface LoggedRecord {
   readonly record: ScoreRecord
-  readonly served: Served
+  readonly served: ServedResults
 }
 
 /** What was not in the log before. */
@@ -169,7 +170,7 @@ export class Drain {
       await this.store(batch)
       await spool.acknowledge(batch.token)
       this.noteSuccess()
-      const chars = batch.records.reduce((sum, { resultsText }) => sum + resultsText.length, 0)
+      const chars = batch.records.reduce((sum, { texts }) => sum + texts.results.length, 0)
       const isFull = batch.records.length >= batchRecordsMax || chars >= batchBytesMax / 2
       return isFull ? 'full' : 'partial'
     } catch (error) {

@@ -1,4 +1,6 @@
+import type { ScoreSheet } from '../engine/index.ts'
 import { parseJson } from '../json.ts'
+import type { ModelParts } from './model-parts.ts'
 
 /** What one model says of all applicants of a request; arrays have one item for each applicant. */
 export interface ModelResults {
@@ -34,14 +36,27 @@ export interface ScoreRecord {
   readonly recordIds: readonly (string | number | null)[] | null
   /** Position in `models` of the one that answered. */
   readonly served: number
+  readonly servedModelId: string
+  /** What that one said of each applicant, as arrays of PostgreSQL: `{612.5,480}`. */
+  readonly servedScores: string
+  readonly servedPds: string
+  readonly modelCount: number
   /** Champion first. */
   readonly models: readonly ModelResults[]
+  readonly texts: RecordTexts
+}
+
+/** The JSON texts that a request left, to be stored as they are; none holds a line break. */
+export interface RecordTexts {
   /**
-   * `models` and `recordIds` as the JSON text that the request left, to be stored as it is:
-   * `{"models":[{"model_id","role","challenger_id"?}],"results":[[record id, [score, pd, grade, warning count,
-   * "bin,bin,…"] for each model or null],…]}`.
+   * `models` and `recordIds`: `{"models":[{"model_id","role","challenger_id"?}],"results":[[record id, [score,
+   * pd, grade, warning count, "bin,bin,…"] for each model or null],…]}`.
    */
-  readonly resultsText: string
+  readonly results: string
+  /** All else, under the short names that `PostgresScoreLogStore` reads. */
+  readonly facts: string
+  /** Grades of the model that answered, one for each applicant. */
+  readonly grades: string
 }
 
 /** One applicant on one model, or null where the challenger failed. */
@@ -57,70 +72,148 @@ interface ResultsDocument {
 }
 
 interface FactsDocument {
+  /** Version of the record's form. */
+  readonly f: number
+  readonly i: string
+  readonly a: number
+  readonly t: string
+  readonly d: string
+  readonly k: string
   readonly v: number
-  readonly request_id: string
-  readonly scored_at: number
-  readonly team_id: string
-  readonly deployment_id: string
-  readonly key_id: string
-  readonly cache_version: number
-  readonly bucket: number | null
-  readonly latency_ms: number
-  readonly is_batch: boolean
-  readonly served: number
+  readonly b: number | null
+  readonly l: number
+  readonly m: boolean
+  /** Position of the model that answered, among so many. */
+  readonly w: number
+  readonly n: number
+  readonly s: string
+  readonly c: string
+  readonly p: string
 }
 
-export const RECORD_VERSION = 1
+export const RECORD_VERSION = 2
 
 /**
- * Reads a record that `RecordWriter` wrote: two JSON texts, the results and the facts of the request, with a
- * line break between them.
+ * Reads a record that `RecordWriter` wrote: three JSON texts with line breaks between them. The results are left
+ * as they are until somebody asks: whoever stores them passes them on.
  *
  * @throws Error saying what is wrong with it, never quoting it
  */
 export function readRecord(payload: Buffer): ScoreRecord {
-  // Neither text holds one: JSON escapes it.
-  const lineBreak = payload.lastIndexOf(0x0a)
-  if (lineBreak < 0) throw new Error('the record has no facts')
-  const resultsText = payload.toString('utf8', 0, lineBreak)
-  const facts = parseJson(payload.toString('utf8', lineBreak + 1)) as FactsDocument
-  if (facts.v !== RECORD_VERSION) throw new Error('the record is of another version')
-  const { models, results } = parseJson(resultsText) as ResultsDocument
-  return {
-    requestId: facts.request_id,
-    scoredAtMs: facts.scored_at,
-    teamId: facts.team_id,
-    deploymentId: facts.deployment_id,
-    keyId: facts.key_id,
-    cacheVersion: facts.cache_version,
-    bucket: facts.bucket,
-    latencyMs: facts.latency_ms,
-    isBatch: facts.is_batch,
-    recordIds: facts.is_batch ? results.map(([id]) => id) : null,
-    served: facts.served,
-    models: models.map(
-      (model, position) =>
-        new StoredResults(
-          model.model_id,
-          model.role,
-          model.challenger_id ?? null,
-          results.map((row) => (row[position + 1] ?? null) as Result),
-        ),
-    ),
-    resultsText,
-  }
+  const text = payload.toString()
+  // None of the texts holds one: JSON escapes it.
+  const grades = text.lastIndexOf('\n')
+  const facts = text.lastIndexOf('\n', grades - 1)
+  if (facts < 0) throw new Error('the record has no facts')
+  return new StoredRecord({
+    results: text.slice(0, facts),
+    facts: text.slice(facts + 1, grades),
+    grades: text.slice(grades + 1),
+  })
 }
 
 /** The record as `readRecord` reads it. */
-export function recordPayload(record: ScoreRecord): Buffer {
-  return Buffer.from(`${record.resultsText}\n${new RecordTexts(record, []).facts(record)}`)
+export function recordPayload({ texts: { results, facts, grades } }: ScoreRecord): Buffer {
+  return Buffer.from(`${results}\n${facts}\n${grades}`)
+}
+
+class StoredRecord implements ScoreRecord {
+  readonly texts: RecordTexts
+  private readonly facts: FactsDocument
+  private document: ResultsDocument | null = null
+
+  constructor(texts: RecordTexts) {
+    const facts = parseJson(texts.facts) as FactsDocument
+    if (facts.f !== RECORD_VERSION) throw new Error('the record is of another version')
+    this.texts = texts
+    this.facts = facts
+  }
+
+  get requestId() {
+    return this.facts.i
+  }
+
+  get scoredAtMs() {
+    return this.facts.a
+  }
+
+  get teamId() {
+    return this.facts.t
+  }
+
+  get deploymentId() {
+    return this.facts.d
+  }
+
+  get keyId() {
+    return this.facts.k
+  }
+
+  get cacheVersion() {
+    return this.facts.v
+  }
+
+  get bucket() {
+    return this.facts.b
+  }
+
+  get latencyMs() {
+    return this.facts.l
+  }
+
+  get isBatch() {
+    return this.facts.m
+  }
+
+  get served() {
+    return this.facts.w
+  }
+
+  get modelCount() {
+    return this.facts.n
+  }
+
+  get servedModelId() {
+    return this.facts.s
+  }
+
+  get servedScores() {
+    return this.facts.c
+  }
+
+  get servedPds() {
+    return this.facts.p
+  }
+
+  get recordIds() {
+    return this.isBatch ? this.results.map(([id]) => id) : null
+  }
+
+  get models(): ModelResults[] {
+    const { models, results } = this.readResults()
+    return models.map((model, position) => {
+      const { model_id, role, challenger_id = null } = model
+      const ofModel = results.map((row) => (row[position + 1] ?? null) as Result)
+      return new StoredResults(model_id, role, challenger_id, ofModel)
+    })
+  }
+
+  private get results() {
+    return this.readResults().results
+  }
+
+  private readResults(): ResultsDocument {
+    this.document ??= parseJson(this.texts.results) as ResultsDocument
+    return this.document
+  }
 }
 
 /** What the records of one deployment have in common, written once. */
-export class RecordTexts {
-  /** What the first text begins with. */
+export class DeploymentTexts {
+  /** What the results begin with. */
   readonly head: Buffer
   private readonly deploymentText: string
+  private readonly modelIds: readonly string[]
 
   /** @param models the champion first, then the challengers */
   constructor(
@@ -134,13 +227,30 @@ export class RecordTexts {
         : `{"model_id":"${modelId}","role":"challenger","challenger_id":"${challengerId}"}`,
     )
     this.head = Buffer.from(`{"models":[${modelTexts.join(',')}],"results":[`)
-    this.deploymentText = `"team_id":"${teamId}","deployment_id":"${deploymentId}","cache_version":${cacheVersion}`
+    this.deploymentText = `"t":"${teamId}","d":"${deploymentId}","v":${cacheVersion},"n":${models.length}`
+    this.modelIds = models.map(({ modelId }) => modelId)
   }
 
-  /** The second text. */
-  facts(request: RequestFacts): string {
+  /** Facts and grades, with a line break between them. */
+  facts(request: RequestFacts, { scores, pds, grades }: ServedTexts): string {
     const { requestId, scoredAtMs, keyId, bucket, latencyMs, isBatch, served } = request
-    return `{"v":${RECORD_VERSION},"request_id":"${requestId}","scored_at":${scoredAtMs},${this.deploymentText},"key_id":"${keyId}","bucket":${bucket},"latency_ms":${latencyMs},"is_batch":${isBatch},"served":${served}}`
+    const deployment = this.deploymentText
+    return `{"f":${RECORD_VERSION},"i":"${requestId}","a":${scoredAtMs},${deployment},"k":"${keyId}","b":${bucket},"l":${latencyMs},"m":${isBatch},"w":${served},"s":"${this.modelIds[served]}","c":"{${scores}}","p":"{${pds}}"}\n[${grades}]`
+  }
+}
+
+/** What the model that answers says of the applicants of a request, one after the other. */
+export class ServedTexts {
+  scores = ''
+  pds = ''
+  grades = ''
+
+  /** @param sheet of that model, just filled */
+  add({ score, pd, grade }: ScoreSheet, parts: ModelParts): void {
+    const comma = this.grades === '' ? '' : ','
+    this.scores += comma + score
+    this.pds += comma + pd
+    this.grades += comma + parts.gradeText(grade)
   }
 }
 

@@ -93,7 +93,7 @@ export class PostgresScoreLogStore implements ScoreLogStore {
 type Place = Omit<PlacedRollup, 'rollup'>
 
 function resultsOf({ record, served }: LoggedRecord): number {
-  return served.scores.length * record.models.length
+  return served.scores.length * record.modelCount
 }
 
 /**
@@ -108,32 +108,31 @@ async function insertRecords(
   tx: Transaction,
   records: readonly LoggedRecord[],
 ): Promise<Set<string>> {
-  const columns = `[${records.map(columnsJson)}]`
-  const grades = `[${records.map(({ served }) => JSON.stringify(served.grades))}]`
-  const results = `[${records.map(({ record }) => record.resultsText)}]`
-  const rows = await rowsOf<{ request_id: string }>(
+  const facts = `[${records.map(({ record }) => record.texts.facts)}]`
+  const grades = `[${records.map(({ record }) => record.texts.grades)}]`
+  const results = `[${records.map(({ record }) => record.texts.results)}]`
+  const [added] = await rowsOf<{ count: number; ids: string[] | null }>(
     tx,
-    sql`insert into score_log (scored_at, request_id, team_id, deployment_id, key_id, cache_version,
-        bucket, latency_ms, is_batch, served_model_id, served_scores, served_pds, served_grades, results)
-      select to_timestamp(a / 1000), i, t, d, k, v, b, l, m, s, c::float8[], p::float8[], g, r
-      from rows from (
-        json_to_recordset(${columns}::text::json) as (a float8, i text, t text, d text, k text,
-          v integer, b integer, l float8, m boolean, s text, c text, p text),
-        json_array_elements(${grades}::text::json),
-        json_array_elements(${results}::text::json)
-      ) as r(a, i, t, d, k, v, b, l, m, s, c, p, g, r)
-      on conflict do nothing
-      returning request_id`,
+    sql`with added as (
+        insert into score_log (scored_at, request_id, team_id, deployment_id, key_id, cache_version,
+          bucket, latency_ms, is_batch, served_model_id, served_scores, served_pds, served_grades, results)
+        select to_timestamp(a / 1000), i, t, d, k, v, b, l, m, s, c::float8[], p::float8[], g, r
+        from rows from (
+          json_to_recordset(${facts}::text::json) as (a float8, i text, t text, d text, k text,
+            v integer, b integer, l float8, m boolean, s text, c text, p text),
+          json_array_elements(${grades}::text::json),
+          json_array_elements(${results}::text::json)
+        ) as r(a, i, t, d, k, v, b, l, m, s, c, p, g, r)
+        on conflict do nothing
+        returning request_id
+      )
+      select count(*)::integer as count,
+        case when count(*) < ${records.length}::integer then array_agg(request_id) end as ids
+      from added`,
   )
-  return new Set(rows.map((row) => row.request_id))
-}
-
-function columnsJson({ record, served }: LoggedRecord): string {
-  return JSON.stringify({
-    ...{ a: record.scoredAtMs, i: record.requestId, t: record.teamId, d: record.deploymentId },
-    ...{ k: record.keyId, v: record.cacheVersion, b: record.bucket, l: record.latencyMs },
-    ...{ m: record.isBatch, s: served.modelId, c: `{${served.scores}}`, p: `{${served.pds}}` },
-  })
+  // Nearly always all of them: their ids need not come back.
+  if (added?.count === records.length) return new Set(records.map(({ record }) => record.requestId))
+  return new Set(added?.ids ?? [])
 }
 
 function rollupJson({ deploymentId, span, startsAtMs }: Place, rollup: Rollup): string {

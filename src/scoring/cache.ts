@@ -4,7 +4,7 @@ import { checkSpec, compileModel, ScoreSheet } from '../engine/index.ts'
 import { isId } from '../ids.ts'
 import { type CacheLookups, RecheckedCache } from '../rechecked-cache.ts'
 import { ModelParts } from '../scorelog/model-parts.ts'
-import { RecordTexts } from '../scorelog/record.ts'
+import { DeploymentTexts } from '../scorelog/record.ts'
 import { AnswerParts } from './answer.ts'
 import type { ChallengerFaults } from './challenger-faults.ts'
 import { drawTable } from './draw.ts'
@@ -62,7 +62,7 @@ export interface ServingDeployment {
   /** In a live split: who answers each bucket. */
   readonly draws: Int16Array | null
   /** Of its records in the score log. */
-  readonly logTexts: RecordTexts
+  readonly logTexts: DeploymentTexts
 }
 
 export interface ServingCacheOptions {
@@ -150,9 +150,9 @@ export class ServingCache {
   }
 }
 
-function logTextsOf(state: DeploymentState): RecordTexts {
+function logTextsOf(state: DeploymentState): DeploymentTexts {
   const champion = { modelId: state.championModelId, challengerId: null }
-  return new RecordTexts(state, [champion, ...state.challengers])
+  return new DeploymentTexts(state, [champion, ...state.challengers])
 }
 
 function shadowText(challengerId: string, serving: ServingModel | null): string {

@@ -6,7 +6,7 @@ import {
   scoreApplicant,
 } from '../../src/engine/index.ts'
 import { ModelParts } from '../../src/scorelog/model-parts.ts'
-import { RecordTexts, type ScoreRecord } from '../../src/scorelog/record.ts'
+import { DeploymentTexts, type ScoreRecord, ServedTexts } from '../../src/scorelog/record.ts'
 import type { ResultsWriter, ScoreLog } from '../../src/scorelog/score-log.ts'
 
 /** A model that writes its results into records. */
@@ -49,24 +49,28 @@ export function logRequest(
   facts: Partial<ScoreRecord> & Pick<ScoreRecord, 'requestId'>,
 ): Promise<void> | null {
   const all = { ...FACTS, ...facts }
-  const texts = new RecordTexts(all, models)
-  writeRows(log.begin(texts.head), models, applicants, all.isBatch)
-  return log.end(all.requestId, texts.facts(all))
+  const texts = new DeploymentTexts(all, models)
+  const served = writeRows(log.begin(texts.head), models, applicants, all)
+  return log.end(all.requestId, texts.facts(all, served))
 }
 
+/** @returns what the model that answers says */
 export function writeRows(
   writer: ResultsWriter,
   models: readonly LoggedModel[],
   applicants: readonly Applicant[],
-  isBatch: boolean,
-): void {
+  { isBatch, served }: Pick<ScoreRecord, 'isBatch' | 'served'>,
+): ServedTexts {
+  const servedTexts = new ServedTexts()
   for (const applicant of applicants) {
     writer.openRow(isBatch ? JSON.stringify(applicant['id'] ?? null) : 'null')
-    for (const { sheet, parts } of models) {
+    for (const [position, { sheet, parts }] of models.entries()) {
       scoreApplicant(applicant, sheet, 'id')
       if (sheet.invalidCount > 0) writer.noResult()
       else writer.result(sheet, parts, sheet.unknownCount)
+      if (position === served) servedTexts.add(sheet, parts)
     }
     writer.closeRow()
   }
+  return servedTexts
 }

@@ -108,7 +108,7 @@ test('in mode database a record that is set aside is not answered as if it was c
   expect(await Promise.all(answers)).toEqual(['unavailable', 'none'])
   const kept = readFileSync(join(path, 'rejected', 'req_bad.rejected'), 'utf8')
   expect(kept).toContain('refused by a test')
-  expect(kept).toContain('"request_id":"req_bad"')
+  expect(kept).toContain('"i":"req_bad"')
 })
 
 // The drain may fail between reading and committing, as often as it likes.

@@ -111,18 +111,17 @@ describe.each(backends)('on $name', (backend) => {
     const { db } = await open()
     const recordIds = ['\u0000', '\ud800', 'a"b\\c\n', '\u2028 \u{1f600}', -0.5, null]
     const one = loggedRecord({ isBatch: true, recordIds, scores: [[1, 2, 3, 4, 5, 6]] })
-    const grades = ['\u0000', '\udc00x', 'A"\\', null, '{}', 'null']
-    await new PostgresScoreLogStore(db, 'a').append([
-      { ...one, served: { ...one.served, grades } },
-      loggedRecord(),
-    ])
+    const grades = JSON.stringify(['\u0000', '\udc00x', 'A"\\', null, '{}', 'null'])
+    const { record } = one
+    const graded = Object.create(record, { texts: { value: { ...record.texts, grades } } })
+    await new PostgresScoreLogStore(db, 'a').append([{ ...one, record: graded }, loggedRecord()])
     const [row] = await rowsOf<{ results: string; grades: string }>(
       db,
       sql`select results::text as results, served_grades::text as grades from score_log
         where request_id = ${one.record.requestId}`,
     )
-    expect(row?.results).toBe(one.record.resultsText)
-    expect(row?.grades).toBe(JSON.stringify(grades))
+    expect(row?.results).toBe(record.texts.results)
+    expect(row?.grades).toBe(grades)
   })
 
   test('scores, probabilities and times are stored to the bit', async () => {

@@ -126,7 +126,7 @@ test('a record that the database refuses is set aside, and the others are stored
 test('a record that no answered request leaves is set aside before it is tried', async () => {
   const { spool, store, drain, told } = setUp()
   spool.append(
-    record('req_1', { served: 3 }),
+    record('req_1', { latencyMs: null as unknown as number }),
     record('req_2'),
     record('req_3', { scores: [[Number.NaN]] }),
   )
@@ -135,7 +135,7 @@ test('a record that no answered request leaves is set aside before it is tried',
   expect(store.ids).toEqual(['req_2'])
   expect(store.attempts).toEqual([1])
   expect(told).toEqual([
-    'req_1: the record does not say who answered',
+    'req_1: the record does not say when it was answered',
     'req_3: the record has no score for one of its applicants',
   ])
 })

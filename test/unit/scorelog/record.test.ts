@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FRAME_HEADER_BYTES, scanFrames } from '../../../src/scorelog/frames.ts'
 import {
-  RecordTexts,
+  DeploymentTexts,
   readRecord,
   recordPayload,
   type ScoreRecord,
@@ -40,10 +40,10 @@ function roundTrip(
   facts: typeof FACTS | (Omit<typeof FACTS, 'isBatch'> & { isBatch: false }) = FACTS,
 ): ScoreRecord {
   const writer = new RecordWriter()
-  const texts = new RecordTexts(facts, models)
+  const texts = new DeploymentTexts(facts, models)
   writer.begin(texts.head)
-  writeRows(writer, models, applicants, facts.isBatch)
-  writer.end(texts.facts(facts))
+  const served = writeRows(writer, models, applicants, facts)
+  writer.end(texts.facts(facts, served))
   const frames = writer.frames()
   const { payloads, end } = scanFrames(frames, frames.length)
   expect(end).toBe(frames.length)
@@ -160,12 +160,12 @@ test('a record can be written again as it was read', () => {
 test('a record that was begun and not ended leaves nothing', () => {
   const models = [loggedModel(spec, 'champion')]
   const writer = new RecordWriter()
-  const texts = new RecordTexts(FACTS, models)
+  const texts = new DeploymentTexts(FACTS, models)
   writer.begin(texts.head)
-  writeRows(writer, models, [{ id: 1, income: 1 }], true)
+  writeRows(writer, models, [{ id: 1, income: 1 }], FACTS)
   writer.begin(texts.head)
-  writeRows(writer, models, [{ id: 2, income: 1 }], true)
-  writer.end(texts.facts(FACTS))
+  const served = writeRows(writer, models, [{ id: 2, income: 1 }], FACTS)
+  writer.end(texts.facts(FACTS, served))
   const frames = writer.frames()
   const { payloads } = scanFrames(frames, frames.length)
   expect(payloads).toHaveLength(1)
@@ -173,7 +173,14 @@ test('a record that was begun and not ended leaves nothing', () => {
 })
 
 test('what is no record is refused without being quoted', () => {
-  for (const text of ['', 'secret', 'secret\nsecret', '{}\n{}', '{}\n{"v":2}', '{}\n{"v":1}']) {
+  for (const text of [
+    '',
+    'secret',
+    '{}\nsecret',
+    '{}\nsecret\n[]',
+    '{}\n{}\n[]',
+    '{}\n{"f":1}\n[]',
+  ]) {
     const read = () => readRecord(Buffer.from(text))
     expect(read).toThrow()
     expect(read).not.toThrow(/secret/)
