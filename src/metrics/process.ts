@@ -18,11 +18,8 @@ export function addProcessMetrics(
       [{ mode: 'system' }, system / 1e6],
     ]
   })
-  metrics.gauge(
-    'process_start_time_seconds',
-    'When the process started, since 1970.',
-    () => Math.round(Date.now() / 1000 - process.uptime()),
-    'min',
+  metrics.gauge('process_start_time_seconds', 'When the process started, since 1970.', () =>
+    Math.round(Date.now() / 1000 - process.uptime()),
   )
   metrics.gauge('process_memory_bytes', 'Memory of the process, by what holds it.', () => {
     const { rss, heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage()

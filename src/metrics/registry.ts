@@ -1,4 +1,3 @@
-import { type Metric, Registry } from 'prom-client'
 import type { Histogram } from '../histogram.ts'
 
 export type Labels = Readonly<Record<string, string>>
@@ -16,58 +15,100 @@ interface Figure {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** How the figures of several processes are made one. */
-  readonly aggregator: 'sum' | 'max' | 'min'
   readonly values: readonly Value[]
 }
+
+/** What one process shows at a moment, in a form that goes between processes. */
+export type FigureSet = readonly Figure[]
+
+/** Gives the figures of all processes that a scrape is about; null: they can't be had now. */
+export type FigureSource = () => Promise<ReadonlyArray<{
+  readonly worker: string
+  readonly figures: FigureSet
+}> | null>
 
 /**
  * What the process shows of itself, in Prometheus' text form.
  *
  * Domains count in plain numbers and `Histogram`s of their own, which are read when somebody looks. The
- * metric classes of prom-client would do, but look labels up by text: 360 ns for an observation (10 for
- * a `Histogram`), 65 for a count.
+ * metric classes of prom-client look labels up by text: 360 ns for an observation (10 for a `Histogram`),
+ * 65 for a count; what would be left of it is the text form.
+ *
+ * @source Prometheus, Exposition formats, text-based format 0.0.4
  */
 export class MetricRegistry {
-  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
-  /** Of prom-client, which can make one of those of several processes. */
-  readonly registry = new Registry()
+  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8'
+  /** Of the workers of a machine, which one of them answers for; null: the process is alone. */
+  source: FigureSource | null = null
+  private readonly readers = new Map<string, () => Figure>()
 
   /** What only grows while the process lives; its name ends in `_total`. */
   counter(name: string, help: string, read: Reading<number>): void {
-    this.add(name, help, 'counter', 'sum', () => plainValues(read()))
+    this.add(name, () => ({ name, help, type: 'counter', values: plainValues(read()) }))
   }
 
-  gauge(
-    name: string,
-    help: string,
-    read: Reading<number>,
-    aggregator: Figure['aggregator'] = 'sum',
-  ): void {
-    this.add(name, help, 'gauge', aggregator, () => plainValues(read()))
+  gauge(name: string, help: string, read: Reading<number>): void {
+    this.add(name, () => ({ name, help, type: 'gauge', values: plainValues(read()) }))
   }
 
   histogram(name: string, help: string, read: Reading<Histogram>): void {
-    this.add(name, help, 'histogram', 'sum', () =>
-      labelled(read()).flatMap(([labels, histogram]) => bucketValues(name, labels, histogram)),
-    )
+    this.add(name, () => ({
+      ...{ name, help, type: 'histogram' },
+      values: labelled(read()).flatMap(([labels, histogram]) =>
+        bucketValues(name, labels, histogram),
+      ),
+    }))
   }
 
-  text(): Promise<string> {
-    return this.registry.metrics()
+  /** The figures of this process. */
+  read(): FigureSet {
+    return [...this.readers.values()].map((read) => read())
   }
 
-  private add(
-    name: string,
-    help: string,
-    type: Figure['type'],
-    aggregator: Figure['aggregator'],
-    read: () => readonly Value[],
-  ): void {
-    const get = async (): Promise<Figure> => ({ name, help, type, aggregator, values: read() })
-    // All that a registry asks of a metric; its types know only the classes that are not used here.
-    this.registry.registerMetric({ name, help, get, reset: () => {} } as unknown as Metric)
+  /** Those of all processes, with the label `worker`, where there are several; else those of this one. */
+  async text(): Promise<string> {
+    const all = (await this.source?.()) ?? null
+    return textOf(all === null ? this.read() : joined(all))
   }
+
+  private add(name: string, read: () => Figure): void {
+    if (this.readers.has(name)) throw new Error(`there is a figure ${name} already`)
+    this.readers.set(name, read)
+  }
+}
+
+/** One figure for each name, as the text form wants it. */
+function joined(all: NonNullable<Awaited<ReturnType<FigureSource>>>): FigureSet {
+  const byName = new Map<string, Figure & { values: Value[] }>()
+  for (const { worker, figures } of all) {
+    for (const { values, ...figure } of figures) {
+      const one = byName.get(figure.name) ?? { ...figure, values: [] }
+      byName.set(figure.name, one)
+      for (const value of values) {
+        one.values.push({ ...value, labels: { ...value.labels, worker } })
+      }
+    }
+  }
+  return [...byName.values()]
+}
+
+function textOf(figures: FigureSet): string {
+  const texts = figures.map(({ name, help, type, values }) => {
+    const lines = values.map(({ metricName = name, labels, value }) => {
+      return `${metricName}${labelText(labels)} ${value === Infinity ? '+Inf' : value}\n`
+    })
+    return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+  })
+  return texts.join('\n')
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+function escaped(value: string): string {
+  return value.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n')
 }
 
 function labelled<T>(reading: T | ReadonlyArray<readonly [Labels, T]>): Array<[Labels, T]> {

@@ -77,7 +77,6 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
     'scoreline_database_away_seconds',
     'Time since the database last answered, while it does not; else 0.',
     () => database.awayMs / 1000,
-    'max',
   )
 }
 
@@ -96,7 +95,6 @@ export function addScoreLogMetrics(
     'scoreline_drain_lag_seconds',
     'Age of the oldest answered request that is not in the database; 0 when all are.',
     () => (drain.stats.lagMs ?? 0) / 1000,
-    'max',
   )
   metrics.counter('scoreline_drained_records_total', 'Answered requests brought there.', () => [
     [{ outcome: 'stored' }, drain.stats.drainedRecords],

@@ -30,6 +30,8 @@ export async function startWithSample(
     DATA_DIR: dataDir,
     BOOTSTRAP_OWNER_EMAIL: PROCESS_OWNER.email,
     BOOTSTRAP_OWNER_PASSWORD: PROCESS_OWNER.password,
+    // Far above what a test asks for.
+    RATE_LIMIT_PER_MINUTE: '1000000',
     ...env,
   }
   const process = ServiceProcess.start(settings, ...command)

@@ -44,25 +44,26 @@ test('a name is given once', () => {
   expect(() => metrics.gauge('things_total', 'Others.', () => 2)).toThrow(/already/)
 })
 
-// With WORKERS, one worker answers for all: what each tells must add up.
-test('figures of several processes add up as their kind says', async () => {
-  const { AggregatorRegistry } = await import('prom-client')
-  const told = []
-  for (const [count, ageSec] of [
-    [3, 10],
-    [4, 2],
-  ] as const) {
+// Added up they would fall when one of the processes starts anew, which reads as a restart of all.
+test('figures of several processes stand beside each other under one name', async () => {
+  const told = [3, 4].map((count, index) => {
     const metrics = new MetricRegistry()
     const sizes = new Histogram([1])
     sizes.observe(count)
     metrics.counter('things_total', 'Things.', () => [[{ kind: 'k' }, count]])
-    metrics.gauge('age_seconds', 'Age.', () => ageSec, 'max')
     metrics.histogram('size', 'Sizes.', () => sizes)
-    told.push(await metrics.registry.getMetricsAsJSON())
-  }
-  const text = await AggregatorRegistry.aggregate(told).metrics()
-  expect(text).toContain('things_total{kind="k"} 7')
-  expect(text).toContain('age_seconds 10')
-  expect(text).toContain('size_bucket{le="+Inf"} 2')
-  expect(text).toContain('size_sum 7')
+    return { worker: `${index + 1}`, figures: structuredClone(metrics.read()) }
+  })
+  const metrics = new MetricRegistry()
+  metrics.counter('alone_total', 'Of this one.', () => 1)
+  metrics.source = async () => told
+  const text = await metrics.text()
+  expect(text).toContain(
+    'things_total{kind="k",worker="1"} 3\nthings_total{kind="k",worker="2"} 4\n',
+  )
+  expect(text).toContain('size_bucket{le="+Inf",worker="2"} 1')
+  expect(text.match(/# TYPE size histogram/g)).toHaveLength(1)
+
+  metrics.source = async () => null
+  expect(await metrics.text()).toContain('alone_total 1')
 })
