@@ -1,9 +1,12 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
 
 // SQLITE_BUSY: another connection holds the lock.
 const SQLITE_BUSY = 5
+const WAIT_MS_MAX = 10_000
+const WAIT_STEP_MS = 10
 
 /**
  * A directory that this process alone works in, until `close` or the end of the process. Keep it reachable: a
@@ -43,6 +46,21 @@ export function lockDirectory(path: string): DirectoryLock | null {
     close: () => {
       if (lock.isOpen) lock.close()
     },
+  }
+}
+
+/**
+ * Locks a directory that others hold for moments only, see `lockDirectory`.
+ *
+ * @throws Error if it is not free within `WAIT_MS_MAX`, or can't be made or locked
+ */
+export async function waitForDirectory(path: string): Promise<DirectoryLock> {
+  const deadlineMs = performance.now() + WAIT_MS_MAX
+  for (;;) {
+    const lock = lockDirectory(path)
+    if (lock !== null) return lock
+    if (performance.now() > deadlineMs) throw new Error(`another process keeps ${path} locked`)
+    await setTimeout(WAIT_STEP_MS)
   }
 }
 

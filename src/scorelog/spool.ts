@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
-import { makeDirectory } from '../directory-lock.ts'
+import { waitForDirectory } from '../directory-lock.ts'
 import { AppError } from '../errors.ts'
 import { Appender } from './appender.ts'
 import { DrainSide } from './drain-side.ts'
@@ -37,6 +37,13 @@ export interface SpoolOptions {
 
 /** The spool can't be used; the message is for the operator. */
 export class SpoolOpenError extends Error {}
+
+function openError(path: string, cause: unknown): SpoolOpenError {
+  const reason = cause instanceof Error ? cause.message : 'unknown'
+  return new SpoolOpenError(`The spool of the score log in ${path} can't be opened: ${reason}`, {
+    cause,
+  })
+}
 
 /**
  * Keeps each answered request on the local disk until the database has it.
@@ -92,8 +99,11 @@ export class Spool implements ScoreLog, SpoolReader {
   static async open(options: SpoolOptions): Promise<Spool> {
     const { directory, name } = options
     const opened: Segments[] = []
+    // While one process looks through the directories no other makes or removes one.
+    const looking = await waitForDirectory(directory).catch((cause) => {
+      throw openError(directory, cause)
+    })
     try {
-      makeDirectory(directory)
       for (const entry of readdirSync(directory, { withFileTypes: true })) {
         if (!entry.isDirectory() || entry.name === REJECTED_DIRECTORY) continue
         const leftover = Segments.open(join(directory, entry.name))
@@ -103,13 +113,15 @@ export class Spool implements ScoreLog, SpoolReader {
       const own = Segments.open(join(directory, name))
       if (own === null) throw new Error(`${name} is taken`)
       opened.push(own)
+      looking.close()
       const spool = new Spool(options, own, leftovers)
       for (const leftover of leftovers) await spool.drainSide.tidy(leftover)
       return spool
     } catch (cause) {
       for (const segments of opened) segments.close()
-      const reason = cause instanceof Error ? cause.message : 'unknown'
-      throw new SpoolOpenError(`The spool of the score log can't be opened: ${reason}`, { cause })
+      throw openError(directory, cause)
+    } finally {
+      looking.close()
     }
   }
 
@@ -179,7 +191,9 @@ export class Spool implements ScoreLog, SpoolReader {
     this.appender.leave()
     await this.drainSide.tidy(this.own)
     await this.drainSide.close()
+    const looking = await waitForDirectory(this.options.directory)
     for (const source of this.sources) source.close()
+    looking.close()
   }
 
   private adopt(leftover: Segments): void {
