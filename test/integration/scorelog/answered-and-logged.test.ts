@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { sql } from 'drizzle-orm'
 import { afterEach, describe, expect, test } from 'vitest'
-import { rowsOf } from '../../../src/db/client.ts'
 import { backends, type TestDatabase } from '../../support/databases.ts'
 import { onServer } from '../../support/global-setup.ts'
-import { withDatabase } from '../../support/prepared.ts'
 import { post, ServiceProcess } from '../../support/process.ts'
+import { expectReconciled } from '../../support/reconciliation.ts'
 import { ScoreLoad } from '../../support/score-load.ts'
 
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
@@ -69,38 +67,6 @@ async function segmentsLeft(): Promise<string[]> {
   return names.filter((name) => name.endsWith('.seg') || name.startsWith('rejected'))
 }
 
-/** The log and the rollups must hold what the client has heard; and more only where he was cut off. */
-async function expectReconciled({ answered, results, refused, broken }: ScoreLoad): Promise<void> {
-  await drainAll()
-  if (database === undefined) throw new Error('there is no database')
-  const { rows, inRollups } = await withDatabase(database, async (db) => ({
-    rows: await rowsOf<{ request_id: string; served: number }>(
-      db,
-      sql`select request_id, cardinality(served_scores) as served from score_log`,
-    ),
-    inRollups: await rowsOf<{ results: number }>(
-      db,
-      sql`select sum(result_count)::float8 as results from score_rollups where span = 'day'`,
-    ),
-  }))
-  const logged = new Map(rows.map(({ request_id, served }) => [request_id, Number(served)]))
-  const inLog = [...logged.values()].reduce((sum, count) => sum + count, 0)
-  const figures = {
-    answered: answered.size,
-    answeredResults: results,
-    logged: rows.length,
-    loggedResults: inLog,
-    lost: [...answered].filter(([id, count]) => logged.get(id) !== count).length,
-    twice: rows.length - logged.size,
-  }
-  if (KILLS_ASKED !== undefined) process.stdout.write(`${JSON.stringify(figures)}\n`)
-  expect(figures).toMatchObject({ lost: 0, twice: 0 })
-  expect(inRollups[0]?.results).toBe(inLog)
-  expect(rows.length - answered.size).toBeLessThanOrEqual(broken)
-  expect([...refused]).toEqual([])
-  expect(answered.size).toBeGreaterThan(50)
-}
-
 describe.each(backends)('on $name', (backend) => {
   // The log is what a lender shows the regulator: an answer that is not in it was never explained.
   test(`every answer is logged once, over ${KILLS} kills under load`, async () => {
@@ -118,7 +84,8 @@ describe.each(backends)('on $name', (backend) => {
       url = await startService()
     }
     expect(await running?.stop()).toBe(0)
-    await expectReconciled(load)
+    await drainAll()
+    await expectReconciled(database, load)
   })
 
   test('every answer is logged once when the service is told to end under load', async () => {
@@ -131,7 +98,8 @@ describe.each(backends)('on $name', (backend) => {
     await setTimeout(500)
     expect(await running?.stop('SIGTERM')).toBe(0)
     await load.end()
-    await expectReconciled(load)
+    await drainAll()
+    await expectReconciled(database, load)
   })
 })
 
@@ -156,6 +124,8 @@ describe.skipIf(backends.every(({ name }) => name !== 'PostgreSQL'))('on Postgre
     await load.end()
     expect(load.broken).toBe(0)
     expect(await running?.stop()).toBe(0)
-    await expectReconciled(load)
+    await drainAll()
+    if (database === undefined) throw new Error('there is no database')
+    await expectReconciled(database, load)
   })
 })
