@@ -15,6 +15,8 @@ export interface Config {
   /** PostgreSQL; `null`: embedded, under `dataDir`. */
   readonly databaseUrl: string | null
   readonly dataDir: string
+  /** Processes that share the port. */
+  readonly workers: number
   /** `null`: generated once into `dataDir`. */
   readonly jwtSecret: string | null
   readonly bootstrapOwner: { readonly email: string; readonly password: string } | null
@@ -36,6 +38,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const JWT_SECRET_BYTES_MIN = 32
+const WORKERS_MAX = 256
 /** Largest value of the column that holds the quota of a key. */
 const RATE_LIMIT_MAX = 2 ** 31 - 1
 
@@ -64,6 +67,7 @@ export function loadConfig(env: Environment): Config {
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     databaseUrl,
     dataDir: read.text('DATA_DIR') ?? './data',
+    workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
     jwtSecret: readJwtSecret(read, databaseUrl !== null),
     bootstrapOwner: readBootstrapOwner(read),
     specCacheTtlMs: 1000 * read.integer('SPEC_CACHE_TTL_SECONDS', 60, 1, 86_400),
@@ -74,6 +78,7 @@ export function loadConfig(env: Environment): Config {
     scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
   }
+  checkWorkers(read, config)
   if (read.faults.length > 0) throw new ConfigError(read.faults)
   return Object.freeze(config)
 }
@@ -122,6 +127,17 @@ function readJwtSecret(read: VariableReader, isRequired: boolean): string | null
     read.faults.push(`JWT_SECRET must have at least ${JWT_SECRET_BYTES_MIN} bytes`)
   }
   return secret
+}
+
+/** The embedded database has one process; without Redis each would grant the whole quota. */
+function checkWorkers(read: VariableReader, { workers, databaseUrl, redisUrl }: Config): void {
+  if (workers === 1) return
+  if (databaseUrl === null) {
+    read.faults.push('WORKERS above 1 needs DATABASE_URL: the embedded database has one process')
+  }
+  if (redisUrl === null) {
+    read.faults.push('WORKERS above 1 needs REDIS_URL: it counts the quota of all workers together')
+  }
 }
 
 function readBootstrapOwner(read: VariableReader): Config['bootstrapOwner'] {

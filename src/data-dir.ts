@@ -77,6 +77,20 @@ export async function openDataDir(directory: string): Promise<DataDir> {
   return { path, secret: (name, bytes) => readOrMakeSecret(path, name, bytes), close }
 }
 
+/**
+ * The data directory that another process has locked, and lets this one, which it started, work in.
+ *
+ * Several may: what they keep there is in directories of their own.
+ */
+export function lentDataDir(directory: string): DataDir {
+  const path = resolve(directory)
+  return {
+    path,
+    secret: (name, bytes) => readOrMakeSecret(path, name, bytes),
+    close: () => undefined,
+  }
+}
+
 function acquireLock(path: string, holderFile: string): DirectoryLock {
   let lock: DirectoryLock | null
   try {

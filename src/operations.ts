@@ -1,4 +1,4 @@
-import { addProcessMetrics, GarbagePauses } from './metrics/process.ts'
+import { addProcessMetrics, addThreadMetrics, GarbagePauses } from './metrics/process.ts'
 import { MetricRegistry } from './metrics/registry.ts'
 import { RequestFigures } from './metrics/requests.ts'
 import { Readiness } from './readiness.ts'
@@ -18,7 +18,8 @@ export class Operations {
     // The process' own time, whatever time a test lets the service see.
     this.loop = new EventLoopWatch(threadClock)
     this.shedder = new LoadShedder(this.loop)
-    addProcessMetrics(this.metrics, this.loop, this.pauses)
+    addProcessMetrics(this.metrics)
+    addThreadMetrics(this.metrics, this.loop, this.pauses)
   }
 
   /** Watches event loop and garbage collector until `stop`. Without it no request is shed. */

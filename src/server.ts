@@ -1,15 +1,21 @@
+import cluster from 'node:cluster'
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
-import { DataDirInUseError } from './data-dir.ts'
+import { DataDirInUseError, lentDataDir, openDataDir } from './data-dir.ts'
 import { DatabaseOpenError } from './db/errors.ts'
 import { createLog } from './log.ts'
 import { SpoolOpenError } from './scorelog/spool.ts'
 import { createServices, type Services } from './services.ts'
+import { PrimaryLink } from './workers/link.ts'
+import { Primary } from './workers/primary.ts'
+import { WorkerStartError } from './workers/supervisor.ts'
 
 /** Longest time from the signal to the end of the process, whatever does not answer. */
 const EXIT_DEADLINE_MS = 9_500
+/** Of the process that waits for its workers, which it kills before that. */
+const PRIMARY_EXIT_DEADLINE_MS = 9_950
 const EMBEDDED_OWNER_EMAIL = 'owner@scoreline.local'
 
 /** A service that answers, and how to end it. */
@@ -18,38 +24,51 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/**
- * Starts the service and returns once it answers.
- *
- * @param announce prints a line for the person who starts it
- * @param onCrash told when the service can't go on
- */
+interface ServerOptions {
+  /** Prints a line for the person who starts it. */
+  readonly announce: (line: string) => void
+  /** Told when the service can't go on. */
+  readonly onCrash: (error: Error) => void
+  /** Of a worker, which works in its primary's data directory and leaves it to say where all answer. */
+  readonly link?: PrimaryLink
+}
+
+/** Starts the service in this process and returns once it answers. */
 export async function startServer(
   config: Config,
-  announce: (line: string) => void,
-  onCrash: (error: Error) => void,
+  { announce, onCrash, link }: ServerOptions,
 ): Promise<RunningServer> {
-  const services = await createServices(config, { log: createLog(config.logLevel), onCrash })
+  const services = await createServices(config, {
+    ...{ log: createLog(config.logLevel), onCrash },
+    ...(link && { dataDir: lentDataDir(config.dataDir) }),
+  })
   try {
     const app = await buildApp(services, config)
     await bootstrap(services, config, announce)
     const url = await app.listen({ host: config.host, port: config.port })
-    services.operations.start()
-    const embedded = `embedded database in ${resolve(config.dataDir)}`
-    announce(
-      `Scoreline answers at ${url} (${config.databaseUrl === null ? embedded : 'PostgreSQL'})`,
-    )
+    const { operations } = services
+    operations.start()
+    if (link === undefined) announce(`Scoreline answers at ${url} (${databaseOf(config)})`)
+    else {
+      operations.metrics.source = link.share(operations.metrics)
+      link.ready(url)
+    }
     return {
       url,
       close: async () => {
         await app.closeGently()
         await services.close()
+        link?.close()
       },
     }
   } catch (error) {
     await services.close()
     throw error
   }
+}
+
+function databaseOf({ databaseUrl, dataDir }: Config): string {
+  return databaseUrl === null ? `embedded database in ${resolve(dataDir)}` : 'PostgreSQL'
 }
 
 async function bootstrap(
@@ -83,7 +102,8 @@ export function startFailureText(error: unknown): string {
     error instanceof ConfigError ||
     error instanceof DataDirInUseError ||
     error instanceof DatabaseOpenError ||
-    error instanceof SpoolOpenError
+    error instanceof SpoolOpenError ||
+    error instanceof WorkerStartError
   return isExplained ? error.message : chainOf(error).map(placeOfFailure).join('\ncaused by ')
 }
 
@@ -96,27 +116,88 @@ function placeOfFailure(error: Error): string {
   return 'params' in error ? 'a failed statement' : (error.stack ?? error.message)
 }
 
+/** What `main` has started. */
+interface Started {
+  /** @returns the exit code */
+  end(signal: NodeJS.Signals): Promise<number>
+}
+
+async function startAlone(config: Config, link?: PrimaryLink): Promise<Started> {
+  const server = await startServer(config, {
+    announce: console.log,
+    onCrash: (error) => {
+      console.error(`the embedded database died: ${error.message}`)
+      process.exit(1)
+    },
+    ...(link && { link }),
+  })
+  return {
+    end: async () => {
+      await server.close()
+      return 0
+    },
+  }
+}
+
+async function startWorkers(config: Config, started: (all: Started) => void): Promise<void> {
+  const dataDir = await openDataDir(config.dataDir)
+  const primary = new Primary({ ...config, log: createLog(config.logLevel) })
+  const end = async (signal: NodeJS.Signals) => {
+    const exitCode = await primary.supervisor.end(signal)
+    dataDir.close()
+    return exitCode
+  }
+  // A signal may come while they start.
+  started({ end })
+  try {
+    await primary.start()
+  } catch (error) {
+    await end('SIGTERM')
+    throw error
+  }
+  console.log(
+    `Scoreline answers at ${primary.url} (${databaseOf(config)}, ${config.workers} workers)`,
+  )
+}
+
 async function main(): Promise<void> {
-  let server: RunningServer | undefined
+  let started: Started | undefined
   let isEnding = false
-  const end = async () => {
+  const exit = async (signal: NodeJS.Signals, deadlineMs: number) => {
     if (isEnding) return
     isEnding = true
-    setTimeout(() => process.exit(1), EXIT_DEADLINE_MS).unref()
+    setTimeout(() => process.exit(1), deadlineMs).unref()
     try {
-      await server?.close()
-      process.exit(0)
+      process.exit((await started?.end(signal)) ?? 0)
     } catch (error) {
       console.error(startFailureText(error))
       process.exit(1)
     }
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end())
   try {
-    server = await startServer(loadConfig(process.env), console.log, (error) => {
-      console.error(`the embedded database died: ${error.message}`)
-      process.exit(1)
-    })
+    const config = loadConfig(process.env)
+    const isPrimary = cluster.isPrimary && config.workers > 1
+    const deadlineMs = isPrimary ? PRIMARY_EXIT_DEADLINE_MS : EXIT_DEADLINE_MS
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => void exit(signal, deadlineMs))
+    }
+    const { worker } = cluster
+    if (isPrimary) {
+      await startWorkers(config, (all) => {
+        started = all
+      })
+    } else if (worker === undefined) {
+      started = await startAlone(config)
+    } else {
+      // The primary is gone: as if it had passed a signal on, in the place of Node's ending it amid answers.
+      worker.once('disconnect', () => {
+        worker.exitedAfterDisconnect = true
+        void exit('SIGTERM', deadlineMs)
+      })
+      const link = new PrimaryLink(process)
+      link.open()
+      started = await startAlone(config, link)
+    }
   } catch (error) {
     console.error(startFailureText(error))
     process.exit(1)

@@ -10,7 +10,7 @@ import { type ChangeFeed, Kept } from './changes/feed.ts'
 import { openFeed } from './changes/open.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { openDataDir } from './data-dir.ts'
+import { type DataDir, openDataDir } from './data-dir.ts'
 import { type DatabaseHandle, openDatabase } from './db/client.ts'
 import { guardStore } from './db/guard.ts'
 import { DatabaseHealth } from './db/health.ts'
@@ -72,6 +72,8 @@ export interface Services {
 interface ServiceOptions {
   readonly log: Logger
   readonly clock?: Clock
+  /** Where the caller has it open already. */
+  readonly dataDir?: DataDir
   /** In the place of the spool, for measurements without one. */
   readonly scoreLog?: ScoreLog
   /** Told once when the embedded database has died. */
@@ -91,7 +93,7 @@ const UNAVAILABLE_TTL_MS = 4 * 60 * 60 * 1000
 
 /** Opens the stores and wires the domains; `close` undoes it in reverse order. */
 export async function createServices(config: Config, options: ServiceOptions): Promise<Services> {
-  const dataDir = await openDataDir(config.dataDir)
+  const dataDir = options.dataDir ?? (await openDataDir(config.dataDir))
   const clock = options.clock ?? systemClock
   try {
     const jwtSecret = config.jwtSecret ?? dataDir.secret('jwt-secret', JWT_SECRET_BYTES)
@@ -102,11 +104,12 @@ export async function createServices(config: Config, options: ServiceOptions): P
       ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
     })
     const { log } = options
+    const spoolBytesMax = Math.floor(config.spoolBytesMax / config.workers)
     const logged = await openScoreLog({
       database,
       directory: join(dataDir.path, 'spool'),
       durability: config.scoreLogDurability,
-      spoolBytesMax: config.spoolBytesMax,
+      spoolBytesMax,
       retentionDays: config.scoreLogRetentionDays,
       clock,
       log,
@@ -127,7 +130,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     addScoreLogMetrics(operations.metrics, logged)
     addLimiterMetrics(operations.metrics, limiter)
     operations.readiness.add('spool', () =>
-      logged.spool.stats.bytes < config.spoolBytesMax ? null : 'full',
+      logged.spool.stats.bytes < spoolBytesMax ? null : 'full',
     )
     return {
       ...domains,

@@ -23,14 +23,13 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'warn',
   }
   const start = (port: string | undefined) =>
-    startServer(
-      loadConfig({ ...settings, PORT: port }),
-      () => {},
-      (error) => {
+    startServer(loadConfig({ ...settings, PORT: port }), {
+      announce: () => {},
+      onCrash: (error) => {
         console.error(`the embedded database died: ${error.message}`)
         process.exit(1)
       },
-    )
+    })
   if (isOnce) return start('0')
   try {
     return await start(process.env['PORT'])

@@ -5,12 +5,8 @@ import type { MetricRegistry } from './registry.ts'
 
 const GC_BOUNDS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 
-/** Processor, memory and event loop of this process, as Node tells them. */
-export function addProcessMetrics(
-  metrics: MetricRegistry,
-  loop: EventLoopWatch,
-  pauses: GarbagePauses,
-): void {
+/** Processor and memory of this process, as Node tells them. */
+export function addProcessMetrics(metrics: MetricRegistry): void {
   metrics.counter('process_cpu_seconds_total', 'Processor time used.', () => {
     const { user, system } = process.cpuUsage()
     return [
@@ -31,6 +27,14 @@ export function addProcessMetrics(
       [{ part: 'array_buffers' }, arrayBuffers],
     ]
   })
+}
+
+/** How busy its one thread is with answers, and with garbage. */
+export function addThreadMetrics(
+  metrics: MetricRegistry,
+  loop: EventLoopWatch,
+  pauses: GarbagePauses,
+): void {
   metrics.histogram(
     'nodejs_event_loop_delay_seconds',
     'How late a timer of 20 ms fired.',

@@ -10,6 +10,7 @@ test('without any variable the service runs embedded on loopback', () => {
     redisUrl: null,
     databaseUrl: null,
     dataDir: './data',
+    workers: 1,
     jwtSecret: null,
     bootstrapOwner: null,
     specCacheTtlMs: 60_000,
@@ -45,6 +46,7 @@ test('every wrong variable is named in one message, and no value', () => {
     SCORE_LOG_DURABILITY: secret,
     SCORE_LOG_RETENTION_DAYS: '0',
     SPOOL_MAX_BYTES: '1',
+    WORKERS: '0',
   }
   const message = messageOf(() => loadConfig(env))
   for (const name of Object.keys(env)) expect(message).toContain(name)
@@ -54,6 +56,17 @@ test('every wrong variable is named in one message, and no value', () => {
 
 test.each(['redis://host:6379/1', 'rediss://user:password@host'])('REDIS_URL takes %s', (url) => {
   expect(loadConfig({ REDIS_URL: url }).redisUrl).toBe(url)
+})
+
+// Two processes on the embedded database would damage it, and without Redis each would grant the quota.
+test('several workers need a database and a Redis that they can share', () => {
+  const secret = { JWT_SECRET: 'x'.repeat(32) }
+  const database = { DATABASE_URL: 'postgres://localhost/scoreline' }
+  const redis = { REDIS_URL: 'redis://localhost' }
+  const alone = messageOf(() => loadConfig({ WORKERS: '2' }))
+  expect(alone).toMatch(/WORKERS above 1 needs DATABASE_URL.*\n.*WORKERS above 1 needs REDIS_URL/)
+  expect(messageOf(() => loadConfig({ WORKERS: '2', ...secret, ...database }))).toMatch('REDIS_URL')
+  expect(loadConfig({ WORKERS: '2', ...secret, ...database, ...redis }).workers).toBe(2)
 })
 
 test('with a shared database the secret of the tokens must be given', () => {

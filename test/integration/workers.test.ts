@@ -1,0 +1,187 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { rowsOf } from '../../src/db/client.ts'
+import { backends, type TestDatabase } from '../support/databases.ts'
+import { keepShooting, type Outcome } from '../support/load.ts'
+import { withDatabase } from '../support/prepared.ts'
+import { post, ServiceProcess } from '../support/process.ts'
+import { expectReconciled } from '../support/reconciliation.ts'
+import { redisUrl } from '../support/redis.ts'
+import { type RunningService, startWithSample } from '../support/running.ts'
+import { ScoreLoad } from '../support/score-load.ts'
+
+const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
+const CLIENTS = 20
+
+/** Settings of a service with several workers, on a database of its own. */
+async function settings(workers: number) {
+  const postgres = backends.find(({ name }) => name === 'PostgreSQL')
+  if (postgres === undefined) throw new Error('no PostgreSQL server was named')
+  const database = await postgres.create()
+  onTestFinished(() => database.drop())
+  const env = {
+    WORKERS: `${workers}`,
+    DATABASE_URL: database.databaseUrl ?? '',
+    DATA_DIR: database.dataDir,
+    REDIS_URL: redisUrl(),
+    JWT_SECRET: 'secret of the tests, long enough',
+  }
+  return { database, env }
+}
+
+/** Process ids of the workers that live, by the directories of their spools. */
+function workerIds(dataDir: string): number[] {
+  return readdirSync(join(dataDir, 'spool'))
+    .flatMap((name) => /^\d+-(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .filter(isAlive)
+}
+
+function isAlive(processId: number): boolean {
+  try {
+    return process.kill(processId, 0)
+  } catch {
+    return false
+  }
+}
+
+/** Waits until everything that was answered is in the log, while the service runs. */
+async function drained(database: TestDatabase, { answered }: ScoreLoad): Promise<void> {
+  const missing = () =>
+    withDatabase(database, async (db) => {
+      const rows = await rowsOf<{ request_id: string }>(db, sql`select request_id from score_log`)
+      const logged = new Set(rows.map(({ request_id }) => request_id))
+      return [...answered.keys()].filter((id) => !logged.has(id)).length
+    })
+  await expect.poll(missing, { timeout: 30_000, interval: 300 }).toBe(0)
+}
+
+/** Times that `/metrics` was told by the worker of each place. */
+async function metricsOf({ url }: RunningService, name: string): Promise<Record<string, number>> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const lines = text.matchAll(new RegExp(`^${name}\\{.*worker="(\\w+)"\\} (\\S+)$`, 'gm'))
+  return Object.fromEntries([...lines].map(([, worker = '', value]) => [worker, Number(value)]))
+}
+
+describe.skipIf(!CAN_RUN)('several workers on one machine', () => {
+  // What a killed worker answered stands in its spool; its replacement must bring it to the log.
+  test('a killed worker is replaced, and every answer is in the log once', async () => {
+    const { database, env } = await settings(2)
+    const service = await startWithSample(env, onTestFinished)
+    const load = new ScoreLoad()
+    load.start(service.endpoint, service.key, CLIENTS)
+    for (let kill = 0; kill < 3; kill++) {
+      await setTimeout(500)
+      const before = workerIds(database.dataDir)
+      expect(before).toHaveLength(2)
+      process.kill(before[kill % 2] ?? 0, 'SIGKILL')
+      await expect
+        .poll(() => workerIds(database.dataDir).filter((id) => !before.includes(id)), {
+          timeout: 20_000,
+        })
+        .toHaveLength(1)
+    }
+    await load.end()
+    await drained(database, load)
+    expect(await metricsOf(service, 'scoreline_worker_replacements_total')).toEqual({ primary: 3 })
+    expect(await service.process.stop()).toBe(0)
+    expect(workerIds(database.dataDir)).toEqual([])
+    await expectReconciled(database, load)
+  })
+
+  test('told to end under load, all workers answer what they have accepted, and it exits 0', async () => {
+    const { env } = await settings(2)
+    const { process: service, endpoint, key } = await startWithSample(env, onTestFinished)
+    const outcomes: Outcome[] = []
+    const shot = { url: endpoint, token: key, body: '{"age_in_years":30}' }
+    const stop = await keepShooting(CLIENTS, shot, (outcome) => outcomes.push(outcome), 50)
+    await setTimeout(1_000)
+    const exited = service.stop('SIGTERM')
+    await setTimeout(400)
+    expect(await exited).toBe(0)
+    await stop()
+    const answered = outcomes.filter(({ status }) => status === 200)
+    expect(answered.length).toBeGreaterThan(50)
+    // A connection that was refused carried no request.
+    const lost = outcomes.filter(({ status, code }) => status !== 200 && code !== 'ECONNREFUSED')
+    expect(lost).toEqual([])
+  })
+
+  // Workers that go on by themselves would hold the port and the directory against the next start.
+  test('with the primary killed, the workers end, and a start with fewer of them drains all', async () => {
+    const { database, env } = await settings(3)
+    const service = await startWithSample(env, onTestFinished)
+    const load = new ScoreLoad()
+    load.start(service.endpoint, service.key, CLIENTS)
+    await setTimeout(700)
+    const workers = workerIds(database.dataDir)
+    expect(workers).toHaveLength(3)
+    // What this one has answered is left behind; the others may still bring theirs to the log.
+    process.kill(workers[0] ?? 0, 'SIGKILL')
+    await service.process.stop('SIGKILL')
+    await expect.poll(() => workers.filter(isAlive), { timeout: 15_000 }).toEqual([])
+    await load.end()
+
+    const next = ServiceProcess.start({ ...env, WORKERS: '1', PORT: '0' })
+    onTestFinished(() => void next.stop('SIGKILL'))
+    await next.url()
+    await drained(database, load)
+    expect(await next.stop()).toBe(0)
+    await expectReconciled(database, load)
+  })
+
+  test('a second service on the directory of the workers is refused', async () => {
+    const { env } = await settings(2)
+    await startWithSample(env, onTestFinished)
+    const second = ServiceProcess.start({ ...env, PORT: '0' })
+    expect(await second.exit()).toBe(1)
+    expect(second.output).toMatch(/The data directory \S+ is in use by process \d+/)
+  })
+
+  // Each worker by itself would grant the whole of it.
+  test('a key has one quota, whichever worker is asked', async () => {
+    const { env } = await settings(2)
+    const service = await startWithSample(env, onTestFinished)
+    const order = { name: 'small', rate_limit_per_minute: 30 }
+    const { body } = await post(`${service.url}/v1/keys`, order, service.token)
+    const statuses: (number | null)[] = []
+    const shot = { url: service.endpoint, token: String(body['key']), body: '{}' }
+    const stop = await keepShooting(10, shot, ({ status }) => statuses.push(status), 100)
+    while (statuses.length < 100) await setTimeout(20)
+    await stop()
+    expect(statuses.filter((status) => status === 200)).toHaveLength(30)
+    expect(new Set(statuses)).toEqual(new Set([200, 429]))
+    const requests = await metricsOf(service, 'scoreline_request_duration_seconds_count')
+    expect(Object.keys(requests).sort(), 'both were asked').toEqual(['1', '2'])
+  })
+
+  test('probes and metrics are answered by any of them, metrics for all', async () => {
+    const { env } = await settings(2)
+    const service = await startWithSample(env, onTestFinished)
+    for (let round = 0; round < 6; round++) {
+      // A new connection each, which goes to the next worker.
+      const headers = { connection: 'close' }
+      for (const path of ['/livez', '/readyz']) {
+        expect((await fetch(`${service.url}${path}`, { headers })).status).toBe(200)
+      }
+      const starts = await metricsOf(service, 'process_start_time_seconds')
+      expect(Object.keys(starts)).toEqual(['1', '2', 'primary'])
+    }
+    expect(await metricsOf(service, 'scoreline_workers')).toEqual({ primary: 2 })
+  })
+
+  test('a start that fails says why once and leaves no process', async () => {
+    const { database, env } = await settings(2)
+    const taken = await startWithSample(env, onTestFinished)
+    const { database: other, env: again } = await settings(2)
+    const port = new URL(taken.url).port
+    const failing = ServiceProcess.start({ ...again, PORT: port })
+    expect(await failing.exit()).toBe(1)
+    expect(failing.output.match(/is taken: set PORT/g)).toHaveLength(1)
+    expect(workerIds(other.dataDir)).toEqual([])
+    expect(workerIds(database.dataDir)).toHaveLength(2)
+  })
+})

@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import {
+  type ReplacementFacts,
+  Supervisor,
+  type WorkerEvents,
+  WorkerStartError,
+} from '../../../src/workers/supervisor.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+
+interface FakeWorker {
+  readonly place: number
+  readonly pid: number
+  readonly events: WorkerEvents
+  readonly signals: string[]
+}
+
+/** A supervisor of workers that do what a test says, in a time that it moves. */
+function supervised(workers: number) {
+  const clock = new ManualClock()
+  const timers = new Set<{ atMs: number; callback: () => void }>()
+  const started: FakeWorker[] = []
+  const replaced: ReplacementFacts[] = []
+  const silent: number[] = []
+  const supervisor = new Supervisor({
+    workers,
+    clock,
+    start: (place, events) => {
+      const worker = { place, pid: 100 + started.length, events, signals: [] as string[] }
+      started.push(worker)
+      return { pid: worker.pid, kill: (signal) => void worker.signals.push(signal) }
+    },
+    after: (ms, callback) => {
+      const timer = { atMs: clock.monotonicMs() + ms, callback }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    log: {
+      replacing: (facts) => void replaced.push(facts),
+      silent: ({ place }) => void silent.push(place),
+    },
+  })
+  const advance = (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 100) {
+      clock.advance(100)
+      for (const timer of timers) {
+        if (timer.atMs > clock.monotonicMs()) continue
+        timers.delete(timer)
+        timer.callback()
+      }
+    }
+  }
+  const last = () => started.at(-1) ?? expect.fail('none was started')
+  const all = async () => {
+    const starting = supervisor.start()
+    for (let index = 0; index < workers; index++) {
+      await Promise.resolve()
+      for (const { events } of started) events.onReady()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await starting
+  }
+  return { supervisor, started, replaced, silent, advance, last, all, timers }
+}
+
+const DIED = { exitCode: null, signal: 'SIGKILL' }
+const ENDED = { exitCode: 0, signal: null }
+
+// All at once would wait for each other's migration, and print one mistake as often as there are workers.
+test('the first worker starts alone, the others once it answers', async () => {
+  const { supervisor, started } = supervised(3)
+  const starting = supervisor.start()
+  expect(started.map(({ place }) => place)).toEqual([1])
+  started[0]?.events.onReady()
+  await expect.poll(() => started.length).toBe(3)
+  for (const { events } of started) events.onReady()
+  await starting
+  expect(supervisor.running).toBe(3)
+})
+
+test('a worker that ends before it answered fails the start', async () => {
+  const { supervisor, last } = supervised(2)
+  const starting = supervisor.start()
+  last().events.onEnd({ exitCode: 1, signal: null })
+  await expect(starting).rejects.toThrow(WorkerStartError)
+  expect(await supervisor.end('SIGTERM')).toBe(1)
+})
+
+// A loop of crashes without a pause takes the processors from the workers that live.
+test('a worker that ends is replaced in its place, later and later while it goes on ending', async () => {
+  const { started, replaced, advance, last, all, supervisor } = supervised(2)
+  await all()
+  for (let death = 0; death < 9; death++) {
+    const dead = started.filter(({ place }) => place === 2).at(-1)
+    dead?.events.onEnd(DIED)
+    const before = started.length
+    const { pauseMs } = replaced.at(-1) ?? expect.fail('nothing was told')
+    if (pauseMs > 100) advance(pauseMs - 100)
+    expect(started.length).toBe(before)
+    advance(100)
+    expect(started.length).toBe(before + 1)
+    expect(last().place).toBe(2)
+  }
+  expect(replaced.map(({ pauseMs }) => pauseMs)).toEqual([
+    ...[100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000],
+  ])
+  expect(replaced[0]).toMatchObject({ place: 2, ...DIED })
+  expect(supervisor.replacements).toBe(9)
+})
+
+test('after a minute of work the pause is short again', async () => {
+  const { replaced, advance, last, started, all } = supervised(1)
+  await all()
+  for (let death = 0; death < 4; death++) {
+    last().events.onEnd(DIED)
+    advance(1_000)
+  }
+  for (let second = 0; second < 60; second++) {
+    last().events.onAlive()
+    advance(1_000)
+  }
+  expect(started.length).toBe(5)
+  last().events.onEnd(DIED)
+  expect(replaced.at(-1)?.pauseMs).toBe(100)
+})
+
+// It is handed no connection, so that no probe through the port would ever meet it.
+test('a worker without a sign of life for 30 s is killed, the others are not', async () => {
+  const { started, silent, advance, all } = supervised(2)
+  await all()
+  for (let second = 0; second < 36; second++) {
+    started[0]?.events.onAlive()
+    advance(1_000)
+  }
+  expect(silent[0]).toBe(2)
+  expect(started[1]?.signals[0]).toBe('SIGKILL')
+  expect(started[0]?.signals).toEqual([])
+})
+
+test('a signal reaches every worker, nobody is replaced, and the worst exit code counts', async () => {
+  const { supervisor, started, advance, all, timers } = supervised(3)
+  await all()
+  started[2]?.events.onEnd(DIED)
+  const ended = supervisor.end('SIGTERM')
+  advance(2_000)
+  expect(started.length, 'the replacement that was due is given up').toBe(3)
+  expect(started.slice(0, 2).map(({ signals }) => signals)).toEqual([['SIGTERM'], ['SIGTERM']])
+  started[0]?.events.onEnd({ exitCode: 3, signal: null })
+  started[1]?.events.onEnd(ENDED)
+  expect(await ended).toBe(3)
+  expect(timers.size, 'no timer keeps the process').toBe(0)
+})
+
+test('who does not end is killed before an orchestrator would do it, and counts as failed', async () => {
+  const { supervisor, started, advance, all } = supervised(2)
+  await all()
+  const ended = supervisor.end('SIGTERM')
+  started[0]?.events.onEnd(ENDED)
+  advance(10_000)
+  expect(started[1]?.signals).toEqual(['SIGTERM', 'SIGKILL'])
+  started[1]?.events.onEnd(DIED)
+  expect(await ended).toBe(1)
+})
