@@ -1,9 +1,17 @@
 import { execFile } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from './free-port.ts'
 
 const run = promisify(execFile)
 const VERSIONS = '/usr/lib/postgresql'
@@ -51,6 +59,15 @@ export class PostgresServer {
     await this.run('pg_ctl', ['-D', this.data, '-l', log, '-w', '-t', '60', '-o', options, 'start'])
   }
 
+  /** Sends a signal to the server and to all processes that serve its connections. */
+  signal(signal: NodeJS.Signals): void {
+    const [server = ''] = readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')
+    const others = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ')
+    for (const id of [server, ...others].filter((one) => one !== '')) {
+      process.kill(Number(id), signal)
+    }
+  }
+
   async drop(): Promise<void> {
     if (existsSync(join(this.data, 'postmaster.pid'))) await this.stop()
     rmSync(this.directory, { recursive: true, force: true })
@@ -84,14 +101,4 @@ function serverPrograms(): string | null {
     .sort((a, b) => Number(b) - Number(a))
     .map((version) => join(VERSIONS, version, 'bin'))
   return found.find((programs) => existsSync(join(programs, 'initdb'))) ?? null
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

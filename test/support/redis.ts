@@ -1,10 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
@@ -14,6 +8,7 @@ import { RedisLimiter } from '../../src/ratelimit/redis.ts'
 import { SharedLog } from '../../src/ratelimit/shared-log.ts'
 import type { LimiterUnderTest } from './limiter-suite.ts'
 import { ManualClock } from './manual-clock.ts'
+import { RedisServer } from './redis-server.ts'
 
 /** The Redis server that the tests were given. */
 export function redisUrl(): string {
@@ -80,68 +75,10 @@ export async function manualRedisLimiter(): Promise<LimiterUnderTest & { readonl
 }
 
 /** A Redis of the test's own, to be harmed. */
-export class RedisProcess {
-  readonly port: number
-  private readonly directory = mkdtempSync(join(tmpdir(), 'scoreline-redis-'))
-  private child: ChildProcess | null = null
-
-  private constructor(port: number) {
-    this.port = port
-  }
-
-  static async start(): Promise<RedisProcess> {
-    const redis = new RedisProcess(await freePort())
+export class RedisProcess extends RedisServer {
+  static override async start(): Promise<RedisServer> {
+    const redis = await RedisServer.start()
     onTestFinished(() => redis.remove())
-    await redis.restart()
     return redis
   }
-
-  get url(): string {
-    return `redis://127.0.0.1:${this.port}`
-  }
-
-  /** Starts it again, empty, and waits until it answers. */
-  async restart(): Promise<void> {
-    const args = ['--port', `${this.port}`, '--save', '', '--appendonly', 'no']
-    this.child = spawn('redis-server', [...args, '--bind', '127.0.0.1', '--dir', this.directory], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-    const client = this.client()
-    await client.ping()
-    client.disconnect()
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.child?.kill(signal)
-  }
-
-  async kill(): Promise<void> {
-    const { child } = this
-    this.child = null
-    if (child === null) return
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-
-  /** A connection to look with, which waits for the server to come. */
-  client(): Redis {
-    const client = new Redis(this.url, { retryStrategy: () => 20, maxRetriesPerRequest: null })
-    client.on('error', () => undefined)
-    return client
-  }
-
-  private async remove(): Promise<void> {
-    await this.kill()
-    rmSync(this.directory, { recursive: true, force: true })
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
