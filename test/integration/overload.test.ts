@@ -21,7 +21,9 @@ test('under overload the admitted are answered in time, the others at once, and 
   const cpuSecBefore = await figureOf(url, CPU)
   const startedAtMs = performance.now()
   const outcomes: Outcome[] = []
-  const stop = await keepShooting(CLIENTS, single, (outcome) => outcomes.push(outcome), 500)
+  const stop = await keepShooting(CLIENTS, single, (outcome) => outcomes.push(outcome), {
+    refusedPauseMs: 500,
+  })
   const probes: number[] = []
   const endsAtMs = startedAtMs + OVERLOAD_MS
   while (performance.now() < endsAtMs) {

@@ -97,7 +97,9 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', () => {
     const { process: service, endpoint, key } = await startWithSample(env, onTestFinished)
     const outcomes: Outcome[] = []
     const shot = { url: endpoint, token: key, body: '{"age_in_years":30}' }
-    const stop = await keepShooting(CLIENTS, shot, (outcome) => outcomes.push(outcome), 50)
+    const stop = await keepShooting(CLIENTS, shot, (outcome) => outcomes.push(outcome), {
+      refusedPauseMs: 50,
+    })
     await setTimeout(1_000)
     const exited = service.stop('SIGTERM')
     await setTimeout(400)
@@ -149,7 +151,9 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', () => {
     const { body } = await post(`${service.url}/v1/keys`, order, service.token)
     const statuses: (number | null)[] = []
     const shot = { url: service.endpoint, token: String(body['key']), body: '{}' }
-    const stop = await keepShooting(10, shot, ({ status }) => statuses.push(status), 100)
+    const stop = await keepShooting(10, shot, ({ status }) => statuses.push(status), {
+      refusedPauseMs: 100,
+    })
     while (statuses.length < 100) await setTimeout(20)
     await stop()
     expect(statuses.filter((status) => status === 200)).toHaveLength(30)

@@ -43,14 +43,15 @@ export function shoot(agent: Agent, { url, body, token }: Shot): Promise<Outcome
 /**
  * Clients that each send one request after the other on a connection of their own, until told to stop.
  *
- * @param pauseMs after a refusal, before the next request of that client
+ * @param pauseMs after an answer, before the next request of that client
+ * @param refusedPauseMs the same after a refusal
  * @returns ends them, once their last requests are answered
  */
 export async function keepShooting(
   clients: number,
   shot: Shot,
   told: (outcome: Outcome) => void,
-  pauseMs = 0,
+  { pauseMs = 0, refusedPauseMs = 0 } = {},
 ): Promise<() => Promise<void>> {
   let isOn = true
   const agents = Array.from(
@@ -63,7 +64,8 @@ export async function keepShooting(
     while (isOn) {
       const outcome = await shoot(agent, shot)
       told(outcome)
-      if (outcome.status !== 200) await setTimeout(pauseMs)
+      const waitMs = outcome.status === 200 ? pauseMs : refusedPauseMs
+      if (waitMs > 0) await setTimeout(waitMs)
     }
     agent.destroy()
   }
