@@ -59,9 +59,15 @@ export class PostgresServer {
     await this.run('pg_ctl', ['-D', this.data, '-l', log, '-w', '-t', '60', '-o', options, 'start'])
   }
 
+  /** Of the server, whose children serve connections. */
+  get processId(): number {
+    const [id = ''] = readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')
+    return Number(id)
+  }
+
   /** Sends a signal to the server and to all processes that serve its connections. */
   signal(signal: NodeJS.Signals): void {
-    const [server = ''] = readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')
+    const server = `${this.processId}`
     const others = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ')
     for (const id of [server, ...others].filter((one) => one !== '')) {
       process.kill(Number(id), signal)

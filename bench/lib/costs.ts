@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import postgres from 'postgres'
+import type { PostgresServer } from '../../test/support/postgres-server.ts'
+import type { RedisServer } from '../../test/support/redis-server.ts'
+
+/** What was used up so far, by whom. Processor times are milliseconds. */
+export interface Costs {
+  readonly serviceCpuMs: number
+  readonly postgresCpuMs: number
+  readonly redisCpuMs: number
+  readonly loadCpuMs: number
+  readonly redisCommands: number
+  readonly walBytes: number
+  readonly logBytes: number
+  readonly logRows: number
+}
+
+interface Measured {
+  /** Of the service, whose metrics tell its processor time. */
+  readonly url: string
+  readonly databaseUrl: string
+  readonly database: PostgresServer
+  readonly redis: RedisServer
+}
+
+/** Clock ticks of the system, in which the kernel tells processor time. */
+const TICK_MS = 10
+
+export async function costsSoFar(measured: Measured): Promise<Costs> {
+  const { user, system } = process.cpuUsage()
+  const text = await (await fetch(`${measured.url}/metrics`)).text()
+  const cpuSec = [...text.matchAll(/^process_cpu_seconds_total\{.*\} (\S+)$/gm)]
+  return {
+    serviceCpuMs: 1_000 * cpuSec.reduce((sum, [, value]) => sum + Number(value), 0),
+    postgresCpuMs: processesCpuMs(measured.database.processId),
+    loadCpuMs: (user + system) / 1_000,
+    ...(await redisCosts(measured.redis)),
+    ...(await logCosts(measured.databaseUrl)),
+  }
+}
+
+/** What lies between two moments. */
+export function difference(before: Costs, after: Costs): Costs {
+  const names = Object.keys(before) as (keyof Costs)[]
+  return Object.fromEntries(
+    names.map((name) => [name, after[name] - before[name]]),
+  ) as unknown as Costs
+}
+
+/** Of a process, its children and those of them that have ended. */
+function processesCpuMs(processId: number): number {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return all.reduce((sum, id) => {
+    const fields = statFields(id)
+    if (fields === null) return sum
+    const [parent, ...times] = [fields[1], ...fields.slice(11, 15)].map(Number)
+    if (Number(id) === processId)
+      return sum + times.reduce((total, ticks) => total + ticks, 0) * TICK_MS
+    return parent === processId ? sum + ((times[0] ?? 0) + (times[1] ?? 0)) * TICK_MS : sum
+  }, 0)
+}
+
+/** From the state on, which stands behind the name in brackets; null: the process has ended. */
+function statFields(id: string): string[] | null {
+  try {
+    const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return null
+  }
+}
+
+async function redisCosts({ url }: RedisServer) {
+  const client = new Redis(url)
+  try {
+    const text = `${await client.info('cpu')}\n${await client.info('commandstats')}`
+    const value = (name: string) => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1] ?? 0)
+    const calls = [...text.matchAll(/^cmdstat_(?!info|ping|client)\S+:calls=(\d+)/gm)]
+    return {
+      redisCpuMs: 1_000 * (value('used_cpu_user') + value('used_cpu_sys')),
+      redisCommands: calls.reduce((sum, [, count]) => sum + Number(count), 0),
+    }
+  } finally {
+    client.disconnect()
+  }
+}
+
+async function logCosts(databaseUrl: string) {
+  const client = postgres(databaseUrl, { max: 1, onnotice: () => undefined })
+  try {
+    const [row] = await client<{ wal: string; log: string; rows: string }[]>`
+      select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as wal,
+        (select coalesce(sum(pg_total_relation_size(inhrelid)), 0)::text from pg_inherits
+          where inhparent = 'score_log'::regclass) as log,
+        (select count(*)::text from score_log) as rows`
+    return { walBytes: Number(row?.wal), logBytes: Number(row?.log), logRows: Number(row?.rows) }
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * What a score and a record of a batch cost, by whom: processor time of the service, PostgreSQL, Redis and the
+ * load generator, commands of Redis, bytes of the log; and what another worker brings.
+ *
+ * The service runs as in production, with quota in Redis and the log drained into PostgreSQL. Variants alternate,
+ * each round with fresh processes and servers. The load comes from this process and takes its share of the
+ * machine, which is stated: with two processors, two workers can't have both.
+ *
+ *   node bench/scenarios/capacity.ts [--rounds 3] [--seconds 10] [--workers 1,2] [--connections 32]
+ *
+ * Needs the programs of PostgreSQL and Redis, of which it starts its own.
+ */
+import { availableParallelism } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import autocannon from 'autocannon'
+import { sampleApplicants } from '../../test/support/cards.ts'
+import type { Shot } from '../../test/support/load.ts'
+import { PostgresServer } from '../../test/support/postgres-server.ts'
+import { RedisServer } from '../../test/support/redis-server.ts'
+import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
+import { Fleet, sampleShot } from '../lib/fleet.ts'
+import { median } from '../lib/score-bench.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '10' },
+    workers: { type: 'string', default: '1,2' },
+    connections: { type: 'string', default: '32' },
+  },
+})
+const seconds = Number(values.seconds)
+const workerCounts = values.workers.split(',').map(Number)
+const BATCH_RECORDS = 1_000
+const BATCH_CONNECTIONS = 4
+const WARM_UP_SEC = 4
+const DRAIN_MS_MAX = 60_000
+
+/** One round of one load: what was answered, and what it took. */
+interface Round {
+  readonly requests: number
+  readonly tookMs: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly costs: Costs
+}
+
+type LoadName = 'single' | 'batch'
+
+function batchOf({ url, token }: Shot): Shot {
+  const applicants = sampleApplicants()
+  const records = Array.from({ length: BATCH_RECORDS }, (_, index) => ({
+    ...applicants[index % applicants.length]?.applicant,
+    id: `record-${index}`,
+  }))
+  return { url: `${url}/batch`, token, body: JSON.stringify({ records }) }
+}
+
+async function shoot({ url, body, token }: Shot, connections: number, duration: number) {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+  const result = await autocannon({ url, method: 'POST', body, headers, connections, duration })
+  if (result.non2xx > 0 || result.errors > 0) {
+    throw new Error(`void: ${result.non2xx} refused, ${result.errors} failed`)
+  }
+  return result
+}
+
+/** Waits until what was answered is in the database, so that its cost counts. */
+async function drained(url: string): Promise<void> {
+  const deadlineMs = performance.now() + DRAIN_MS_MAX
+  while (performance.now() < deadlineMs) {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    const left = [...text.matchAll(/^scoreline_spool_records\S* (\d+)$/gm)]
+    if (left.length > 0 && left.every(([, count]) => count === '0')) return
+    await setTimeout(100)
+  }
+  throw new Error('the log was not drained')
+}
+
+async function playRound(workers: number): Promise<Record<LoadName, Round>> {
+  const database = await PostgresServer.start()
+  const redis = await RedisServer.start()
+  try {
+    const servers = { serverUrl: database.url, redisUrl: redis.url }
+    const fleet = await Fleet.start({ replicas: 1, ...servers, env: { WORKERS: `${workers}` } })
+    try {
+      const url = fleet.urlOf(0)
+      const single = await sampleShot(url, await fleet.signIn())
+      const measured = { url, databaseUrl: fleet.databaseUrl, database, redis }
+      const play = async (shot: Shot, connections: number): Promise<Round> => {
+        await shoot(shot, connections, WARM_UP_SEC)
+        await drained(url)
+        const before = await costsSoFar(measured)
+        const { requests, latency, duration } = await shoot(shot, connections, seconds)
+        await drained(url)
+        const costs = difference(before, await costsSoFar(measured))
+        const { p50: p50Ms, p99: p99Ms } = latency
+        return { requests: requests.total, tookMs: 1_000 * duration, p50Ms, p99Ms, costs }
+      }
+      return {
+        single: await play(single, Number(values.connections)),
+        batch: await play(batchOf(single), BATCH_CONNECTIONS),
+      }
+    } finally {
+      await fleet.remove()
+    }
+  } finally {
+    await redis.remove()
+    await database.drop()
+  }
+}
+
+function rowOf(rounds: readonly Round[], perRequest: number): Record<string, unknown> {
+  const middle = (of: (round: Round) => number, digits = 0) => {
+    return Number(median(rounds.map(of)).toFixed(digits))
+  }
+  const each = (of: (costs: Costs) => number, digits = 1) =>
+    middle(({ costs, requests }) => of(costs) / (requests * perRequest), digits)
+  const cores = (of: (costs: Costs) => number) =>
+    middle(({ costs, tookMs }) => of(costs) / tookMs, 2)
+  return {
+    'answers/s': middle(({ requests, tookMs }) => (1_000 * requests * perRequest) / tookMs),
+    'p50 ms': middle(({ p50Ms }) => p50Ms, 1),
+    'p99 ms': middle(({ p99Ms }) => p99Ms, 1),
+    'service µs': each(({ serviceCpuMs }) => 1_000 * serviceCpuMs),
+    'PostgreSQL µs': each(({ postgresCpuMs }) => 1_000 * postgresCpuMs),
+    'Redis µs': each(({ redisCpuMs }) => 1_000 * redisCpuMs),
+    'Redis commands': each(({ redisCommands }) => redisCommands, 3),
+    'log bytes': each(({ logBytes }) => logBytes),
+    'WAL bytes': each(({ walBytes }) => walBytes),
+    'cores: service': cores(({ serviceCpuMs }) => serviceCpuMs),
+    'cores: PostgreSQL': cores(({ postgresCpuMs }) => postgresCpuMs),
+    'cores: load': cores(({ loadCpuMs }) => loadCpuMs),
+  }
+}
+
+const all = new Map<number, Record<LoadName, Round>[]>()
+for (let round = 0; round < Number(values.rounds); round++) {
+  for (const workers of workerCounts) {
+    all.set(workers, [...(all.get(workers) ?? []), await playRound(workers)])
+  }
+}
+console.log(
+  `Node ${process.version}, ${availableParallelism()} processors, median of ${values.rounds} rounds; ` +
+    'processor time, commands and bytes for each score, or record of a batch of 1,000',
+)
+const table: Record<string, unknown> = {}
+for (const load of ['single', 'batch'] as const) {
+  for (const [workers, rounds] of all) {
+    const name = `${load}, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
+    const records = load === 'batch' ? BATCH_RECORDS : 1
+    table[name] = rowOf(
+      rounds.map((one) => one[load]),
+      records,
+    )
+  }
+}
+console.table(table)
