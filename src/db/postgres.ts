@@ -15,6 +15,8 @@ const MIGRATION_LOCK = 7_265_431_902
 const CONNECTIONS_MAX = 10
 const CONNECT_TIMEOUT_SEC = 5
 const CLOSE_TIMEOUT_SEC = 3
+/** The driver's own 20 would make calls wait for that long after the database is back. */
+const RECONNECT_SEC_MAX = 0.5
 /** Below the deadline of a store's call, so that a slow statement is ended by the server. */
 const STATEMENT_TIMEOUT_MS = 8_000
 const RENEWAL_PAUSE_MS = 1_000
@@ -97,6 +99,7 @@ function connect(url: string, connectionsMax: number): Sql {
   const client = postgres(url, {
     max: connectionsMax,
     connect_timeout: CONNECT_TIMEOUT_SEC,
+    backoff: (attempt) => Math.min(RECONNECT_SEC_MAX, 0.01 * 2 ** attempt),
     onnotice: () => {},
     connection: {
       application_name: 'scoreline',

@@ -5,6 +5,7 @@ import { TestService } from '../support/service.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 
 const DEADLINE_MS = 10_000
+const OUTAGE_MS = 6_000
 
 describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
   /** The service, with a proxy between it and its database. */
@@ -30,6 +31,28 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
     })
     return { service, proxy: started }
   }
+
+  // A driver that waits longer and longer between its attempts makes an outage last as long again.
+  test('management is refused, and answers again, within two seconds, however long an outage is', async () => {
+    const { service, proxy } = await startBehindProxy()
+    const owner = await service.signIn()
+    const list = async () => {
+      const answer = await service.call({ method: 'GET', url: '/v1/models', token: owner })
+      return answer.statusCode
+    }
+    const targetPort = Number(new URL(inject('postgresTemplate')?.serverUrl ?? '').port)
+    await proxy.close()
+    const startedMs = performance.now()
+    while (performance.now() - startedMs < OUTAGE_MS) {
+      const askedMs = performance.now()
+      expect(await list()).toBe(503)
+      expect(performance.now() - askedMs, 'waits for the next attempt only').toBeLessThan(2_000)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    const back = await TcpProxy.start(targetPort, proxy.port)
+    onTestFinished(() => back.close())
+    await expect.poll(list, { timeout: 2_000, interval: 100 }).toBe(200)
+  })
 
   // A firewall that forgets a connection tells nobody; the driver alone would wait for ever.
   test('connections that went silent are given up, while warm scores go on', async () => {
