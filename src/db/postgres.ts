@@ -1,3 +1,4 @@
+import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import postgres, { type Sql } from 'postgres'
@@ -11,7 +12,7 @@ import { DatabaseOpenError } from './errors.ts'
 import { onLostWrite } from './lost-writes.ts'
 
 /** Any number, the same in all replicas: those that start together migrate one after the other. */
-const MIGRATION_LOCK = 7_265_431_902
+export const MIGRATION_LOCK = 7_265_431_902
 const CONNECTIONS_MAX = 10
 const CONNECT_TIMEOUT_SEC = 5
 const CLOSE_TIMEOUT_SEC = 3
@@ -112,7 +113,10 @@ function connect(url: string, connectionsMax: number): Sql {
   return client
 }
 
-/** On a connection of its own, because the lock belongs to the session; ending it frees the lock. */
+/**
+ * On a connection of its own, because the lock belongs to the session; ending it frees the lock. Where nothing
+ * is to be done no lock is taken: one that passes through a pool of transactions would never be freed.
+ */
 async function migrateAlone(url: string): Promise<void> {
   const client = postgres(url, {
     max: 1,
@@ -120,9 +124,21 @@ async function migrateAlone(url: string): Promise<void> {
     onnotice: () => {},
   })
   try {
+    if (await isMigrated(client)) return
     await client`select pg_advisory_lock(${MIGRATION_LOCK})`
     await migrate(drizzle({ client }), MIGRATIONS)
   } finally {
     await client.end({ timeout: CLOSE_TIMEOUT_SEC })
   }
+}
+
+/** Whether the newest migration is committed, by the notes of drizzle. */
+async function isMigrated(client: Sql): Promise<boolean> {
+  const newest = readMigrationFiles(MIGRATIONS).at(-1)?.folderMillis ?? Infinity
+  const [notes] = await client<{ are_there: boolean }[]>`
+    select to_regclass('drizzle.__drizzle_migrations') is not null as are_there`
+  if (notes?.are_there !== true) return false
+  const [last] = await client<{ at: number }[]>`
+    select max(created_at)::float8 as at from drizzle.__drizzle_migrations`
+  return (last?.at ?? 0) >= newest
 }

@@ -7,9 +7,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { is, sql } from 'drizzle-orm'
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
+import postgres from 'postgres'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { type DatabaseHandle, openDatabase, rowsOf } from '../../src/db/client.ts'
 import { isDatabaseUnavailable, rootCause } from '../../src/db/errors.ts'
+import { MIGRATION_LOCK } from '../../src/db/postgres.ts'
 import { auditLog } from '../../src/db/tables/audit.ts'
 import { teams, users } from '../../src/db/tables/auth.ts'
 import { backends, newDataDir } from '../support/databases.ts'
@@ -150,6 +152,21 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
     const applied = await db.execute(sql`select hash from drizzle.__drizzle_migrations`)
     const hashes = [...(applied as unknown as { hash: string }[])].map((row) => row.hash)
     expect(new Set(hashes).size).toBe(hashes.length)
+  })
+
+  // Behind a pool of transactions a lock of the session stays with whoever comes next, for ever.
+  test('on a database that is up to date a start waits for no lock and takes none', async () => {
+    const url = await emptyDatabase()
+    const holder = postgres(url, { max: 1, onnotice: () => undefined })
+    onTestFinished(() => holder.end())
+    const first = await open(url, newDataDir())
+    await first.close()
+    await holder`select pg_advisory_lock(${MIGRATION_LOCK})`
+    const second = await open(url, newDataDir())
+    await second.close()
+    const locks = await holder`select 1 from pg_locks where locktype = 'advisory' and database =
+      (select oid from pg_database where datname = current_database())`
+    expect(locks).toHaveLength(1)
   })
 
   test('a start without a reachable server fails with a sentence and without the password', async () => {
