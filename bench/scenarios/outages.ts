@@ -34,6 +34,8 @@ const PAUSE_MS = 20
 const PAUSES = { pauseMs: PAUSE_MS, refusedPauseMs: PAUSE_MS }
 const MANAGE_EVERY_MS = 500
 const DRAIN_MS_MAX = 60_000
+/** Shorter than an outage: what is in memory is served beyond it. */
+const ENV = { SPEC_CACHE_TTL_SECONDS: '5' }
 
 /** A way to take a server away, and to bring it back. */
 interface Fault {
@@ -148,7 +150,7 @@ async function play(
     const fault = faultOf({ database, redis })
     if (fault === undefined) throw new Error(`there is no outage ${name}`)
     const servers = { serverUrl: database.url, redisUrl: redis.url }
-    const fleet = await Fleet.start({ replicas: 2, ...servers })
+    const fleet = await Fleet.start({ replicas: 2, ...servers, env: ENV })
     try {
       const token = await fleet.signIn()
       const shot = await sampleShot(fleet.urlOf(0), token)

@@ -171,7 +171,7 @@ try {
     console.log(
       `Node ${process.version}, ${values.workers} workers, ${managed} rounds of management`,
     )
-    console.table([rows[0], rows[1], rows.at(-2), rows.at(-1)])
+    console.table([...new Set([...rows.slice(0, 2), ...rows.slice(-2)])])
   } finally {
     await fleet.remove()
   }
