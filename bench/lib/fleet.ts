@@ -157,10 +157,9 @@ export function outcomeRow(outcomes: readonly Outcome[], tookMs: number): Record
   }
 }
 
-/** Two servers are needed for every scenario that runs the service as in production. */
-export function serversOf(env: Readonly<Record<string, string | undefined>>) {
-  const { TEST_DATABASE_URL: serverUrl, TEST_REDIS_URL: redisUrl } = env
-  if (serverUrl === undefined) throw new Error('TEST_DATABASE_URL must name a PostgreSQL server')
-  if (redisUrl === undefined) throw new Error('TEST_REDIS_URL must name a Redis server')
-  return { serverUrl, redisUrl }
+/** Value of a variable that a scenario can't do without. */
+export function needed(name: string): string {
+  const value = process.env[name]
+  if (value === undefined) throw new Error(`${name} must be set`)
+  return value
 }

@@ -14,7 +14,7 @@ import { card, plainFeature } from '../../test/support/cards.ts'
 import { post } from '../../test/support/process.ts'
 import { RedisServer } from '../../test/support/redis-server.ts'
 import { percentile } from '../lib/bench-database.ts'
-import { done, Fleet, serversOf } from '../lib/fleet.ts'
+import { done, Fleet, needed } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
   options: {
@@ -117,9 +117,9 @@ function report(name: string, delaysMs: readonly number[]): void {
   }
 }
 
-const redis = await RedisServer.start()
-const { serverUrl } = serversOf({ TEST_REDIS_URL: redis.url, ...process.env })
+const serverUrl = needed('TEST_DATABASE_URL')
 const env = { SPEC_CACHE_TTL_SECONDS: `${ttlSec}` }
+const redis = await RedisServer.start()
 const fleet = await Fleet.start({ replicas: 2, serverUrl, redisUrl: redis.url, env })
 try {
   const token = await fleet.signIn()

@@ -11,7 +11,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { keepShooting, type Outcome, type Shot } from '../../test/support/load.ts'
-import { Fleet, outcomeRow, sampleShot, serversOf } from '../lib/fleet.ts'
+import { Fleet, needed, outcomeRow, sampleShot } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
   options: {
@@ -45,7 +45,11 @@ async function measure(name: string, shot: Shot, work: () => Promise<unknown>): 
   return outcomes.filter(({ status }) => status !== 200).length
 }
 
-const fleet = await Fleet.start({ replicas: 2, ...serversOf(process.env) })
+const fleet = await Fleet.start({
+  replicas: 2,
+  serverUrl: needed('TEST_DATABASE_URL'),
+  redisUrl: needed('TEST_REDIS_URL'),
+})
 try {
   const balancer = await fleet.startBalancer()
   try {
