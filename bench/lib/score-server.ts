@@ -24,7 +24,9 @@ const app = await buildApp({ ...services, ...(isOff && { limiter: null }) }, con
 if (config.bootstrapOwner !== null) {
   await services.auth.bootstrapOwner(config.bootstrapOwner.email, config.bootstrapOwner.password)
 }
-serveState(await app.listen({ host: config.host, port: 0 }), () => ({
+const url = await app.listen({ host: config.host, port: 0 })
+services.operations.start()
+serveState(url, () => ({
   decidedDegraded: services.limiter?.counters.decidedDegraded ?? 0,
   spooledRecords: services.spool.stats.records,
 }))
