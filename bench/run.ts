@@ -4,7 +4,7 @@ import { openBackends } from './lib/backends.ts'
 import { OPTIONS_HELP } from './lib/options.ts'
 
 /** What each measures, and against what; in the order in which all are run. */
-const SCENARIOS = {
+const COMPARED = {
   engine: 'scoring in process, against JSON.parse of the same applicant',
   single: 'a score over HTTP with everything on, against Fastify alone with the same schemas',
   batch: 'a batch with contributions, against parsing and stringifying as much',
@@ -15,12 +15,22 @@ const SCENARIOS = {
   scale: '1,000 deployments and 10,000 keys in turn, against one of each',
 } as const
 
+/** What an operator relies on; run when named, with options of their own, and on servers of their own. */
+const OPERATED = {
+  capacity: 'what a score costs, and by whom; one worker against two',
+  propagation: 'how soon a change is in force in all replicas',
+  'rolling-restart': 'what callers see of a rolling restart behind HAProxy',
+  outages: 'what callers see while PostgreSQL or Redis is away',
+  soak: 'twenty minutes of mixed traffic',
+} as const
+
+const SCENARIOS = { ...COMPARED, ...OPERATED }
 type Scenario = keyof typeof SCENARIOS
 const names = Object.keys(SCENARIOS) as Scenario[]
 
 function help(): string {
   const lines = names.map((name) => `  ${name.padEnd(16)}${SCENARIOS[name]}`)
-  return `npm run bench -- [scenario] [options]; all of them where none is named\n\n${lines.join('\n')}\n\noptions of single, batch, quota, log and scale:\n${OPTIONS_HELP}`
+  return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n\noptions of single, batch, quota, log and scale:\n${OPTIONS_HELP}`
 }
 
 /** Each in a process of its own, so that none finds another's code compiled for other data. */
@@ -30,6 +40,8 @@ async function run(scenarios: readonly Scenario[], args: readonly string[]): Pro
     ...process.env,
     BENCH_DATABASE_URL: backends.databaseUrl,
     BENCH_REDIS_URL: backends.redisUrl,
+    TEST_DATABASE_URL: backends.databaseUrl,
+    TEST_REDIS_URL: backends.redisUrl,
   }
   try {
     for (const name of scenarios) {
@@ -47,7 +59,8 @@ const [first = '', ...rest] = process.argv.slice(2)
 const named = names.find((name) => name === first)
 if (first === '--help') console.log(help())
 else if (named !== undefined) await run([named], rest)
-else if (first === '' || first.startsWith('--')) await run(names, process.argv.slice(2))
+else if (first === '' || first.startsWith('--'))
+  await run(Object.keys(COMPARED) as Scenario[], process.argv.slice(2))
 else {
   console.error(`no scenario is called ${first}\n\n${help()}`)
   process.exitCode = 2

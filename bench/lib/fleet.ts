@@ -10,7 +10,7 @@ import { freePort } from '../../test/support/free-port.ts'
 import { databaseUrl, onServer } from '../../test/support/global-setup.ts'
 import type { Outcome, Shot } from '../../test/support/load.ts'
 import { post, ServiceProcess } from '../../test/support/process.ts'
-import { percentile } from './bench-database.ts'
+import { percentile } from './figures.ts'
 
 export interface FleetOptions {
   readonly replicas: number

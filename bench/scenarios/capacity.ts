@@ -19,8 +19,8 @@ import type { Shot } from '../../test/support/load.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { RedisServer } from '../../test/support/redis-server.ts'
 import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
+import { median } from '../lib/figures.ts'
 import { Fleet, sampleShot } from '../lib/fleet.ts'
-import { median } from '../lib/score-bench.ts'
 
 const { values } = parseArgs({
   options: {

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { card, plainFeature } from '../../test/support/cards.ts'
 import { post } from '../../test/support/process.ts'
 import { RedisServer } from '../../test/support/redis-server.ts'
-import { percentile } from '../lib/bench-database.ts'
+import { percentile } from '../lib/figures.ts'
 import { done, Fleet, needed } from '../lib/fleet.ts'
 
 const { values } = parseArgs({

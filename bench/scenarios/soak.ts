@@ -13,7 +13,7 @@ import { sampleApplicants, sampleSpec } from '../../test/support/cards.ts'
 import { keepShooting, type Outcome, type Shot } from '../../test/support/load.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { RedisServer } from '../../test/support/redis-server.ts'
-import { percentile } from '../lib/bench-database.ts'
+import { percentile } from '../lib/figures.ts'
 import { done, Fleet, sampleShot } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
