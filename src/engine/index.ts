@@ -1,5 +1,6 @@
 export { type CompiledModel, compileModel } from './compile.ts'
 export { EngineError, type EngineErrorCode } from './errors.ts'
+export { nextUp } from './interval.ts'
 export {
   type Applicant,
   type Outcome,
@@ -8,8 +9,11 @@ export {
   unknownVariables,
 } from './score.ts'
 export {
+  BINS_PER_FEATURE_MAX,
+  CATEGORY_DELIMITER,
   DEFAULT_SPEC_VERSION,
   type FeatureSpec,
+  MISSING,
   type RiskGradeSpec,
   type ScalingSpec,
   type ScorecardSpec,

@@ -1,0 +1,190 @@
+import { MISSING } from '../engine/index.ts'
+import type { SourceBin, SourceFeature, ToolRules, Unseen } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import {
+  ABOVE_ALL,
+  BELOW_ALL,
+  compareCuts,
+  holds,
+  isEmpty,
+  only,
+  type Range,
+  rangeText,
+  without,
+} from './ranges.ts'
+
+/** What the bins of a feature are made with. */
+export interface BuildContext {
+  readonly rules: ToolRules
+  readonly unseen: Unseen | undefined
+  readonly notes: Notes
+}
+
+/** Where a bin came from stays with it: `label` is the tool's own text. */
+export interface NumericBin {
+  readonly range: string
+  readonly points: number
+  readonly label: string
+}
+
+export interface BuiltNumeric {
+  readonly name: string
+  readonly type: 'numeric'
+  readonly bins: readonly NumericBin[]
+  readonly woe_values?: readonly number[]
+}
+
+interface Placed {
+  readonly range: Range
+  readonly bin: SourceBin
+}
+
+/**
+ * Ranges first by their place on the line, each as its card closes it; then the Missing bin.
+ *
+ * A single number goes before the ranges, as the tools have it: it is cut out of the range that
+ * holds it. Ranges that overlap, or leave a gap where the tool can't, are faults.
+ */
+export function buildNumeric(feature: SourceFeature, context: BuildContext): BuiltNumeric {
+  const { notes } = context
+  const singles = placedSingles(feature, notes)
+  const ranges = placedRanges(feature, notes)
+  checkNeighbours(feature, ranges, singles, context)
+  const taken = singles.map(({ range }) => range)
+  const pieces: Placed[] = [...singles]
+  for (const { range, bin } of ranges) {
+    const left = without(range, taken)
+    if (left.length !== 1) noteSplit(feature, bin, left.length, notes)
+    pieces.push(...left.map((piece) => ({ range: piece, bin })))
+  }
+  const others = binsWith(feature, 'else')
+  const [other] = others
+  if (other !== undefined) pieces.push(...restOf(pieces, other))
+  pieces.sort((a, b) => compareCuts(a.range.low, b.range.low))
+  const missing = missingBinOf(feature, others, context)
+  if (missing === null) noteNoMissing(feature, context)
+  return written(feature, pieces, missing)
+}
+
+function written(
+  { name }: SourceFeature,
+  pieces: readonly Placed[],
+  missing: SourceBin | null,
+): BuiltNumeric {
+  const all = [
+    ...pieces.map(({ range, bin }) => ({ text: rangeText(range), bin })),
+    ...(missing === null ? [] : [{ text: MISSING, bin: missing }]),
+  ]
+  const woes = all.map(({ bin }) => bin.woe)
+  return {
+    name,
+    type: 'numeric',
+    bins: all.map(({ text, bin }) => ({ range: text, points: bin.points, label: bin.label })),
+    ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
+  }
+}
+
+/** The bins with a member of this kind; a second one is for the caller to refuse. */
+export function binsWith({ bins }: SourceFeature, kind: string): SourceBin[] {
+  return bins.filter(({ members }) => members.some((member) => member.kind === kind))
+}
+
+/** The one bin for missing values: its own, or the one for everything else where that holds them. */
+export function missingBinOf(
+  feature: SourceFeature,
+  others: readonly SourceBin[],
+  { rules, notes }: BuildContext,
+): SourceBin | null {
+  const [missing, second] = binsWith(feature, 'missing')
+  if (missing !== undefined && second !== undefined) {
+    notes.fault(second.path, `is a second bin of ${quote(feature.name)} for missing values`)
+  }
+  if (others[1] !== undefined) {
+    notes.fault(others[1].path, `is a second bin of ${quote(feature.name)} for everything else`)
+  }
+  if (missing !== undefined) return missing
+  return rules.elseHoldsMissing === true ? (others[0] ?? null) : null
+}
+
+export function noteNoMissing({ name }: SourceFeature, { rules, notes }: BuildContext): void {
+  notes.conversion(
+    quote(name),
+    `has no bin for missing values, so here they add 0 points. ${rules.missing}`,
+  )
+}
+
+function placedSingles(feature: SourceFeature, notes: Notes): Placed[] {
+  const byValue = new Map<number, SourceBin>()
+  for (const bin of feature.bins) {
+    for (const member of bin.members) {
+      if (member.kind !== 'value') continue
+      const other = byValue.get(member.value)
+      if (other === undefined) byValue.set(member.value, bin)
+      else if (other !== bin) {
+        notes.fault(bin.path, `has the value ${member.value}, which ${other.path} has already`)
+      }
+    }
+  }
+  const placed = [...byValue].map(([value, bin]) => ({ range: only(value), bin }))
+  return placed.sort((a, b) => compareCuts(a.range.low, b.range.low))
+}
+
+function placedRanges(feature: SourceFeature, notes: Notes): Placed[] {
+  const placed: Placed[] = []
+  for (const bin of feature.bins) {
+    for (const member of bin.members) {
+      if (member.kind !== 'range') continue
+      if (!isEmpty(member.range)) placed.push({ range: member.range, bin })
+      else {
+        notes.fault(
+          bin.path,
+          `${quote(bin.label)} holds no number: its bounds were rounded for display, or are exchanged`,
+        )
+      }
+    }
+  }
+  return placed.sort((a, b) => compareCuts(a.range.low, b.range.low))
+}
+
+function checkNeighbours(
+  { name }: SourceFeature,
+  ranges: readonly Placed[],
+  singles: readonly Placed[],
+  { rules, notes }: BuildContext,
+): void {
+  for (const [index, { range, bin }] of ranges.entries()) {
+    const next = ranges[index + 1]
+    if (next === undefined) break
+    const order = compareCuts(range.high, next.range.low)
+    const labels = `${quote(bin.label)} (${bin.path}) and ${quote(next.bin.label)}`
+    if (order > 0) notes.fault(next.bin.path, `${labels} of ${quote(name)} overlap`)
+    const gap = { low: range.high, high: next.range.low }
+    if (order >= 0 || isEmpty(gap)) continue
+    const isFilled = singles.some(({ range: { low } }) => holds(gap, low.at)) && isOnePoint(gap)
+    if (isFilled) continue
+    const message = `between ${labels} of ${quote(name)} is a gap: ${rangeText(gap)} has no bin`
+    if (rules.tiles === true) notes.fault(next.bin.path, message)
+    else notes.conversion(next.bin.path, `${message} and adds 0 points here`)
+  }
+}
+
+function isOnePoint({ low, high }: Range): boolean {
+  return low.at === high.at
+}
+
+function noteSplit({ name }: SourceFeature, bin: SourceBin, pieces: number, notes: Notes): void {
+  const becomes = pieces === 0 ? 'no bin' : `${pieces} bins`
+  notes.conversion(
+    bin.path,
+    `${quote(bin.label)} of ${quote(name)} becomes ${becomes}, because single values with bins of their own lie in it`,
+  )
+}
+
+/** What no bin holds yet, as bins of the one for everything else. */
+function restOf(pieces: readonly Placed[], other: SourceBin): Placed[] {
+  const taken = pieces.map(({ range }) => range).sort((a, b) => compareCuts(a.low, b.low))
+  return without({ low: BELOW_ALL, high: ABOVE_ALL }, taken).map((range) => ({
+    range,
+    bin: other,
+  }))
+}

@@ -1,0 +1,115 @@
+import { BINS_PER_FEATURE_MAX } from '../engine/index.ts'
+import { type BuiltFeature, buildCategorical } from './build-categorical.ts'
+import { buildNumeric } from './build-numeric.ts'
+import type { ImportOptions, SourceCard, SourceFeature } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import { scalingOf } from './scaling.ts'
+
+/** A scorecard specification as an import writes it: bins keep the labels of their source. */
+export interface ImportedSpec {
+  readonly name: string
+  readonly version: string
+  readonly spec_version: '1.0'
+  readonly target: string
+  readonly base_points: number
+  readonly features: readonly BuiltFeature[]
+  readonly scaling: {
+    readonly base_score: number
+    readonly base_odds: number
+    readonly pdo: number
+  }
+}
+
+/**
+ * Makes a specification of a card.
+ *
+ * @param notes receives everything that stands in the way, and everything that was converted
+ * @returns null when there are faults
+ */
+export function buildSpec(
+  card: SourceCard,
+  options: ImportOptions,
+  notes: Notes,
+): ImportedSpec | null {
+  const scaling = scalingOf(card, options, notes)
+  const context = { rules: card.rules, unseen: options.unseen, notes }
+  if (card.features.length === 0) notes.fault('file', 'has no feature')
+  const features = renamed(card, options, notes)
+    .filter((feature) => isBounded(feature, notes))
+    .map((feature) =>
+      feature.type === 'numeric'
+        ? buildNumeric(feature, context)
+        : buildCategorical(feature, context),
+    )
+  askUnseen(card, options, notes)
+  noteRounding(card, notes)
+  if (notes.faults.count > 0 || scaling === null) return null
+  return {
+    name: options.name,
+    version: options.version,
+    spec_version: '1.0',
+    target: options.target,
+    base_points: card.basePoints,
+    features,
+    scaling,
+  }
+}
+
+/** Said before anything is compared with anything: a specification can't have more. */
+function isBounded({ name, type, bins }: SourceFeature, notes: Notes): boolean {
+  const counted =
+    type === 'categorical'
+      ? bins.length
+      : bins.reduce((sum, { members }) => sum + members.length, 0)
+  if (counted <= BINS_PER_FEATURE_MAX) return true
+  notes.fault(quote(name), `has ${counted} bins, more than ${BINS_PER_FEATURE_MAX}`)
+  return false
+}
+
+function renamed(
+  { features }: SourceCard,
+  { rename = {} }: ImportOptions,
+  notes: Notes,
+): readonly SourceFeature[] {
+  for (const name of Object.keys(rename)) {
+    if (!features.some((feature) => feature.name === name)) {
+      notes.fault('rename', `names ${quote(name)}, which is no feature of the file`)
+    }
+  }
+  return features.map((feature) => {
+    const name = Object.hasOwn(rename, feature.name) ? rename[feature.name] : undefined
+    if (name === undefined) return feature
+    notes.conversion(quote(feature.name), `is called ${quote(name)}, as was said`)
+    return { ...feature, name }
+  })
+}
+
+/** Asked once for the card, not once for each feature. */
+function askUnseen({ features, rules }: SourceCard, { unseen }: ImportOptions, notes: Notes): void {
+  if (unseen !== undefined) return
+  const open = features.filter(
+    ({ type, bins }) => type === 'categorical' && !bins.some(({ members }) => members.some(isElse)),
+  )
+  const [first] = open
+  if (first === undefined) return
+  const others = open.length === 1 ? '' : ` and ${open.length - 1} more`
+  notes.fault(
+    'unseen',
+    `must be given: what does a category add that no bin of ${quote(first.name)}${others} names? ` +
+      `${rules.unseen} "zero": nothing; "missing": what a missing value adds; "min": the least of the feature`,
+  )
+}
+
+const isElse = ({ kind }: { kind: string }) => kind === 'else'
+
+/** Rounded points can't give the exact scale back. */
+function noteRounding({ features, basePoints }: SourceCard, notes: Notes): void {
+  const isWhole = [basePoints, ...features.flatMap(({ bins }) => bins.map(({ points }) => points))]
+  if (features.length === 0 || !isWhole.every(Number.isInteger)) return
+  const most = (features.length + 1) / 2
+  notes.conversion(
+    'file',
+    `all points are whole numbers: a score may be ${most} points off the exact scale, ` +
+      'and the probability of default with it; the points are kept as they are',
+  )
+}

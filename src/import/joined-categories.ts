@@ -1,0 +1,48 @@
+import type { ImportOptions } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+
+/**
+ * Takes categories apart that a tool has joined, though they may hold what joins them.
+ *
+ * Those of `commaCategories` are found first, the longest where several fit. What may be the rest of a
+ * category with a comma is a fault until the caller has named those, or said that there are none: a part
+ * that begins with a blank where a comma joins, any part where a comma and a blank do.
+ *
+ * @param delimiter what joins them: `,` or `, `
+ */
+export function readJoined(
+  label: string,
+  delimiter: string,
+  { path, feature }: { path: string; feature: string },
+  { commaCategories }: ImportOptions,
+  notes: Notes,
+): string[] {
+  const known = [...(commaCategories ?? [])].sort((a, b) => b.length - a.length)
+  const texts: string[] = []
+  for (let at = 0; at <= label.length; ) {
+    const start = at
+    const whole = known.find((text) => {
+      const end = start + text.length
+      return label.startsWith(text, start) && isEnd(label, end, delimiter)
+    })
+    const next = whole === undefined ? label.indexOf(delimiter, at) : at + whole.length
+    const end = next === -1 ? label.length : next
+    texts.push(label.slice(at, end))
+    at = end + delimiter.length
+    if (end === label.length) break
+  }
+  const isDoubtful =
+    delimiter === ',' ? texts.some((text) => text.startsWith(' ')) : texts.length > 1
+  if (isDoubtful && commaCategories === undefined) {
+    notes.fault(
+      path,
+      `${quote(label)} of ${quote(feature)} joins categories by commas, and may hold one with a comma of its own: ` +
+        'name such categories in `comma_categories` (an empty list where there are none)',
+    )
+  }
+  return texts
+}
+
+function isEnd(label: string, end: number, delimiter: string): boolean {
+  return end === label.length || label.startsWith(delimiter, end)
+}

@@ -1,0 +1,50 @@
+/** Something to know about a place of the file, or about an option. */
+export interface Note {
+  /** `row 7`, an element of the file, or the name of an option. */
+  readonly path: string
+  readonly message: string
+}
+
+const NOTES_MAX = 1_000
+const QUOTED_CHARS_MAX = 60
+
+/** Collects what was converted, and what can't be. Bounded: a huge bad file has a short answer. */
+export class Notes {
+  readonly faults = new NoteList()
+  readonly conversions = new NoteList()
+
+  /** The file can't become a specification, for this reason among others. */
+  fault(path: string, message: string): void {
+    this.faults.add(path, message)
+  }
+
+  /** The specification says something in another way than the file, or the reader should know it. */
+  conversion(path: string, message: string): void {
+    this.conversions.add(path, message)
+  }
+}
+
+export class NoteList {
+  private readonly notes: Note[] = []
+  private surplus = 0
+
+  add(path: string, message: string): void {
+    if (this.notes.length < NOTES_MAX) this.notes.push({ path, message })
+    else this.surplus++
+  }
+
+  get count(): number {
+    return this.notes.length + this.surplus
+  }
+
+  toArray(): Note[] {
+    if (this.surplus === 0) return [...this.notes]
+    return [...this.notes, { path: '', message: `and ${this.surplus} more, not listed` }]
+  }
+}
+
+/** Names a text of the file, shortened where it is long. */
+export function quote(text: string): string {
+  const isLong = text.length > QUOTED_CHARS_MAX
+  return JSON.stringify(isLong ? `${text.slice(0, QUOTED_CHARS_MAX)}…` : text)
+}

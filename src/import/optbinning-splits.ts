@@ -1,0 +1,157 @@
+import { isObject } from './frame.ts'
+import { type Notes, quote } from './notes.ts'
+import { between, type Range } from './ranges.ts'
+
+/** What optbinning knows of a variable beside the table. */
+export interface VariableSplits {
+  /** Numbers between the bins, or the categories of each bin. */
+  readonly splits?: readonly (number | readonly (string | number)[])[]
+  /** Of a categorical variable, in the order that its splits are positions in. */
+  readonly categories?: readonly (string | number)[]
+  readonly catOthers?: readonly (string | number)[]
+  readonly hasUserSplits?: boolean
+  /** Special values by the label of their row; undefined where nothing is said of them. */
+  readonly specialCodes?: ReadonlyMap<string, readonly (string | number)[]>
+}
+
+type Value = string | number
+
+/**
+ * Reads the exact splits: `{variable: splits}`, `{variable: to_dict()}` or an array of `to_dict()`.
+ *
+ * @param names of the variables of the card; others are ignored
+ */
+export function readSplits(
+  json: unknown,
+  names: readonly string[],
+  notes: Notes,
+): Map<string, VariableSplits> {
+  const read = new Map<string, VariableSplits>()
+  if (json === undefined) return read
+  const entries = entriesOf(json)
+  if (entries === null) {
+    notes.fault('splits', 'must be an object by variable, or an array of what to_dict() gives')
+    return read
+  }
+  for (const [name, value] of entries) {
+    if (!names.includes(name)) continue
+    const splits = variableOf(value)
+    if (splits === null) {
+      notes.fault(`splits.${name}`, 'must be an array of splits, or an object with `splits`')
+    } else read.set(name, splits)
+  }
+  const absent = names.filter((name) => !read.has(name))
+  if (absent.length > 0 && absent.length < names.length) {
+    notes.conversion('splits', `say nothing of ${absent.map(quote).join(', ')}`)
+  }
+  return read
+}
+
+function entriesOf(json: unknown): [string, unknown][] | null {
+  if (isObject(json)) {
+    return typeof json['name'] === 'string' && 'splits' in json
+      ? [[json['name'], json]]
+      : Object.entries(json)
+  }
+  if (!Array.isArray(json)) return null
+  const entries: [string, unknown][] = []
+  for (const item of json) {
+    if (!isObject(item) || typeof item['name'] !== 'string') return null
+    entries.push([item['name'], item])
+  }
+  return entries
+}
+
+function variableOf(value: unknown): VariableSplits | null {
+  if (Array.isArray(value)) {
+    const splits = splitsOf(value)
+    return splits === null ? null : { splits }
+  }
+  if (!isObject(value)) return null
+  const splits = value['splits'] === undefined ? undefined : splitsOf(value['splits'])
+  const codes = value['special_codes'] === undefined ? undefined : codesOf(value['special_codes'])
+  if (splits === null || codes === null) return null
+  const { categories, cat_others: catOthers, user_splits: userSplits } = value
+  return {
+    ...(splits && { splits }),
+    ...(codes && { specialCodes: codes }),
+    ...(isValues(categories) && { categories }),
+    ...(isValues(catOthers) && { catOthers }),
+    hasUserSplits: userSplits != null,
+  }
+}
+
+/**
+ * The categories of each bin. Splits of a fitted variable are positions between its categories, and
+ * the rare ones make a last bin.
+ *
+ * @returns undefined where the splits say nothing of them, null where they can't be told
+ * @source optbinning binning_statistics.py, bin_categorical
+ */
+export function groupsOf(variable: VariableSplits): (readonly Value[])[] | undefined | null {
+  const { splits, categories, catOthers = [], hasUserSplits } = variable
+  if (splits === undefined) return undefined
+  const groups = splits.filter((split) => typeof split !== 'number')
+  if (groups.length > 0) return groups.length === splits.length ? groups : null
+  if (categories === undefined || hasUserSplits === true) return null
+  const starts = splits.map((split) => Math.ceil(Number(split)))
+  const bins = [0, ...starts].map((start, bin) =>
+    categories.slice(start, starts[bin] ?? categories.length),
+  )
+  return catOthers.length > 0 ? [...bins, catOthers] : bins
+}
+
+function splitsOf(value: unknown): NonNullable<VariableSplits['splits']> | null {
+  if (!Array.isArray(value)) return null
+  const isSplit = (item: unknown) => Number.isFinite(item) || isValues(item)
+  return value.every(isSplit) ? value : null
+}
+
+function codesOf(value: unknown): Map<string, readonly Value[]> | null {
+  if (value === null) return new Map()
+  if (isValues(value)) return new Map([['Special', value]])
+  if (!isObject(value)) return null
+  const codes = new Map<string, readonly Value[]>()
+  for (const [label, code] of Object.entries(value)) {
+    const values = Array.isArray(code) ? code : [code]
+    if (!isValues(values)) return null
+    codes.set(label, values)
+  }
+  return codes
+}
+
+function isValues(value: unknown): value is Value[] {
+  return (
+    Array.isArray(value) && value.every((item) => typeof item === 'string' || Number.isFinite(item))
+  )
+}
+
+/**
+ * The range of a bin by its exact splits, which must print as the table has them.
+ *
+ * @param bin the row and the number of the bin among the intervals of its variable
+ */
+export function exactRange(
+  printed: Range,
+  { label, path, bin }: { label: string; path: string; bin: number },
+  splits: readonly unknown[],
+  notes: Notes,
+): Range {
+  const low = bin === 0 ? Number.NEGATIVE_INFINITY : Number(splits[bin - 1])
+  const high = bin === splits.length ? Number.POSITIVE_INFINITY : Number(splits[bin])
+  const decimals = /\.(\d+)/.exec(label)?.[1]?.length ?? 0
+  for (const [exact, shown] of [
+    [low, printed.low.at],
+    [high, printed.high.at],
+  ] as const) {
+    if (exact === shown) continue
+    // What was printed lies within half of its last digit, and a little for the rounding of both.
+    if (Math.abs(exact - shown) <= 0.5 * 10 ** -decimals * (1 + 1e-9) + Math.abs(exact) * 1e-15) {
+      notes.conversion(
+        path,
+        `${quote(label)} is cut at ${exact}, of which the table shows ${shown}`,
+      )
+    } else notes.fault(path, `${quote(label)} does not belong to the split ${exact}`)
+  }
+  return between(low, high, { isLowClosed: true, isHighClosed: false })
+}

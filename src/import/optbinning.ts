@@ -1,0 +1,195 @@
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import { exactRange, groupsOf, readSplits, type VariableSplits } from './optbinning-splits.ts'
+import { listOf, readPythonTexts } from './python-texts.ts'
+import { readInterval } from './ranges.ts'
+import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
+
+const SPECIAL = 'Special'
+const MISSING = 'Missing'
+
+/**
+ * Reads the table of optbinning's `Scorecard`, summary or detailed.
+ *
+ * The table prints bounds with few decimals, so the exact splits are wanted beside it. Points of the
+ * base are spread over the variables, or kept apart in `intercept_`, which the table does not have.
+ *
+ * @source optbinning 0.21.0 and 1.0.0, scorecard.py, binning_statistics.py
+ */
+export function readOptbinning(table: Table, options: ImportOptions, notes: Notes): SourceCard {
+  const rowsByVariable = groupRows(table.rows, 'Variable', 'variable', notes)
+  if (table.columns.includes('Mean')) {
+    notes.fault(
+      'row 1',
+      'is of a card for a continuous target, which has no probability of default',
+    )
+  }
+  const splits = readSplits(options.splits, [...rowsByVariable.keys()], notes)
+  const features = [...rowsByVariable].map(([name, rows]) =>
+    readVariable({ name, rows, splits: splits.get(name) }, options, notes),
+  )
+  return {
+    tool: 'optbinning',
+    basePoints: interceptOf(features, options, notes),
+    features,
+    rules: {
+      unseen: 'optbinning adds the points of the row Missing ("missing").',
+      missing: 'optbinning has a row Missing for each variable, which is not in the file.',
+      tiles: true,
+    },
+  }
+}
+
+/** With `intercept_based` the least points of each variable are exactly 0, and never without it. */
+function interceptOf(
+  features: readonly SourceFeature[],
+  { intercept, basePoints }: ImportOptions,
+  notes: Notes,
+): number {
+  const given = intercept ?? basePoints
+  const isApart =
+    features.length > 0 &&
+    features.every(
+      ({ bins }) =>
+        bins.some(({ points }) => points === 0) && bins.every(({ points }) => points >= 0),
+    )
+  if (given === undefined && isApart) {
+    notes.fault(
+      'intercept',
+      'must be given: the least points of each variable are 0, so the card is intercept-based, and ' +
+        '`intercept_` of the Scorecard is not in its table',
+    )
+  }
+  return given ?? 0
+}
+
+interface Variable {
+  readonly name: string
+  readonly rows: readonly Row[]
+  readonly splits: VariableSplits | undefined
+}
+
+function readVariable(variable: Variable, options: ImportOptions, notes: Notes): SourceFeature {
+  const { name, rows, splits } = variable
+  const labels = rows.map((row) => textOf(row, 'Bin') ?? '')
+  const isText = options.categorical?.includes(name) === true
+  const ranges = labels.map((label) => (isText ? null : readInterval(label)))
+  const isNumeric = ranges.some((range) => range !== null)
+  const bins: SourceBin[] = []
+  const members = isNumeric ? numericMembers : categoryMembers
+  const found = members(variable, labels, notes)
+  for (const [index, row] of rows.entries()) {
+    const points = numberOf(row, 'Points', notes)
+    const label = labels[index] ?? ''
+    const held = found[index] ?? specialMembers(variable, { row, label, isNumeric }, options, notes)
+    if (points === null || held === null) continue
+    bins.push({ path: row.path, label, points, woe: numberIfAny(row, 'WoE'), members: held })
+  }
+  if (isNumeric && splits?.splits === undefined) {
+    notes.conversion(
+      quote(name),
+      'is cut at the bounds that the table prints, which optbinning rounds to `show_digits` decimals: ' +
+        'give the exact splits, or a value next to a bound may get the points of the next bin',
+    )
+  }
+  return { name, type: isNumeric ? 'numeric' : 'categorical', bins }
+}
+
+type Found = readonly (readonly Member[] | undefined)[]
+
+function numericMembers(
+  { name, rows, splits }: Variable,
+  labels: readonly string[],
+  notes: Notes,
+): Found {
+  const printed = labels.map(readInterval)
+  const count = printed.filter((range) => range !== null).length
+  const exact = splits?.splits
+  if (exact !== undefined && !exact.every((split) => typeof split === 'number')) {
+    notes.fault(`splits.${name}`, 'must be numbers, because the bins of the table are intervals')
+    return labels.map(() => [])
+  }
+  if (exact !== undefined && exact.length + 1 !== count) {
+    notes.fault(
+      `splits.${name}`,
+      `are ${exact.length}, which make ${exact.length + 1} bins, but the table has ${count}`,
+    )
+    return labels.map(() => [])
+  }
+  let bin = 0
+  return printed.map((range, index) => {
+    if (range === null) return undefined
+    if (exact === undefined) return [{ kind: 'range', range }]
+    const label = labels[index] ?? ''
+    const path = rows[index]?.path ?? ''
+    return [{ kind: 'range', range: exactRange(range, { label, path, bin: bin++ }, exact, notes) }]
+  })
+}
+
+function categoryMembers(
+  { name, rows, splits }: Variable,
+  labels: readonly string[],
+  notes: Notes,
+): Found {
+  const groups = splits === undefined ? undefined : groupsOf(splits)
+  const areListed = labels.map((label) => listOf(label).startsWith('['))
+  const count = areListed.filter(Boolean).length
+  if (groups === null) {
+    notes.fault(
+      `splits.${name}`,
+      'are positions in its `categories`, which must be given with them, as to_dict() does',
+    )
+    return labels.map(() => [])
+  }
+  if (groups !== undefined && groups.length !== count) {
+    notes.fault(`splits.${name}`, `are ${groups.length} groups, but the table has ${count}`)
+    return labels.map(() => [])
+  }
+  let bin = 0
+  return labels.map((label, index) => {
+    if (areListed[index] !== true) return undefined
+    const group = groups?.[bin++]
+    const texts = group?.map(String) ?? readPythonTexts(label)
+    if (texts !== null) return texts.map((text) => ({ kind: 'category', text }))
+    const path = rows[index]?.path ?? ''
+    notes.fault(
+      path,
+      `${quote(label)} of ${quote(name)} does not name all of its categories: give the exact splits`,
+    )
+    return []
+  })
+}
+
+/** The rows below the bins: special values, by their names where there are several, then Missing. */
+function specialMembers(
+  { name, splits }: Variable,
+  { row, label, isNumeric }: { row: Row; label: string; isNumeric: boolean },
+  options: ImportOptions,
+  notes: Notes,
+): readonly Member[] | null {
+  if (label === MISSING) return [{ kind: 'missing' }]
+  const codes = splits?.specialCodes
+  if (codes === undefined) {
+    if (label === SPECIAL && options.hasNoSpecials === true) {
+      notes.conversion(row.path, `is left out: ${quote(name)} has no special values, as was said`)
+      return null
+    }
+    notes.fault(
+      row.path,
+      `${quote(label)} of ${quote(name)}: the table does not say which values are special. Give ` +
+        '`special_codes` with the splits (null where there are none), or say that there are none',
+    )
+    return null
+  }
+  const values = codes.get(label) ?? (codes.size === 0 && label === SPECIAL ? [] : undefined)
+  if (values === undefined) {
+    notes.fault(row.path, `${quote(label)} is neither a bin nor one of the special codes given`)
+    return null
+  }
+  if (values.length === 0) return null
+  return values.map((value) =>
+    isNumeric && typeof value === 'number'
+      ? { kind: 'value', value }
+      : { kind: 'category', text: String(value) },
+  )
+}

@@ -1,0 +1,183 @@
+import { nextUp } from '../engine/index.ts'
+import type { Member, SourceBin, SourceFeature, Unseen } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import { NO_SCORE, type PmmlField, UNNAMED } from './pmml-field.ts'
+import type { Predicate, Value } from './pmml-predicate.ts'
+import {
+  ABOVE_ALL,
+  BELOW_ALL,
+  type Cut,
+  compareCuts,
+  isEmpty,
+  type Range,
+  rangeText,
+  readDecimal,
+} from './ranges.ts'
+
+/** An attribute of a characteristic. */
+export interface ReadAttribute {
+  readonly path: string
+  readonly label: string
+  readonly points: number
+  readonly predicate: Predicate
+  readonly constants: ReadonlySet<string>
+}
+
+interface Context {
+  readonly path: string
+  readonly unseen: Unseen | undefined
+  readonly notes: Notes
+}
+
+/** The attribute that a value gets: the first that holds. */
+type Chosen = ReadAttribute | null
+
+/** The bins of a field, by what each of its values gets. */
+export function binsOfField(
+  field: PmmlField,
+  attributes: readonly ReadAttribute[],
+  context: Context,
+): SourceFeature {
+  const choose = chooser(field, attributes)
+  const constants = new Set(attributes.flatMap(({ constants }) => [...constants]))
+  for (const constant of field.constants) constants.add(constant)
+  const members = new Map<ReadAttribute, Member[]>()
+  const give = (attribute: Chosen, member: Member) => {
+    if (attribute === null) return
+    const list = members.get(attribute)
+    if (list === undefined) members.set(attribute, [member])
+    else list.push(member)
+  }
+  give(choose(null), { kind: 'missing' })
+  const values = field.isNumeric
+    ? giveRanges(constants, choose, give, context)
+    : giveCategories(constants, choose, give, context)
+  reportUseless(attributes, members, [null, ...values], context)
+  const bins = attributes.map(
+    (attribute): SourceBin => ({
+      path: attribute.path,
+      label: attribute.label,
+      points: attribute.points,
+      members: members.get(attribute) ?? [],
+    }),
+  )
+  return {
+    name: field.name,
+    type: field.isNumeric ? 'numeric' : 'categorical',
+    bins: bins.filter((bin) => bin.members.length > 0),
+  }
+}
+
+function chooser(field: PmmlField, attributes: readonly ReadAttribute[]): (value: Value) => Chosen {
+  return (value) => {
+    const prepared = field.prepare(value)
+    if (prepared === NO_SCORE) return null
+    return attributes.find(({ predicate }) => predicate(prepared) === true) ?? null
+  }
+}
+
+type Give = (attribute: Chosen, member: Member) => void
+
+/** Every constant, and what lies between two of them, gets one attribute. */
+function giveRanges(
+  constants: ReadonlySet<string>,
+  choose: (value: Value) => Chosen,
+  give: Give,
+  { path, unseen, notes }: Context,
+): number[] {
+  const cells = cellsOf([...constants].map(readDecimal).filter((value) => value !== null))
+  let run: { attribute: Chosen; low: Cut; high: Cut } | null = null
+  const close = () => {
+    if (run === null) return
+    const range = { low: run.low, high: run.high }
+    if (run.attribute !== null) give(run.attribute, { kind: 'range', range })
+    else reportHole(range, { path, unseen, notes })
+  }
+  for (const { range, value } of cells) {
+    const attribute = choose(value)
+    if (run !== null && run.attribute === attribute) run.high = range.high
+    else {
+      close()
+      run = { attribute, low: range.low, high: range.high }
+    }
+  }
+  close()
+  return cells.map(({ value }) => value)
+}
+
+interface NumberCell {
+  readonly range: Range
+  /** One of its numbers, for all of them. */
+  readonly value: number
+}
+
+function cellsOf(constants: readonly number[]): NumberCell[] {
+  const sorted = [...new Set(constants)].sort((a, b) => a - b)
+  const cuts: Cut[] = [BELOW_ALL]
+  for (const at of sorted) cuts.push({ at, isAfter: false }, { at, isAfter: true })
+  cuts.push(ABOVE_ALL)
+  const cells: NumberCell[] = []
+  for (const [index, low] of cuts.entries()) {
+    const high = cuts[index + 1]
+    if (high === undefined || isEmpty({ low, high })) continue
+    cells.push({ range: { low, high }, value: between(low, high) })
+  }
+  return cells.sort((a, b) => compareCuts(a.range.low, b.range.low))
+}
+
+/** A double between two cuts that hold one. */
+function between(low: Cut, high: Cut): number {
+  if (low.at === high.at) return low.at
+  if (Number.isFinite(low.at)) return nextUp(low.at)
+  return Number.isFinite(high.at) ? -nextUp(-high.at) : 0
+}
+
+/** A value for which PMML has no answer: what it adds here must be said. */
+function reportHole(range: Range, { path, unseen, notes }: Context): void {
+  const text = `gives no score to ${rangeText(range)}, and here such a number adds 0 points`
+  if (unseen === undefined) {
+    notes.fault(path, `${text}: say "zero" or "missing" for unseen to accept it`)
+  } else notes.conversion(path, text)
+}
+
+function giveCategories(
+  constants: ReadonlySet<string>,
+  choose: (value: Value) => Chosen,
+  give: Give,
+  { path, notes }: Context,
+): string[] {
+  for (const text of constants) {
+    const attribute = choose(text)
+    if (attribute !== null) give(attribute, { kind: 'category', text })
+    else notes.conversion(path, `gives no score to the category ${quote(text)}: it has no bin here`)
+  }
+  give(choose(UNNAMED), { kind: 'else' })
+  return [...constants, UNNAMED]
+}
+
+/** An attribute that no value gets: one that contradicts itself, or one that others before it cover. */
+function reportUseless(
+  attributes: readonly ReadAttribute[],
+  members: ReadonlyMap<ReadAttribute, readonly Member[]>,
+  values: readonly Value[],
+  { notes }: Context,
+): void {
+  for (const attribute of attributes) {
+    if (members.has(attribute)) continue
+    const canHold = values.some((value) => attribute.predicate(value) === true)
+    if (canHold) {
+      notes.conversion(
+        attribute.path,
+        `(${quote(attribute.label)}) is left out, because no value gets it: attributes before it hold wherever it ` +
+          'does, or its values are not valid. The bin of a special value behind the ranges is lost so: ' +
+          'engines of PMML give it the points of a range',
+      )
+    } else {
+      notes.fault(
+        attribute.path,
+        `(${quote(attribute.label)}) can never hold: the score of its bin is lost, as that of a special value ` +
+          'that R scorecard exports to PMML. Correct the predicate, or take the attribute out',
+      )
+    }
+  }
+}

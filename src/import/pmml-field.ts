@@ -1,0 +1,158 @@
+import { type Notes, quote } from './notes.ts'
+import type { Value } from './pmml-predicate.ts'
+import { between, holds, type Range, readDecimal } from './ranges.ts'
+import { childOf, childrenOf, type Element } from './xml.ts'
+
+/** How PMML prepares a value of a field before predicates look at it. */
+export interface PmmlField {
+  readonly name: string
+  readonly isNumeric: boolean
+  /** Constants at which the preparation changes what it does. */
+  readonly constants: readonly string[]
+  /** What predicates see of a value; `NO_SCORE` where PMML gives up. */
+  prepare(value: Value): Value | typeof NO_SCORE
+}
+
+export const NO_SCORE = Symbol('no score')
+
+const NUMERIC = new Set(['integer', 'float', 'double'])
+/** A text that no document names: stands for all categories that have no name. */
+export const UNNAMED = '\u0000'
+
+/** The fields that the mining schema lets in, by name; a fault for each that can't be converted. */
+export function readFields(root: Element, model: Element, notes: Notes): Map<string, PmmlField> {
+  const dictionary = childOf(root, 'DataDictionary')
+  const declared = new Map(
+    childrenOf(dictionary ?? root, 'DataField').map((field) => [field.attributes['name'], field]),
+  )
+  const fields = new Map<string, PmmlField>()
+  const schema = childOf(model, 'MiningSchema')
+  for (const mining of schema === undefined ? [] : childrenOf(schema, 'MiningField')) {
+    const { name = '' } = mining.attributes
+    const data = declared.get(name)
+    const field = data === undefined ? null : readField(name, data, mining, notes)
+    if (field !== null) fields.set(name, field)
+  }
+  return fields
+}
+
+function readField(name: string, data: Element, mining: Element, notes: Notes): PmmlField | null {
+  const path = `DataField ${quote(name)}`
+  const { dataType = 'string' } = data.attributes
+  const isNumeric = NUMERIC.has(dataType)
+  if (!isNumeric && dataType !== 'string' && dataType !== 'boolean') {
+    notes.fault(path, `is of the type ${dataType}: only numbers and texts can be converted`)
+    return null
+  }
+  if (dataType === 'boolean') {
+    notes.conversion(path, 'is boolean: applicants must have the text "true" or "false"')
+  }
+  if (dataType === 'float') {
+    notes.conversion(
+      path,
+      'is of the type float: engines of PMML round its values to single precision first, the service does not',
+    )
+  }
+  const invalid = treatmentOf(mining, isNumeric, path, notes)
+  const replacement = constant(mining.attributes['missingValueReplacement'], isNumeric)
+  const returnsInvalid = mining.attributes['missingValueTreatment'] === 'returnInvalid'
+  const domain = domainOf(data, isNumeric)
+  const outliers = outliersOf(mining)
+  return {
+    name,
+    isNumeric,
+    constants: [...domain.constants, ...outliers.constants],
+    prepare: (given) => {
+      let value = given !== null && domain.isMissing(given) ? null : given
+      if (value !== null && !domain.isValid(value)) {
+        if (invalid === NO_SCORE) return NO_SCORE
+        value = invalid(value)
+      }
+      value = outliers.bounded(value)
+      if (value !== null) return value
+      return returnsInvalid ? NO_SCORE : replacement
+    },
+  }
+}
+
+/** What becomes of a value outside the domain of its field. */
+function treatmentOf(
+  mining: Element,
+  isNumeric: boolean,
+  path: string,
+  notes: Notes,
+): typeof NO_SCORE | ((value: Value) => Value) {
+  const { invalidValueTreatment = 'returnInvalid', invalidValueReplacement } = mining.attributes
+  if (invalidValueTreatment === 'returnInvalid') return NO_SCORE
+  if (invalidValueTreatment === 'asMissing') return () => null
+  if (invalidValueTreatment === 'asIs') return (value) => value
+  const replacement = constant(invalidValueReplacement, isNumeric)
+  if (invalidValueTreatment === 'asValue' && replacement !== null) return () => replacement
+  notes.fault(path, `has the invalidValueTreatment "${invalidValueTreatment}"`)
+  return NO_SCORE
+}
+
+interface Domain {
+  readonly constants: readonly string[]
+  isMissing(value: Value): boolean
+  isValid(value: Value): boolean
+}
+
+/** Values and intervals that a DataField lists; without any, every value is valid. */
+function domainOf(data: Element, isNumeric: boolean): Domain {
+  const values = childrenOf(data, 'Value')
+  const listed = (property: string) =>
+    new Set(
+      values
+        .filter(({ attributes }) => (attributes['property'] ?? 'valid') === property)
+        .map(({ attributes }) => constant(attributes['value'], isNumeric)),
+    )
+  const [valid, invalid, missing] = [listed('valid'), listed('invalid'), listed('missing')]
+  const intervals = childrenOf(data, 'Interval').map(intervalOf)
+  const isOpen = valid.size === 0 && intervals.length === 0
+  return {
+    constants: [
+      ...values.map(({ attributes }) => attributes['value'] ?? ''),
+      ...intervals.flatMap(({ low, high }) => [low.at, high.at]).map(String),
+    ],
+    isMissing: (value) => missing.has(value),
+    isValid: (value) =>
+      !invalid.has(value) &&
+      (isOpen ||
+        valid.has(value) ||
+        (typeof value === 'number' && intervals.some((range) => holds(range, value)))),
+  }
+}
+
+function intervalOf({ attributes }: Element): Range {
+  const { closure = '', leftMargin, rightMargin } = attributes
+  const low = readDecimal(leftMargin ?? '') ?? Number.NEGATIVE_INFINITY
+  const high = readDecimal(rightMargin ?? '') ?? Number.POSITIVE_INFINITY
+  return between(low, high, {
+    isLowClosed: closure.startsWith('closed'),
+    isHighClosed: closure.endsWith('Closed'),
+  })
+}
+
+function outliersOf({ attributes }: Element): {
+  constants: readonly string[]
+  bounded(value: Value): Value
+} {
+  const { outliers = 'asIs', lowValue, highValue } = attributes
+  if (outliers === 'asIs') return { constants: [], bounded: (value) => value }
+  const low = readDecimal(lowValue ?? '') ?? Number.NEGATIVE_INFINITY
+  const high = readDecimal(highValue ?? '') ?? Number.POSITIVE_INFINITY
+  const isExtreme = outliers === 'asExtremeValues'
+  return {
+    constants: [String(low), String(high)],
+    bounded: (value) => {
+      if (typeof value !== 'number' || (low <= value && value <= high)) return value
+      return isExtreme ? Math.min(Math.max(value, low), high) : null
+    },
+  }
+}
+
+function constant(text: string | undefined, isNumeric: boolean): Value {
+  if (text === undefined) return null
+  return isNumeric ? readDecimal(text) : text
+}

@@ -1,0 +1,220 @@
+import type { ImportOptions, SourceCard, SourceFeature } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import { binsOfField, type ReadAttribute } from './pmml-bins.ts'
+import { type PmmlField, readFields } from './pmml-field.ts'
+import { compilePredicate, PredicateFault, predicateElement } from './pmml-predicate.ts'
+import { readDecimal } from './ranges.ts'
+import { childOf, childrenOf, type Element } from './xml.ts'
+
+const VERSIONS = /^4\.[1-4]/
+/** Elements beside a scorecard that hold no model. */
+const NO_MODELS = new Set([
+  'Header',
+  'MiningBuildTask',
+  'DataDictionary',
+  'TransformationDictionary',
+])
+
+/**
+ * Reads the scorecard of a PMML document, version 4.1 to 4.4.
+ *
+ * Attributes are tried in their order and the first that holds counts, so that bins come out without
+ * overlaps: which attribute a value gets is found for every number between two constants, for every
+ * category and for a missing value.
+ *
+ * @source PMML 4.4, Scorecard
+ */
+export function readPmml(root: Element, options: ImportOptions, notes: Notes): SourceCard | null {
+  const model = scorecardOf(root, notes)
+  if (model === null) return null
+  checkTargets(model, notes)
+  const initialScore = model.attributes['initialScore'] ?? '0'
+  let basePoints = readDecimal(initialScore)
+  if (basePoints === null) notes.fault('Scorecard', `has the initialScore ${quote(initialScore)}`)
+  const fields = readFields(root, model, notes)
+  const characteristics = childOf(model, 'Characteristics')
+  const features = new Map<string, SourceFeature>()
+  for (const [index, element] of childrenOf(characteristics ?? model, 'Characteristic').entries()) {
+    const label = element.attributes['name'] ?? element.attributes['id'] ?? `${index + 1}`
+    const characteristic = { path: `Characteristic ${quote(label)}`, element }
+    const read = readCharacteristic(characteristic, fields, options, notes)
+    if (typeof read === 'number') basePoints = (basePoints ?? 0) + read
+    else if (read !== null && features.has(read.name)) {
+      notes.fault(characteristic.path, `is a second one of the field ${quote(read.name)}`)
+    } else if (read !== null) features.set(read.name, read)
+  }
+  return {
+    tool: 'pmml',
+    basePoints: basePoints ?? 0,
+    features: [...features.values()],
+    rules: {
+      unseen: 'PMML gives no score where no attribute holds.',
+      missing: 'PMML gives no score where no attribute holds.',
+    },
+  }
+}
+
+function scorecardOf(root: Element, notes: Notes): Element | null {
+  const { version = '' } = root.attributes
+  if (root.name !== 'PMML') {
+    notes.fault('file', `is XML, but no PMML: its root is ${quote(root.name)}`)
+    return null
+  }
+  if (!VERSIONS.test(version)) {
+    notes.fault('PMML', `is of version ${quote(version)}; 4.1 to 4.4 can be read`)
+    return null
+  }
+  const models = root.children.filter(({ name }) => !NO_MODELS.has(name))
+  const [model] = models
+  if (models.length !== 1 || model?.name !== 'Scorecard') {
+    const found = models.map(({ name }) => name).join(', ') || 'no model'
+    notes.fault(
+      'PMML',
+      `must have one Scorecard, and has ${found}` +
+        (found === 'RegressionModel' ? '; of toad, take what ScoreCard.export writes' : ''),
+    )
+    return null
+  }
+  if (model.attributes['isScorable'] === 'false') notes.fault('Scorecard', 'is not scorable')
+  if (model.attributes['functionName'] !== 'regression') {
+    notes.fault('Scorecard', 'must have the functionName "regression"')
+  }
+  return model
+}
+
+/** What changes the score after it was summed up. */
+function checkTargets(model: Element, notes: Notes): void {
+  const targets = childOf(model, 'Targets')
+  for (const target of targets === undefined ? [] : childrenOf(targets, 'Target')) {
+    const { castInteger, min, max, rescaleConstant = '0', rescaleFactor = '1' } = target.attributes
+    const isPlain = Number(rescaleConstant) === 0 && Number(rescaleFactor) === 1
+    if (castInteger !== undefined || min !== undefined || max !== undefined || !isPlain) {
+      notes.fault(
+        'Target',
+        'changes the score (cast, bounds or rescaling), which can not be converted',
+      )
+    }
+  }
+  const output = childOf(model, 'Output')
+  for (const { attributes } of output === undefined ? [] : childrenOf(output, 'OutputField')) {
+    if (attributes['feature'] === 'transformedValue' || attributes['feature'] === 'decision') {
+      notes.conversion(`OutputField ${quote(attributes['name'] ?? '')}`, 'is left out')
+    }
+  }
+}
+
+interface Characteristic {
+  readonly path: string
+  readonly element: Element
+}
+
+/** @returns the points that it adds to every score, when it looks at no field; null after a fault */
+function readCharacteristic(
+  { path, element }: Characteristic,
+  fields: ReadonlyMap<string, PmmlField>,
+  options: ImportOptions,
+  notes: Notes,
+): SourceFeature | number | null {
+  const attributes = childrenOf(element, 'Attribute')
+  const fieldName = fieldOf(attributes, path, notes)
+  if (fieldName === undefined) return null
+  const field = fieldName === null ? null : fields.get(fieldName)
+  if (field === undefined) {
+    notes.fault(
+      path,
+      `uses ${quote(fieldName ?? '')}, which is no field of the DataDictionary and the MiningSchema that can be ` +
+        'converted; a DerivedField can not be',
+    )
+    return null
+  }
+  const read = attributes.map((attribute, index) =>
+    readAttribute(attribute, `${path}, Attribute ${index + 1}`, field?.isNumeric === true, notes),
+  )
+  if (read.includes(null)) return null
+  const known = read.filter((attribute) => attribute !== null)
+  if (field === null) return constantOf(known, path, notes)
+  return binsOfField(field, known, { path, unseen: options.unseen, notes })
+}
+
+/** The one field of all predicates; null for none, undefined after a fault. */
+function fieldOf(
+  attributes: readonly Element[],
+  path: string,
+  notes: Notes,
+): string | null | undefined {
+  const fields = new Set<string>()
+  const pending = [...attributes]
+  for (const element of pending) {
+    if (element.attributes['field'] !== undefined) fields.add(element.attributes['field'])
+    for (const child of element.children) {
+      if (child.name !== 'ComplexPartialScore') pending.push(child)
+    }
+  }
+  const [field = null, second] = fields
+  if (second === undefined) return field
+  notes.fault(path, `looks at several fields: ${[...fields].map(quote).join(', ')}`)
+  return undefined
+}
+
+function readAttribute(
+  attribute: Element,
+  path: string,
+  isNumeric: boolean,
+  notes: Notes,
+): ReadAttribute | null {
+  if (childOf(attribute, 'ComplexPartialScore') !== undefined) {
+    notes.fault(path, 'has a ComplexPartialScore: its points depend on the value, not on the bin')
+    return null
+  }
+  const { partialScore } = attribute.attributes
+  const points = readDecimal(partialScore ?? '')
+  const element = predicateElement(attribute)
+  if (points === null) {
+    notes.fault(path, `has the partialScore ${quote(partialScore ?? '')}, which is no number`)
+    return null
+  }
+  if (element === null) {
+    notes.fault(path, 'has no predicate')
+    return null
+  }
+  const uses = { fields: new Set<string>(), constants: new Set<string>() }
+  try {
+    const predicate = compilePredicate(element, isNumeric, uses)
+    return { path, points, label: labelOf(element), predicate, constants: uses.constants }
+  } catch (error) {
+    if (!(error instanceof PredicateFault)) throw error
+    notes.fault(path, `${error.message}, which can not be converted`)
+    return null
+  }
+}
+
+const SIGNS: Readonly<Record<string, string>> = {
+  ...{ equal: '=', notEqual: '!=', lessThan: '<', lessOrEqual: '<=' },
+  ...{ greaterThan: '>', greaterOrEqual: '>=', isIn: 'in', isNotIn: 'not in' },
+}
+
+/** A predicate as a short text, for people. */
+function labelOf({ name, attributes, children, text }: Element): string {
+  const { operator = '', booleanOperator = '', value } = attributes
+  if (name === 'SimplePredicate') return [SIGNS[operator] ?? operator, value].join(' ').trim()
+  if (name === 'CompoundPredicate') return children.map(labelOf).join(` ${booleanOperator} `)
+  if (name === 'SimpleSetPredicate') {
+    return `${SIGNS[booleanOperator] ?? booleanOperator} ${children.map(labelOf).join('')}`
+  }
+  return name === 'Array' ? text.trim() : name
+}
+
+/** A characteristic that looks at nothing: the first attribute that holds is a part of the base. */
+function constantOf(
+  attributes: readonly ReadAttribute[],
+  path: string,
+  notes: Notes,
+): number | null {
+  const holding = attributes.find(({ predicate }) => predicate(null) === true)
+  if (holding === undefined) {
+    notes.fault(path, 'has no attribute that can hold')
+    return null
+  }
+  notes.conversion(path, `looks at no field: its ${holding.points} points are added to the base`)
+  return holding.points
+}

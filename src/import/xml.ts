@@ -1,0 +1,63 @@
+import { parseXml, XmlDocumentType, XmlElement, XmlError } from '@rgrove/parse-xml'
+import type { Notes } from './notes.ts'
+
+/** An element without what a card does not need: comments, extensions, name spaces. */
+export interface Element {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: readonly Element[]
+  readonly text: string
+}
+
+/**
+ * Reads an XML document. One with a document type is refused: nothing that it declares would be
+ * expanded or loaded, so the document could mean something else than what was read.
+ *
+ * @returns null after a fault
+ */
+export function readXml(text: string, notes: Notes): Element | null {
+  try {
+    const document = parseXml(text, { preserveDocumentType: true })
+    const { root } = document
+    if (document.children.some((node) => node instanceof XmlDocumentType)) {
+      notes.fault('file', 'has a DOCTYPE: remove it; entities are not expanded')
+      return null
+    }
+    if (root === null) {
+      notes.fault('file', 'has no root element')
+      return null
+    }
+    return elementOf(root)
+  } catch (error) {
+    notes.fault('file', `is no XML that can be read: ${reasonOf(error)}`)
+    return null
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof RangeError) return 'its elements are nested too deeply'
+  if (error instanceof XmlError) return error.message.split('\n')[0] ?? ''
+  throw error
+}
+
+function elementOf({ name, attributes, children, text }: XmlElement): Element {
+  const elements = children.filter((child) => child instanceof XmlElement).map(elementOf)
+  return {
+    name: localName(name),
+    attributes,
+    children: elements.filter((child) => child.name !== 'Extension'),
+    text: elements.length === 0 ? text : '',
+  }
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1)
+}
+
+export function childrenOf(element: Element, name: string): Element[] {
+  return element.children.filter((child) => child.name === name)
+}
+
+export function childOf(element: Element, name: string): Element | undefined {
+  return element.children.find((child) => child.name === name)
+}

