@@ -1,6 +1,7 @@
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
+import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
@@ -15,6 +16,7 @@ export const DOCS = {
   ...MEMBER_DOCS,
   ...AUDIT_LOG_DOCS,
   ...MODEL_DOCS,
+  ...IMPORT_DOCS,
   ...DEPLOYMENT_DOCS,
   ...STATS_DOCS,
   ...SCORING_DOCS,

@@ -25,6 +25,8 @@ export const ERROR_CODES = {
   payload_too_large: 'The body is larger than this endpoint accepts.',
   unsupported_media_type: 'The body is not declared as JSON.',
   invalid_spec: 'The scorecard specification is faulty: `details` lists every fault with its path.',
+  parity_failed:
+    'Applicants of the sample would get another score than the tool gave them: `details` lists the first.',
   invalid_scope: 'A scope is none that a key can have.',
   invalid_traffic_config: 'The traffic would not add up, or the action lacks what it needs.',
   strict_mode_violation:

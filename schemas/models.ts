@@ -64,7 +64,34 @@ export const ModelList = Type.Object({
   next_cursor: NextCursor,
 })
 
-export const Model = Type.Object({ ...model, spec: ScorecardSpec })
+/** Proof that an imported card scores as the tool that it comes from. */
+export const ParityCertificate = Type.Object({
+  tool: Type.String(),
+  agrees: Type.Boolean({ description: 'No row differs' }),
+  rows: Type.Integer(),
+  equal: Type.Integer({ description: 'Rows whose scores are the same to the bit' }),
+  within_rounding: Type.Integer({
+    description:
+      'Further rows that differ by no more than the order of a sum of doubles can change',
+  }),
+  within_tolerance: Type.Integer({ description: 'Further rows within `tolerance`' }),
+  differing: Type.Integer(),
+  largest_difference: Type.Number({ description: 'Of scores, in points' }),
+  tolerance: Type.Number({ description: 'In points' }),
+  compared_features: Type.Integer({ description: 'Features compared by their own points' }),
+  largest_pd_difference: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Of probabilities of default, where the sample has them',
+  }),
+  card_sha256: Type.String(),
+  sample_sha256: Type.String(),
+  spec_sha256: Type.String({ description: 'Of the specification as it is stored' }),
+})
+
+export const Model = Type.Object({
+  ...model,
+  spec: ScorecardSpec,
+  parity: Type.Optional(ParityCertificate),
+})
 
 export const UpdateModelRequest = Type.Object(
   { status: ModelStatus },

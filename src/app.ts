@@ -14,6 +14,7 @@ import { notFoundHandler } from './http/not-found.ts'
 import { requestIdPlugin } from './http/request-id.ts'
 import { validatorCompiler } from './http/validators.ts'
 import { newId } from './ids.ts'
+import { importRoutes } from './import/routes.ts'
 import { parseJson } from './json.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { memberRoutes } from './members/routes.ts'
@@ -122,6 +123,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(memberRoutes, services)
   await app.register(auditLogRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
+  await app.register(importRoutes, { imports: services.imports, publicUrl: options.publicUrl })
   await app.register(deploymentRoutes, services)
   await app.register(scorecardRoutes, services)
   await app.register(scoringRoutes, services)

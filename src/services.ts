@@ -17,6 +17,8 @@ import { DatabaseHealth } from './db/health.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
 import { errorFacts } from './http/error-facts.ts'
+import { ImportService } from './import/service.ts'
+import { ImportThread } from './import/thread.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { MemberService } from './members/service.ts'
@@ -50,6 +52,7 @@ export interface Services {
   readonly members: MemberService
   readonly auditLog: AuditLogService
   readonly models: ModelService
+  readonly imports: ImportService
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
@@ -234,6 +237,7 @@ function wire(
   // While the database is away, scores go on from memory, until nothing that is held there may be served.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
+  const models = new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange })
   return {
     auth,
     keys,
@@ -244,7 +248,8 @@ function wire(
       onChange: (userId) => changes.tell('user', userId),
     }),
     auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
-    models: new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange }),
+    models,
+    imports: new ImportService({ models, runner: new ImportThread() }),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,

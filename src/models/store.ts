@@ -16,6 +16,7 @@ import type {
   ModelStore,
   NewModel,
   StatusChange,
+  StoredModel,
 } from './service.ts'
 
 const COLUMNS = {
@@ -72,15 +73,19 @@ export class PostgresModelStore implements ModelStore {
     return pageOf(rows.map(toModel), page)
   }
 
-  async find(teamId: string, modelId: string): Promise<{ model: Model; specText: string } | null> {
+  async find(teamId: string, modelId: string): Promise<StoredModel | null> {
     const [row] = await this.db
       // As text: a driver would read it with JSON.parse, see `parseJson`.
-      .select({ ...COLUMNS, specText: sql<string>`${models.spec}::text` })
+      .select({
+        ...COLUMNS,
+        specText: sql<string>`${models.spec}::text`,
+        parityText: sql<string | null>`${models.parity}::text`,
+      })
       .from(models)
       .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
     if (row === undefined) return null
-    const { specText, ...columns } = row
-    return { model: toModel(columns), specText }
+    const { specText, parityText, ...columns } = row
+    return { model: toModel(columns), specText, parityText }
   }
 
   setStatus({

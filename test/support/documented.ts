@@ -58,6 +58,9 @@ export const DECIDED: Table = {
   'POST /v1/score/{slug}': [...BODY, STRICT],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT],
   'POST /v1/models/deploy': BODY,
+  'POST /v1/models/import': [
+    ...['200', SIGNED, ROLE, '422 invalid_spec', '422 parity_failed', QUOTA, ...BODY],
+  ],
   'GET /v1/models': [FORM, AWAY],
   'GET /v1/models/{id}': [AWAY],
   'PATCH /v1/models/{id}': BODY,

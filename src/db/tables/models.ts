@@ -21,6 +21,8 @@ export const models = pgTable(
     status: text('status').notNull(),
     description: text('description'),
     spec: jsonText('spec').notNull(),
+    /** Of an imported card that was checked against the scores of its tool: what was compared. */
+    parity: jsonText('parity'),
     /** A user; no reference, because the user may be removed and the record stays. */
     deployedBy: idText('deployed_by').notNull(),
     createdAt: moment('created_at').notNull(),

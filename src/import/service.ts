@@ -1,0 +1,75 @@
+import type { Environment, UserCaller } from '../auth/caller.ts'
+import { AppError } from '../errors.ts'
+import type { Deployed, ModelService } from '../models/service.ts'
+import { certificateFields } from './answers.ts'
+import type { ImportOrder, ImportOutcome } from './order.ts'
+import type { ImportRunner } from './thread.ts'
+
+export interface RegisterOrder {
+  readonly environment: Environment
+  readonly description: string | null
+  readonly autoDeploy: boolean
+}
+
+export interface Imported extends ImportOutcome {
+  /** Null when nothing was to be registered. */
+  readonly deployed: Deployed | null
+}
+
+interface ImportServiceOptions {
+  readonly models: ModelService
+  readonly runner: ImportRunner
+}
+
+/** Cards of other tools: imported, checked, and registered when asked. */
+export class ImportService {
+  private readonly options: ImportServiceOptions
+
+  constructor(options: ImportServiceOptions) {
+    this.options = options
+  }
+
+  /**
+   * Imports a card. Without `register` faults are part of the answer, and nothing is kept.
+   *
+   * @throws AppError with `register`: `invalid_spec` whose details list every fault, `parity_failed` when
+   *   a score of the sample differs; see `ImportRunner` too
+   */
+  async import(
+    caller: UserCaller,
+    order: ImportOrder,
+    register: RegisterOrder | null,
+  ): Promise<Imported> {
+    const outcome = await this.options.runner.run(order)
+    if (register === null) return { ...outcome, deployed: null }
+    const { spec, faults, parity, certificate } = outcome
+    if (spec === null) {
+      const count = faults.length
+      const message = `the card has ${count} ${count === 1 ? 'fault' : 'faults'}`
+      throw new AppError('invalid_spec', message, { details: faults })
+    }
+    if (parity?.agrees === false) throw parityFailed(parity)
+    const deployed = await this.options.models.deploy(caller, {
+      ...{ spec, ...register },
+      parity: certificate === null ? null : certificateFields(certificate),
+    })
+    return { ...outcome, deployed }
+  }
+}
+
+function parityFailed({
+  differing,
+  rows,
+  differences,
+}: NonNullable<ImportOutcome['parity']>): AppError {
+  return new AppError(
+    'parity_failed',
+    `${differing} of ${rows} applicants of the sample would get another score, so nothing was registered`,
+    {
+      details: differences.map(({ path, expectedScore, actualScore }) => ({
+        path: `sample, ${path}`,
+        message: `has the score ${expectedScore}, the engine gives ${actualScore}`,
+      })),
+    },
+  )
+}

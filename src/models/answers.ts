@@ -1,0 +1,21 @@
+import type { Deployed } from './service.ts'
+
+/**
+ * What a deploy answers.
+ *
+ * @param baseUrl of the service, as its callers address it
+ */
+export function deployedFields({ model, deployment, warnings }: Deployed, baseUrl: string) {
+  return {
+    model_id: model.id,
+    name: model.name,
+    version: model.version,
+    deployment: deployment && {
+      id: deployment.id,
+      slug: deployment.id,
+      endpoint: `${baseUrl}/v1/score/${deployment.id}`,
+      status: 'active' as const,
+    },
+    ...(warnings.length > 0 && { spec_warnings: [...warnings] }),
+  }
+}

