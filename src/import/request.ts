@@ -6,8 +6,11 @@ import type { ImportOrder } from './order.ts'
 const VERSION = '1.0.0'
 const TARGET = 'default'
 
+/** What an import is asked for, registering apart. */
+export type ImportBody = Omit<Static<typeof ImportRequest>, 'register'>
+
 /** An order in the words of the API, which are those of the command line too. */
-export function orderOf(request: Omit<Static<typeof ImportRequest>, 'register'>): ImportOrder {
+export function orderOf(request: ImportBody): ImportOrder {
   const { card, sample, score_column: scoreColumn, tolerance = 0 } = request
   return {
     card: Buffer.from(card),
@@ -23,7 +26,7 @@ export function orderOf(request: Omit<Static<typeof ImportRequest>, 'register'>)
   }
 }
 
-function optionsOf(request: Omit<Static<typeof ImportRequest>, 'register'>): ImportOptions {
+function optionsOf(request: ImportBody): ImportOptions {
   const { name, version = VERSION, target = TARGET, scaling = {}, ...rest } = request
   return {
     ...{ name, version, target },

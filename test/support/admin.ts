@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What a run of the operator's command line left behind. */
+/** What a run of a command line left behind. */
 export interface AdminRun {
   readonly code: number | null
   readonly stdout: string
@@ -15,12 +15,28 @@ export interface AdminRun {
  *
  * @param stdin what it is given on standard input; without it there is none
  */
-export async function runAdmin(
+export function runAdmin(
   env: Readonly<Record<string, string>>,
   args: readonly string[],
   stdin?: string | Buffer,
 ): Promise<AdminRun> {
-  const child = spawn(process.execPath, ['src/admin.ts', ...args], {
+  return runProcess(env, ['src/admin.ts', ...args], stdin)
+}
+
+/** Runs the command line of an import in the same way. */
+export function runImport(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<AdminRun> {
+  return runProcess(env, ['src/import.ts', ...args])
+}
+
+async function runProcess(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[],
+  stdin?: string | Buffer,
+): Promise<AdminRun> {
+  const child = spawn(process.execPath, [...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

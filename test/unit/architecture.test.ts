@@ -79,7 +79,9 @@ test('domains form no cycle', () => {
 // The environment is read once, so that a start fails for it or no later moment does.
 test('only the processes hand the environment to the configuration', () => {
   const readers = filesUnder('src').filter((file) => read(file).includes('process.env'))
-  expect(readers.sort()).toEqual(['src/admin.ts', 'src/demo/run.ts', 'src/server.ts'])
+  expect(readers.sort()).toEqual([
+    ...['src/admin.ts', 'src/demo/run.ts', 'src/import.ts', 'src/server.ts'],
+  ])
 })
 
 // An async hook costs each request a turn of the promise queue, whether it waits or not.
