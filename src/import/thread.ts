@@ -13,7 +13,7 @@ const WORKER = new URL('worker.ts', import.meta.url)
 const AT_ONCE = 1
 const WAITING_MAX = 8
 const DEADLINE_MS = 60_000
-const MEMORY_MB = 1024
+const MEMORY_MB = 512
 const YOUNG_MEMORY_MB = 64
 
 /**
@@ -60,5 +60,5 @@ function isOutOfMemory(error: unknown): boolean {
 }
 
 function tooMuch(what: string): AppError {
-  return new AppError('invalid_request', `importing this card takes ${what}`)
+  return new AppError('invalid_request', `importing this card, and checking it, takes ${what}`)
 }

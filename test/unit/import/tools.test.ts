@@ -96,6 +96,14 @@ test('a card of toad with two decimals differs from its scores by what was round
   expect(parityOf(imported, 'toad-scores.csv', 13 * 0.005).differing).toBe(0)
 })
 
+// Of an engine of PMML that others wrote, with all of PMML's rules.
+test('PMML agrees with JPMML-Evaluator on all 1,000 applicants', () => {
+  const imported = importFile('optbinning.pmml', { scaling: SCALES.optbinning, unseen: 'missing' })
+  expect(parityOf(imported, 'optbinning-pmml-jpmml-scores.csv')).toMatchObject({
+    ...{ agrees: true, rows: 1000, equal: 1000 },
+  })
+})
+
 // JPMML-SkLearn writes special values after the ranges, so that every engine of PMML gives them the
 // points of a range; optbinning gives them their own.
 test('PMML of optbinning agrees but for the special value, which it loses', () => {
