@@ -142,7 +142,9 @@ test.each([
 })
 
 test('odds of bad to good are turned over as a fraction, and a rate other than 2 is converted', () => {
-  const scaling = { ...SCALES.scorecardpy, pdo: 20, rate: 4 }
+  // 1 / (1 / 49) is 49.00000000000001 or so.
+  const scaling = { ...SCALES.scorecardpy, odds: '1/49', pdo: 20, rate: 4 }
   const { spec } = importText(`${HEAD}x,"[-inf,inf)",1\n`, { ...py, scaling })
-  expect(spec?.scaling).toEqual({ base_score: 600, base_odds: 19, pdo: 10 })
+  expect(1 / (1 / 49)).not.toBe(49)
+  expect(spec?.scaling).toEqual({ base_score: 600, base_odds: 49, pdo: 10 })
 })

