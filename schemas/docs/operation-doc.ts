@@ -31,11 +31,17 @@ export interface OperationDoc {
   readonly errors?: readonly ErrorCode[]
   /** Bodies by title; each works when its ids are replaced by real ones. */
   readonly request?: Readonly<Record<string, unknown>>
-  readonly success: {
-    readonly description: string
-    /** The answer to the first request; none where there is no body. */
-    readonly example?: unknown
-  }
+  readonly success: AnswerDoc
+  /** Answers that tell by their status, but with a body of their own instead of the error body. */
+  readonly others?: Readonly<Record<number, AnswerDoc>>
+}
+
+interface AnswerDoc {
+  readonly description: string
+  /** As the first request is answered; none where there is no body. */
+  readonly example?: unknown
+  /** Of a text that no schema describes; JSON when left out. */
+  readonly mediaType?: string
 }
 
 export interface ParamDoc {

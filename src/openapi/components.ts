@@ -17,15 +17,22 @@ const DATA = new Set(['example', 'examples', 'default', 'enum', 'const'])
 export function extractSchemas(part: unknown, components: Components): unknown {
   if (Array.isArray(part)) return part.map((item) => extractSchemas(item, components))
   if (!isJson(part)) return part
-  const entries = Object.entries(part).map(([key, value]) =>
-    // A property or a path may be called `example`: its schema is an object all the same.
-    [key, DATA.has(key) && !isSchema(value) ? value : extractSchemas(value, components)],
-  )
+  const entries = Object.entries(part).map(([key, value]) => {
+    if (DATA.has(key)) return [key, value]
+    // Its keys are names, whatever they are called.
+    if (key === 'properties' && isJson(value)) return [key, extractValues(value, components)]
+    return [key, extractSchemas(value, components)]
+  })
   const plain = portable(plainUnion(Object.fromEntries(entries)))
   const { title, ...schema } = plain
   if (typeof title !== 'string' || !isSchema(plain)) return plain
   keep(components, title, schema)
   return { $ref: `#/components/schemas/${title}` }
+}
+
+function extractValues(schemas: Json, components: Components): Json {
+  const entries = Object.entries(schemas)
+  return Object.fromEntries(entries.map(([name, one]) => [name, extractSchemas(one, components)]))
 }
 
 function keep(components: Components, title: string, schema: Json): void {

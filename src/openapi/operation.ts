@@ -1,6 +1,7 @@
 import type { FastifySchema, RouteOptions } from 'fastify'
 import type { OperationDoc, ParamDoc } from '../../schemas/docs/operation-doc.ts'
 import { DOCS } from '../../schemas/docs.ts'
+import { ErrorBody } from '../../schemas/errors.ts'
 import { type Access, ROLES } from '../auth/caller.ts'
 import type { ErrorCode } from '../errors.ts'
 import { isJson, type Json } from './components.ts'
@@ -41,9 +42,10 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
     throw new TypeError(`the route ${url} is not documented`)
   }
   const { params, querystring, response } = schema as Readonly<Record<string, unknown>>
-  const answers = Object.entries(response ?? {}).map(([status, body]) => [+status, body] as const)
-  const statuses = answers.map(([status]) => status)
-  const errorStatuses = statuses.filter((status) => status >= 400)
+  const answers = Object.entries(response ?? { 200: null }).map(
+    ([status, body]) => [Number(status), body] as const,
+  )
+  const errors = answers.filter(([, answer]) => answer === ErrorBody)
   const body = doc.body ?? schema.body
   return {
     id,
@@ -59,14 +61,19 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
       ...(body !== undefined && { body: { ...objectOf(withNames(body)), ...bodyExamples(doc) } }),
       response: Object.fromEntries(
         answers
-          .filter(([status]) => status < 400)
-          .map(([status, schema]) => [status, successOf(doc, schema)]),
+          .filter((answer) => !errors.includes(answer))
+          .map(([status, schema]) => [status, answerOf(id, doc, status, schema)]),
       ),
     },
     facts: {
       isBodyOptional: config.isBodyOptional === true,
       hasQuota: !('rateLimit' in config) || config.rateLimit !== false,
-      codesByStatus: codesByStatus(id, errorStatuses, access, doc.errors ?? []),
+      codesByStatus: codesByStatus(
+        id,
+        errors.map(([status]) => status),
+        access,
+        doc.errors ?? [],
+      ),
     },
   }
 }
@@ -121,11 +128,17 @@ function bodyExamples({ request = {} }: OperationDoc): Json {
   return { 'x-examples': Object.fromEntries(examples) }
 }
 
-function successOf({ success }: OperationDoc, schema: unknown): Json {
-  const { description, example } = success
-  if (objectOf(schema)['type'] === 'null') return { type: 'null', description }
-  const media = { schema: withNames(schema), ...(example !== undefined && { example }) }
-  return { description, content: { 'application/json': media } }
+/** @throws TypeError when the answer is not told of */
+function answerOf(operation: string, doc: OperationDoc, status: number, schema: unknown): Json {
+  const told = status < 400 ? doc.success : doc.others?.[status]
+  if (told === undefined) throw new TypeError(`${operation} does not tell of its answer ${status}`)
+  const { description, example, mediaType = 'application/json' } = told
+  if (isJson(schema) && schema['type'] === 'null') return { type: 'null', description }
+  const media = {
+    schema: mediaType === 'application/json' ? withNames(schema) : { type: 'string' },
+    ...(example !== undefined && { example }),
+  }
+  return { description, content: { [mediaType]: media } }
 }
 
 function objectOf(value: unknown): Json {

@@ -5,6 +5,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TAGS } from '../../../schemas/docs/operation-doc.ts'
 import { DOCS } from '../../../schemas/docs.ts'
+import { ROLES } from '../../../src/auth/caller.ts'
 import { CONTRACT } from '../../../src/openapi/names.ts'
 import { backends } from '../../support/databases.ts'
 import { DocumentCheck, type DocumentedOperation } from '../../support/document-check.ts'
@@ -123,13 +124,18 @@ test('every operation has one success with an example, and examples of each body
 
 // A client must know what to do with every answer before it comes.
 test('every operation tells its errors with their codes, and what any operation may answer', () => {
-  const found = complaints(({ responses, security, requestBody }, method) => {
+  const isForSome = (operationId: string) => {
+    const access = routes.find(({ config }) => config?.operation === operationId)?.config?.access
+    return access?.by === 'user' && access.roles.length < ROLES.length
+  }
+  const found = complaints(({ operationId, responses, security, requestBody }, method) => {
     const missing = (statuses: readonly number[]) =>
       statuses.filter((status) => responses[status] === undefined).map((status) => `no ${status}`)
     const takesBody = requestBody !== undefined || method === 'DELETE'
     return [
       ...missing([429, 500, 503]),
       ...missing(security.length > 0 ? [401] : []),
+      ...missing(isForSome(operationId) ? [403] : []),
       ...missing(takesBody ? [400, 413, 415] : []),
     ]
   })

@@ -1,0 +1,119 @@
+import { Type } from '@sinclair/typebox'
+import type { RouteOptions } from 'fastify'
+import { expect, test } from 'vitest'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { ANYONE, OWNER_OR_ADMIN } from '../../../src/auth/caller.ts'
+import { extractSchemas } from '../../../src/openapi/components.ts'
+import { operationOf } from '../../../src/openapi/operation.ts'
+
+const IdParams = Type.Object({ id: Type.String() })
+
+/** A route as it stands in the service, but for what a test changes. */
+function route(change: Partial<RouteOptions>): RouteOptions {
+  return {
+    method: 'DELETE',
+    url: '/v1/keys/:id',
+    schema: { params: IdParams, response: { 204: Type.Null(), ...errorResponses(401, 403, 404) } },
+    config: { operation: 'keys.revoke', access: OWNER_OR_ADMIN },
+    handler: () => undefined,
+    ...change,
+  }
+}
+
+test('a route tells its codes by status, those that come with access and quota included', () => {
+  const { id, schema, facts } = operationOf(route({}))
+  expect(id).toBe('keys.revoke')
+  expect(Object.fromEntries(facts.codesByStatus)).toEqual({
+    401: ['unauthorized'],
+    403: ['insufficient_role'],
+    404: ['key_not_found'],
+    429: ['rate_limited'],
+    500: ['internal_error'],
+    503: ['unavailable'],
+  })
+  expect(schema.security).toEqual([{ accessToken: [] }])
+})
+
+// Whoever adds a route sees at once what its documentation lacks.
+test('a route without a name, an entry or a caller is refused', () => {
+  const unnamed = route({ config: { access: ANYONE } })
+  expect(() => operationOf(unnamed)).toThrow('/v1/keys/:id is not documented')
+  const unknown = route({ config: { operation: 'docs.none', access: ANYONE } })
+  expect(() => operationOf(unknown)).toThrow('is not documented')
+  const unguarded = route({ config: { operation: 'keys.revoke' } })
+  expect(() => operationOf(unguarded)).toThrow('is not documented')
+})
+
+test('a status without a documented code is refused, and a code without its status', () => {
+  const more = { 204: Type.Null(), ...errorResponses(401, 403, 404, 409) }
+  expect(() => operationOf(route({ schema: { params: IdParams, response: more } }))).toThrow(
+    'keys.revoke answers 409 with a code that is not documented',
+  )
+  const fewer = { 204: Type.Null(), ...errorResponses(401, 403) }
+  expect(() => operationOf(route({ schema: { params: IdParams, response: fewer } }))).toThrow(
+    'keys.revoke never answers key_not_found',
+  )
+})
+
+test('a parameter of the path without its documentation is refused', () => {
+  const params = Type.Object({ id: Type.String(), version: Type.String() })
+  const { response } = route({}).schema as { response: object }
+  expect(() => operationOf(route({ schema: { params, response } }))).toThrow(
+    "documented are id of the path's parameters id,version",
+  )
+})
+
+// A probe answers 503 with its report, and metrics are no JSON.
+test('an answer with a body of its own is told of by its own text', () => {
+  const Report = Type.Object({ status: Type.String() })
+  const { response } = route({}).schema as { response: object }
+  const other = route({ schema: { params: IdParams, response: { ...response, 503: Report } } })
+  expect(() => operationOf(other)).toThrow('keys.revoke does not tell of its answer 503')
+})
+
+// One of the two would silently stand for both.
+test('two schemas of one name are refused', () => {
+  const text = { title: 'Same', type: 'string' }
+  expect(() =>
+    extractSchemas([text, { ...text, description: 'a parameter' }], new Map()),
+  ).not.toThrow()
+  expect(() => extractSchemas([text, { ...text, minLength: 1 }], new Map())).toThrow(
+    'two schemas of the contract are called Same',
+  )
+})
+
+test('a union is written as one schema where that says the same, and left alone elsewhere', () => {
+  const literal = (value: string) => ({ const: value, type: 'string' })
+  const [text, nothing] = [{ type: 'string' }, { type: 'null' }]
+  const plain = (anyOf: object[]) => extractSchemas({ anyOf, description: 'x' }, new Map())
+  expect(plain([literal('a'), literal('b')])).toEqual({
+    ...{ type: 'string', enum: ['a', 'b'], description: 'x' },
+  })
+  expect(plain([text, { type: 'number' }, nothing])).toEqual({
+    ...{ type: ['string', 'number', 'null'], description: 'x' },
+  })
+  expect(plain([{ ...text, minLength: 1 }, nothing])).toEqual({
+    ...{ type: ['string', 'null'], minLength: 1, description: 'x' },
+  })
+  // A constant or an enum would no longer let null in, and limits of one type would look like those of both.
+  const kept = [
+    [literal('a'), nothing],
+    [{ ...text, enum: ['a'] }, nothing],
+    [
+      { ...text, minLength: 1 },
+      { type: 'number', minimum: 1 },
+    ],
+    [{ type: 'object', properties: {} }, nothing],
+    [{ $ref: '#/components/schemas/Environment' }, nothing],
+  ]
+  for (const anyOf of kept) expect(plain(anyOf)).toEqual({ anyOf, description: 'x' })
+})
+
+test('what an example holds is data, whatever its properties are called', () => {
+  const example = { title: 'Not a name', type: 'numeric', anyOf: [{ const: 'a' }, { const: 'b' }] }
+  expect(extractSchemas({ example }, new Map())).toEqual({ example })
+  const properties = { example: { anyOf: [{ type: 'string' }, { type: 'null' }] } }
+  expect(extractSchemas({ properties }, new Map())).toEqual({
+    properties: { example: { type: ['string', 'null'] } },
+  })
+})
