@@ -1,6 +1,8 @@
 export { type CompiledModel, compileModel } from './compile.ts'
 export { EngineError, type EngineErrorCode } from './errors.ts'
-export { nextUp } from './interval.ts'
+export { nextDown, nextUp } from './interval.ts'
+export { type FeatureRule, rulesOf } from './rules.ts'
+export type { Scale } from './scaling.ts'
 export {
   type Applicant,
   type Outcome,
