@@ -1,4 +1,4 @@
-import { type CompiledModel, SLOT_MISSING, SLOT_UNMATCHED } from './compile.ts'
+import { type CompiledModel, SLOT_FIRST_BIN, SLOT_MISSING, SLOT_UNMATCHED } from './compile.ts'
 import type { Interval } from './interval.ts'
 
 /** Points of the numbers in a range, which is closed at both ends. */
@@ -48,9 +48,12 @@ function intervalsOf(model: CompiledModel, feature: number): IntervalRule[] {
   return intervals
 }
 
+/** The text of the Missing bin is left out: it has the points of an unmatched value. */
 function categoriesOf(model: CompiledModel, feature: number): CategoryRule[] {
+  const missingSlot = model.slotStart[feature]! + SLOT_FIRST_BIN + model.missingBin[feature]!
   const textsOfSlot = new Map<number, string[]>()
   for (const [text, slot] of model.categories.maps[feature]!) {
+    if (model.missingBin[feature] !== -1 && slot === missingSlot) continue
     const texts = textsOfSlot.get(slot)
     if (texts === undefined) textsOfSlot.set(slot, [text])
     else texts.push(text)

@@ -96,8 +96,8 @@ const bigquery: Dialect = {
   },
   identifier: (name) => `\`${name}\``,
   text: escapedText,
-  number: (value) => signed(withPoint(value)),
-  numberOf: (column) => `${column} + 0.0`,
+  number: (value) => signed(withExponent(value)),
+  numberOf: (column) => `${column} + 0e0`,
   textOf: (column) => `COLLATE(${column}, '')`,
 }
 
@@ -134,11 +134,6 @@ function decimal(value: number): string {
 function withExponent(value: number): string {
   const text = decimal(value)
   return text.includes('e') ? text : `${text}e0`
-}
-
-function withPoint(value: number): string {
-  const text = decimal(value)
-  return /[.e]/.test(text) ? text : `${text}.0`
 }
 
 /** Two minus signs in a row would start a comment. */

@@ -56,21 +56,21 @@ test.each<[number, Readonly<Record<DialectName, string>>]>([
     28,
     {
       ...{ postgresql: "float8 '28'", duckdb: '28e0', spark: '28D' },
-      ...{ bigquery: '28.0', snowflake: "'28'::FLOAT" },
+      ...{ bigquery: '28e0', snowflake: "'28'::FLOAT" },
     },
   ],
   [
     -0.1,
     {
       ...{ postgresql: "float8 '-0.1'", duckdb: '(-0.1e0)', spark: '(-0.1D)' },
-      ...{ bigquery: '(-0.1)', snowflake: "'-0.1'::FLOAT" },
+      ...{ bigquery: '(-0.1e0)', snowflake: "'-0.1'::FLOAT" },
     },
   ],
   [
     -0,
     {
       ...{ postgresql: "float8 '-0'", duckdb: '(-0e0)', spark: '(-0D)' },
-      ...{ bigquery: '(-0.0)', snowflake: "'-0'::FLOAT" },
+      ...{ bigquery: '(-0e0)', snowflake: "'-0'::FLOAT" },
     },
   ],
   [

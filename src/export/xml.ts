@@ -1,0 +1,52 @@
+/** An element: its name, its attributes in their order, and other elements or a number in it. */
+export interface Element {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string | number>>
+  readonly content: readonly Element[] | number
+}
+
+export function element(
+  name: string,
+  attributes: Element['attributes'] = {},
+  content: Element['content'] = [],
+): Element {
+  return { name, attributes, content }
+}
+
+/** Whether XML 1.0 can hold the text, in whatever notation. */
+export function isXmlText(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what XML can't hold
+  return text.isWellFormed() && !/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(text)
+}
+
+/** Writes a document of elements and attributes, whose texts are `isXmlText`. */
+export function writeXml(root: Element): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${lines(root, '').join('\n')}\n`
+}
+
+function lines({ name, attributes, content }: Element, indent: string): string[] {
+  const parts = Object.entries(attributes).map(
+    ([key, value]) => ` ${key}="${attributeText(value)}"`,
+  )
+  const start = `${indent}<${name}${parts.join('')}`
+  if (typeof content === 'number') return [`${start}>${attributeText(content)}</${name}>`]
+  if (content.length === 0) return [`${start}/>`]
+  const inner = content.flatMap((child) => lines(child, `${indent}  `))
+  return [`${start}>`, ...inner, `${indent}</${name}>`]
+}
+
+function attributeText(value: string | number): string {
+  if (typeof value === 'number') return numberText(value)
+  // A reader makes spaces of line breaks and tabs that stand as they are.
+  return value.replace(/[&<>"'\t\n\r\u0085\u2028]/g, (char) => `&#${char.charCodeAt(0)};`)
+}
+
+/**
+ * The shortest text that reads back as this double. Whole numbers beyond 32 bits, and the 0 below 0, are
+ * marked as no integers, which some readers would take them for and cut them off.
+ */
+function numberText(value: number): string {
+  const text = Object.is(value, -0) ? '-0' : String(value)
+  const isSmallInteger = value === Math.trunc(value) && Math.abs(value) < 2 ** 31
+  return isSmallInteger && text !== '-0' ? text : /[.e]/.test(text) ? text : `${text}.0`
+}
