@@ -1,6 +1,7 @@
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
+import { EXPORT_DOCS } from './docs/export.ts'
 import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
@@ -17,6 +18,7 @@ export const DOCS = {
   ...AUDIT_LOG_DOCS,
   ...MODEL_DOCS,
   ...IMPORT_DOCS,
+  ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,
   ...STATS_DOCS,
   ...SCORING_DOCS,

@@ -27,6 +27,8 @@ export const ERROR_CODES = {
   invalid_spec: 'The scorecard specification is faulty: `details` lists every fault with its path.',
   parity_failed:
     'Applicants of the sample would get another score than the tool gave them: `details` lists the first.',
+  not_exportable:
+    'The model can not be written as it is asked for: `details` lists what stands against it.',
   invalid_scope: 'A scope is none that a key can have.',
   invalid_traffic_config: 'The traffic would not add up, or the action lacks what it needs.',
   strict_mode_violation:

@@ -8,6 +8,7 @@ import { authRoutes } from './auth/routes.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
+import { exportRoutes } from './export/routes.ts'
 import { errorHandler } from './http/error-handler.ts'
 import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
 import { notFoundHandler } from './http/not-found.ts'
@@ -124,6 +125,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(auditLogRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
   await app.register(importRoutes, { imports: services.imports, publicUrl: options.publicUrl })
+  await app.register(exportRoutes, services)
   await app.register(deploymentRoutes, services)
   await app.register(scorecardRoutes, services)
   await app.register(scoringRoutes, services)

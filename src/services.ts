@@ -16,6 +16,7 @@ import { guardStore } from './db/guard.ts'
 import { DatabaseHealth } from './db/health.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
+import { ExportService } from './export/service.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { ImportService } from './import/service.ts'
 import { ImportThread } from './import/thread.ts'
@@ -53,6 +54,7 @@ export interface Services {
   readonly auditLog: AuditLogService
   readonly models: ModelService
   readonly imports: ImportService
+  readonly exports: ExportService
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
@@ -225,6 +227,7 @@ function wire(
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
     onChange: (keyHash) => changes.tell('key', keyHash),
   })
+  const models = new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange })
   kept.add('deployment', cache)
   kept.add('key', keys)
   kept.add('user', auth)
@@ -250,6 +253,7 @@ function wire(
     auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
     models,
     imports: new ImportService({ models, runner: new ImportThread() }),
+    exports: new ExportService(models),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,

@@ -42,6 +42,8 @@ interface AnswerDoc {
   readonly example?: unknown
   /** Of a text that no schema describes; JSON when left out. */
   readonly mediaType?: string
+  /** What else it can be, as an example by media type. */
+  readonly texts?: Readonly<Record<string, string>>
 }
 
 export interface ParamDoc {

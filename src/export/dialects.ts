@@ -1,3 +1,5 @@
+import type { SQL_DIALECTS } from '../../schemas/export.ts'
+
 /** How a database spells what a scorecard needs; what a card holds goes through here as data. */
 export interface Dialect {
   /** Told to people. */
@@ -21,7 +23,7 @@ export interface Dialect {
   textOf(column: string): string
 }
 
-export type DialectName = 'postgresql' | 'spark' | 'bigquery' | 'snowflake' | 'duckdb'
+export type DialectName = (typeof SQL_DIALECTS)[number]
 
 const POSTGRESQL_NAME_BYTES_MAX = 63
 const BIGQUERY_NAME_CHARS_MAX = 300

@@ -1,8 +1,9 @@
+import type { COLUMN_CASES } from '../../schemas/export.ts'
 import type { FeatureRule, SpecIssue } from '../engine/index.ts'
 import { DIALECTS, type Dialect, type DialectName } from './dialects.ts'
 
 /** How the names of columns are made of those of features. */
-export type ColumnCase = 'as_is' | 'upper' | 'lower'
+export type ColumnCase = (typeof COLUMN_CASES)[number]
 
 export interface SqlOrder {
   readonly dialect: DialectName

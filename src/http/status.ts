@@ -23,6 +23,7 @@ export const STATUS_BY_CODE = {
   unsupported_media_type: 415,
   invalid_spec: 422,
   parity_failed: 422,
+  not_exportable: 422,
   invalid_scope: 422,
   invalid_traffic_config: 422,
   strict_mode_violation: 422,

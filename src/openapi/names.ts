@@ -4,6 +4,7 @@ import * as auth from '../../schemas/auth.ts'
 import * as common from '../../schemas/common.ts'
 import * as deployments from '../../schemas/deployments.ts'
 import * as errors from '../../schemas/errors.ts'
+import * as exports from '../../schemas/export.ts'
 import * as imports from '../../schemas/import.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
@@ -22,6 +23,7 @@ export const CONTRACT = {
     deployments,
     errors,
     import: imports,
+    export: exports,
     keys,
     members,
     models,

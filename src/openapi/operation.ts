@@ -138,7 +138,11 @@ function answerOf(operation: string, doc: OperationDoc, status: number, schema: 
     schema: mediaType === 'application/json' ? withNames(schema) : { type: 'string' },
     ...(example !== undefined && { example }),
   }
-  return { description, content: { [mediaType]: media } }
+  const texts = Object.entries(told.texts ?? {}).map(([type, text]) => [
+    type,
+    { schema: { type: 'string' }, example: text },
+  ])
+  return { description, content: { [mediaType]: media, ...Object.fromEntries(texts) } }
 }
 
 function objectOf(value: unknown): Json {

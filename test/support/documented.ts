@@ -63,6 +63,9 @@ export const DECIDED: Table = {
   ],
   'GET /v1/models': [FORM, AWAY],
   'GET /v1/models/{id}': [AWAY],
+  'GET /v1/models/{id}/export': [
+    ...['200', FORM, SIGNED, MODEL, '422 not_exportable', QUOTA, AWAY],
+  ],
   'PATCH /v1/models/{id}': BODY,
   'GET /v1/deployments': [FORM, AWAY],
   'GET /v1/deployments/{slug}': [AWAY],

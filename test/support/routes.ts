@@ -52,6 +52,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
   'GET /v1/models': { operation: 'models.list', admitted: ROLES },
   'GET /v1/models/:id': { operation: 'models.get', admitted: ROLES, id: 'model' },
+  'GET /v1/models/:id/export': { operation: 'models.export', admitted: ROLES, id: 'model' },
   'PATCH /v1/models/:id': {
     ...{ operation: 'models.update', admitted: MANAGERS, id: 'model' },
     body: { status: 'active' },

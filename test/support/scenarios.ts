@@ -1,5 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { newId } from '../../src/ids.ts'
+import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { OWNER } from './service.ts'
@@ -117,6 +118,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
   'GET /v1/models/{id}': {
     '200': ['a model', ({ team }, { model }) => team.call('GET', `/v1/models/${model}`)],
   },
+  ...EXPORT_SCENARIOS,
   'PATCH /v1/models/{id}': {
     '200': ['archived', 'active'].map(
       (status): Row => [

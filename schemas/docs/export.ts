@@ -1,0 +1,21 @@
+import { EXAMPLE_IDS, EXAMPLE_SPEC } from './examples.ts'
+import type { OperationDoc } from './operation-doc.ts'
+
+export const EXPORT_DOCS = {
+  'models.export': {
+    tag: 'Models',
+    summary: 'Export a model for another system',
+    description:
+      'As `spec` the scorecard as it was sent; as `pmml` a PMML 4.4 `<Scorecard>`; as `sql` a statement that scores each row of a table with the very numbers of the service: the columns of `key`, `score`, `pd`, `risk_grade`, and `points_1` and so on in the order of the features. What can not be said in the other language is refused, never approximated.',
+    params: { id: { description: 'Id of a model', example: EXAMPLE_IDS.champion } },
+    errors: ['model_not_found', 'not_exportable'],
+    success: {
+      description: 'The file',
+      example: EXAMPLE_SPEC,
+      texts: {
+        'application/sql': 'WITH scoreline_values AS (…) SELECT key_1 AS "id", score, …',
+        'application/xml': '<?xml version="1.0" encoding="UTF-8"?>\n<PMML version="4.4">…</PMML>',
+      },
+    },
+  },
+} as const satisfies Record<string, OperationDoc>

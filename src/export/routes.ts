@@ -1,0 +1,59 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import { ExportQuery } from '../../schemas/export.ts'
+import { ScorecardSpec } from '../../schemas/spec.ts'
+import { ANY_MEMBER } from '../auth/caller.ts'
+import { userCaller } from '../auth/plugin.ts'
+import { JSON_TYPE } from '../http/reply.ts'
+import type { ExportFormat, ExportService } from './service.ts'
+
+interface ExportRouteOptions {
+  readonly exports: ExportService
+}
+
+const ModelParams = Type.Object({ id: Type.String() })
+
+const FILES: Readonly<Record<ExportFormat, { readonly type: string; readonly ending: string }>> = {
+  spec: { type: JSON_TYPE, ending: 'json' },
+  sql: { type: 'application/sql; charset=utf-8', ending: 'sql' },
+  pmml: { type: 'application/xml; charset=utf-8', ending: 'pmml' },
+}
+
+/** Registered cards for other systems. */
+export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async (
+  app,
+  { exports },
+) => {
+  app.get(
+    '/v1/models/:id/export',
+    {
+      schema: {
+        params: ModelParams,
+        querystring: ExportQuery,
+        response: { 200: ScorecardSpec, ...errorResponses(400, 401, 404, 422) },
+      },
+      config: { operation: 'models.export', access: ANY_MEMBER },
+    },
+    async (request, reply) => {
+      const { id } = request.params
+      const { key, number_column, column_case, ...rest } = request.query
+      const { format, text } = await exports.export(userCaller(request).teamId, id, {
+        ...rest,
+        keys: listOf(key),
+        numberColumns: listOf(number_column),
+        columnCase: column_case,
+      })
+      const { type, ending } = FILES[format]
+      // The id of a model that was found has no character that a header could not hold.
+      reply.header('content-disposition', `attachment; filename="${id}.${ending}"`)
+      reply.header('x-content-type-options', 'nosniff')
+      return reply.type(type).send(text)
+    },
+  )
+}
+
+/** A parameter that is given once arrives as a text. */
+function listOf(value: string | string[] | undefined): string[] | undefined {
+  return typeof value === 'string' ? [value] : value
+}
