@@ -17,6 +17,7 @@ import { DatabaseHealth } from './db/health.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
 import { ExportService } from './export/service.ts'
+import { ExportThread } from './export/thread.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { ImportService } from './import/service.ts'
 import { ImportThread } from './import/thread.ts'
@@ -253,7 +254,7 @@ function wire(
     auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
     models,
     imports: new ImportService({ models, runner: new ImportThread() }),
-    exports: new ExportService(models),
+    exports: new ExportService(models, new ExportThread()),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,

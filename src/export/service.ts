@@ -24,19 +24,34 @@ export interface Exported {
   readonly text: string
 }
 
+/** Where large cards are written. */
+export interface ExportRunner {
+  /** @throws AppError like `exportSpec`, and `unavailable` when too many wait */
+  run(specText: string, request: ExportRequest): Promise<Exported>
+}
+
+/** Longer specs would keep the process from answering others: this one takes about 30 ms. */
+const SPEC_CHARS_INLINE = 100_000
+
 /** Registered cards in other languages. */
 export class ExportService {
   private readonly models: Pick<ModelService, 'get'>
+  private readonly runner: ExportRunner
 
-  constructor(models: Pick<ModelService, 'get'>) {
+  constructor(models: Pick<ModelService, 'get'>, runner: ExportRunner) {
     this.models = models
+    this.runner = runner
   }
 
-  /** @throws AppError `invalid_request`, `model_not_found`, `not_exportable` */
+  /** @throws AppError `invalid_request`, `model_not_found`, `not_exportable`, `unavailable` */
   async export(teamId: string, modelId: string, request: ExportRequest): Promise<Exported> {
     checkRequest(request)
     const { specText } = await this.models.get(teamId, modelId)
-    return exportSpec(specText, request)
+    const { format = 'spec' } = request
+    // It was checked when it was registered.
+    if (format === 'spec') return { format, text: specText }
+    if (specText.length <= SPEC_CHARS_INLINE) return exportSpec(specText, request)
+    return this.runner.run(specText, request)
   }
 }
 

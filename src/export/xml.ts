@@ -21,18 +21,23 @@ export function isXmlText(text: string): boolean {
 
 /** Writes a document of elements and attributes, whose texts are `isXmlText`. */
 export function writeXml(root: Element): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${lines(root, '').join('\n')}\n`
+  const lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+  addLines(root, '', lines)
+  return `${lines.join('\n')}\n`
 }
 
-function lines({ name, attributes, content }: Element, indent: string): string[] {
-  const parts = Object.entries(attributes).map(
-    ([key, value]) => ` ${key}="${attributeText(value)}"`,
-  )
-  const start = `${indent}<${name}${parts.join('')}`
-  if (typeof content === 'number') return [`${start}>${attributeText(content)}</${name}>`]
-  if (content.length === 0) return [`${start}/>`]
-  const inner = content.flatMap((child) => lines(child, `${indent}  `))
-  return [`${start}>`, ...inner, `${indent}</${name}>`]
+function addLines({ name, attributes, content }: Element, indent: string, lines: string[]): void {
+  let start = `${indent}<${name}`
+  for (const key of Object.keys(attributes)) {
+    start += ` ${key}="${attributeText(attributes[key] ?? '')}"`
+  }
+  if (typeof content === 'number') lines.push(`${start}>${attributeText(content)}</${name}>`)
+  else if (content.length === 0) lines.push(`${start}/>`)
+  else {
+    lines.push(`${start}>`)
+    for (const child of content) addLines(child, `${indent}  `, lines)
+    lines.push(`${indent}</${name}>`)
+  }
 }
 
 function attributeText(value: string | number): string {

@@ -125,6 +125,19 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 
+  // What takes seconds to write must not keep applicants waiting, nor be written in another way.
+  test('a large card is written in a thread of its own, with the same errors', async () => {
+    const features = Array.from({ length: 1000 }, (_, index) => plainFeature(`feature ${index}`))
+    const id = await team.register(card(features))
+    const answers = await Promise.all(
+      ['?format=pmml', `?${SQL}`, `?${SQL}&key=score`, ''].map((query) => exported(id, query)),
+    )
+    expect(answers.map(outcomeOf)).toEqual(['200', '200', '422 not_exportable', '200'])
+    const [pmml, , refused] = answers
+    expect(evaluatePmml(pmml?.body ?? '', new Map([['feature 999', 1]]))).toBe(100 + 999 * 3 + 2)
+    expect(refused?.json().details).toEqual([{ path: 'key', message: expect.any(String) }])
+  })
+
   test('an archived model can still be exported', async () => {
     const id = await team.register(rung(3))
     await team.setStatus(id, 'archived')
