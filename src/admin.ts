@@ -1,17 +1,10 @@
 import { COMMANDS, type Command, type Outcome } from './admin/commands.ts'
 import { printable, sentence } from './admin/print.ts'
 import { commandHelp, programHelp, readCommandLine, UsageError } from './admin/usage.ts'
-import { ConfigError, loadConfig } from './config.ts'
-import { DataDirInUseError } from './data-dir.ts'
-import { DatabaseOpenError } from './db/errors.ts'
+import { loadConfig } from './config.ts'
 import { AppError } from './errors.ts'
+import { type Failure, toldFailure } from './failures.ts'
 import { createOperatorServices, type OperatorServices } from './operator-services.ts'
-
-/** Why a command was not carried out. */
-interface Failure {
-  readonly error: string
-  readonly message: string
-}
 
 /** What a command line is to print, and the exit code of its process. */
 export interface Report {
@@ -98,33 +91,18 @@ async function readStdin(): Promise<string> {
   }
 }
 
+/** Wrong usage has its own help; for a program it stands in the one message. */
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof UsageError)) return toldFailure(error)
+  return { error: 'invalid_usage', message: `${error.message}; see ${error.help}` }
+}
+
 /** The reason as a sentence, and where to look for help. */
 function failureText(error: unknown): string {
   const isUsage = error instanceof UsageError
   const { message } = isUsage ? error : failureOf(error)
   const text = sentence(message.split('\n').map(printable).join('\n'))
   return isUsage ? `${text}\nSee: ${error.help}` : text
-}
-
-function failureOf(error: unknown): Failure {
-  const { message } = error instanceof Error ? error : { message: 'the command failed' }
-  if (error instanceof UsageError) {
-    return { error: 'invalid_usage', message: `${message}; see ${error.help}` }
-  }
-  if (error instanceof AppError) return { error: error.code, message }
-  if (error instanceof ConfigError) return { error: 'invalid_configuration', message }
-  if (error instanceof DataDirInUseError) return { error: 'data_dir_in_use', message }
-  if (error instanceof DatabaseOpenError) return { error: 'unavailable', message }
-  return { error: 'internal_error', message: chainOf(error).map(textOf).join(': ') }
-}
-
-function chainOf(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...chainOf(error.cause)] : []
-}
-
-/** The text of a failed statement holds its parameters, among them the hash of a password. */
-function textOf(error: Error): string {
-  return 'params' in error ? 'a statement failed' : error.message.replace(/\.$/, '')
 }
 
 async function main(): Promise<void> {

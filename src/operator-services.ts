@@ -12,6 +12,8 @@ import { PostgresKeyStore } from './keys/store.ts'
 import { createLog } from './log.ts'
 import { MemberService } from './members/service.ts'
 import { PostgresMemberStore } from './members/store.ts'
+import { ModelService } from './models/service.ts'
+import { PostgresModelStore } from './models/store.ts'
 import { DATABASE_DEADLINE_MS } from './services.ts'
 import { TeamService } from './teams/service.ts'
 import { PostgresTeamStore } from './teams/store.ts'
@@ -21,6 +23,7 @@ export interface OperatorServices {
   readonly teams: TeamService
   readonly members: MemberService
   readonly keys: KeyService
+  readonly models: ModelService
   close(): Promise<void>
 }
 
@@ -63,6 +66,11 @@ export async function createOperatorServices(
         clock,
         ttlMs: config.specCacheTtlMs,
         onChange: (keyHash) => changes.tell('key', keyHash),
+      }),
+      models: new ModelService({
+        store: guarded(new PostgresModelStore(db)),
+        clock,
+        onChange: (deploymentId) => changes.tell('deployment', deploymentId),
       }),
       close: async () => {
         await changes.close()

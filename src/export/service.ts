@@ -74,10 +74,12 @@ export function exportSpec(specText: string, request: ExportRequest): Exported {
 }
 
 /**
+ * Checks what can be told before the card is looked at.
+ *
  * @returns the order of a statement; null when none is wanted
  * @throws AppError `invalid_request` naming what is missing or does not belong here
  */
-function checkRequest(request: ExportRequest): SqlOrder | null {
+export function checkRequest(request: ExportRequest): SqlOrder | null {
   const { format, dialect, table, keys, numberColumns, columnCase } = request
   if (format === 'sql') {
     if (dialect === undefined) throw missing('dialect')

@@ -56,7 +56,10 @@ export interface ModelFilter {
 /** What the service needs of the database. */
 export interface ModelStore {
   list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>>
+  /** With the text of its spec, as it is stored. */
   find(teamId: string, modelId: string): Promise<StoredModel | null>
+  /** Whose a model is, or null. */
+  teamOf(modelId: string): Promise<string | null>
   /**
    * Sets a model's status in one transaction with its audit record and, where it is archived, with
    * the end of its entries as a challenger. No other change in the team overlaps it.
@@ -176,6 +179,17 @@ export class ModelService {
     const found = isId(modelId, 'mod_') ? await this.options.store.find(teamId, modelId) : null
     if (found === null) throw notFound()
     return found
+  }
+
+  /**
+   * Whose a model is, for the operator, who works for all teams.
+   *
+   * @throws AppError `model_not_found`
+   */
+  async teamOf(modelId: string): Promise<string> {
+    const teamId = isId(modelId, 'mod_') ? await this.options.store.teamOf(modelId) : null
+    if (teamId === null) throw notFound()
+    return teamId
   }
 
   /**

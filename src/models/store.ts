@@ -88,6 +88,14 @@ export class PostgresModelStore implements ModelStore {
     return { model: toModel(columns), specText, parityText }
   }
 
+  async teamOf(modelId: string): Promise<string | null> {
+    const [row] = await this.db
+      .select({ teamId: models.teamId })
+      .from(models)
+      .where(eq(models.id, modelId))
+    return row?.teamId ?? null
+  }
+
   setStatus({
     teamId,
     modelId,

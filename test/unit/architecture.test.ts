@@ -80,7 +80,7 @@ test('domains form no cycle', () => {
 test('only the processes hand the environment to the configuration', () => {
   const readers = filesUnder('src').filter((file) => read(file).includes('process.env'))
   expect(readers.sort()).toEqual([
-    ...['src/admin.ts', 'src/demo/run.ts', 'src/import.ts', 'src/server.ts'],
+    ...['src/admin.ts', 'src/demo/run.ts', 'src/export.ts', 'src/import.ts', 'src/server.ts'],
   ])
 })
 
@@ -93,7 +93,7 @@ test('no hook of the request is an async function', () => {
 test('only processes end the process', () => {
   const enders = filesUnder('src').filter((file) => /process\.exit\b/.test(read(file)))
   for (const file of enders)
-    expect(file).toMatch(/^src\/(server|admin|demo\/run|db\/embedded-(init|worker))\.ts$/)
+    expect(file).toMatch(/^src\/(server|admin|export|demo\/run|db\/embedded-(init|worker))\.ts$/)
 })
 
 test(`no file is longer than ${LINES_MAX} lines`, () => {

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../../src/config.ts'
+import { reportOf } from '../../../src/export.ts'
+import { createOperatorServices } from '../../../src/operator-services.ts'
+import { backends, type TestDatabase } from '../../support/databases.ts'
+import { environmentOf, keeping } from '../../support/operator.ts'
+import { TestService } from '../../support/service.ts'
+import { rung, Team } from '../../support/team.ts'
+
+describe.each(backends)('on $name', (backend) => {
+  let database: TestDatabase
+  let id: string
+
+  beforeAll(async () => {
+    database = await backend.create()
+    const service = await TestService.start(keeping(backend.name, database))
+    id = await (await Team.of(service)).register(rung(1))
+    await service.close()
+  })
+  afterAll(() => database.drop())
+
+  const run = (...args: string[]) =>
+    reportOf(args, () =>
+      createOperatorServices(loadConfig(environmentOf(database)), (error) => {
+        throw error
+      }),
+    )
+
+  // The operator has no team, and exports for all of them.
+  test('a registered model is written to standard output or to a file', async () => {
+    const stated = await run('--model', id)
+    expect(stated).toEqual({ code: 0, stdout: JSON.stringify(rung(1)), stderr: '' })
+    const file = join(database.dataDir, '..', 'card.pmml')
+    const written = await run('--model', id, '--format', 'pmml', '--out', file)
+    expect(written).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(readFileSync(file, 'utf8')).toContain('<Scorecard modelName="Ladder"')
+  })
+
+  test.each(['mod_none', `nonsense'`, ''])('the model %j is told to be none', async (model) => {
+    const { code, stdout, stderr } = await run('--model', model)
+    expect([code, stdout, stderr]).toEqual([1, '', 'There is no model with this id.\n'])
+  })
+
+  test('a file that can not be written is told', async () => {
+    const { code, stderr } = await run('--model', id, '--out', join(database.dataDir, 'no', 'x'))
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/ENOENT/)
+  })
+})
