@@ -10,9 +10,9 @@ import type { NaiveSpec } from './naive-evaluator.ts'
 import { applicantFor, exactly, validSpec } from './spec-arbitraries.ts'
 import type { Cell, SqlEngine, TableColumn } from './sql-engines.ts'
 
-const CARDS = 150
+const CARDS = 80
 const APPLICANTS_PER_CARD = 40
-const SCALES = 60
+const SCALES = 20
 const SCORES_PER_SCALE = 1000
 const FEATURES_MAX = 12
 
