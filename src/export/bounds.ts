@@ -10,10 +10,10 @@ export interface Comparison<Operator> {
  * The comparison that lets through what is at or above `low`. A closed bound and the open one at the
  * double below say the same: the one with the shorter number is what the author of the card wrote.
  *
- * @returns null when every number passes
+ * @returns null when every finite number passes
  */
 export function atOrAbove(low: number): Comparison<'>' | '>='> | null {
-  if (low === Number.NEGATIVE_INFINITY) return null
+  if (low <= -Number.MAX_VALUE) return null
   const below = nextDown(low)
   return isShorter(below, low) ? { operator: '>', bound: below } : { operator: '>=', bound: low }
 }
@@ -21,10 +21,10 @@ export function atOrAbove(low: number): Comparison<'>' | '>='> | null {
 /**
  * The comparison that lets through what is at or below `high`, like `atOrAbove`.
  *
- * @returns null when every number passes
+ * @returns null when every finite number passes
  */
 export function atOrBelow(high: number): Comparison<'<' | '<='> | null {
-  if (high === Number.POSITIVE_INFINITY) return null
+  if (high >= Number.MAX_VALUE) return null
   const above = nextUp(high)
   return isShorter(above, high) ? { operator: '<', bound: above } : { operator: '<=', bound: high }
 }

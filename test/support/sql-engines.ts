@@ -22,6 +22,8 @@ export interface SqlEngine {
   close(): Promise<void>
 }
 
+const ROWS_PER_INSERT = 20_000
+
 type Run = (sql: string, parameters: unknown[]) => Promise<AnswerRow[]>
 
 /** PostgreSQL in process. */
@@ -52,8 +54,11 @@ function postgresqlEngine(run: Run, close: () => Promise<void>): SqlEngine {
       await run('drop table if exists pg_temp.applicants', [])
       await run(`create temporary table applicants (${named})`, [])
       const arrays = types.map((type, at) => `$${at + 1}::text[]::${type}[]`)
-      const values = columns.map((_, at) => rows.map((row) => textOf(row[at] ?? null)))
-      await run(`insert into applicants select * from unnest(${arrays})`, values)
+      for (let from = 0; from < rows.length; from += ROWS_PER_INSERT) {
+        const some = rows.slice(from, from + ROWS_PER_INSERT)
+        const values = columns.map((_, at) => some.map((row) => textOf(row[at] ?? null)))
+        await run(`insert into applicants select * from unnest(${arrays})`, values)
+      }
     },
   }
 }
