@@ -228,7 +228,6 @@ function wire(
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
     onChange: (keyHash) => changes.tell('key', keyHash),
   })
-  const models = new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange })
   kept.add('deployment', cache)
   kept.add('key', keys)
   kept.add('user', auth)

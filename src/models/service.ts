@@ -56,7 +56,6 @@ export interface ModelFilter {
 /** What the service needs of the database. */
 export interface ModelStore {
   list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>>
-  /** With the text of its spec, as it is stored. */
   find(teamId: string, modelId: string): Promise<StoredModel | null>
   /** Whose a model is, or null. */
   teamOf(modelId: string): Promise<string | null>
