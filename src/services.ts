@@ -258,7 +258,7 @@ function wire(
     scorecards: new ScorecardService(deployments, clock),
     scoring,
     operations,
-    stats: new StatsService(guarded(new PostgresStatsStore(db))),
+    stats: new StatsService(guarded(new PostgresStatsStore(db)), clock),
   }
 }
 

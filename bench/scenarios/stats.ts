@@ -2,6 +2,7 @@
 // BENCH_DATABASE_URL naming a PostgreSQL server on which a database may be created. BENCH_SCORES is the length
 // of the long one, 10,000,000 unless set; each million takes 600 MB.
 import { sql } from 'drizzle-orm'
+import { systemClock } from '../../src/clock.ts'
 import { type Database, rowsOf } from '../../src/db/client.ts'
 import { newId } from '../../src/ids.ts'
 import {
@@ -112,7 +113,7 @@ async function analyze(db: Database, table: string): Promise<void> {
 }
 
 async function report(db: Database, deploymentId: string, today: number): Promise<void> {
-  const stats = new StatsService(new PostgresStatsStore(db))
+  const stats = new StatsService(new PostgresStatsStore(db), systemClock)
   const caller = { kind: 'user', userId: 'usr_1', teamId: TEAM, role: 'viewer' } as const
   const at = (days: number, ms: number) => new Date(today - days * SPAN_MS.day + ms).toISOString()
   const queries = {

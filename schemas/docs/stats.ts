@@ -27,4 +27,34 @@ export const STATS_DOCS = {
       },
     },
   },
+  'stats.series': {
+    tag: 'Deployments',
+    summary: 'Read what a deployment has answered over time',
+    description:
+      'Volume, averages and latency in each minute, hour or day from `from` to `to`, of served results. The length of the stretch decides the step. What was answered shows within two seconds.',
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['deployment_not_found'],
+    success: {
+      description: 'The steps in which something was answered',
+      example: { step: 'hour', points: [] },
+    },
+  },
+  'stats.models': {
+    tag: 'Deployments',
+    summary: "Compare a deployment's models on the same applicants",
+    description:
+      'Looks at the newest applicants of the score log: what each model gave them, which answered, and how the scores and grades of each challenger differ from those of the champion, in shadow mode and in a live split alike.',
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['deployment_not_found'],
+    success: {
+      description: 'The comparison; here of a deployment that has answered nothing',
+      example: {
+        applicants: 0,
+        first_at: null,
+        last_at: null,
+        models: [],
+        challengers: [],
+      },
+    },
+  },
 } as const satisfies Record<string, OperationDoc>

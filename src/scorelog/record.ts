@@ -112,6 +112,18 @@ export function readRecord(payload: Buffer): ScoreRecord {
   })
 }
 
+/** The models of `RecordTexts.results`, champion first. */
+export function readModels(results: string): ModelResults[] {
+  return modelsOf(parseJson(results) as ResultsDocument)
+}
+
+function modelsOf({ models, results }: ResultsDocument): ModelResults[] {
+  return models.map(({ model_id, role, challenger_id = null }, position) => {
+    const ofModel = results.map((row) => (row[position + 1] ?? null) as Result)
+    return new StoredResults(model_id, role, challenger_id, ofModel)
+  })
+}
+
 /** The record as `readRecord` reads it. */
 export function recordPayload({ texts: { results, facts, grades } }: ScoreRecord): Buffer {
   return Buffer.from(`${results}\n${facts}\n${grades}`)
@@ -190,12 +202,7 @@ class StoredRecord implements ScoreRecord {
   }
 
   get models(): ModelResults[] {
-    const { models, results } = this.readResults()
-    return models.map((model, position) => {
-      const { model_id, role, challenger_id = null } = model
-      const ofModel = results.map((row) => (row[position + 1] ?? null) as Result)
-      return new StoredResults(model_id, role, challenger_id, ofModel)
-    })
+    return modelsOf(this.readResults())
   }
 
   private get results() {

@@ -3,14 +3,19 @@ import { Type } from '@sinclair/typebox'
 import { errorResponses } from '../../schemas/errors.ts'
 import {
   DeploymentStats as DeploymentStatsSchema,
+  ModelComparison,
   RECENT_SCORES_DEFAULT,
+  StatsModelsQuery,
   StatsQuery,
+  StatsSeries,
+  StatsSeriesQuery,
 } from '../../schemas/stats.ts'
 import { MEMBER_OR_READING_KEY } from '../auth/caller.ts'
 import { provenCaller } from '../auth/plugin.ts'
 import { latencyPercentileMs } from '../scorelog/latency-buckets.ts'
 import type { Rollup } from '../scorelog/rollup.ts'
 import { labelledScoreBuckets } from '../scorelog/score-buckets.ts'
+import type { Comparison } from './comparison.ts'
 import type { RecentScore, StatsService } from './service.ts'
 
 interface StatsRouteOptions {
@@ -44,6 +49,87 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (
       }
     },
   )
+
+  app.get(
+    '/v1/deployments/:slug/stats/series',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: StatsSeriesQuery,
+        response: { 200: StatsSeries, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'stats.series', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { from, to } = request.query
+      const found = await stats.series(provenCaller(request), request.params.slug, { from, to })
+      return { step: found.step, points: found.points.map(pointAnswer) }
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug/stats/models',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: StatsModelsQuery,
+        response: { 200: ModelComparison, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'stats.models', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { from, to } = request.query
+      const found = await stats.compare(provenCaller(request), request.params.slug, { from, to })
+      return comparisonAnswer(found)
+    },
+  )
+}
+
+function pointAnswer({ startsAtMs, rollup }: { startsAtMs: number; rollup: Rollup }) {
+  const latency = (share: number) => latencyPercentileMs(rollup.latencyBuckets, share) ?? 0
+  return {
+    starts_at: new Date(startsAtMs).toISOString(),
+    total_requests: rollup.resultCount,
+    avg_score: rollup.scoreAvg,
+    avg_pd: rollup.pdAvg,
+    avg_latency_ms: rollup.latencyAvgMs,
+    p50_latency_ms: latency(0.5),
+    p95_latency_ms: latency(0.95),
+  }
+}
+
+function comparisonAnswer({ applicants, firstAtMs, lastAtMs, models, challengers }: Comparison) {
+  const moment = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+  return {
+    applicants,
+    first_at: moment(firstAtMs),
+    last_at: moment(lastAtMs),
+    models: models.map((model) => ({
+      model_id: model.modelId,
+      role: model.role,
+      scored: model.scored,
+      served: model.served,
+      avg_score: model.scoreAvg,
+      avg_pd: model.pdAvg,
+      p50_latency_ms: model.latencyP50Ms,
+      p95_latency_ms: model.latencyP95Ms,
+      scores: model.scores,
+      served_by_slice: [...model.servedBySlice],
+    })),
+    challengers: challengers.map((challenger) => ({
+      challenger_id: challenger.challengerId,
+      model_id: challenger.modelId,
+      champion_model_id: challenger.championModelId,
+      compared: challenger.compared,
+      failed: challenger.failed,
+      avg_difference: challenger.differenceAvg,
+      p5_difference: challenger.differenceP5,
+      p50_difference: challenger.differenceP50,
+      p95_difference: challenger.differenceP95,
+      differences: challenger.differences,
+      grades: [...challenger.grades],
+    })),
+  }
 }
 
 const NOTHING = {

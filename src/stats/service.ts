@@ -1,8 +1,18 @@
+import { COMPARED_APPLICANTS_MAX } from '../../schemas/stats.ts'
 import type { Caller, Environment } from '../auth/caller.ts'
+import type { Clock } from '../clock.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { mergedRollup, type Rollup } from '../scorelog/rollup.ts'
-import { coverOf, SPAN_MS, type Span, type SpanStretch, type Stretch } from '../scorelog/spans.ts'
+import {
+  coverOf,
+  SPAN_MS,
+  type Span,
+  type SpanStretch,
+  type Stretch,
+  spanStart,
+} from '../scorelog/spans.ts'
+import { type Comparison, compareModels, type LoggedRequest } from './comparison.ts'
 import { readMoment } from './moment.ts'
 
 export interface StatsQuery {
@@ -36,6 +46,12 @@ export interface SpanRollup {
   readonly rollup: Rollup
 }
 
+/** What was answered in each step of a stretch of time, oldest first; empty steps are left out. */
+export interface StatsSeries {
+  readonly step: Span
+  readonly points: readonly { readonly startsAtMs: number; readonly rollup: Rollup }[]
+}
+
 /** What the service needs of the database. */
 export interface StatsStore {
   /** @returns null when the team has no such deployment */
@@ -49,14 +65,26 @@ export interface StatsStore {
    * @param stretches newest first, without overlap
    */
   recent(deploymentId: string, stretches: readonly Stretch[], limit: number): Promise<RecentScore[]>
+  /**
+   * The newest requests of the log, as few as hold so many applicants, newest first.
+   *
+   * @param stretches newest first, without overlap
+   */
+  newestRequests(
+    deploymentId: string,
+    stretches: readonly Stretch[],
+    applicantsMax: number,
+  ): Promise<LoggedRequest[]>
 }
 
 /** What deployments have answered. */
 export class StatsService {
   private readonly store: StatsStore
+  private readonly clock: Clock
 
-  constructor(store: StatsStore) {
+  constructor(store: StatsStore, clock: Clock) {
     this.store = store
+    this.clock = clock
   }
 
   /**
@@ -84,6 +112,58 @@ export class StatsService {
     return { summary, recent: await this.store.recent(slug, stretches, query.recent) }
   }
 
+  /**
+   * What a deployment has served in each minute, hour or day: of up to 6 hours, 14 days, or longer. The
+   * stretch ends now and is a day long unless asked otherwise.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`
+   */
+  async series(
+    caller: Caller,
+    slug: string,
+    { from, to }: { readonly from: string | undefined; readonly to: string | undefined },
+  ): Promise<StatsSeries> {
+    const toMs = to === undefined ? this.clock.epochMs() + 1 : readMoment('to', to)
+    const fromMs = from === undefined ? toMs - SPAN_MS.day : readMoment('from', from)
+    requireOrder({ fromMs, toMs })
+    await this.requireVisible(caller, slug)
+    const lengthMs = toMs - fromMs
+    const step = lengthMs <= MINUTES_MS_MAX ? 'minute' : lengthMs <= HOURS_MS_MAX ? 'hour' : 'day'
+    const stretch = { span: step, fromMs: spanStart(step, fromMs), toMs } as const
+    const byStart = new Map<number, Rollup[]>()
+    for (const { startsAtMs, rollup } of await this.store.rollups(slug, [stretch])) {
+      byStart.set(startsAtMs, [...(byStart.get(startsAtMs) ?? []), rollup])
+    }
+    const points = [...byStart]
+      .sort(([a], [b]) => a - b)
+      .flatMap(([startsAtMs, rollups]) => {
+        const rollup = mergedRollup(rollups)
+        return rollup === null ? [] : [{ startsAtMs, rollup }]
+      })
+    return { step, points }
+  }
+
+  /**
+   * The models of a deployment side by side on the newest applicants of the log, about
+   * `applicantsMax` at the most: what it costs does not grow with the log.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`
+   */
+  async compare(
+    caller: Caller,
+    slug: string,
+    query: { readonly from: string | undefined; readonly to: string | undefined },
+  ): Promise<Comparison> {
+    const stretch = stretchOf(query)
+    await this.requireVisible(caller, slug)
+    const { spans, rests } = coverOf(stretch)
+    const rollups = spans.length === 0 ? [] : await this.store.rollups(slug, spans)
+    const stretches = newestStretches(rollups, rests, COMPARED_APPLICANTS_MAX)
+    if (stretches.length === 0) return compareModels([])
+    const max = COMPARED_APPLICANTS_MAX
+    return compareModels(await this.store.newestRequests(slug, stretches, max))
+  }
+
   /** A deployment of another team or environment answers as one that does not exist. */
   private async requireVisible(caller: Caller, slug: string): Promise<void> {
     const environment = isId(slug, 'dep_')
@@ -94,11 +174,19 @@ export class StatsService {
   }
 }
 
-function stretchOf({ from, to }: StatsQuery): Stretch {
+/** Longest stretches that are told by the minute, and by the hour. */
+const MINUTES_MS_MAX = 6 * SPAN_MS.hour
+const HOURS_MS_MAX = 14 * SPAN_MS.day
+
+function stretchOf({ from, to }: Pick<StatsQuery, 'from' | 'to'>): Stretch {
   const fromMs = from === undefined ? Number.NEGATIVE_INFINITY : readMoment('from', from)
   const toMs = to === undefined ? Number.POSITIVE_INFINITY : readMoment('to', to)
-  if (fromMs > toMs) throw new AppError('invalid_request', 'from must not be later than to')
+  requireOrder({ fromMs, toMs })
   return { fromMs, toMs }
+}
+
+function requireOrder({ fromMs, toMs }: Stretch): void {
+  if (fromMs > toMs) throw new AppError('invalid_request', 'from must not be later than to')
 }
 
 /**

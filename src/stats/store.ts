@@ -9,6 +9,7 @@ import type { Rollup } from '../scorelog/rollup.ts'
 import { epochMs, ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from '../scorelog/rollup-rows.ts'
 import { SCORE_BUCKET_MAX, SCORE_BUCKET_MIN } from '../scorelog/score-buckets.ts'
 import type { Span, SpanStretch, Stretch } from '../scorelog/spans.ts'
+import type { LoggedRequest } from './comparison.ts'
 import type { RecentScore, SpanRollup, StatsStore } from './service.ts'
 
 /** Counts as JSON: pairs of bucket and count. */
@@ -107,6 +108,47 @@ export class PostgresStatsStore implements StatsStore {
     const rows = await rowsOf<RecentRow>(this.db, sql.join(parts, sql` union all `))
     return rows.sort(newestFirst).flatMap(resultsOfRow).slice(0, limit)
   }
+
+  /** Counts applicants before it reads their results, which may be large. */
+  async newestRequests(
+    deploymentId: string,
+    stretches: readonly Stretch[],
+    applicantsMax: number,
+  ): Promise<LoggedRequest[]> {
+    const parts = stretches.map(
+      (stretch) => sql`(select request_id, scored_at, latency_ms, served_model_id, results,
+          cardinality(served_scores) as size
+        from score_log
+        where deployment_id = ${deploymentId} and ${within(sql`scored_at`, stretch)}
+          and cardinality(served_scores) > 0
+        order by scored_at desc, request_id desc limit ${applicantsMax})`,
+    )
+    const rows = await rowsOf<RequestRow>(
+      this.db,
+      sql`with newest as (
+          select *, sum(size) over (order by scored_at desc, request_id desc) - size as newer
+          from (${sql.join(parts, sql` union all `)}) as requests
+        )
+        select request_id, ${epochMs(sql`scored_at`)} as scored_at_ms, latency_ms, served_model_id,
+          results::text as results
+        from newest where newer < ${applicantsMax}`,
+    )
+    return rows.sort(newestFirst).map((row) => ({
+      scoredAtMs: row.scored_at_ms,
+      latencyMs: row.latency_ms,
+      servedModelId: row.served_model_id,
+      resultsText: row.results,
+    }))
+  }
+}
+
+/** A request of the log, its results as the text that was stored. */
+interface RequestRow {
+  readonly request_id: string
+  readonly scored_at_ms: number
+  readonly latency_ms: number
+  readonly served_model_id: string
+  readonly results: string
 }
 
 /**
@@ -161,7 +203,10 @@ function momentText(epochMs: number): string {
   return epochMs < 0 ? '-infinity' : 'infinity'
 }
 
-function newestFirst(one: RecentRow, other: RecentRow): number {
+function newestFirst(
+  one: Pick<RecentRow, 'scored_at_ms' | 'request_id'>,
+  other: Pick<RecentRow, 'scored_at_ms' | 'request_id'>,
+): number {
   return other.scored_at_ms - one.scored_at_ms || (one.request_id < other.request_id ? 1 : -1)
 }
 

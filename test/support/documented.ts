@@ -70,6 +70,8 @@ export const DECIDED: Table = {
   'GET /v1/deployments': [FORM, AWAY],
   'GET /v1/deployments/{slug}': [AWAY],
   'GET /v1/deployments/{slug}/stats': [FORM, AWAY],
+  'GET /v1/deployments/{slug}/stats/series': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
+  'GET /v1/deployments/{slug}/stats/models': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
   'PATCH /v1/deployments/{slug}': ['200', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
   'PATCH /v1/deployments/{slug}/traffic': [MODEL, CHALLENGER, ...BODY],
   'POST /v1/deployments/{slug}/promote': [DEPLOYMENT, ...BODY],

@@ -60,6 +60,12 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/deployments': { operation: 'deployments.list', admitted: ROLES },
   'GET /v1/deployments/:slug': { operation: 'deployments.get', admitted: ROLES },
   'GET /v1/deployments/:slug/stats': { operation: 'stats.get', admitted: 'member or read key' },
+  'GET /v1/deployments/:slug/stats/series': {
+    ...{ operation: 'stats.series', admitted: 'member or read key' },
+  },
+  'GET /v1/deployments/:slug/stats/models': {
+    ...{ operation: 'stats.models', admitted: 'member or read key' },
+  },
   'PATCH /v1/deployments/:slug': {
     ...{ operation: 'deployments.update', admitted: MANAGERS, body: { name: 'Another name' } },
   },

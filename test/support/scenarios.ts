@@ -4,6 +4,7 @@ import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { OWNER } from './service.ts'
+import { STATS_SCENARIOS } from './stats-scenarios.ts'
 import { type Rivals, rung, type Team } from './team.ts'
 
 type Answer = Promise<LightMyRequestResponse>
@@ -143,13 +144,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
   'GET /v1/deployments/{slug}': {
     '200': ['a deployment', ({ team }, { slug }) => team.call('GET', at(slug, ''))],
   },
-  'GET /v1/deployments/{slug}/stats': {
-    '200': ['its stats', ({ team }, { slug }) => team.call('GET', at(slug, '/stats'))],
-    '400 invalid_request': [
-      'no number of scores',
-      ({ team }, { slug }) => team.call('GET', at(slug, '/stats?recent=0')),
-    ],
-  },
+  ...STATS_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [
