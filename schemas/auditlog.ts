@@ -1,7 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { listQuery, NextCursor, Timestamp } from './common.ts'
 
-export const AuditLogQuery = listQuery({})
+export const AuditLogQuery = listQuery({
+  subject: Type.Optional(
+    Type.String({
+      pattern: '^[0-9A-Za-z_]{1,64}$',
+      description: 'Id of the thing that changed: only its records',
+    }),
+  ),
+})
 
 /** What a thing was like: the fields that the change is about, by their names in the contract. */
 const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])

@@ -26,7 +26,8 @@ export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = a
     },
     async (request) => {
       const { teamId } = userCaller(request)
-      const { items, nextCursor: next } = await auditLog.list(teamId, request.query)
+      const { subject, ...page } = request.query
+      const { items, nextCursor: next } = await auditLog.list(teamId, { subject }, page)
       return {
         records: items.map(({ createdAt, ...record }) => ({
           ...record,

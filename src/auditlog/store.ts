@@ -3,7 +3,7 @@ import type { Database } from '../db/client.ts'
 import { auditLog } from '../db/tables/audit.ts'
 import { parseJson } from '../json.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
-import type { AuditLogStore, AuditRecord } from './service.ts'
+import type { AuditLogFilter, AuditLogStore, AuditRecord } from './service.ts'
 
 /** The audit log in PostgreSQL. */
 export class PostgresAuditLogStore implements AuditLogStore {
@@ -13,7 +13,11 @@ export class PostgresAuditLogStore implements AuditLogStore {
     this.db = db
   }
 
-  async ofTeam(teamId: string, page: PageRequest): Promise<Page<AuditRecord>> {
+  async ofTeam(
+    teamId: string,
+    { subject }: AuditLogFilter,
+    page: PageRequest,
+  ): Promise<Page<AuditRecord>> {
     const rows = await this.db
       .select({
         id: auditLog.id,
@@ -30,6 +34,7 @@ export class PostgresAuditLogStore implements AuditLogStore {
       .where(
         and(
           eq(auditLog.teamId, teamId),
+          subject === undefined ? undefined : eq(auditLog.subject, subject),
           page.cursor === undefined ? undefined : lt(auditLog.id, page.cursor),
         ),
       )

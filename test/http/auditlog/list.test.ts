@@ -65,6 +65,12 @@ describe.each(backends)('on $name', (backend) => {
     expect(documents(body.records)).toEqual(documents(newestFirst))
   })
 
+  test('the records of one subject are those that name it, paged alike', async () => {
+    expect(await list('?subject=mod_3')).toEqual({ records: [written[3]] })
+    expect(await list('?subject=mod_3&limit=1')).toEqual({ records: [written[3]] })
+    expect(await list('?subject=mod_9')).toEqual({ records: [] })
+  })
+
   test.each([1, 2, 4, 5, 200])(
     'pages of %d lead through all records once, and end',
     async (limit) => {
