@@ -29,6 +29,12 @@ export const DeploymentList = Type.Object({
 export const Deployment = Type.Object({
   ...deployment,
   champion_model: Type.Object({ id: Type.String(), name: Type.String(), version: Type.String() }),
+  previous_champion_model: Type.Optional(
+    Type.Object(
+      { id: Type.String(), name: Type.String(), version: Type.String() },
+      { description: 'Where a rollback leads; absent as long as there was only one champion' },
+    ),
+  ),
   challengers: Type.Array(
     Type.Object({
       id: Type.String({ description: 'Of the entry, not of the model' }),

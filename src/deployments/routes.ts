@@ -170,6 +170,7 @@ function deploymentAnswer(deployment: Deployment) {
     name: deployment.name,
     is_active: deployment.isActive,
     champion_model: deployment.champion,
+    ...(deployment.previousChampion && { previous_champion_model: deployment.previousChampion }),
     challengers: deployment.challengers.map((challenger) => ({
       id: challenger.id,
       model_id: challenger.model.id,

@@ -43,6 +43,8 @@ describe.each(backends)('on $name', (backend) => {
     })
     expect(await team.deployment(slug)).toMatchObject({
       champion_model: { id: winner.modelId, name: 'Ladder', version: '3.0' },
+      // Who decides on a rollback must see where it leads.
+      previous_champion_model: { id: modelId, name: 'Ladder', version: '1.0' },
       ...{ challengers: [], cache_version: 7, name: 'Ladder' },
     })
     // Only who leaves and who takes the place changes: those who lost the contest stay usable.
