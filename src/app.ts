@@ -7,6 +7,7 @@ import { authPlugin, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
+import { consolePlugin } from './console/plugin.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
 import { exportRoutes } from './export/routes.ts'
 import { errorHandler } from './http/error-handler.ts'
@@ -119,6 +120,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     hasQuota: app.hasPlugin('quota'),
   })
 
+  await app.register(consolePlugin, services)
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)
   await app.register(memberRoutes, services)

@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** Name of what the route does, shared by documentation, log and metrics. */
-    operation?: Operation | `docs.${string}` | `operations.${string}`
+    operation?: Operation | `docs.${string}` | `operations.${string}` | `console.${string}`
     access?: Access
     /** The route takes a request with the header of a JSON body but without the body. */
     isBodyOptional?: boolean

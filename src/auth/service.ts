@@ -98,7 +98,8 @@ export interface AuthOptions {
   readonly secret: string | Buffer
 }
 
-const REFRESH_TOKEN_LIFE_MS = 30 * 24 * 60 * 60 * 1000
+/** How long a refresh token is good for. */
+export const REFRESH_TOKEN_LIFE_MS = 30 * 24 * 60 * 60 * 1000
 /** A used token is good for this long, for a client whose answer was lost and for its second tab. */
 const GRACE_MS = 10_000
 const USERS_CACHED_MAX = 10_000
@@ -171,19 +172,19 @@ export class AuthService {
       state.successorHash === successor.tokenHash
     if (isRetry) return this.session(state.user, refreshToken)
 
-    const change = {
-      action: 'session.end_family',
-      subject: state.familyId,
-      reason: 'a refresh token that was used before was presented again',
-    } as const
-    const actor = { userId: state.user.id, teamId: state.user.teamId }
-    const audit = auditRecord(actor, change, epochMs)
-    await store.endFamily(state.user, state.familyId, { at: new Date(epochMs), audit })
+    await this.endFamily(state, 'a refresh token that was used before was presented again')
     throw invalidRefreshToken()
   }
 
   get lookups(): CacheLookups {
     return this.users.lookups
+  }
+
+  /** Ends the session of a refresh token; one that is none, or is of an ended session, ends nothing. */
+  async logout(presented: string): Promise<void> {
+    if (!isRefreshToken(presented)) return
+    const state = await this.options.store.refreshTokenState(refreshTokenHashOf(presented))
+    if (state !== null) await this.endFamily(state, 'signed out')
   }
 
   /** The user as he is now, or null when he was removed or moved to another team. */
@@ -234,6 +235,14 @@ export class AuthService {
     // So that the role in the new access token counts at once.
     this.users.expire(user.id)
     return { caller: callerOf(user), refreshToken }
+  }
+
+  private async endFamily({ user, familyId }: RefreshTokenState, reason: string): Promise<void> {
+    const { store, clock } = this.options
+    const epochMs = clock.epochMs()
+    const change = { action: 'session.end_family', subject: familyId, reason } as const
+    const audit = auditRecord({ userId: user.id, teamId: user.teamId }, change, epochMs)
+    await store.endFamily(user, familyId, { at: new Date(epochMs), audit })
   }
 
   /** What is kept of a refresh token that is issued now. */

@@ -169,6 +169,11 @@ export function withIds(text: string, ids: Ids): string {
   return text.replace(/<(\w+)>/g, (_, name: IdName) => ids[name])
 }
 
+/** Whether a route serves the documentation or the console, which are no part of the API. */
+export function isOfPage(operation: string | undefined): boolean {
+  return /^(docs|console)\./.test(operation ?? '')
+}
+
 /** Runs `start` and collects all routes of the services that it starts. */
 export async function routesOf<T>(
   start: () => Promise<T>,

@@ -17,6 +17,7 @@ import {
   type Admitted,
   type IdName,
   type Ids,
+  isOfPage,
   pathOf,
   ROUTES,
   routesOf,
@@ -116,8 +117,8 @@ describe.each(backends)('on $name', (backend) => {
 
   // A route that nobody decided on would be open to anyone: the hook lets pass what declares nothing.
   test('every route declares its operation and its callers, and has a row in this table', () => {
-    // What the page of the documentation is made of has no row: it is anyone's.
-    const isPage = ({ config }: RouteOptions) => config?.operation?.startsWith('docs.') === true
+    // What the pages of the documentation and the console are made of has no row: it is anyone's.
+    const isPage = ({ config }: RouteOptions) => isOfPage(config?.operation)
     for (const { config } of routes.filter(isPage)) expect(config?.access).toEqual({ by: 'anyone' })
     const own = routes.filter((route) => !isPage(route))
     const found = own.map(({ method, url, config }) => [

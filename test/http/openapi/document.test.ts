@@ -9,6 +9,7 @@ import { ROLES } from '../../../src/auth/caller.ts'
 import { CONTRACT } from '../../../src/openapi/names.ts'
 import { backends } from '../../support/databases.ts'
 import { DocumentCheck, type DocumentedOperation } from '../../support/document-check.ts'
+import { isOfPage } from '../../support/routes.ts'
 import { TestService } from '../../support/service.ts'
 
 type Json = Record<string, unknown>
@@ -68,8 +69,8 @@ test('a validator that nobody here wrote finds the document valid OpenAPI 3.1', 
 })
 
 // An endpoint that is in no inventory is one that nobody tests and nobody watches.
-test('every route but those of the documentation itself and of operators is an operation, under its own name', () => {
-  const isDocs = ({ config }: RouteOptions) => config?.operation?.startsWith('docs.') === true
+test('every route but those of the pages and of operators is an operation, under its own name', () => {
+  const isDocs = ({ config }: RouteOptions) => isOfPage(config?.operation)
   const expected = routes
     .filter((route) => !isDocs(route) && route.config?.isOperational !== true)
     .map(({ method, url, config }) => {

@@ -1,0 +1,165 @@
+import { html } from 'htm/preact'
+import { useState } from 'preact/hooks'
+import { api } from './api.ts'
+import { HistogramChart, TimeChart } from './charts.ts'
+import { ComparisonView } from './comparison.ts'
+import { count, milliseconds, number, percent } from './format.ts'
+import { modelNames } from './names.ts'
+import { useLoaded } from './state.ts'
+import type { Comparison, Deployment, Histogram, Series, Stats } from './types.ts'
+import { Empty, Field, numberHead, Shown, Table, When } from './ui.ts'
+
+const HOUR_MS = 3_600_000
+const RANGES: Readonly<Record<string, { name: string; lengthMs: number }>> = {
+  hour: { name: 'Last hour', lengthMs: HOUR_MS },
+  hours: { name: 'Last 6 hours', lengthMs: 6 * HOUR_MS },
+  day: { name: 'Last 24 hours', lengthMs: 24 * HOUR_MS },
+  week: { name: 'Last 7 days', lengthMs: 7 * 24 * HOUR_MS },
+  month: { name: 'Last 30 days', lengthMs: 30 * 24 * HOUR_MS },
+}
+const STEP_SEC = { minute: 60, hour: 3_600, day: 86_400 } as const
+const STATS_MS = 5_000
+const COMPARISON_MS = 15_000
+
+/** What a deployment has answered in a stretch of time. */
+export function Activity({ deployment }: { deployment: Deployment }) {
+  const { slug } = deployment
+  const [range, setRange] = useState('day')
+  const stretch = () => {
+    const toMs = Date.now()
+    return { fromMs: toMs - (RANGES[range]?.lengthMs ?? HOUR_MS), toMs }
+  }
+  const stats = useLoaded(
+    async () => {
+      const { fromMs, toMs } = stretch()
+      const query = `from=${new Date(fromMs).toISOString()}`
+      const path = `v1/deployments/${slug}/stats`
+      const [summary, series] = await Promise.all([
+        api<Stats>('GET', `${path}?${query}`),
+        api<Series>('GET', `${path}/series?${query}`),
+      ])
+      return { stats: summary, series, fromMs, toMs }
+    },
+    [slug, range],
+    { everyMs: STATS_MS },
+  )
+  const comparison = useLoaded(
+    () =>
+      api<Comparison>(
+        'GET',
+        `v1/deployments/${slug}/stats/models?from=${new Date(stretch().fromMs).toISOString()}`,
+      ),
+    [slug, range],
+    { everyMs: COMPARISON_MS, also: deployment.cache_version },
+  )
+  const names = useLoaded(modelNames, [slug], { also: deployment.cache_version })
+  const choose = (event: Event) => setRange((event.currentTarget as HTMLSelectElement).value)
+  return html`<section>
+    <div class="section-head">
+      <h2>Answers</h2>
+      <${Field} label="Time">${(
+        field: object,
+      ) => html`<select ...${field} value=${range} onChange=${choose}>
+        ${Object.entries(RANGES).map(([value, { name }]) => html`<option value=${value}>${name}</option>`)}
+      </select>`}<//>
+    </div>
+    <${Shown} of=${stats}>${(found: Answered) =>
+      found.stats.summary.total_requests === 0
+        ? html`<${Empty} title="Nothing was scored in this time"><p>Choose a longer time, or <a href=${`#/try/${slug}`}>score an applicant</a>.</p><//>`
+        : html`<${Summary} stats=${found.stats} /><${Charts} found=${found} />`}<//>
+  </section>
+  <${Shown} of=${comparison}>${(found: Comparison) =>
+    found.applicants > 0 &&
+    html`<${ComparisonView} comparison=${found} deployment=${deployment} names=${names.data ?? new Map()} />`}<//>
+  ${stats.data && stats.data.stats.recent_scores.length > 0 && html`<${Recent} stats=${stats.data.stats} />`}`
+}
+
+interface Answered {
+  readonly stats: Stats
+  readonly series: Series
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+function Summary({ stats: { summary } }: { stats: Stats }) {
+  const tiles: [string, unknown][] = [
+    ['Applicants', count(summary.total_requests)],
+    ['Average score', number(summary.avg_score)],
+    ['Average PD', percent(summary.avg_pd)],
+    ['Latency p95', milliseconds(summary.p95_latency_ms)],
+    ['Lowest and highest', `${number(summary.min_score)} … ${number(summary.max_score)}`],
+    ['Last answer', html`<${When} at=${summary.last_request_at} />`],
+  ]
+  return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+function Charts({ found }: { found: Answered }) {
+  const { stats, series, fromMs, toMs } = found
+  const stepSec = STEP_SEC[series.step]
+  const byStart = new Map(series.points.map((point) => [Date.parse(point.starts_at) / 1000, point]))
+  const along: number[] = []
+  // Steps without an answer are gaps in a curve, and nothing as a bar.
+  for (let at = Math.floor(fromMs / 1000 / stepSec) * stepSec; at <= toMs / 1000; at += stepSec)
+    along.push(at)
+  type Point = Series['points'][number]
+  const curve = (name: string, read: (point: Point) => number) => ({
+    name,
+    values: along.map((at) => {
+      const point = byStart.get(at)
+      return point === undefined ? null : read(point)
+    }),
+  })
+  const { summary } = stats
+  const histogram = histogramOf(summary.score_buckets)
+  return html`<div class="charts">
+    <${TimeChart} title=${`Applicants a ${series.step}`} shape="bars" along=${along}
+      summary=${`${count(summary.total_requests)} in all`}
+      curves=${[{ ...curve('Applicants', (point) => point.total_requests), values: along.map((at) => byStart.get(at)?.total_requests ?? 0) }]} />
+    <${TimeChart} title="Probability of default, average" along=${along} format=${percent}
+      summary=${`${percent(summary.avg_pd)} over all`} curves=${[curve('PD', (point) => point.avg_pd)]} />
+    <${TimeChart} title="Latency" along=${along} format=${milliseconds}
+      summary=${`95 of 100 answers took ${milliseconds(summary.p95_latency_ms)} or less`}
+      curves=${[curve('p50', (point) => point.p50_latency_ms), curve('p95', (point) => point.p95_latency_ms)]} />
+    <${TimeChart} title="Score, average" along=${along}
+      summary=${`${number(summary.avg_score)} over all`} curves=${[curve('Score', (point) => point.avg_score)]} />
+    ${
+      histogram &&
+      html`<${HistogramChart} title="Scores, by 100 points"
+      summary=${`from ${number(summary.min_score)} to ${number(summary.max_score)}, ${number(summary.avg_score)} on average`}
+      histograms=${[{ name: 'Applicants', histogram }]} />`
+    }
+  </div>`
+}
+
+/** The buckets that have two ends, as bins without holes; null where they lie too far apart to be drawn. */
+function histogramOf(buckets: Stats['summary']['score_buckets']): Histogram | null {
+  const counts = new Map<number, number>()
+  for (const [label, times] of Object.entries(buckets)) {
+    const match = /^(-?\d+)-(-?\d+)$/.exec(label)
+    if (match !== null) counts.set(Number(match[1]), times)
+  }
+  const [low, high] = [Math.min(...counts.keys()), Math.max(...counts.keys())]
+  const bins = (high - low) / 100 + 1
+  if (!(bins <= 200)) return null
+  return {
+    low,
+    width: 100,
+    counts: Array.from({ length: bins }, (_, bin) => counts.get(low + bin * 100) ?? 0),
+  }
+}
+
+function Recent({ stats }: { stats: Stats }) {
+  return html`<section><h2>Newest answers</h2>
+    <${Table} caption="Newest answers" head=${['When', numberHead('Score'), 'Grade', numberHead('PD'), numberHead('Latency'), 'Request']}>
+      ${stats.recent_scores.map(
+        (one) => html`<tr>
+        <td><${When} at=${one.scored_at} isExact /></td>
+        <td class="number">${number(one.score)}</td>
+        <td>${one.risk_grade ?? '–'}</td>
+        <td class="number">${percent(one.pd)}</td>
+        <td class="number">${milliseconds(one.latency_ms)}</td>
+        <td><code>${one.request_id}</code></td>
+      </tr>`,
+      )}
+    <//></section>`
+}

@@ -1,0 +1,112 @@
+import { html } from 'htm/preact'
+import { useEffect, useState } from 'preact/hooks'
+import { resume, type Session, signOut } from './api.ts'
+import { AuditLogPage } from './audit.ts'
+import { DeploymentPage } from './deployment.ts'
+import { DeploymentsPage } from './deployments.ts'
+import { manages, ROLE_NAMES } from './format.ts'
+import { KeysPage } from './keys.ts'
+import { MembersPage } from './members.ts'
+import { ModelPage } from './model.ts'
+import { ModelsPage } from './models.ts'
+import { SignIn } from './sign-in.ts'
+import { asApiError, go, useAction, useRoute, useSession } from './state.ts'
+import { ThemeToggle } from './theme-toggle.ts'
+import { forgetTrialKey } from './trial-key.ts'
+import { TryPage } from './try.ts'
+import { Empty, Failure, Loading, Page } from './ui.ts'
+import { UploadPage } from './upload.ts'
+
+/** The whole console: whoever is not signed in may do that, and nothing else. */
+export function App() {
+  const session = useSession()
+  const [start, setStart] = useState<'resuming' | 'done' | Error>('resuming')
+  const begin = () => {
+    setStart('resuming')
+    resume().then(
+      () => setStart('done'),
+      (error: Error) => setStart(error),
+    )
+  }
+  useEffect(begin, [])
+  if (session !== null) return html`<${Shell} key=${session.userId} session=${session} />`
+  if (start === 'resuming') return html`<main><${Loading} text="Signing in …" /></main>`
+  if (start !== 'done') {
+    return html`<main><${Failure} error=${asApiError(start)} retry=${begin} /></main>`
+  }
+  return html`<${SignIn} />`
+}
+
+const PLACES = [
+  { route: 'deployments', name: 'Deployments', isFor: () => true },
+  { route: 'models', name: 'Models', isFor: () => true },
+  { route: 'try', name: 'Try it', isFor: () => true },
+  { route: 'keys', name: 'Keys', isFor: () => true },
+  { route: 'members', name: 'Members', isFor: manages },
+  { route: 'audit', name: 'Audit log', isFor: manages },
+] as const
+
+function Shell({ session }: { session: Session }) {
+  const [place = 'deployments', ...rest] = useRoute()
+  const leaving = useAction()
+  const leave = () =>
+    leaving.run(async () => {
+      // While there is still somebody who may revoke it.
+      await forgetTrialKey()
+      await signOut()
+      go('deployments')
+    })
+  const skip = (event: Event) => {
+    event.preventDefault()
+    document.querySelector<HTMLElement>('main h1')?.focus()
+  }
+  return html`
+    <a class="skip" href="#content" onClick=${skip}>Skip to the content</a>
+    <header class="bar">
+      <a class="brand" href="#/deployments">Scoreline</a>
+      <nav aria-label="Console">
+        <ul>
+          ${PLACES.filter(({ isFor }) => isFor(session.role)).map(
+            ({ route, name }) =>
+              html`<li><a href=${`#/${route}`} aria-current=${route === place ? 'page' : undefined}>${name}</a></li>`,
+          )}
+        </ul>
+      </nav>
+      <div class="bar-end">
+        <${ThemeToggle} />
+        <span class="badge" title="Your role">${ROLE_NAMES[session.role]}</span>
+        <button type="button" onClick=${leave} aria-disabled=${leaving.isBusy}>Sign out</button>
+      </div>
+    </header>
+    <main id="content">
+      ${leaving.error && html`<${Failure} error=${leaving.error} />`}
+      <${Place} key=${[place, ...rest].join('/')} place=${place} rest=${rest} session=${session} />
+    </main>
+  `
+}
+
+function Place({ place, rest, session }: { place: string; rest: string[]; session: Session }) {
+  const [id] = rest
+  if (place === 'deployments') {
+    return id === undefined
+      ? html`<${DeploymentsPage} session=${session} />`
+      : html`<${DeploymentPage} slug=${id} session=${session} />`
+  }
+  if (place === 'models') {
+    if (id === undefined) return html`<${ModelsPage} session=${session} />`
+    if (id === 'new') return html`<${UploadPage} session=${session} />`
+    return html`<${ModelPage} id=${id} session=${session} />`
+  }
+  if (place === 'try') return html`<${TryPage} slug=${id ?? null} session=${session} />`
+  if (place === 'keys') return html`<${KeysPage} session=${session} />`
+  if (place === 'members' && manages(session.role))
+    return html`<${MembersPage} session=${session} />`
+  if (place === 'audit' && manages(session.role)) {
+    return html`<${AuditLogPage} subject=${id ?? null} />`
+  }
+  return html`<${Page} title="No such page">
+    <${Empty} title="There is nothing here for you">
+      <p>The address may be old, or your role may not see it. <a href="#/deployments">Go to the deployments</a></p>
+    <//>
+  <//>`
+}

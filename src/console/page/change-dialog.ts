@@ -1,0 +1,154 @@
+import { html } from 'htm/preact'
+import { useState } from 'preact/hooks'
+import { api } from './api.ts'
+import { Differences, newestOf } from './audit.ts'
+import { allNames } from './names.ts'
+import { type Change, type Effect, type Inputs, type Plan, planOf } from './plan.ts'
+import { useAction, useLoaded } from './state.ts'
+import type { AuditRecord, Deployment, ListedModel } from './types.ts'
+import { Dialog, Failure, Field, Loading, Notice, Submit, Table, When } from './ui.ts'
+
+interface ChangeDialogProps {
+  readonly deployment: Deployment
+  readonly change: Change
+  /** Told of the deployment as it is, where that is not what the page shows. */
+  readonly onChanged: () => void
+  readonly onClose: () => void
+}
+
+/** Asks for a change: shows what it will do, does it, and shows what was written down of it. */
+export function ChangeDialog({ deployment, change, onChanged, onClose }: ChangeDialogProps) {
+  const [inputs, setInputs] = useState<Inputs>(() => firstInputs(change))
+  const [record, setRecord] = useState<AuditRecord | null>(null)
+  // What the dialog began with: the page goes on behind it.
+  const [present, setPresent] = useState(deployment)
+  const [isOverTaken, setOverTaken] = useState(false)
+  const action = useAction()
+  const plan = planOf(present, change, inputs)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const { request } = plan
+    if (request === null) return
+    action.run(async () => {
+      const now = await api<Deployment>('GET', `v1/deployments/${present.slug}`)
+      if (now.cache_version !== present.cache_version) {
+        setPresent(now)
+        setOverTaken(true)
+        return
+      }
+      await api(request.method, request.path, request.body)
+      onChanged()
+      const [newest] = await newestOf(present.slug, 1)
+      if (newest === undefined) onClose()
+      else setRecord(newest)
+    })
+  }
+  if (record !== null) return html`<${Done} plan=${plan} record=${record} onClose=${onClose} />`
+  return html`<${Dialog} title=${plan.title} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      ${isOverTaken && html`<${Notice} kind="fault">Somebody else changed the deployment meanwhile. Below is what your change would do now.<//>`}
+      <${InputFields} change=${change} deployment=${present} inputs=${inputs} set=${(more: Partial<Inputs>) => setInputs({ ...inputs, ...more })} />
+      <${Effects} effects=${plan.effects} />
+      ${plan.notes.map((note) => html`<p class="hint">${note}</p>`)}
+      ${plan.fault && html`<${Notice} kind="fault">${plan.fault}<//>`}
+      ${action.error && html`<${Failure} error=${action.error} />`}
+      <div class="dialog-foot">
+        <button type="button" onClick=${onClose}>Leave it</button>
+        ${plan.request === null ? html`<button type="submit" class="primary" disabled>${plan.confirm}</button>` : html`<${Submit} action=${action} busy="Changing …">${plan.confirm}<//>`}
+      </div>
+    </form>
+  <//>`
+}
+
+function firstInputs(change: Change): Inputs {
+  const share = change.kind === 'share' ? String(change.challenger.traffic_pct) : ''
+  return { model: null, share, reason: '' }
+}
+
+function Effects({ effects }: { effects: readonly Effect[] }) {
+  if (effects.length === 0) return null
+  return html`<h3>What will change</h3>
+    <${Table} caption="What will change" head=${['', 'Now', 'Then']}>
+      ${effects.map(({ what, before, after }) => html`<tr><th scope="row">${what}</th><td>${before}</td><td><strong>${after}</strong></td></tr>`)}
+    <//>`
+}
+
+function Done({ plan, record, onClose }: { plan: Plan; record: AuditRecord; onClose: () => void }) {
+  const names = useLoaded(allNames, []).data ?? new Map()
+  return html`<${Dialog} title=${plan.title} onClose=${onClose}>
+    <${Notice} kind="good">Done. It is in force.<//>
+    <h3>Written in the audit log</h3>
+    <dl class="facts">
+      <div><dt>Record</dt><dd><code>${record.id}</code></dd></div>
+      <div><dt>Action</dt><dd>${record.action}</dd></div>
+      <div><dt>By</dt><dd>${names.get(record.actor) ?? record.actor}</dd></div>
+      <div><dt>When</dt><dd><${When} at=${record.created_at} /></dd></div>
+      ${record.reason && html`<div><dt>Reason</dt><dd>${record.reason}</dd></div>`}
+      <div><dt>What changed</dt><dd><${Differences} record=${record} names=${names} /></dd></div>
+    </dl>
+    <div class="dialog-foot"><button type="button" class="primary" onClick=${onClose}>Done</button></div>
+  <//>`
+}
+
+interface InputFieldsProps {
+  readonly change: Change
+  readonly deployment: Deployment
+  readonly inputs: Inputs
+  readonly set: (more: Partial<Inputs>) => void
+}
+
+function InputFields({ change, deployment, inputs, set }: InputFieldsProps) {
+  const typed = (name: 'share' | 'reason') => (event: Event) =>
+    set({ [name]: (event.currentTarget as HTMLInputElement).value })
+  const share = () =>
+    html`<${Field} label="Share in percent" hint="1 to 50; all challengers together have at most 50">${(
+      field: object,
+    ) =>
+      html`<input ...${field} inputmode="decimal" required autocomplete="off" value=${inputs.share} onInput=${typed('share')} />`}<//>`
+  if (change.kind === 'add') {
+    return html`<${ModelChoice} deployment=${deployment} chosen=${inputs.model} onChoose=${(model: ListedModel | null) => set({ model })} />${share()}`
+  }
+  if (change.kind === 'share') return share()
+  if (change.kind === 'rollback') {
+    return html`<${Field} label="Reason" hint="For whoever reads the audit log later">${(
+      field: object,
+    ) =>
+      html`<textarea ...${field} required maxlength="10000" rows="3" value=${inputs.reason} onInput=${typed('reason')}></textarea>`}<//>`
+  }
+  return null
+}
+
+interface ModelChoiceProps {
+  readonly deployment: Deployment
+  readonly chosen: ListedModel | null
+  readonly onChoose: (model: ListedModel | null) => void
+}
+
+/** The models that can become a challenger: active, of the champion's environment, not behind the deployment yet. */
+function ModelChoice({ deployment, chosen, onChoose }: ModelChoiceProps) {
+  const { champion_model: champion, challengers } = deployment
+  const { data, error, reload } = useLoaded(async () => {
+    const { models } = await api<{ models: readonly ListedModel[] }>('GET', 'v1/models')
+    const environment = models.find(({ id }) => id === champion.id)?.environment
+    const taken = new Set([champion.id, ...challengers.map((one) => one.model_id)])
+    return models.filter(
+      (model) =>
+        model.status === 'active' && model.environment === environment && !taken.has(model.id),
+    )
+  }, [deployment.slug])
+  if (error !== null) return html`<${Failure} error=${error} retry=${reload} />`
+  if (data === null) return html`<${Loading} text="Looking for models …" />`
+  if (data.length === 0) {
+    return html`<${Notice}>There is no other active model in this environment. <a href="#/models/new">Upload one</a> without deploying it.<//>`
+  }
+  const choose = (event: Event) => {
+    const { value } = event.currentTarget as HTMLSelectElement
+    onChoose(data.find(({ id }) => id === value) ?? null)
+  }
+  return html`<${Field} label="Model">${(
+    field: object,
+  ) => html`<select ...${field} required value=${chosen?.id ?? ''} onChange=${choose}>
+    <option value="">Choose …</option>
+    ${data.map((model) => html`<option value=${model.id}>${model.name} ${model.version}</option>`)}
+  </select>`}<//>`
+}

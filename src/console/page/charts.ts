@@ -1,0 +1,207 @@
+import { html } from 'htm/preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type uPlot from 'uplot'
+import { count, number, when } from './format.ts'
+import { useTheme } from './state.ts'
+import type { Histogram } from './types.ts'
+import { numberHead, Table } from './ui.ts'
+
+/** One curve, or one set of bars. */
+export interface Curve {
+  readonly name: string
+  readonly values: readonly (number | null)[]
+}
+
+interface ChartProps {
+  readonly title: string
+  /** Whole sentence of what is to be seen, for whoever does not see it. */
+  readonly summary: string
+  readonly curves: readonly Curve[]
+  /** Seconds since 1970, or the lower ends of bins. */
+  readonly along: readonly number[]
+  readonly format?: (value: number | null) => string
+}
+
+const HEIGHT_PX = 200
+
+/** Curves over time. */
+export function TimeChart(props: ChartProps & { shape?: 'line' | 'bars' }) {
+  return html`<${Chart} ...${props} isTime=${true} shape=${props.shape ?? 'line'} />`
+}
+
+/** Counts by bins of one width, of one or several models. */
+export function HistogramChart({
+  title,
+  summary,
+  histograms,
+}: {
+  title: string
+  summary: string
+  histograms: readonly { name: string; histogram: Histogram }[]
+}) {
+  const [first] = histograms
+  if (first === undefined) return null
+  const { low, width, counts } = first.histogram
+  // A last edge, so that the last bin has its width.
+  const along = Array.from({ length: counts.length + 1 }, (_, bin) => low + bin * width)
+  const curves = histograms.map(({ name, histogram }) => ({
+    name,
+    values: [...histogram.counts, 0],
+  }))
+  return html`<${Chart} title=${title} summary=${summary} curves=${curves} along=${along} isTime=${false} shape="steps" format=${(value: number | null) => (value === null ? '–' : count(value))} />`
+}
+
+type Shape = 'line' | 'bars' | 'steps'
+
+function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
+  const { title, summary, curves, along, isTime, shape, format = number } = props
+  const place = useRef<HTMLDivElement>(null)
+  const theme = useTheme()
+  const plot = useRef<uPlot | null>(null)
+  const data = [along, ...curves.map(({ values }) => values)] as uPlot.AlignedData
+  const latest = useRef(data)
+  latest.current = data
+  const names = curves.map(({ name }) => name).join('\n')
+
+  useEffect(() => {
+    const element = place.current
+    if (element === null) return
+    let isWanted = true
+    let observer: ResizeObserver | null = null
+    // Only who looks at a plot loads what draws it.
+    const draw = ({ default: Plot }: { default: typeof uPlot }) => {
+      if (!isWanted) return
+      const drawn = new Plot(
+        optionsOf(Plot, element, { curves, isTime, shape, format }),
+        latest.current,
+        element,
+      )
+      plot.current = drawn
+      observer = new ResizeObserver(() =>
+        drawn.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+      )
+      observer.observe(element)
+    }
+    import('uplot').then(draw).catch(() => {
+      element.textContent = 'The plot could not be drawn; the table below has its numbers.'
+    })
+    return () => {
+      isWanted = false
+      observer?.disconnect()
+      plot.current?.destroy()
+      plot.current = null
+    }
+  }, [names, theme, shape])
+  useEffect(() => plot.current?.setData(latest.current))
+
+  return html`<figure class="chart">
+    <figcaption>${title}</figcaption>
+    <div class="plot" role="img" aria-label=${`${title}: ${summary}`} ref=${place}></div>
+    <details>
+      <summary>As a table</summary>
+      <${Table} caption=${title} head=${[isTime ? 'From' : 'From score', ...curves.map(({ name }) => numberHead(name))]}>
+        ${along.map((at, index) =>
+          curves.every(({ values }) => !values[index])
+            ? null
+            : html`<tr><th scope="row">${isTime ? when(new Date(at * 1000).toISOString()) : number(at)}</th>
+              ${curves.map(({ values }) => html`<td class="number">${format(values[index] ?? null)}</td>`)}</tr>`,
+        )}
+      <//>
+    </details>
+  </figure>`
+}
+
+interface Look {
+  readonly curves: readonly Curve[]
+  readonly isTime: boolean
+  readonly shape: Shape
+  readonly format: (value: number | null) => string
+}
+
+function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.Options {
+  // A canvas knows no custom properties: an element resolves them.
+  const colour = (name: string) => {
+    element.style.color = `var(${name})`
+    return getComputedStyle(element).color
+  }
+  const axis: uPlot.Axis = {
+    stroke: colour('--muted'),
+    font: '12px system-ui, sans-serif',
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { stroke: colour('--line'), width: 1 },
+  }
+  const paths = {
+    line: undefined,
+    bars: Plot.paths.bars?.({ size: [0.8, 40], align: 1 }),
+    steps: Plot.paths.stepped?.({ align: 1 }),
+  }[look.shape]
+  return {
+    width: element.clientWidth,
+    height: HEIGHT_PX,
+    scales: {
+      x: { time: look.isTime },
+      y: { range: (_plot, least, most) => rangeOf(least, most, look.shape) },
+    },
+    axes: [
+      look.isTime ? { ...axis, space: 70, values: timeTexts } : axis,
+      { ...axis, size: 60, values: (_plot, splits) => splits.map((value) => look.format(value)) },
+    ],
+    cursor: { y: false, points: { size: 6 } },
+    series: [
+      {
+        label: look.isTime ? 'Time' : 'From',
+        value: (_plot, value) =>
+          value === null
+            ? '–'
+            : look.isTime
+              ? when(new Date(value * 1000).toISOString())
+              : number(value),
+      },
+      ...look.curves.map(({ name }, index) => {
+        const stroke = colour(`--series-${index % SERIES_COLOURS}`)
+        return {
+          label: name,
+          stroke,
+          width: 2,
+          ...(look.shape !== 'line' && {
+            fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.3)'),
+          }),
+          ...(paths && { paths }),
+          points: { show: look.shape === 'line' ? undefined : false },
+          value: (_plot: uPlot, value: number | null) => look.format(value),
+        } as uPlot.Series
+      }),
+    ],
+  }
+}
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const SECONDS = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+/** By the distance of the marks; midnight is named by its day. */
+function timeTexts(
+  _plot: uPlot,
+  splits: number[],
+  _axis: number,
+  _space: number,
+  stepSec: number,
+): string[] {
+  return splits.map((sec) => {
+    const date = new Date(sec * 1000)
+    const isMidnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0
+    if (stepSec >= 86_400 || isMidnight) return DAY.format(date)
+    return (stepSec < 60 ? SECONDS : CLOCK).format(date)
+  })
+}
+
+/** As many as the style sheet has. */
+const SERIES_COLOURS = 6
+
+/** Counts begin at nothing; a curve gets some air. */
+function rangeOf(least: number | null, most: number | null, shape: Shape): [number, number] {
+  const [low, high] = [least ?? 0, most ?? 1]
+  if (shape !== 'line') return [0, Math.max(1, high * 1.05)]
+  const air = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1
+  return [low >= 0 ? Math.max(0, low - air) : low - air, high + air]
+}

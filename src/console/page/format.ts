@@ -1,0 +1,66 @@
+import type { Role } from './types.ts'
+
+const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
+const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const WHEN = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+
+export const NONE = '–'
+
+export function number(value: number | null | undefined): string {
+  return value === null || value === undefined ? NONE : NUMBER.format(value)
+}
+
+export function count(value: number): string {
+  return COUNT.format(value)
+}
+
+/** With its sign, for what is added or taken. */
+export function signed(value: number | null): string {
+  if (value === null) return NONE
+  return value > 0 ? `+${NUMBER.format(value)}` : NUMBER.format(value).replace('-', '−')
+}
+
+/** @param share 0..1 */
+export function percent(share: number | null): string {
+  if (share === null) return NONE
+  return `${new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(100 * share)} %`
+}
+
+export function pct(value: number): string {
+  return `${NUMBER.format(value)} %`
+}
+
+export function milliseconds(value: number | null): string {
+  if (value === null) return NONE
+  return `${new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(value)} ms`
+}
+
+export function when(timestamp: string): string {
+  return WHEN.format(new Date(timestamp))
+}
+
+export function whenExactly(timestamp: string): string {
+  return SECONDS.format(new Date(timestamp))
+}
+
+export const ROLE_NAMES: Readonly<Record<Role, string>> = {
+  owner: 'Owner',
+  admin: 'Admin',
+  lead_modeler: 'Lead modeler',
+  modeler: 'Modeler',
+  viewer: 'Viewer',
+}
+
+/** Highest first. */
+export const ROLES_BY_RANK = Object.keys(ROLE_NAMES) as Role[]
+
+/** Whether a role may change what is deployed, and see the team's affairs. */
+export function manages(role: Role): boolean {
+  return role === 'owner' || role === 'admin'
+}
+
+/** Whether a role may register models. */
+export function deploys(role: Role): boolean {
+  return manages(role) || role === 'lead_modeler'
+}

@@ -1,0 +1,162 @@
+import { html } from 'htm/preact'
+import { useState } from 'preact/hooks'
+import { api, type Session } from './api.ts'
+import { count, manages } from './format.ts'
+import { type Action, useAction, usePaged } from './state.ts'
+import type { CreatedKey, ListedKey } from './types.ts'
+import {
+  Copy,
+  Dialog,
+  Empty,
+  EnvironmentBadge,
+  Failure,
+  Field,
+  More,
+  Notice,
+  numberHead,
+  Page,
+  Shown,
+  Submit,
+  Table,
+  When,
+} from './ui.ts'
+
+export function KeysPage({ session }: { session: Session }) {
+  const listed = usePaged<ListedKey>('v1/keys', 'keys')
+  const [dialog, setDialog] = useState<'create' | ListedKey | null>(null)
+  const mayManage = manages(session.role)
+  const close = () => {
+    setDialog(null)
+    listed.reload()
+  }
+  const actions =
+    mayManage &&
+    html`<button type="button" class="primary" onClick=${() => setDialog('create')}>Create a key</button>`
+  const head = [
+    'Name',
+    'Begins with',
+    'May',
+    'Environment',
+    numberHead('Quota a minute'),
+    'Last used',
+    'Created',
+    ...(mayManage ? ['Revoke'] : []),
+  ]
+  return html`<${Page} title="API keys" actions=${actions}>
+    <p class="muted">Servers score with a key. Keys do not expire: make the new one before you revoke the old one.</p>
+    <${Shown} of=${listed}>${(found: readonly ListedKey[]) =>
+      found.length === 0
+        ? html`<${Empty} title="No key is in force"><p>${mayManage ? 'Create one for each server that scores.' : 'An owner or admin can create one.'}</p><//>`
+        : html`<${Table} caption="API keys" head=${head}>
+            ${found.map((key) => html`<${Row} key=${key.id} listed=${key} onRevoke=${mayManage ? () => setDialog(key) : null} />`)}
+          <//><${More} of=${listed} />`}<//>
+    ${dialog === 'create' && html`<${CreateDialog} session=${session} onClose=${close} />`}
+    ${dialog !== null && dialog !== 'create' && html`<${RevokeDialog} listed=${dialog} onClose=${close} />`}
+  <//>`
+}
+
+function Row({ listed, onRevoke }: { listed: ListedKey; onRevoke: (() => void) | null }) {
+  const quota = listed.rate_limit_per_minute
+  return html`<tr>
+    <th scope="row">${listed.name}</th>
+    <td><code>${listed.prefix}…</code></td>
+    <td>${listed.scopes.join(', ')}</td>
+    <td><${EnvironmentBadge} name=${listed.environment} /></td>
+    <td class="number">${quota === undefined ? html`<span class="muted">default</span>` : count(quota)}</td>
+    <td><${When} at=${listed.last_used_at} /></td>
+    <td><${When} at=${listed.created_at} /></td>
+    ${onRevoke && html`<td><button type="button" class="small-button danger" aria-label=${`Revoke ${listed.name}`} onClick=${onRevoke}>Revoke</button></td>`}
+  </tr>`
+}
+
+function CreateDialog({ session, onClose }: { session: Session; onClose: () => void }) {
+  const [made, setMade] = useState<CreatedKey | null>(null)
+  const action = useAction()
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    const environment = String(form.get('environment'))
+    const quota = String(form.get('quota') ?? '')
+    action.run(async () => {
+      const order = {
+        name: String(form.get('name')),
+        scopes: form.getAll('scope').map(String),
+        ...(environment !== '' && { environment }),
+        ...(quota !== '' && { rate_limit_per_minute: Number(quota) }),
+      }
+      setMade(await api<CreatedKey>('POST', 'v1/keys', order))
+    })
+  }
+  return html`<${Dialog} title=${made === null ? 'Create a key' : 'Copy the key now'} onClose=${onClose}>
+    ${
+      made === null
+        ? html`<${CreateForm} action=${action} isOwner=${session.role === 'owner'} onSubmit=${submit} onClose=${onClose} />`
+        : html`<${Secret} made=${made} onClose=${onClose} />`
+    }
+  <//>`
+}
+
+function CreateForm(props: {
+  action: Action
+  isOwner: boolean
+  onSubmit: (event: Event) => void
+  onClose: () => void
+}) {
+  const { action, isOwner, onSubmit, onClose } = props
+  return html`<form onSubmit=${onSubmit}>
+    <${Field} label="Name" hint="What you will know it by, for instance the server that uses it">${(
+      field: object,
+    ) => html`<input ...${field} name="name" required maxlength="255" autocomplete="off" />`}<//>
+    <fieldset><legend>It may</legend>
+      <label class="choice"><input type="checkbox" name="scope" value="score" checked /> score applicants</label>
+      <label class="choice"><input type="checkbox" name="scope" value="read" /> read the stats of deployments</label>
+    </fieldset>
+    <${Field} label="Environment" hint="A key of one environment sees the deployments of that environment only">${(
+      field: object,
+    ) =>
+      html`<select ...${field} name="environment"><option value="production">Production</option><option value="staging">Staging</option><option value="">Both</option></select>`}<//>
+    ${
+      isOwner &&
+      html`<${Field} label="Quota, requests in any minute" hint="Empty: the quota that the service gives every key">${(
+        field: object,
+      ) =>
+        html`<input ...${field} name="quota" type="number" inputmode="numeric" min="1" max="1000000" step="1" />`}<//>`
+    }
+    ${action.error && html`<${Failure} error=${action.error} />`}
+    <div class="dialog-foot">
+      <button type="button" onClick=${onClose}>Leave it</button>
+      <${Submit} action=${action} busy="Creating …">Create<//>
+    </div>
+  </form>`
+}
+
+function Secret({ made, onClose }: { made: CreatedKey; onClose: () => void }) {
+  return html`<${Notice} kind="good">
+      <p>This is the only time that the key “${made.name}” is shown. Only its hash is kept.</p>
+    <//>
+    <p><code class="secret" tabindex="0">${made.key}</code></p>
+    <p><${Copy} text=${made.key} label="Copy the key" /></p>
+    <div class="dialog-foot"><button type="button" class="primary" onClick=${onClose}>I have stored it</button></div>`
+}
+
+function RevokeDialog({ listed, onClose }: { listed: ListedKey; onClose: () => void }) {
+  const action = useAction()
+  const submit = (event: Event) => {
+    event.preventDefault()
+    action.run(async () => {
+      await api('DELETE', `v1/keys/${listed.id}`)
+      onClose()
+    })
+  }
+  return html`<${Dialog} title=${`Revoke ${listed.name}`} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <p>From now on every request with <code>${listed.prefix}…</code> is refused. This can't be undone.</p>
+      <p>It was last used: <${When} at=${listed.last_used_at} />.</p>
+      ${action.error && html`<${Failure} error=${action.error} />`}
+      <div class="dialog-foot">
+        <button type="button" onClick=${onClose}>Keep it</button>
+        <${Submit} action=${action} busy="Revoking …" kind="danger">Revoke<//>
+      </div>
+    </form>
+  <//>`
+}

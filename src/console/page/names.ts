@@ -1,0 +1,27 @@
+import { api } from './api.ts'
+import type { ListedDeployment, ListedKey, ListedModel, Member } from './types.ts'
+
+/** What people call the things of the team, by their ids. */
+export type Names = ReadonlyMap<string, string>
+
+/** Of all things that the audit log speaks of, and who did it; for who may see members. */
+export async function allNames(): Promise<Names> {
+  const [models, { members }, { deployments }, { keys }] = await Promise.all([
+    modelNames(),
+    api<{ members: readonly Member[] }>('GET', 'v1/members'),
+    api<{ deployments: readonly ListedDeployment[] }>('GET', 'v1/deployments'),
+    api<{ keys: readonly ListedKey[] }>('GET', 'v1/keys'),
+  ])
+  return new Map([
+    ...models,
+    ...members.map(({ id, email }) => [id, email] as const),
+    ...deployments.map(({ id, name }) => [id, name] as const),
+    ...keys.map(({ id, name }) => [id, name] as const),
+  ])
+}
+
+/** Names and versions of the models. */
+export async function modelNames(): Promise<Names> {
+  const { models } = await api<{ models: readonly ListedModel[] }>('GET', 'v1/models')
+  return new Map(models.map(({ id, name, version }) => [id, `${name} ${version}`]))
+}

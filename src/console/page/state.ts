@@ -1,0 +1,159 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, api, currentSession, onSession, type Session } from './api.ts'
+
+/** What is loaded, or why it is not; `data` stays while it is loaded anew. */
+export interface Loaded<T> {
+  readonly data: T | null
+  readonly error: ApiError | null
+  readonly isLoading: boolean
+  reload(): void
+}
+
+/**
+ * Loads when the page part appears and whenever `names` change.
+ *
+ * @param everyMs loads anew this often while the page can be seen; 0: never
+ * @param also loads anew when this changes, and shows the old until the new is there
+ */
+export function useLoaded<T>(
+  load: () => Promise<T>,
+  names: readonly unknown[],
+  { everyMs = 0, also = null }: { everyMs?: number; also?: unknown } = {},
+): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>(NOTHING)
+  const [round, setRound] = useState(0)
+  const latest = useRef(load)
+  latest.current = load
+  const reload = useCallback(() => setRound((n) => n + 1), [])
+
+  // What is shown of something else would be taken for what is asked for.
+  useEffect(() => setState(NOTHING), names as unknown[])
+  useEffect(() => {
+    let isWanted = true
+    setState((present) => ({ ...present, isLoading: true }))
+    latest.current().then(
+      (data) => isWanted && setState({ data, error: null, isLoading: false }),
+      (error: unknown) =>
+        isWanted &&
+        setState((present) => ({ data: present.data, error: asApiError(error), isLoading: false })),
+    )
+    return () => {
+      isWanted = false
+    }
+  }, [...names, also, round])
+  useEffect(() => {
+    if (everyMs === 0) return
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') reload()
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs, reload])
+  return { ...state, reload }
+}
+
+const NOTHING = { data: null, error: null, isLoading: true } as const
+
+/** A list that is shown page by page. */
+export interface Paged<T> extends Loaded<readonly T[]> {
+  readonly hasMore: boolean
+  more(): void
+}
+
+const PAGE_ITEMS = 50
+
+/** @param property of the answer that holds the items */
+export function usePaged<T>(path: string, property: string): Paged<T> {
+  const [pages, setPages] = useState(1)
+  const loaded = useLoaded(
+    async () => {
+      const items: T[] = []
+      let cursor: string | undefined
+      for (let page = 0; page < pages; page++) {
+        const query = `limit=${PAGE_ITEMS}${cursor === undefined ? '' : `&cursor=${cursor}`}`
+        const url = `${path}${path.includes('?') ? '&' : '?'}${query}`
+        const answer = await api<Record<string, unknown>>('GET', url)
+        items.push(...(answer[property] as T[]))
+        cursor = answer['next_cursor'] as string | undefined
+        if (cursor === undefined) break
+      }
+      return { items, hasMore: cursor !== undefined }
+    },
+    [path],
+    { also: pages },
+  )
+  return {
+    ...loaded,
+    data: loaded.data?.items ?? null,
+    hasMore: loaded.data?.hasMore ?? false,
+    more: () => setPages((n) => n + 1),
+  }
+}
+
+/** Something that the user starts, and what became of it. */
+export interface Action {
+  readonly isBusy: boolean
+  readonly error: ApiError | null
+  run(work: () => Promise<void>): void
+  /** Forgets why the last one failed. */
+  clear(): void
+}
+
+export function useAction(): Action {
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState<ApiError | null>(null)
+  const run = (work: () => Promise<void>) => {
+    if (isBusy) return
+    setBusy(true)
+    setError(null)
+    work()
+      .catch((fault: unknown) => setError(asApiError(fault)))
+      .finally(() => setBusy(false))
+  }
+  return { isBusy, error, run, clear: () => setError(null) }
+}
+
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  return new ApiError('console_fault', error instanceof Error ? error.message : String(error))
+}
+
+export function useSession(): Session | null {
+  const [session, setSession] = useState(currentSession)
+  useEffect(() => onSession(() => setSession(currentSession())), [])
+  return session
+}
+
+/** The part of the address behind `#`, without its first slash, in pieces. */
+export function useRoute(): string[] {
+  const [route, setRoute] = useState(routeNow)
+  useEffect(() => {
+    const follow = () => setRoute(routeNow())
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  return route
+}
+
+function routeNow(): string[] {
+  return location.hash.replace(/^#\/?/, '').split('/').filter(Boolean)
+}
+
+export function go(route: string): void {
+  location.hash = `#/${route}`
+}
+
+/** Rises when the page changes between light and dark. */
+export function useTheme(): number {
+  const [round, setRound] = useState(0)
+  useEffect(() => {
+    const follow = () => setRound((n) => n + 1)
+    const system = matchMedia('(prefers-color-scheme: dark)')
+    system.addEventListener('change', follow)
+    addEventListener('themechange', follow)
+    return () => {
+      system.removeEventListener('change', follow)
+      removeEventListener('themechange', follow)
+    }
+  }, [])
+  return round
+}

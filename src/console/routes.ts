@@ -1,0 +1,90 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ACCESS_TOKEN_LIFE_SEC, LoginRequest, TokenResult } from '../../schemas/auth.ts'
+import { errorResponses } from '../../schemas/errors.ts'
+import { ANYONE } from '../auth/caller.ts'
+import { forbidStoring } from '../auth/plugin.ts'
+import { type AuthService, REFRESH_TOKEN_LIFE_MS, type Session } from '../auth/service.ts'
+import { clientNetwork } from '../http/client-network.ts'
+import { sessionCookie, sessionOf } from './cookie.ts'
+
+interface SessionRouteOptions {
+  readonly auth: AuthService
+}
+
+const BODY_BYTES_MAX = 16 * 1024
+const Nothing = Type.Object({}, { additionalProperties: false })
+/** As the API's, but for the refresh token: no script of the page shall ever hold it. */
+const AccessToken = Type.Omit(TokenResult, ['refresh_token'])
+
+/**
+ * The console's session: as `/api/auth/login` and `/refresh`, with the refresh token in a cookie that no
+ * script can read and no other site can send.
+ *
+ * A page of another site can't use these: the cookie is `SameSite=Strict`, and a body that is declared as
+ * JSON, or PUT and DELETE, need a permission to cross origins that the service gives to nobody.
+ */
+export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = async (
+  app,
+  { auth },
+) => {
+  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const response = { 200: AccessToken, ...errorResponses(400, 401, 413, 415) }
+
+  app.post(
+    '/console/session',
+    {
+      bodyLimit,
+      schema: { body: LoginRequest, response },
+      config: { operation: 'console.sign_in', access: ANYONE },
+    },
+    async (request, reply) => {
+      const clientAddress = clientNetwork(request.ip)
+      return begun(request, reply, await auth.login({ ...request.body, clientAddress }))
+    },
+  )
+
+  app.put(
+    '/console/session',
+    {
+      bodyLimit,
+      schema: { body: Nothing, response },
+      config: { operation: 'console.renew', access: ANYONE },
+    },
+    async (request, reply) => begun(request, reply, await auth.refresh(sessionOf(request) ?? '')),
+  )
+
+  app.delete(
+    '/console/session',
+    {
+      bodyLimit,
+      schema: { response: { 204: Type.Null(), ...errorResponses(400, 413, 415) } },
+      config: { operation: 'console.sign_out', access: ANYONE },
+    },
+    async (request, reply) => {
+      // The browser forgets the session whether or not it can be ended.
+      reply.header('set-cookie', sessionCookie('', { maxAgeSec: 0, isSecure: isSecure(request) }))
+      const presented = sessionOf(request)
+      if (presented !== null) await auth.logout(presented)
+      return reply.code(204).send(null)
+    },
+  )
+
+  function begun(request: FastifyRequest, reply: FastifyReply, session: Session) {
+    const { userId, teamId, role } = session.caller
+    forbidStoring(reply)
+    const maxAgeSec = REFRESH_TOKEN_LIFE_MS / 1000
+    const cookie = sessionCookie(session.refreshToken, { maxAgeSec, isSecure: isSecure(request) })
+    reply.header('set-cookie', cookie)
+    return {
+      access_token: app.jwt.sign({ sub: userId, team: teamId, role }),
+      expires_in: ACCESS_TOKEN_LIFE_SEC,
+      token_type: 'Bearer' as const,
+    }
+  }
+}
+
+function isSecure(request: FastifyRequest): boolean {
+  return request.protocol === 'https'
+}

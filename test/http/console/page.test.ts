@@ -1,0 +1,99 @@
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { backends } from '../../support/databases.ts'
+import { TestService } from '../../support/service.ts'
+
+const [backend = expect.fail('there is a database')] = backends
+let service: TestService
+
+beforeAll(async () => {
+  service = await TestService.start(backend)
+})
+afterAll(() => service.close())
+
+const get = (url: string, headers: Record<string, string> = {}) =>
+  service.app.inject({ method: 'GET', url, headers })
+
+/** What the page loads, and what that loads in turn. */
+async function assets(): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  const add = async (address: string) => {
+    if (found.has(address)) return
+    const { statusCode, body } = await get(address)
+    expect([address, statusCode]).toEqual([address, 200])
+    found.set(address, body)
+    const imports = [...body.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g)]
+    for (const [, specifier = ''] of address.endsWith('.js') ? imports : []) {
+      await add(new URL(specifier, `http://host${address}`).pathname)
+    }
+  }
+  const page = (await get('/console')).body
+  for (const [, address = ''] of page.matchAll(/(?:src|href)="([^"]*)"/g)) {
+    if (!address.startsWith('data:')) await add(new URL(address, 'http://host/console').pathname)
+  }
+  return found
+}
+
+// A lender's network lets nothing out; and one script of elsewhere would read all that the user may.
+test('the page and all that it loads come from the service', async () => {
+  const found = await assets()
+  expect(found.size).toBeGreaterThan(20)
+  for (const [address, body] of found) {
+    expect(address).toMatch(/^\/console\/assets\/[\w-]{16}\/[\w.-]+\.(js|css)$/)
+    expect(body.length).toBeGreaterThan(0)
+    const elsewhere = [...body.matchAll(/(?:url\(|@import)\s*["']?(?!data:)([^"')]*)/g)]
+    expect(elsewhere.map(([, url]) => url)).toEqual([])
+  }
+  const page = (await get('/console')).body
+  expect(page).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/)
+})
+
+test('the policy lets the browser run and reach nothing but the service', async () => {
+  const { headers } = await get('/console')
+  expect(headers['content-security-policy']).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  )
+  expect(headers['x-content-type-options']).toBe('nosniff')
+  expect(headers['referrer-policy']).toBe('no-referrer')
+})
+
+test('an asset is kept for good under its version, the page is asked for anew', async () => {
+  const page = await get('/console')
+  expect(page.headers['cache-control']).toBe('no-cache')
+  const again = await get('/console', { 'if-none-match': String(page.headers.etag) })
+  expect([again.statusCode, again.body]).toEqual([304, ''])
+  const [address = ''] = (await assets()).keys()
+  const asset = await get(address)
+  expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+  const kept = await get(address, { 'if-none-match': String(asset.headers.etag) })
+  expect([kept.statusCode, kept.body]).toEqual([304, ''])
+})
+
+test('what is sent compressed is the same', async () => {
+  for (const url of ['/console', ...(await assets()).keys()]) {
+    const [plain, packed] = [await get(url), await get(url, { 'accept-encoding': 'br, gzip' })]
+    expect(packed.headers['content-encoding']).toBe('gzip')
+    expect(plain.headers).not.toHaveProperty('content-encoding')
+    expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload), url).toBe(true)
+    const refused = await get(url, { 'accept-encoding': 'gzip;q=0' })
+    expect(refused.headers).not.toHaveProperty('content-encoding')
+  }
+})
+
+test('what is no asset is answered with the error body', async () => {
+  const version = /assets\/([\w-]{16})\//.exec((await get('/console')).body)?.[1] ?? ''
+  for (const name of ['none.js', '..%2fplugin.ts', 'main.ts', '__proto__', 'index.html']) {
+    const response = await get(`/console/assets/${version}/${name}`)
+    expect([name, response.statusCode, response.json().error]).toEqual([name, 404, 'not_found'])
+  }
+  const old = await get('/console/assets/AAAAAAAAAAAAAAAA/main.js')
+  expect([old.statusCode, old.json().error]).toEqual([404, 'not_found'])
+  expect(old.headers['cache-control']).toBeUndefined()
+})
+
+// Addresses of the page are relative: below a slash they would lead elsewhere.
+test('the address with a slash leads to the one without', async () => {
+  const response = await get('/console/')
+  expect([response.statusCode, response.headers['location']]).toEqual([308, '../console'])
+})

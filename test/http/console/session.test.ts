@@ -1,0 +1,106 @@
+import type { LightMyRequestResponse } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { outcomeOf } from '../../support/answers.ts'
+import { backends } from '../../support/databases.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { OWNER, TestService } from '../../support/service.ts'
+
+const URL = '/console/session'
+type Headers = Readonly<Record<string, string>>
+
+describe.each(backends)('on $name', (backend) => {
+  const clock = new ManualClock(Date.now())
+  let service: TestService
+
+  beforeAll(async () => {
+    service = await TestService.start(backend, { clock, env: { TRUST_PROXY: '127.0.0.1' } })
+  })
+  afterAll(() => service.close())
+
+  const send = (
+    method: 'POST' | 'PUT' | 'DELETE',
+    headers: Headers = {},
+    payload?: object | string,
+  ) => service.app.inject({ method, url: URL, headers, ...(payload !== undefined && { payload }) })
+  const signIn = (headers: Headers = {}) => send('POST', headers, OWNER)
+  const renew = (cookie: string) => send('PUT', { cookie }, {})
+  /** What the browser sends from now on. */
+  const cookieOf = ({ headers }: LightMyRequestResponse) =>
+    String(headers['set-cookie']).split(';')[0] ?? ''
+  const listModels = (token: string) => service.call({ method: 'GET', url: '/v1/models', token })
+
+  // Whatever runs in the page could send a refresh token elsewhere, where it is good for 30 days.
+  test('the refresh token is in a cookie that no script can read, and nowhere else', async () => {
+    const response = await signIn()
+    expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.json()).toEqual({
+      ...{ access_token: expect.any(String), expires_in: 3600, token_type: 'Bearer' },
+    })
+    expect(response.headers['set-cookie']).toMatch(
+      /^scoreline_session=[\w-]{43}; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
+    )
+    expect((await listModels(response.json().access_token)).statusCode).toBe(200)
+  })
+
+  test('behind a proxy that speaks TLS the cookie never leaves TLS', async () => {
+    const response = await signIn({ 'x-forwarded-proto': 'https' })
+    expect(response.headers['set-cookie']).toMatch(/; Secure$/)
+  })
+
+  test('a session is renewed, its cookie replaced', async () => {
+    const first = cookieOf(await signIn())
+    const renewed = await renew(`other=1; ${first}; more=2`)
+    expect(renewed.statusCode).toBe(200)
+    expect(cookieOf(renewed)).not.toBe(first)
+    expect((await listModels(renewed.json().access_token)).statusCode).toBe(200)
+    expect((await renew(cookieOf(renewed))).statusCode).toBe(200)
+  })
+
+  test('a cookie that was used before ends the session', async () => {
+    const first = cookieOf(await signIn())
+    const second = cookieOf(await renew(first))
+    clock.advance(11_000)
+    expect(outcomeOf(await renew(first))).toBe('401 invalid_refresh_token')
+    expect(outcomeOf(await renew(second))).toBe('401 invalid_refresh_token')
+  })
+
+  // On a shared computer the next one must not be the last one.
+  test('signing out ends the session in browser and service', async () => {
+    const first = cookieOf(await signIn())
+    const second = cookieOf(await renew(first))
+    const response = await send('DELETE', { cookie: second })
+    expect(response.statusCode).toBe(204)
+    expect(response.headers['set-cookie']).toMatch(/^scoreline_session=; Max-Age=0; /)
+    expect(outcomeOf(await renew(second))).toBe('401 invalid_refresh_token')
+    const other = cookieOf(await signIn())
+    expect((await send('DELETE', { cookie: other })).statusCode).toBe(204)
+    expect((await send('DELETE', { cookie: other })).statusCode).toBe(204)
+    expect((await send('DELETE')).statusCode).toBe(204)
+  })
+
+  // What a page of another site can make a browser send without asking the service first.
+  test('what another site could send is refused', async () => {
+    const cookie = cookieOf(await signIn())
+    const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']
+    for (const type of types) {
+      const response = await send('POST', { cookie, 'content-type': type }, JSON.stringify(OWNER))
+      expect(outcomeOf(response)).toBe('415 unsupported_media_type')
+      expect(response.headers).not.toHaveProperty('set-cookie')
+    }
+    const asked = await service.app.inject({
+      ...{ method: 'OPTIONS', url: URL },
+      headers: { origin: 'https://evil.example', 'access-control-request-method': 'PUT' },
+    })
+    expect(asked.headers).not.toHaveProperty('access-control-allow-origin')
+    expect((await renew(cookie)).statusCode).toBe(200)
+  })
+
+  test('nobody is signed in without cookie or with a wrong password', async () => {
+    for (const cookie of ['', 'scoreline_session=', 'scoreline_session=x', 'a=b']) {
+      expect(outcomeOf(await renew(cookie))).toBe('401 invalid_refresh_token')
+    }
+    const wrong = await send('POST', {}, { ...OWNER, password: 'wrong' })
+    expect(outcomeOf(wrong)).toBe('401 invalid_credentials')
+    expect(wrong.headers).not.toHaveProperty('set-cookie')
+  })
+})

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../../src/ids.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/browser.ts'
+import { backends } from '../../support/databases.ts'
+import { TestService } from '../../support/service.ts'
+import { statsWith } from '../../support/stats.ts'
+import { rung, Team } from '../../support/team.ts'
+
+const [backend = expect.fail('there is a database')] = backends
+
+describe.skipIf(chromiumPath() === null)('in a browser', () => {
+  let service: TestService
+  let team: Team
+  let browser: ConsoleBrowser
+  let slug: string
+  let modelId: string
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    team = await Team.of(service)
+    const deployed = await team.deploy(rung(1))
+    slug = deployed.slug
+    modelId = deployed.modelId
+    const { id } = await team.challenge(slug, rung(2), 20)
+    await team.promote(slug, id)
+    await team.challenge(slug, rung(3), 20)
+    await team.register(rung(4))
+    for (const income of [1, -1, 1]) await team.ask(slug, { income })
+    await statsWith(service, team.key, slug, 3)
+    browser = await ConsoleBrowser.start(service)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  /** Every page, by what tells that it is there in full. */
+  const pages = (): readonly (readonly [place: string, last: string])[] => [
+    ['deployments', '20 %'],
+    [`deployments/${slug}`, 'Newest answers'],
+    ['models', '4.0'],
+    ['models/new', 'Description (optional)'],
+    [`models/${modelId}`, 'Risk grades'],
+    ['try', 'Deployment'],
+    [`try/${slug}`, 'income'],
+    ['keys', 'key of a test'],
+    ['members', 'owner@lender.example'],
+    ['audit', 'deployment: promote'],
+    [`audit/${slug}`, 'deployment: promote'],
+    ['nowhere', 'There is nothing here for you'],
+  ]
+
+  async function newMember(role: string) {
+    const who = { email: `${newId('usr_', 0)}@lender.example`, password: 'a long password' }
+    await team.done('POST', '/v1/members', { ...who, role })
+    return who
+  }
+
+  const isDrawn = ({ page }: ConsolePage) => page.locator('.plot canvas').nth(6).waitFor()
+
+  test.each(['light', 'dark'] as const)(
+    'no page breaks a rule of access when %s',
+    async (colorScheme) => {
+      const visitor = await browser.open({ colorScheme })
+      await visitor.heading('Sign in')
+      const found = await visitor.violations()
+      await visitor.signIn({ email: 'owner@lender.example', password: 'a long enough password' })
+      for (const [place, last] of pages()) {
+        await visitor.go(place)
+        await visitor.sees(last)
+        if (place === `deployments/${slug}`) await isDrawn(visitor)
+        found.push(...(await visitor.violations()).map((violation) => `${place}: ${violation}`))
+      }
+      const dialogs = [
+        [`deployments/${slug}`, 'Add a challenger'],
+        [`deployments/${slug}`, 'Promote Ladder 3.0'],
+        [`deployments/${slug}`, 'Roll back to Ladder 1.0'],
+        ['keys', 'Create a key'],
+        ['members', 'Add a member'],
+      ] as const
+      for (const [place, name] of dialogs) {
+        await visitor.go(place)
+        await visitor.press(name)
+        await visitor.page.getByRole('dialog').waitFor()
+        found.push(...(await visitor.violations()).map((violation) => `${name}: ${violation}`))
+        await visitor.page.keyboard.press('Escape')
+      }
+      expect(found).toEqual([])
+      await visitor.close()
+    },
+  )
+
+  test.each([360, 768, 1440])(
+    'nothing is cut off or wider than a window of %d pixels',
+    async (widthPx) => {
+      const visitor = await browser.signIn({ widthPx })
+      for (const [place, last] of pages()) {
+        await visitor.go(place)
+        await visitor.sees(last)
+        expect([place, await visitor.overflowPx()]).toEqual([place, 0])
+      }
+      await visitor.close()
+    },
+  )
+
+  // A control that is refused teaches a user not to trust what the page offers.
+  test('a viewer sees everything that he may and no control that he may not use', async () => {
+    const visitor = await browser.signIn({ who: await newMember('viewer') })
+    const links = visitor.page.getByRole('navigation').getByRole('link')
+    expect(await links.allInnerTexts()).toEqual(['Deployments', 'Models', 'Try it', 'Keys'])
+    const controls: Record<string, string[]> = {}
+    const shown = pages().filter(([place]) => !/^(members|audit|models\/new)/.test(place))
+    for (const [place, last] of shown) {
+      await visitor.go(place)
+      await visitor.sees(last)
+      controls[place] = await visitor.controls()
+    }
+    expect(controls).toEqual({
+      ...{ deployments: [], [`deployments/${slug}`]: ['Try it', 'Copy the address'] },
+      ...{ models: [], [`models/${modelId}`]: [], try: [], keys: [], nowhere: [] },
+      [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
+    })
+    for (const place of ['members', 'audit', `audit/${slug}`]) {
+      await visitor.go(place)
+      await visitor.heading('No such page')
+    }
+    await visitor.go('models/new')
+    await visitor.sees('Your role does not upload')
+    expect(await visitor.controls()).toEqual([])
+    await visitor.close()
+  })
+
+  test('a lead modeler may upload, and change nothing else', async () => {
+    const visitor = await browser.signIn({ who: await newMember('lead_modeler') })
+    await visitor.go('models')
+    await visitor.sees('4.0')
+    expect(await visitor.controls()).toEqual(['Upload a scorecard'])
+    await visitor.go(`deployments/${slug}`)
+    await visitor.sees('Newest answers')
+    expect(await visitor.controls()).toEqual(['Try it', 'Copy the address'])
+    await visitor.close()
+  })
+
+  test('whoever has a keyboard alone gets everywhere', async () => {
+    const visitor = await browser.signIn()
+    const { page } = visitor
+    const focused = () => page.evaluate('document.activeElement?.textContent?.trim()')
+    await visitor.go(`deployments/${slug}`)
+    await visitor.heading('Ladder')
+    // The heading has the focus, so that a reader of the screen tells it.
+    expect(await focused()).toBe('Ladder')
+    await page.reload()
+    await visitor.heading('Ladder')
+    await page.getByRole('button', { name: 'Add a challenger' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    for (let n = 0; n < 12; n++) {
+      await page.keyboard.press('Tab')
+      // Beyond its last control the focus goes to the browser's own, never to the page behind.
+      expect(await page.evaluate("document.activeElement.closest('dialog, body') !== null")).toBe(
+        true,
+      )
+      expect(await page.evaluate("document.activeElement.matches('main section *')")).toBe(false)
+    }
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await focused()).toBe('Add a challenger')
+    await visitor.close()
+  })
+
+  test('colours follow the system until the user chooses, and stay chosen', async () => {
+    const visitor = await browser.signIn({ colorScheme: 'dark' })
+    const { page } = visitor
+    const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const dark = await background()
+    await page.getByLabel('Colours').selectOption('light')
+    const light = await background()
+    expect(light).not.toBe(dark)
+    await page.reload()
+    await visitor.heading('Deployments')
+    expect(await background()).toBe(light)
+    await page.getByLabel('Colours').selectOption('system')
+    expect(await background()).toBe(dark)
+    await visitor.close()
+  })
+
+  test('members are added, get another role, and are removed', async () => {
+    const visitor = await browser.signIn()
+    const { page } = visitor
+    const email = `${newId('usr_', 0)}@lender.example`.toLowerCase()
+    const row = page.getByRole('row', { name: email })
+    await visitor.go('members')
+    await visitor.press('Add a member')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('First password').fill('a long password')
+    await visitor.press('Add')
+    await row.getByText('Viewer').waitFor()
+    await visitor.press(`Change role of ${email}`)
+    await page.getByLabel('Role', { exact: true }).selectOption('modeler')
+    await visitor.press('Save')
+    await row.getByText('Modeler').waitFor()
+    await visitor.press(`Remove ${email}`)
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await row.waitFor({ state: 'detached' })
+    await visitor.go('audit')
+    await page
+      .getByRole('row', { name: 'member: delete' })
+      .first()
+      .getByText(email)
+      .first()
+      .waitFor()
+    await visitor.close()
+  })
+
+  test('while the service is away the page says so, and goes on when it is back', async () => {
+    const visitor = await browser.signIn()
+    const { page } = visitor
+    await visitor.context.setOffline(true)
+    await page.getByRole('link', { name: 'Models', exact: true }).click()
+    await visitor.sees('The service does not answer. Check the connection, then try again.')
+    await visitor.context.setOffline(false)
+    await visitor.press('Try again')
+    await visitor.sees('4.0')
+    await visitor.close()
+  })
+})

@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs'
+import axe from 'axe-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { OWNER, type TestService } from './service.ts'
+
+/** Where systems keep it; another place is named by `CHROMIUM_PATH`. */
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** The browser of this machine; null where there is none, which under CI is a fault. */
+export function chromiumPath(): string | null {
+  const named = process.env['CHROMIUM_PATH']
+  const found = (named === undefined ? PLACES : [named]).find((path) => existsSync(path))
+  if (found === undefined && process.env['CI'] !== undefined) {
+    throw new Error('Chromium must be installed where CI is set')
+  }
+  return found ?? null
+}
+
+interface Visit {
+  readonly who?: { readonly email: string; readonly password: string }
+  readonly colorScheme?: 'light' | 'dark'
+  readonly widthPx?: number
+}
+
+/** A browser, and the service that it visits. */
+export class ConsoleBrowser {
+  readonly url: string
+  private readonly browser: Browser
+
+  private constructor(browser: Browser, url: string) {
+    this.browser = browser
+    this.url = url
+  }
+
+  static async start(service: TestService): Promise<ConsoleBrowser> {
+    const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
+    const executablePath = chromiumPath() ?? expect.fail('there is a browser')
+    // Root, as which containers run, has no sandbox.
+    return new ConsoleBrowser(
+      await chromium.launch({ executablePath, args: ['--no-sandbox'] }),
+      url,
+    )
+  }
+
+  close(): Promise<void> {
+    return this.browser.close()
+  }
+
+  /** A page of a browser that nobody has used, before anyone has signed in. */
+  async open({ colorScheme = 'light', widthPx = 1280 }: Visit = {}): Promise<ConsolePage> {
+    const viewport = { width: widthPx, height: 900 }
+    const context = await this.browser.newContext({ colorScheme, viewport })
+    context.setDefaultTimeout(15_000)
+    const page = new ConsolePage(context, await context.newPage(), this.url)
+    await page.go('')
+    return page
+  }
+
+  /** The same, signed in. */
+  async signIn(visit: Visit = {}): Promise<ConsolePage> {
+    const page = await this.open(visit)
+    await page.signIn(visit.who ?? OWNER)
+    return page
+  }
+}
+
+/** One person before the console. */
+export class ConsolePage {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** What the browser complained of: faults of scripts, and what the policy forbids. */
+  readonly complaints: string[] = []
+  private readonly url: string
+
+  constructor(context: BrowserContext, page: Page, url: string) {
+    this.context = context
+    this.page = page
+    this.url = url
+    page.on('pageerror', (error) => this.complaints.push(error.message))
+    page.on('console', (message) => {
+      // That the service refuses what a test means to be refused is no fault.
+      const isAnswer = message.text().startsWith('Failed to load resource')
+      if (message.type() === 'error' && !isAnswer) this.complaints.push(message.text())
+    })
+  }
+
+  /** Leaves; nothing may have gone wrong in the browser. */
+  async close(): Promise<void> {
+    expect(this.complaints).toEqual([])
+    await this.context.close()
+  }
+
+  /** @param place for instance `models`; empty: where the console begins */
+  async go(place: string): Promise<void> {
+    await this.page.goto(`${this.url}/console${place && `#/${place}`}`)
+  }
+
+  async signIn({ email, password }: { email: string; password: string }): Promise<void> {
+    await this.page.getByLabel('Email').fill(email)
+    await this.page.getByLabel('Password').fill(password)
+    await this.press('Sign in')
+    await this.page.getByRole('button', { name: 'Sign out' }).waitFor()
+  }
+
+  async press(name: string): Promise<void> {
+    await this.page.getByRole('button', { name, exact: true }).click()
+  }
+
+  async heading(name: string): Promise<void> {
+    await this.page.getByRole('heading', { name, exact: true }).waitFor()
+  }
+
+  async sees(text: string): Promise<void> {
+    await this.page.getByText(text).first().waitFor()
+  }
+
+  /** Names of all buttons and links of the page that do something, but for those of the bar. */
+  async controls(): Promise<string[]> {
+    const buttons = this.page.getByRole('main').locator('button, a.button')
+    return (await buttons.allInnerTexts()).map((text) => text.trim())
+  }
+
+  /** What the rules of WCAG 2.2 AA and good practice find wrong with the page. */
+  async violations(): Promise<string[]> {
+    await this.page.evaluate(axe.source)
+    const found = (await this.page.evaluate(
+      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+        violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) =>
+          id + ' ' + target.join(' ') + ' ' + failureSummary)))`,
+    )) as string[]
+    return found
+  }
+
+  /** Pixels by which the page is wider than the window. */
+  async overflowPx(): Promise<number> {
+    return (await this.page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
+  }
+}
