@@ -20,7 +20,6 @@ export function chromiumPath(): string | null {
 interface Visit {
   readonly who?: { readonly email: string; readonly password: string }
   readonly colorScheme?: 'light' | 'dark'
-  readonly widthPx?: number
 }
 
 /** A browser, and the service that it visits. */
@@ -48,8 +47,8 @@ export class ConsoleBrowser {
   }
 
   /** A page of a browser that nobody has used, before anyone has signed in. */
-  async open({ colorScheme = 'light', widthPx = 1280 }: Visit = {}): Promise<ConsolePage> {
-    const viewport = { width: widthPx, height: 900 }
+  async open({ colorScheme = 'light' }: Visit = {}): Promise<ConsolePage> {
+    const viewport = { width: 1280, height: 900 }
     const context = await this.browser.newContext({ colorScheme, viewport })
     context.setDefaultTimeout(15_000)
     const page = new ConsolePage(context, await context.newPage(), this.url)
@@ -121,15 +120,21 @@ export class ConsolePage {
     return (await buttons.allInnerTexts()).map((text) => text.trim())
   }
 
-  /** What the rules of WCAG 2.2 AA and good practice find wrong with the page. */
-  async violations(): Promise<string[]> {
-    await this.page.evaluate(axe.source)
-    const found = (await this.page.evaluate(
-      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+  /**
+   * What the rules of WCAG and good practice find wrong with the page.
+   *
+   * @param within a part of the page, when not all of it
+   * @param rule only this one, when not all of them
+   */
+  async violations(only: { within?: string | undefined; rule?: string } = {}): Promise<string[]> {
+    const { within = 'html', rule } = only
+    if (!(await this.page.evaluate("'axe' in globalThis"))) await this.page.evaluate(axe.source)
+    const options = { resultTypes: ['violations'], ...(rule && { runOnly: [rule] }) }
+    return (await this.page.evaluate(
+      `axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)}).then(({ violations }) =>
         violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) =>
           id + ' ' + target.join(' ') + ' ' + failureSummary)))`,
     )) as string[]
-    return found
   }
 
   /** Pixels by which the page is wider than the window. */

@@ -9,7 +9,7 @@ import type { Change } from './plan.ts'
 import { championPct, ShareBar } from './shares.ts'
 import { useLoaded } from './state.ts'
 import type { Deployment } from './types.ts'
-import { Badge, Copy, Empty, numberHead, Page, Shown, Table, When } from './ui.ts'
+import { Badge, Copy, Empty, numberHead, optionalHead, Page, Shown, Table, When } from './ui.ts'
 
 /** As often as a page that is looked at asks what has changed. */
 const DEPLOYMENT_MS = 10_000
@@ -58,10 +58,10 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
       </div>
     </div>
     <${ShareBar} deployment=${deployment} />
-    <${Table} caption="Models of this deployment" head=${['Model', 'Role', numberHead('Answers'), 'Since', ...(onChange ? ['Change'] : [])]}>
+    <${Table} caption="Models of this deployment" head=${['Model', 'Role', numberHead('Answers'), optionalHead('Since'), ...(onChange ? ['Change'] : [])]}>
       <tr>
         <th scope="row"><span class="key series-0"></span><a href=${`#/models/${champion.id}`}>${champion.name} ${champion.version}</a></th>
-        <td>champion</td><td class="number">${pct(championPct(deployment))}</td><td></td>
+        <td>champion</td><td class="number">${pct(championPct(deployment))}</td><td class="optional"></td>
         ${onChange && html`<td>${previous && html`<${Ask} text="Roll back" name=${`Roll back to ${previous.name} ${previous.version}`} kind="danger" ask=${() => onChange({ kind: 'rollback' })} />`}</td>`}
       </tr>
       ${challengers.map((challenger, index) => {
@@ -70,7 +70,7 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
           <th scope="row"><span class=${`key series-${index + 1}`}></span><a href=${`#/models/${challenger.model_id}`}>${name}</a></th>
           <td>challenger</td>
           <td class="number">${isShadow ? html`none <span class="muted">(${pct(challenger.traffic_pct)} when live)</span>` : pct(challenger.traffic_pct)}</td>
-          <td><${When} at=${challenger.added_at} /></td>
+          <td class="optional"><${When} at=${challenger.added_at} /></td>
           ${
             onChange &&
             html`<td class="row-actions">

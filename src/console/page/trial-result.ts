@@ -2,7 +2,7 @@ import { html } from 'htm/preact'
 import { NONE, number, percent, signed } from './format.ts'
 import type { Applicant } from './trial-form.ts'
 import type { Feature, Model, ScoreResult, Warning } from './types.ts'
-import { Notice, numberHead, Table } from './ui.ts'
+import { Notice, numberHead, optionalHead, Table } from './ui.ts'
 
 interface TrialResultProps {
   readonly result: ScoreResult
@@ -53,18 +53,18 @@ function Waterfall({ result, model, applicant }: TrialResultProps) {
   const all = [base, ...rows.map(({ to }) => to)]
   const [least, most] = [Math.min(...all), Math.max(...all)]
   const at = (value: number) => (most === least ? 0 : (100 * (value - least)) / (most - least))
-  return html`<${Table} caption="Points of each feature" head=${['Feature', 'Value', numberHead('Points'), numberHead('Worst … best'), 'From base points to score']}>
-    <tr><th scope="row">Base points</th><td></td><td class="number">${number(base)}</td><td></td><td class="bar-cell" aria-hidden="true"><${Step} from=${at(base)} to=${at(base)} kind="base" /></td></tr>
+  return html`<${Table} caption="Points of each feature" head=${['Feature', 'Value', numberHead('Points'), optionalHead('Worst … best', 'number'), optionalHead('From base points to score')]}>
+    <tr><th scope="row">Base points</th><td></td><td class="number">${number(base)}</td><td class="optional"></td><td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(base)} to=${at(base)} kind="base" /></td></tr>
     ${rows.map(
       ({ name, points, from, to, feature }) => html`<tr>
       <th scope="row">${name}</th>
       <td class="value">${applicant[name] ?? html`<span class="muted">missing</span>`}</td>
       <td class="number">${signed(points)}</td>
-      <td class="number muted">${feature === undefined ? NONE : spanOf(feature)}</td>
-      <td class="bar-cell" aria-hidden="true"><${Step} from=${at(from)} to=${at(to)} kind=${points < 0 ? 'less' : 'more'} /></td>
+      <td class="number muted optional">${feature === undefined ? NONE : spanOf(feature)}</td>
+      <td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(from)} to=${at(to)} kind=${points < 0 ? 'less' : 'more'} /></td>
     </tr>`,
     )}
-    <tr class="total"><th scope="row">Score</th><td></td><td class="number">${number(result.score)}</td><td></td><td class="bar-cell" aria-hidden="true"><${Step} from=${at(reached)} to=${at(reached)} kind="base" /></td></tr>
+    <tr class="total"><th scope="row">Score</th><td></td><td class="number">${number(result.score)}</td><td class="optional"></td><td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(reached)} to=${at(reached)} kind="base" /></td></tr>
   <//>`
 }
 

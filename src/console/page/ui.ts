@@ -86,7 +86,7 @@ export function Table({
   children,
 }: WithChildren & {
   caption: string
-  head: readonly (string | { text: string; isNumber: true })[]
+  head: readonly (string | Head)[]
 }) {
   return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
     <table>
@@ -96,15 +96,26 @@ export function Table({
           ? html`<td></td>`
           : typeof cell === 'string'
             ? html`<th scope="col">${cell}</th>`
-            : html`<th scope="col" class="number">${cell.text}</th>`,
+            : html`<th scope="col" class=${cell.kind}>${cell.text}</th>`,
       )}</tr></thead>
       <tbody>${children}</tbody>
     </table>
   </div>`
 }
 
-export function numberHead(text: string) {
-  return { text, isNumber: true } as const
+/** The head of a column that is not plain text, by the class of its cells. */
+interface Head {
+  readonly text: string
+  readonly kind: string
+}
+
+export function numberHead(text: string): Head {
+  return { text, kind: 'number' }
+}
+
+/** Of a column that a small window leaves out; its cells have the class too. */
+export function optionalHead(text: string, kind = ''): Head {
+  return { text, kind: `${kind} optional` }
 }
 
 /** A dialog of the browser's own: it keeps the focus, and Escape closes it. */
