@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { COMPARISON_SLICES } from '../../schemas/stats.ts'
 import { type ModelResults, readModels } from '../scorelog/record.ts'
 
@@ -85,24 +86,34 @@ interface PairTally {
   >
 }
 
+/** So many applicants take about a millisecond; then others have their turn. */
+const APPLICANTS_A_TURN = 100
+
 /**
- * Puts the models of a deployment side by side.
+ * Puts the models of a deployment side by side, a little at a time: scores must not wait for it.
  *
  * @param requests newest first, none of them without applicants
  */
-export function compareModels(requests: readonly LoggedRequest[]): Comparison {
+export async function compareModels(requests: readonly LoggedRequest[]): Promise<Comparison> {
   const models = new Map<string, ModelTally>()
   const pairs = new Map<string, PairTally>()
   const lastAtMs = requests[0]?.scoredAtMs ?? null
   const firstAtMs = requests.at(-1)?.scoredAtMs ?? null
   const sliceMs = (Number(lastAtMs) - Number(firstAtMs) + 1) / COMPARISON_SLICES
   let applicants = 0
+  let ofThisTurn = 0
   for (const request of requests) {
     const said = readModels(request.resultsText)
     const [champion] = said
     if (champion === undefined) continue
     const slice = Math.floor((request.scoredAtMs - Number(firstAtMs)) / sliceMs)
-    applicants += champion.scores.length
+    const size = champion.scores.length
+    applicants += size
+    ofThisTurn += size
+    if (ofThisTurn >= APPLICANTS_A_TURN) {
+      ofThisTurn = 0
+      await setImmediate()
+    }
     for (const results of said) {
       tallyModel(models, results, { request, slice })
       if (results !== champion) tallyPair(pairs, champion, results)
