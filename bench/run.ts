@@ -21,6 +21,7 @@ const OPERATED = {
   propagation: 'how soon a change is in force in all replicas',
   'rolling-restart': 'what callers see of a rolling restart behind HAProxy',
   outages: 'what callers see while PostgreSQL or Redis is away',
+  'export-sql': 'a million applicants by exported SQL on PostgreSQL and DuckDB, to the bit',
   soak: 'twenty minutes of mixed traffic',
 } as const
 

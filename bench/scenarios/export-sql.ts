@@ -1,5 +1,5 @@
 // How fast databases score by exported SQL, and whether every row has the bits of the engine:
-// `node bench/scenarios/export-sql.ts`. BENCH_ROWS is the number of random applicants, 1,000,000 unless set;
+// `npm run bench -- export-sql`. BENCH_ROWS is the number of random applicants, 1,000,000 unless set;
 // BENCH_DATABASE_URL adds a PostgreSQL server to DuckDB.
 import {
   compileModel,
