@@ -4,6 +4,8 @@
  * Cases alternate within each round, so that a noisy machine hits all of them; the table shows the
  * median of the rounds and the spread from the 5th to the 95th percentile.
  */
+
+import { ByteText } from '../../src/byte-text.ts'
 import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../src/engine/index.ts'
 import { AnswerParts } from '../../src/scoring/answer.ts'
 import { type Applicant, CARD, type Card, makeApplicants, makeSpec } from '../lib/card.ts'
@@ -75,7 +77,10 @@ function main(): void {
       run: (index) => {
         const applicant = applicants[index] ?? {}
         scoreApplicant(applicant, sheet)
-        return answer.record(sheet, applicant, 'null', true, '').length
+        const into = new ByteText(answer.recordBytes(true))
+        const frame = { isFirst: true, idText: 'null', withContributions: true, shadowText: '' }
+        answer.record(into, sheet, applicant, frame)
+        return into.length
       },
       nsPerApplicant: [],
     },

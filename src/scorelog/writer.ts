@@ -1,3 +1,4 @@
+import { UTF8_BYTES_MAX, writeText } from '../byte-text.ts'
 import type { ScoreSheet } from '../engine/index.ts'
 import { FRAME_HEADER_BYTES, sealFrame } from './frames.ts'
 import type { ModelParts } from './model-parts.ts'
@@ -13,9 +14,6 @@ const OPEN = 0x5b
 const CLOSE = 0x5d
 const NULL_RESULT = ',null'
 const END_OF_RESULTS = ']}\n'
-/** A longer text is written faster by a call into the system. */
-const SHORT_CHARS_MAX = 40
-const UTF8_BYTES_MAX = 3
 
 /**
  * Writes records into one buffer, frame after frame, byte by byte: texts joined from twenty pieces for each
@@ -124,18 +122,6 @@ function writeNumber(bytes: Buffer, from: number, value: number): number {
     return from + 1
   }
   return writeText(bytes, from, Number.isFinite(value) ? String(value) : 'null')
-}
-
-/** @returns where the text ends */
-function writeText(bytes: Buffer, from: number, text: string): number {
-  const { length } = text
-  if (length > SHORT_CHARS_MAX) return from + bytes.write(text, from)
-  for (let index = 0; index < length; index++) {
-    const code = text.charCodeAt(index)
-    if (code > 0x7f) return from + bytes.write(text, from)
-    bytes[from + index] = code
-  }
-  return from + length
 }
 
 /** @returns where the bins end */

@@ -1,3 +1,4 @@
+import type { ByteText } from '../byte-text.ts'
 import type { Applicant, CompiledModel, ScoreSheet } from '../engine/index.ts'
 import { listWarnings, type WarningForm } from './warnings.ts'
 
@@ -11,12 +12,17 @@ import { listWarnings, type WarningForm } from './warnings.ts'
 export class AnswerParts {
   /** Text of `"feature":points` for each slot of the model. */
   private readonly contributions: readonly string[]
+  /** The same as bytes, each with a comma before it. */
+  private readonly contributionPieces: readonly Uint8Array[]
+  private readonly contributionsBytesMax: number
   /** Name, version and spec version of the model, as properties. */
   private readonly modelText: string
   private readonly versionText: string
 
   constructor(model: CompiledModel) {
     this.contributions = contributionTexts(model)
+    this.contributionPieces = this.contributions.map((text) => Buffer.from(`,${text}`))
+    this.contributionsBytesMax = bytesMaxOf(model, this.contributionPieces)
     this.versionText = `"model_version":${JSON.stringify(model.version)}`
     const name = JSON.stringify(model.name)
     const specVersion = JSON.stringify(model.specVersion)
@@ -29,29 +35,44 @@ export class AnswerParts {
     return `{${scoreText(sheet)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(sheet)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.shadowText}}`
   }
 
-  /**
-   * One of the results of a batch, from a sheet just filled.
-   *
-   * @param idText the record's id as JSON
-   * @param shadowText further properties, each with a comma before it
-   */
-  record(
-    sheet: ScoreSheet,
-    record: Applicant,
-    idText: string,
-    withContributions: boolean,
-    shadowText: string,
-  ): string {
-    const contributions = withContributions
-      ? `,"contributions":${this.contributionsText(sheet)}`
-      : ''
-    const warnings = warningsText(sheet, record, 'batch', 'id')
-    return `{"id":${idText},${scoreText(sheet)}${contributions},"warnings":${warnings}${shadowText}}`
+  /** Bytes that a result of a batch takes, as a guess: it may have warnings and challengers. */
+  recordBytes(withContributions: boolean): number {
+    return RECORD_BYTES + (withContributions ? this.contributionsBytesMax : 0)
   }
 
-  /** @param results texts made by `record`, joined by commas */
-  batch(results: string, total: number, frame: AnswerFrame): string {
-    return `{"results":[${results}],${this.versionText},${frame.deploymentText},"total":${total},"scored_at":"${frame.scoredAt}","request_id":"${frame.requestId}"}`
+  /** A batch is `openBatch`, its results one after the other, `closeBatch`. */
+  openBatch(into: ByteText): void {
+    into.text('{"results":[')
+  }
+
+  /** One of the results of a batch, from a sheet just filled. */
+  record(
+    into: ByteText,
+    sheet: ScoreSheet,
+    record: Applicant,
+    { isFirst, idText, withContributions, shadowText }: RecordFrame,
+  ): void {
+    into.text(isFirst ? '{"id":' : ',{"id":')
+    into.text(idText)
+    into.text(',')
+    writeScore(into, sheet)
+    if (withContributions) {
+      into.text(',"contributions":')
+      const openedAt = into.length
+      into.pieces(this.contributionPieces, sheet.slots)
+      into.replace(openedAt, '{')
+      into.text('}')
+    }
+    into.text(',"warnings":')
+    into.text(warningsText(sheet, record, 'batch', 'id'))
+    if (shadowText !== '') into.text(shadowText)
+    into.text('}')
+  }
+
+  closeBatch(into: ByteText, total: number, frame: AnswerFrame): void {
+    into.text(
+      `],${this.versionText},${frame.deploymentText},"total":${total},"scored_at":"${frame.scoredAt}","request_id":"${frame.requestId}"}`,
+    )
   }
 
   private contributionsText(sheet: ScoreSheet): string {
@@ -61,6 +82,26 @@ export class AnswerParts {
     }
     return `${text}}`
   }
+}
+
+const RECORD_BYTES = 120
+
+function bytesMaxOf({ featureNames, slotStart }: CompiledModel, pieces: readonly Uint8Array[]) {
+  const ofFeature = (_: string, feature: number) =>
+    Math.max(
+      ...pieces.slice(slotStart[feature], slotStart[feature + 1]).map(({ length }) => length),
+    )
+  return featureNames.map(ofFeature).reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** What a result of a batch takes from its request. */
+export interface RecordFrame {
+  readonly isFirst: boolean
+  /** The record's id as JSON. */
+  readonly idText: string
+  readonly withContributions: boolean
+  /** Further properties, each with a comma before it. */
+  readonly shadowText: string
 }
 
 /** What stands around the results. */
@@ -86,7 +127,17 @@ function contributionTexts(model: CompiledModel): string[] {
   return texts
 }
 
-/** Score, grade and probability of default, as properties. */
+/** Score, grade and probability of default, as properties: short texts, which are written byte by byte. */
+function writeScore(into: ByteText, { score, grade, pd }: ScoreSheet): void {
+  into.text('"score":')
+  into.text(numberText(score))
+  into.text(',"risk_grade":')
+  into.text(grade === null ? 'null' : JSON.stringify(grade))
+  into.text(',"pd":')
+  into.text(numberText(pd))
+}
+
+/** The same as one text. */
 export function scoreText(sheet: ScoreSheet): string {
   const grade = sheet.grade === null ? 'null' : JSON.stringify(sheet.grade)
   return `"score":${numberText(sheet.score)},"risk_grade":${grade},"pd":${numberText(sheet.pd)}`

@@ -166,8 +166,8 @@ function modelsOf(deployment: ServingDeployment | null): ServingModel[] {
   return [deployment.champion, ...challengers]
 }
 
-/** The texts of answers are as large again as the tables. */
+/** The parts of answers, as text and as bytes, are as large as the tables each. */
 function weightOf(deployment: ServingDeployment): number {
-  const bytes = modelsOf(deployment).map(({ sheet }) => 2 * sheet.model.sizeBytes)
+  const bytes = modelsOf(deployment).map(({ sheet }) => 3 * sheet.model.sizeBytes)
   return bytes.reduce((sum, size) => sum + size, deployment.draws?.byteLength ?? 0)
 }

@@ -1,4 +1,5 @@
 import type { KeyCaller } from '../auth/caller.ts'
+import { ByteText } from '../byte-text.ts'
 import type { Clock } from '../clock.ts'
 import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
@@ -48,7 +49,7 @@ export interface ScoringOptions {
 const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
 /**
- * Scores applicants against deployments. Answers are JSON texts, ready to be sent; each is given when its record
+ * Scores applicants against deployments. Answers are JSON texts, a batch's as bytes, ready to be sent; each is given when its record
  * is safe in the score log. A request that is refused leaves none.
  */
 export class ScoringService {
@@ -84,7 +85,7 @@ export class ScoringService {
    *
    * @throws AppError as `score`, with every fault of every record
    */
-  scoreBatch(caller: KeyCaller, request: BatchRequest): string | Promise<string> {
+  scoreBatch(caller: KeyCaller, request: BatchRequest): Buffer | Promise<Buffer> {
     const found = this.cache.get(request.deploymentId)
     return found instanceof Promise
       ? found.then((deployment) =>
@@ -123,7 +124,7 @@ export class ScoringService {
     { keyId }: KeyCaller,
     deployment: ServingDeployment,
     request: BatchRequest,
-  ): string | Promise<string> {
+  ): Buffer | Promise<Buffer> {
     const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
     const scoredAtMs = this.clock.epochMs()
     // One model answers the whole batch: where a challenger fails on any record, it is the champion.
@@ -145,13 +146,16 @@ export class ScoringService {
     position: number,
     request: BatchRequest,
     scoredAtMs: number,
-  ): { readonly text: string; readonly servedTexts: ServedTexts } | null {
+  ): { readonly text: Buffer; readonly servedTexts: ServedTexts } | null {
     const { sheet, answer, logged } = modelAt(deployment, position)
     const servedTexts = new ServedTexts()
     const log = this.log.begin(deployment.logTexts.head)
     const faults = new RequestFaults(request.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
-    let results = ''
+    const text = new ByteText(
+      request.records.length * answer.recordBytes(request.includeContributions),
+    )
+    answer.openBatch(text)
     for (const [index, record] of request.records.entries()) {
       const failed = scoreOnAll(deployment, record, RECORD_ID, this.challengerFaults)
       if (failed?.has(position)) return null
@@ -159,28 +163,30 @@ export class ScoringService {
       if (checkOnAll(deployment, failed, faults, record, RECORD_ID, place)) continue
       const shadowText = shadowScores(deployment, failed)
       const idText = recordIdText(record['id'])
-      const result = answer.record(sheet, record, idText, request.includeContributions, shadowText)
-      results += index === 0 ? result : `,${result}`
-      if (results.length > ANSWER_CHARS_MAX) throw answerTooLarge()
+      const isFirst = index === 0
+      const withContributions = request.includeContributions
+      answer.record(text, sheet, record, { isFirst, idText, withContributions, shadowText })
+      if (text.length > ANSWER_BYTES_MAX) throw answerTooLarge()
       logResults(log, deployment, failed, idText, 'batch')
       servedTexts.add(sheet, logged)
     }
     faults.throwIfAny()
     this.batchRecords.observe(request.records.length)
     const frame = frameOf(request, scoredAtMs, undefined, '')
-    return { text: answer.batch(results, request.records.length, frame), servedTexts }
+    answer.closeBatch(text, request.records.length, frame)
+    return { text: text.take(), servedTexts }
   }
 
   /** Ends the record of a request; its answer is given when that is safe. */
-  private logged(
-    text: string,
+  private logged<Text extends string | Buffer>(
+    text: Text,
     { logTexts }: ServingDeployment,
     { requestId, receivedAtMs }: ScoreRequest,
     answered: {
       readonly facts: Omit<RequestFacts, 'requestId' | 'latencyMs'>
       readonly servedTexts: ServedTexts
     },
-  ): string | Promise<string> {
+  ): Text | Promise<Text> {
     const { keyId, bucket, served, scoredAtMs, isBatch } = answered.facts
     const latencyMs = Math.round(1000 * (this.clock.monotonicMs() - receivedAtMs)) / 1000
     const place = { requestId, keyId, bucket, served: served + 1 }
@@ -221,7 +227,7 @@ function isoOf(epochMs: number): string {
 }
 
 /** Longer answers would stall the others while they are written and sent. */
-const ANSWER_CHARS_MAX = 64 * 1024 * 1024
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 function answerTooLarge(): AppError {
   return new AppError(

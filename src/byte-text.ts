@@ -1,0 +1,71 @@
+const BYTES_MIN = 1024
+/** A longer text or piece is written faster by a call into the system. */
+const SHORT_MAX = 40
+export const UTF8_BYTES_MAX = 3
+
+/** A text that grows at its end, as the bytes in which it is sent: joining as many strings costs twice as much. */
+export class ByteText {
+  private bytes: Buffer
+  private used = 0
+
+  /** @param bytesExpected what it will probably take; it grows beyond */
+  constructor(bytesExpected: number) {
+    this.bytes = Buffer.allocUnsafe(Math.max(BYTES_MIN, bytesExpected))
+  }
+
+  get length(): number {
+    return this.used
+  }
+
+  text(text: string): void {
+    this.reserve(UTF8_BYTES_MAX * text.length)
+    this.used = writeText(this.bytes, this.used, text)
+  }
+
+  /** Texts of UTF-8 that were prepared, picked by `slots`. */
+  pieces(pieces: readonly Uint8Array[], slots: Int32Array): void {
+    for (let index = 0; index < slots.length; index++) {
+      const piece = pieces[slots[index] ?? 0]
+      if (piece === undefined) continue
+      this.reserve(piece.length)
+      this.used = writePiece(this.bytes, this.used, piece)
+    }
+  }
+
+  /** Puts another byte, of ASCII, in the place of one. */
+  replace(at: number, char: string): void {
+    this.bytes[at] = char.charCodeAt(0)
+  }
+
+  /** What was written, to be sent; the object is not used any more. */
+  take(): Buffer {
+    return this.bytes.subarray(0, this.used)
+  }
+
+  private reserve(bytes: number): void {
+    const wanted = this.used + bytes
+    if (wanted <= this.bytes.length) return
+    const larger = Buffer.allocUnsafe(Math.max(wanted, 2 * this.bytes.length))
+    this.bytes.copy(larger, 0, 0, this.used)
+    this.bytes = larger
+  }
+}
+
+function writePiece(bytes: Buffer, from: number, piece: Uint8Array): number {
+  const { length } = piece
+  if (length > 2 * SHORT_MAX) bytes.set(piece, from)
+  else for (let index = 0; index < length; index++) bytes[from + index] = piece[index] ?? 0
+  return from + length
+}
+
+/** @returns where the text ends; there is room for three bytes for each of its units */
+export function writeText(bytes: Buffer, from: number, text: string): number {
+  const { length } = text
+  if (length > SHORT_MAX) return from + bytes.write(text, from)
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code > 0x7f) return from + bytes.write(text, from)
+    bytes[from + index] = code
+  }
+  return from + length
+}
