@@ -164,7 +164,9 @@ describe.each(backends)('on $name', (backend) => {
     const url = '/v1/score/dep_x'
     const good = newKeySecret(null)
     const other = good.at(20) === 'A' ? 'B' : 'A'
-    const before = statements.length
+    // Of what earlier tests have left behind, the database may be asked meanwhile.
+    const questions = () => statements.filter((one) => one.includes('"api_keys"')).length
+    const before = questions()
     for (const token of [
       'x',
       good.slice(1),
@@ -176,10 +178,10 @@ describe.each(backends)('on $name', (backend) => {
     ]) {
       expect(outcomeOf(await service.call({ url, token, body: {} }))).toBe('401 invalid_api_key')
     }
-    expect(statements.length).toBe(before)
+    expect(questions()).toBe(before)
     expect(outcomeOf(await service.call({ url, token: good, body: {} }))).toBe(
       '401 invalid_api_key',
     )
-    expect(statements.length, 'a well-formed key is looked up').toBe(before + 1)
+    expect(questions(), 'a well-formed key is looked up').toBe(before + 1)
   })
 })
