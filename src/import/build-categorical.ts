@@ -34,8 +34,7 @@ const WHOLE_FLOAT = /^-?\d{1,15}\.0$/
  * something else for the one than for the other, the card can't be converted, and a fault says so.
  */
 export function buildCategorical(feature: SourceFeature, context: BuildContext): BuiltCategorical {
-  const { notes } = context
-  const texts = textsByBin(feature, notes)
+  const texts = textsByBin(feature, context)
   const others = binsWith(feature, 'else')
   const own = missingBinOf(feature, others, context)
   const missing = withUnseen(feature, own, others[0] ?? null, context)
@@ -59,7 +58,10 @@ function joined(categories: readonly string[]): string {
   return (isMistakable ? [MISSING, MISSING] : categories).join(CATEGORY_DELIMITER)
 }
 
-function textsByBin(feature: SourceFeature, notes: Notes): Map<SourceBin, string[]> {
+function textsByBin(
+  feature: SourceFeature,
+  { rules, notes }: BuildContext,
+): Map<SourceBin, string[]> {
   const binOf = new Map<string, SourceBin>()
   const texts = new Map<SourceBin, string[]>()
   for (const bin of feature.bins) {
@@ -82,7 +84,7 @@ function textsByBin(feature: SourceFeature, notes: Notes): Map<SourceBin, string
       else list.push(text)
     }
   }
-  addWholeNumbers(feature, binOf, texts, notes)
+  if (rules.hasTextCategories !== true) addWholeNumbers(feature, binOf, texts, notes)
   return texts
 }
 

@@ -87,4 +87,6 @@ export interface ToolRules {
   readonly elseHoldsMissing?: boolean
   /** Whether ranges must follow each other without a gap. */
   readonly tiles?: boolean
+  /** Whether categories are texts to the letter, so that 3.0 is not 3: they may be Python's numbers else. */
+  readonly hasTextCategories?: boolean
 }

@@ -48,6 +48,7 @@ export function readPmml(root: Element, options: ImportOptions, notes: Notes): S
     basePoints: basePoints ?? 0,
     features: [...features.values()],
     rules: {
+      hasTextCategories: true,
       unseen: 'PMML gives no score where no attribute holds.',
       missing: 'PMML gives no score where no attribute holds.',
     },

@@ -25,9 +25,7 @@ function throughPmml(input: NaiveSpec): { before: ScoreSheet; after: ScoreSheet 
       ...{ odds: String(scaling.base_odds), oddsDirection: 'good:bad' },
     },
   })
-  // A category 3.0 takes 3 as well, and the list of conversions says so.
-  const takesMore = imported.conversions.some(({ message }) => message.includes('is compared'))
-  if (imported.spec === null || takesMore) return null
+  if (imported.spec === null) return null
   const check = checkSpec(imported.spec)
   if (!check.ok) throw new Error('the import gives no valid spec')
   return { before: new ScoreSheet(model), after: new ScoreSheet(compileModel(check.spec)) }
