@@ -3,7 +3,7 @@
  * the configuration of docker/, restarted in turn under load. Whatever is not answered 200 is a failure.
  *
  *   TEST_DATABASE_URL=postgres://… TEST_REDIS_URL=redis://… node bench/scenarios/rolling-restart.ts
- *     [--rounds 5] [--clients 16]
+ *     [--rounds 5] [--clients 16] [--workers 1]
  *
  * Needs `haproxy` (Debian's package). Clients, balancer, replicas and databases share the machine: the
  * latencies are those of that, the failures are what counts.
@@ -17,6 +17,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     clients: { type: 'string', default: '16' },
+    workers: { type: 'string', default: '1' },
   },
 })
 const rounds = Number(values.rounds)
@@ -49,6 +50,7 @@ const fleet = await Fleet.start({
   replicas: 2,
   serverUrl: needed('TEST_DATABASE_URL'),
   redisUrl: needed('TEST_REDIS_URL'),
+  env: { WORKERS: values.workers },
 })
 try {
   const balancer = await fleet.startBalancer()
@@ -61,7 +63,9 @@ try {
       failures += await measure(`rolling restart ${round}`, shot, () => restartAll(fleet))
     }
     await measure('after', shot, () => setTimeout(10_000))
-    console.log(`Node ${process.version}, ${clients} clients, one request at a time each`)
+    console.log(
+      `Node ${process.version}, ${values.workers} workers each, ${clients} clients, one request at a time each`,
+    )
     console.table(table)
     console.log(`failed requests during ${2 * rounds} restarts: ${failures}`)
     process.exitCode = failures === 0 ? 0 : 1

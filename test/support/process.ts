@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const START_TIMEOUT_MS = 30_000
+/** Workers start in two steps, and the machine may be busy with other tests. */
+const START_TIMEOUT_MS = 55_000
 
 /** A process of the service, as an operator starts it. */
 export class ServiceProcess {
