@@ -15,6 +15,9 @@ import { ScoreLoad } from '../support/score-load.ts'
 
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
 const CLIENTS = 20
+const KILLS = 2
+/** Several starts, one after the other, of several processes each. */
+const TIMEOUT_MS = 150_000
 
 /** Settings of a service with several workers, on a database of its own. */
 async function settings(workers: number) {
@@ -77,27 +80,29 @@ async function metricsOf({ url }: RunningService, name: string): Promise<Record<
   return Object.fromEntries([...lines].map(([, worker = '', value]) => [worker, Number(value)]))
 }
 
-describe.skipIf(!CAN_RUN)('several workers on one machine', () => {
+describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_MS }, () => {
   // What a killed worker answered stands in its spool; its replacement must bring it to the log.
   test('a killed worker is replaced, and every answer is in the log once', async () => {
     const { database, env } = await settings(2)
     const service = await startWithSample(env, onTestFinished)
     const load = new ScoreLoad()
     load.start(service.endpoint, service.key, CLIENTS)
-    for (let kill = 0; kill < 3; kill++) {
+    for (let kill = 0; kill < KILLS; kill++) {
       await setTimeout(500)
       const before = workerIds(database.dataDir)
       expect(before).toHaveLength(2)
       process.kill(before[kill % 2] ?? 0, 'SIGKILL')
       await expect
         .poll(() => workerIds(database.dataDir).filter((id) => !before.includes(id)), {
-          timeout: 20_000,
+          timeout: 40_000,
         })
         .toHaveLength(1)
     }
     await load.end()
     await drained(database, load)
-    expect(await metricsOf(service, 'scoreline_worker_replacements_total')).toEqual({ primary: 3 })
+    expect(await metricsOf(service, 'scoreline_worker_replacements_total')).toEqual({
+      primary: KILLS,
+    })
     expect(await service.process.stop()).toBe(0)
     expect(workerIds(database.dataDir)).toEqual([])
     await expectReconciled(database, load)
