@@ -12,6 +12,7 @@ const COMPARED = {
   log: 'the score log in each durability, against none',
   drain: 'results that reach the database, and what they take on disk',
   stats: 'a look at the stats of a short log, against one of a long log',
+  console: 'scoring while pages of the console are open, against none',
   scale: '1,000 deployments and 10,000 keys in turn, against one of each',
 } as const
 
@@ -31,7 +32,7 @@ const names = Object.keys(SCENARIOS) as Scenario[]
 
 function help(): string {
   const lines = names.map((name) => `  ${name.padEnd(16)}${SCENARIOS[name]}`)
-  return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n\noptions of single, batch, quota, log and scale:\n${OPTIONS_HELP}`
+  return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n\noptions of single, batch, quota, log, console and scale:\n${OPTIONS_HELP}`
 }
 
 /** Each in a process of its own, so that none finds another's code compiled for other data. */

@@ -30,6 +30,8 @@ interface Shape {
 export interface ScoreBench {
   readonly singles: readonly LoadRequest[]
   readonly batches: readonly LoadRequest[]
+  /** Who may see what the deployments answer. */
+  readonly owner: { readonly email: string; readonly password: string }
   /** The service with everything on, but for what `env` switches off. */
   service(name: string, requests: readonly LoadRequest[], env?: Record<string, string>): Contestant
   /** Fastify alone, with the same bodies and schemas. */
@@ -59,6 +61,7 @@ export async function prepareScoreBench(backends: Backends, shape: Shape): Promi
   return {
     singles,
     batches,
+    owner: { email: OWNER_EMAIL, password: env.BOOTSTRAP_OWNER_PASSWORD },
     service: (name, requests, more = {}) => ({
       name,
       requests,
