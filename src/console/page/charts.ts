@@ -167,7 +167,10 @@ function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.
             fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.3)'),
           }),
           ...(paths && { paths }),
-          points: { show: look.shape === 'line' ? undefined : false },
+          points:
+            look.shape === 'line'
+              ? { show: true, size: 5, fill: stroke, filter: lonePoints }
+              : { show: false },
           value: (_plot: uPlot, value: number | null) => look.format(value),
         } as uPlot.Series
       }),
@@ -193,6 +196,13 @@ function timeTexts(
     if (stepSec >= 86_400 || isMidnight) return DAY.format(date)
     return (stepSec < 60 ? SECONDS : CLOCK).format(date)
   })
+}
+
+/** Those between gaps, through which no line goes. */
+function lonePoints(plot: uPlot, curve: number): number[] {
+  const values = plot.data[curve] ?? []
+  const isGap = (at: number) => (values[at] ?? null) === null
+  return [...values.keys()].filter((at) => !isGap(at) && isGap(at - 1) && isGap(at + 1))
 }
 
 /** As many as the style sheet has. */

@@ -58,17 +58,16 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
       </div>
     </div>
     <${ShareBar} deployment=${deployment} />
-    <${Table} caption="Models of this deployment" head=${['Model', 'Role', numberHead('Answers'), optionalHead('Since'), ...(onChange ? ['Change'] : [])]}>
+    <${Table} caption="Models of this deployment" head=${['Model', numberHead('Answers'), optionalHead('Since'), ...(onChange ? ['Change'] : [])]}>
       <tr>
-        <th scope="row"><span class="key series-0"></span><a href=${`#/models/${champion.id}`}>${champion.name} ${champion.version}</a></th>
-        <td>champion</td><td class="number">${pct(championPct(deployment))}</td><td class="optional"></td>
+        <th scope="row"><span class="key series-0"></span><a href=${`#/models/${champion.id}`}>${champion.name} ${champion.version}</a> <${Badge}>champion<//></th>
+        <td class="number">${pct(championPct(deployment))}</td><td class="optional"></td>
         ${onChange && html`<td>${previous && html`<${Ask} text="Roll back" name=${`Roll back to ${previous.name} ${previous.version}`} kind="danger" ask=${() => onChange({ kind: 'rollback' })} />`}</td>`}
       </tr>
       ${challengers.map((challenger, index) => {
         const name = `${challenger.model_name} ${challenger.model_version}`
         return html`<tr key=${challenger.id}>
           <th scope="row"><span class=${`key series-${index + 1}`}></span><a href=${`#/models/${challenger.model_id}`}>${name}</a></th>
-          <td>challenger</td>
           <td class="number">${isShadow ? html`none <span class="muted">(${pct(challenger.traffic_pct)} when live)</span>` : pct(challenger.traffic_pct)}</td>
           <td class="optional"><${When} at=${challenger.added_at} /></td>
           ${

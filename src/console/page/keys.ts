@@ -14,6 +14,7 @@ import {
   More,
   Notice,
   numberHead,
+  optionalHead,
   Page,
   Shown,
   Submit,
@@ -34,12 +35,12 @@ export function KeysPage({ session }: { session: Session }) {
     html`<button type="button" class="primary" onClick=${() => setDialog('create')}>Create a key</button>`
   const head = [
     'Name',
-    'Begins with',
-    'May',
+    optionalHead('Begins with'),
+    optionalHead('May'),
     'Environment',
     numberHead('Quota a minute'),
     'Last used',
-    'Created',
+    optionalHead('Created'),
     ...(mayManage ? ['Revoke'] : []),
   ]
   return html`<${Page} title="API keys" actions=${actions}>
@@ -59,12 +60,12 @@ function Row({ listed, onRevoke }: { listed: ListedKey; onRevoke: (() => void) |
   const quota = listed.rate_limit_per_minute
   return html`<tr>
     <th scope="row">${listed.name}</th>
-    <td><code>${listed.prefix}…</code></td>
-    <td>${listed.scopes.join(', ')}</td>
+    <td class="optional"><code>${listed.prefix}…</code></td>
+    <td class="optional">${listed.scopes.join(', ')}</td>
     <td><${EnvironmentBadge} name=${listed.environment} /></td>
     <td class="number">${quota === undefined ? html`<span class="muted">default</span>` : count(quota)}</td>
     <td><${When} at=${listed.last_used_at} /></td>
-    <td><${When} at=${listed.created_at} /></td>
+    <td class="optional"><${When} at=${listed.created_at} /></td>
     ${onRevoke && html`<td><button type="button" class="small-button danger" aria-label=${`Revoke ${listed.name}`} onClick=${onRevoke}>Revoke</button></td>`}
   </tr>`
 }

@@ -4,7 +4,18 @@ import { api, type Session } from './api.ts'
 import { ROLE_NAMES, ROLES_BY_RANK } from './format.ts'
 import { useAction, usePaged } from './state.ts'
 import type { Member, Role } from './types.ts'
-import { Dialog, Failure, Field, More, Page, Shown, Submit, Table, When } from './ui.ts'
+import {
+  Dialog,
+  Failure,
+  Field,
+  More,
+  optionalHead,
+  Page,
+  Shown,
+  Submit,
+  Table,
+  When,
+} from './ui.ts'
 
 type Order = { kind: 'add' } | { kind: 'role' | 'remove'; member: Member }
 
@@ -18,7 +29,7 @@ export function MembersPage({ session }: { session: Session }) {
   const actions = html`<button type="button" class="primary" onClick=${() => setOrder({ kind: 'add' })}>Add a member</button>`
   return html`<${Page} title="Members" actions=${actions}>
     <${Shown} of=${listed}>${(found: readonly Member[]) => html`
-      <${Table} caption="Members" head=${['Email', 'Role', 'Since', 'Change']}>
+      <${Table} caption="Members" head=${['Email', 'Role', optionalHead('Since'), 'Change']}>
         ${found.map((member) => html`<${Row} key=${member.id} member=${member} session=${session} onOrder=${setOrder} />`)}
       <//><${More} of=${listed} />`}<//>
     ${order?.kind === 'add' && html`<${AddDialog} session=${session} onClose=${close} />`}
@@ -47,7 +58,7 @@ function Row({
   return html`<tr>
     <th scope="row">${member.email}${member.id === session.userId && html` <span class="badge">you</span>`}</th>
     <td>${ROLE_NAMES[member.role]}</td>
-    <td><${When} at=${member.created_at} /></td>
+    <td class="optional"><${When} at=${member.created_at} /></td>
     <td>${mayChange ? html`${button('role', 'Change role', 'Change role of')}${button('remove', 'Remove', 'Remove')}` : html`<span class="muted">needs an owner</span>`}</td>
   </tr>`
 }
