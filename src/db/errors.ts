@@ -9,6 +9,7 @@ const CONNECTION_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'ENOTFOUND',
+  'EPIPE',
   'ETIMEDOUT',
 ])
 /** Classes of PostgreSQL: connection exception, insufficient resources, operator intervention. */

@@ -185,6 +185,7 @@ test('a lost connection is told from a fault of the statement', () => {
   const failed = (code: string) =>
     new Error('Failed query', { cause: Object.assign(new Error('…'), { code }) })
   expect(isDatabaseUnavailable(failed('ECONNREFUSED'))).toBe(true)
+  expect(isDatabaseUnavailable(failed('EPIPE'))).toBe(true)
   expect(isDatabaseUnavailable(failed('57P01'))).toBe(true)
   expect(isDatabaseUnavailable(failed('53300'))).toBe(true)
   expect(isDatabaseUnavailable(failed('23505'))).toBe(false)

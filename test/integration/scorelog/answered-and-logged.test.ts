@@ -112,6 +112,8 @@ describe.skipIf(backends.every(({ name }) => name !== 'PostgreSQL'))('on Postgre
     const { path, key } = await deploySample(url)
     const load = new ScoreLoad()
     load.start(url + path, key, CLIENTS)
+    // What is not in memory yet can't be scored without the database: that is 503, and not meant here.
+    await load.heard(CLIENTS)
     for (let ended = 0; ended < 40; ended++) {
       await onServer(
         database?.databaseUrl ?? '',
