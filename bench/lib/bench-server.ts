@@ -35,9 +35,16 @@ export class BenchServer {
 }
 
 async function stateOf(child: ChildProcess): Promise<ServerState> {
-  const exited = once(child, 'exit').then(([code]) => {
+  const told = new AbortController()
+  const { signal } = told
+  const ended = once(child, 'exit', { signal }).then(([code]) => {
     throw new Error(`the server ended with ${code}`)
   })
-  const [state] = await Promise.race([once(child, 'message'), exited])
-  return state as ServerState
+  ended.catch(() => undefined)
+  try {
+    const [state] = await Promise.race([once(child, 'message', { signal }), ended])
+    return state as ServerState
+  } finally {
+    told.abort()
+  }
 }

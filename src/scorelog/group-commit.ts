@@ -1,15 +1,13 @@
 import { AppError } from '../errors.ts'
 import type { Appender } from './appender.ts'
-import type { Durability } from './score-log.ts'
+import type { Durability, Told } from './score-log.ts'
 import { RecordWriter } from './writer.ts'
 
 /** Longest time that an answer waits for the database to commit its record. */
 const COMMIT_DEADLINE_MS = 10_000
 
-/** Requests whose records are written, and made safe, together; they share one promise. */
-interface Group extends PromiseWithResolvers<void> {
-  records: number
-}
+/** Requests whose records are written, and made safe, together; one item each. */
+type Group = Told[]
 
 /** Written, and answered once the drain has come behind its end. */
 interface Waiting {
@@ -47,16 +45,13 @@ export class GroupCommit {
   }
 
   /** Ends the record that is open in `writer`, and takes it into the group. */
-  add(facts: string): Promise<void> {
+  add(facts: string, told: Told): void {
     this.writer.end(facts)
     if (this.gathering === null) {
-      this.gathering = { ...Promise.withResolvers<void>(), records: 0 }
-      // Its requests hear of a failure; where all of them are gone, nobody must.
-      this.gathering.promise.catch(() => undefined)
+      this.gathering = []
       if (this.syncing === null) setImmediate(this.write)
     }
-    this.gathering.records++
-    return this.gathering.promise
+    this.gathering.push(told)
   }
 
   private readonly write = (): void => {
@@ -77,17 +72,17 @@ export class GroupCommit {
       return
     }
     appender.release()
-    if (durability === 'process') group.resolve()
+    if (durability === 'process') tell(group, null)
     else this.wait(group)
-    this.options.onAppended(group.records)
+    this.options.onAppended(group.length)
   }
 
   private async sync(group: Group): Promise<void> {
     try {
       await this.options.appender.sync()
       this.options.appender.release()
-      group.resolve()
-      this.options.onAppended(group.records)
+      tell(group, null)
+      this.options.onAppended(group.length)
     } catch (error) {
       this.fail(group, error)
     }
@@ -98,14 +93,14 @@ export class GroupCommit {
   private wait(group: Group): void {
     const overdue = setTimeout(() => {
       const text = 'the score was logged, but the database did not take it in time'
-      group.reject(new AppError('unavailable', text))
+      tell(group, new AppError('unavailable', text))
     }, COMMIT_DEADLINE_MS)
     this.waiting.push({ group, ...this.options.appender.position, overdue })
   }
 
   private fail(group: Group, cause: unknown): void {
     this.options.onFailed(cause)
-    group.reject(new AppError('unavailable', 'the score can not be logged now', { cause }))
+    tell(group, new AppError('unavailable', 'the score can not be logged now', { cause }))
   }
 
   /** Answers the requests that the drain has committed. */
@@ -115,7 +110,7 @@ export class GroupCommit {
     for (const one of this.waiting) {
       if (!isDone(one)) continue
       clearTimeout(one.overdue)
-      one.group.resolve()
+      tell(one.group, null)
     }
     this.waiting = this.waiting.filter((one) => !isDone(one))
   }
@@ -128,4 +123,8 @@ export class GroupCommit {
     }
     for (const { overdue } of this.waiting) clearTimeout(overdue)
   }
+}
+
+function tell(group: Group, failure: Error | null): void {
+  for (const told of group) told(failure)
 }

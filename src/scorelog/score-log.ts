@@ -31,12 +31,15 @@ export interface ScoreLog {
   /**
    * Ends the record that was begun.
    *
-   * @param facts of the request, a JSON text
-   * @returns settles when the record is as safe as configured; rejects with AppError `unavailable`. Null:
-   *   there is nothing to wait for
+   * @param facts of the request, a text
+   * @param told when the record is as safe as configured, or with AppError `unavailable` when it is not logged.
+   *   Not a promise: one for each request, and what waits for it, costs more than scoring
    */
-  end(requestId: string, facts: string): Promise<void> | null
+  end(requestId: string, facts: string, told: Told): void
 }
+
+/** Told once: null, or why not. */
+export type Told = (failure: Error | null) => void
 
 const WRITES_NOTHING: ResultsWriter = {
   openRow: () => undefined,
@@ -46,4 +49,7 @@ const WRITES_NOTHING: ResultsWriter = {
 }
 
 /** No log at all, to measure what the log costs. */
-export const NO_SCORE_LOG: ScoreLog = { begin: () => WRITES_NOTHING, end: () => null }
+export const NO_SCORE_LOG: ScoreLog = {
+  begin: () => WRITES_NOTHING,
+  end: (_requestId, _facts, told) => told(null),
+}

@@ -9,7 +9,7 @@ import { GroupCommit } from './group-commit.ts'
 import type { DrainBatch, DrainToken, SpoolReader, SpoolStats } from './reader.ts'
 import { recordPayload, type ScoreRecord } from './record.ts'
 import { RejectedFiles } from './rejected.ts'
-import type { Durability, ResultsWriter, ScoreLog } from './score-log.ts'
+import type { Durability, ResultsWriter, ScoreLog, Told } from './score-log.ts'
 import { Segments } from './segments.ts'
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
@@ -140,14 +140,16 @@ export class Spool implements ScoreLog, SpoolReader {
     return this.group.writer
   }
 
-  end(requestId: string, facts: string): Promise<void> {
-    const safe = this.group.add(facts)
-    if (this.options.durability !== 'database') return safe
-    return safe.then(() => {
-      if (this.setAsideIds.delete(requestId)) {
-        throw new AppError('unavailable', 'the database did not take the score')
-      }
-    })
+  end(requestId: string, facts: string, told: Told): void {
+    if (this.options.durability !== 'database') this.group.add(facts, told)
+    else {
+      this.group.add(facts, (failure) => {
+        const isSetAside = this.setAsideIds.delete(requestId)
+        told(
+          isSetAside ? new AppError('unavailable', 'the database did not take the score') : failure,
+        )
+      })
+    }
   }
 
   async readBatch(maxRecords: number, maxBytes: number): Promise<DrainBatch> {

@@ -43,7 +43,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      return scoring.score(keyCaller(request), {
+      const wanted = {
         requestId: request.id,
         deploymentId: request.params.slug,
         applicant: request.body,
@@ -52,7 +52,8 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         form: 'deployment',
         routingKey: routingKeyOf(request),
         receivedAtMs: request.receivedAtMs,
-      })
+      } as const
+      scoring.score(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
     },
   )
 
@@ -69,7 +70,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      return scoring.scoreBatch(keyCaller(request), {
+      const wanted = {
         requestId: request.id,
         deploymentId: request.params.slug,
         records: request.body.records,
@@ -78,7 +79,8 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         form: 'deployment',
         routingKey: routingKeyOf(request),
         receivedAtMs: request.receivedAtMs,
-      })
+      } as const
+      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
     },
   )
 
@@ -90,7 +92,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      return scoring.score(keyCaller(request), {
+      const wanted = {
         requestId: request.id,
         deploymentId: request.body.scorecard_id,
         applicant: request.body.applicant,
@@ -99,7 +101,8 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         form: 'scorecard',
         routingKey: routingKeyOf(request),
         receivedAtMs: request.receivedAtMs,
-      })
+      } as const
+      scoring.score(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
     },
   )
 
@@ -112,7 +115,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      return scoring.scoreBatch(keyCaller(request), {
+      const wanted = {
         requestId: request.id,
         deploymentId: request.body.scorecard_id,
         records: request.body.applicants,
@@ -121,7 +124,8 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         form: 'scorecard',
         routingKey: routingKeyOf(request),
         receivedAtMs: request.receivedAtMs,
-      })
+      } as const
+      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
     },
   )
 }

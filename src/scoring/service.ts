@@ -5,7 +5,7 @@ import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import { Histogram } from '../histogram.ts'
 import { type RequestFacts, ServedTexts } from '../scorelog/record.ts'
-import type { ScoreLog } from '../scorelog/score-log.ts'
+import type { ScoreLog, Told } from '../scorelog/score-log.ts'
 import { type AnswerFrame, recordIdText } from './answer.ts'
 import type { ServingCache, ServingDeployment } from './cache.ts'
 import type { ChallengerFaults } from './challenger-faults.ts'
@@ -39,6 +39,9 @@ export interface BatchRequest extends ScoreRequest {
   readonly includeContributions: boolean
 }
 
+/** Told once: the answer, or why there is none. */
+export type Answered<Text> = (outcome: Text | Error) => void
+
 export interface ScoringOptions {
   readonly cache: ServingCache
   readonly challengerFaults: ChallengerFaults
@@ -70,35 +73,39 @@ export class ScoringService {
   /**
    * Scores one applicant.
    *
-   * @throws AppError `deployment_not_found`, `invalid_request` for a value of an impossible type,
-   *   `strict_mode_violation`, `unavailable` when the score can't be logged
+   * @param answered told of the answer, or of AppError `deployment_not_found`, `invalid_request` for a value of
+   *   an impossible type, `strict_mode_violation`, `unavailable` when the score can't be logged
+   * @throws AppError the same, where it is known at once
    */
-  score(caller: KeyCaller, request: SingleRequest): string | Promise<string> {
+  score(caller: KeyCaller, request: SingleRequest, answered: Answered<string>): void {
     const found = this.cache.get(request.deploymentId)
-    return found instanceof Promise
-      ? found.then((deployment) => this.scoreOn(caller, visibleTo(caller, deployment), request))
-      : this.scoreOn(caller, visibleTo(caller, found), request)
+    if (found instanceof Promise) {
+      found
+        .then((held) => this.scoreOn(caller, visibleTo(caller, held), request, answered))
+        .catch(answered)
+    } else this.scoreOn(caller, visibleTo(caller, found), request, answered)
   }
 
   /**
    * Scores the records of a batch on one model; all of them or, for any fault, none.
    *
-   * @throws AppError as `score`, with every fault of every record
+   * @param answered as `score`, with every fault of every record
    */
-  scoreBatch(caller: KeyCaller, request: BatchRequest): Buffer | Promise<Buffer> {
+  scoreBatch(caller: KeyCaller, request: BatchRequest, answered: Answered<Buffer>): void {
     const found = this.cache.get(request.deploymentId)
-    return found instanceof Promise
-      ? found.then((deployment) =>
-          this.scoreBatchOn(caller, visibleTo(caller, deployment), request),
-        )
-      : this.scoreBatchOn(caller, visibleTo(caller, found), request)
+    if (found instanceof Promise) {
+      found
+        .then((held) => this.scoreBatchOn(caller, visibleTo(caller, held), request, answered))
+        .catch(answered)
+    } else this.scoreBatchOn(caller, visibleTo(caller, found), request, answered)
   }
 
   private scoreOn(
     { keyId }: KeyCaller,
     deployment: ServingDeployment,
     request: SingleRequest,
-  ): string | Promise<string> {
+    answered: Answered<string>,
+  ): void {
     const { applicant, reservedName } = request
     const log = this.log.begin(deployment.logTexts.head)
     const failed = scoreOnAll(deployment, applicant, reservedName, this.challengerFaults)
@@ -117,14 +124,15 @@ export class ScoringService {
     const servedTexts = new ServedTexts()
     servedTexts.add(sheet, logged)
     const facts = { keyId, bucket, served, scoredAtMs, isBatch: false }
-    return this.logged(text, deployment, request, { facts, servedTexts })
+    this.logged(deployment, request, { facts, servedTexts }, (failure) => answered(failure ?? text))
   }
 
   private scoreBatchOn(
     { keyId }: KeyCaller,
     deployment: ServingDeployment,
     request: BatchRequest,
-  ): Buffer | Promise<Buffer> {
+    answered: Answered<Buffer>,
+  ): void {
     const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
     const scoredAtMs = this.clock.epochMs()
     // One model answers the whole batch: where a challenger fails on any record, it is the champion.
@@ -137,7 +145,7 @@ export class ScoringService {
     if (batch === null) throw new Error('the champion has no result for a record')
     const { text, servedTexts } = batch
     const facts = { keyId, bucket, served, scoredAtMs, isBatch: true }
-    return this.logged(text, deployment, request, { facts, servedTexts })
+    this.logged(deployment, request, { facts, servedTexts }, (failure) => answered(failure ?? text))
   }
 
   /** @returns null when the challenger at the position failed on a record */
@@ -178,22 +186,22 @@ export class ScoringService {
   }
 
   /** Ends the record of a request; its answer is given when that is safe. */
-  private logged<Text extends string | Buffer>(
-    text: Text,
+  private logged(
     { logTexts }: ServingDeployment,
     { requestId, receivedAtMs }: ScoreRequest,
-    answered: {
-      readonly facts: Omit<RequestFacts, 'requestId' | 'latencyMs'>
-      readonly servedTexts: ServedTexts
-    },
-  ): Text | Promise<Text> {
-    const { keyId, bucket, served, scoredAtMs, isBatch } = answered.facts
+    { facts: { served, ...facts }, servedTexts }: LoggedAnswer,
+    told: Told,
+  ): void {
     const latencyMs = Math.round(1000 * (this.clock.monotonicMs() - receivedAtMs)) / 1000
-    const place = { requestId, keyId, bucket, served: served + 1 }
-    const facts = logTexts.facts({ ...place, scoredAtMs, latencyMs, isBatch }, answered.servedTexts)
-    const safe = this.log.end(requestId, facts)
-    return safe === null ? text : safe.then(() => text)
+    const all = { ...facts, requestId, latencyMs, served: served + 1 }
+    this.log.end(requestId, logTexts.facts(all, servedTexts), told)
   }
+}
+
+/** What the log is told of an answer beside its results. */
+interface LoggedAnswer {
+  readonly facts: Omit<RequestFacts, 'requestId' | 'latencyMs'>
+  readonly servedTexts: ServedTexts
 }
 
 function frameOf(

@@ -1,7 +1,7 @@
 import { AppError } from '../../src/errors.ts'
 import { FRAME_HEADER_BYTES } from '../../src/scorelog/frames.ts'
 import { readRecord, type ScoreRecord } from '../../src/scorelog/record.ts'
-import type { ResultsWriter, ScoreLog } from '../../src/scorelog/score-log.ts'
+import type { ResultsWriter, ScoreLog, Told } from '../../src/scorelog/score-log.ts'
 import { RecordWriter } from '../../src/scorelog/writer.ts'
 
 /** Keeps the records of answers in memory, as they are read from the spool. */
@@ -18,10 +18,11 @@ export class MemoryScoreLog implements ScoreLog {
     return this.writer
   }
 
-  end(_requestId: string, facts: string): Promise<void> | null {
+  end(_requestId: string, facts: string, told: Told): void {
     this.writer.end(facts)
     this.records.push(readRecord(this.writer.frames().subarray(FRAME_HEADER_BYTES)))
     this.writer.clear()
-    return this.safe
+    if (this.safe === null) told(null)
+    else this.safe.then(() => told(null), told)
   }
 }

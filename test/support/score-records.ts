@@ -47,11 +47,14 @@ export function logRequest(
   models: readonly LoggedModel[],
   applicants: readonly Applicant[],
   facts: Partial<ScoreRecord> & Pick<ScoreRecord, 'requestId'>,
-): Promise<void> | null {
+): Promise<void> {
   const all = { ...FACTS, ...facts }
   const texts = new DeploymentTexts(all, models)
   const served = writeRows(log.begin(texts.head), models, applicants, all)
-  return log.end(all.requestId, texts.facts(all, served))
+  return new Promise((resolve, reject) => {
+    const told = (failure: Error | null) => (failure === null ? resolve() : reject(failure))
+    log.end(all.requestId, texts.facts(all, served), told)
+  })
 }
 
 /** @returns what the model that answers says */

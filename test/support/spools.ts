@@ -42,7 +42,7 @@ export function killedCopy(directory: string): string {
 
 /** Logs a request of one applicant. */
 export function log(spool: Spool, requestId: string): Promise<void> {
-  return logRequest(spool, MODELS, [{ income: 1 }], { requestId }) ?? Promise.resolve()
+  return logRequest(spool, MODELS, [{ income: 1 }], { requestId })
 }
 
 /** Takes all that is in a spool, as the drain does. */

@@ -73,8 +73,11 @@ describe.each(backends)('on $name', (backend) => {
     }
     const versions: string[] = []
     for (const routingKey of subjects(count)) {
-      const text = await rivals.service.services.scoring.score(caller, { ...request, routingKey })
-      versions.push(/"model_version":"([^"]+)"/.exec(text)?.[1] ?? '')
+      const { scoring } = rivals.service.services
+      const outcome = await new Promise<string | Error>((resolve) => {
+        scoring.score(caller, { ...request, routingKey }, resolve)
+      })
+      versions.push(/"model_version":"([^"]+)"/.exec(String(outcome))?.[1] ?? '')
     }
     return versions
   }
