@@ -63,6 +63,8 @@ interface Place {
   worker: Worker | null
   startedAtMs: number
   heardAtMs: number
+  /** Whether its worker has answered. */
+  isReady: boolean
   /** Ends in a row, none after `STABLE_MS`. */
   failures: number
   /** Gives up the replacement that is due. */
@@ -72,8 +74,8 @@ interface Place {
 /**
  * Keeps workers running, each in its place, and does no work itself.
  *
- * States: *starting*: the first worker alone, which migrates the database, then the others; one that ends now
- * fails the start. *Running*: a worker that ends is replaced, after a pause of 0.1 s that doubles up to 10 s
+ * States: *starting*: the first worker alone, which migrates the database, then the others; one that ends
+ * before it has answered fails the start. *Running*: a worker that ends is replaced, after a pause of 0.1 s that doubles up to 10 s
  * while workers of that place end within a minute; one that gives no sign of life for 30 s is killed. *Ending*:
  * signals are passed on and nobody is replaced; who has not ended after 9.8 s is killed. *Ended*: none is left.
  */
@@ -92,6 +94,7 @@ export class Supervisor {
     this.options = options
     this.places = Array.from({ length: options.workers }, (_, index) => ({
       ...{ number: index + 1, worker: null, startedAtMs: 0, heardAtMs: 0, failures: 0 },
+      isReady: false,
       cancel: () => undefined,
     }))
   }
@@ -143,8 +146,12 @@ export class Supervisor {
     const ready = Promise.withResolvers<void>()
     place.startedAtMs = clock.monotonicMs()
     place.heardAtMs = place.startedAtMs
+    place.isReady = false
     place.worker = start(place.number, {
-      onReady: ready.resolve,
+      onReady: () => {
+        place.isReady = true
+        ready.resolve()
+      },
       onAlive: () => {
         place.heardAtMs = clock.monotonicMs()
       },
@@ -162,7 +169,7 @@ export class Supervisor {
       this.settle()
       return
     }
-    if (this.state === 'starting') {
+    if (this.state === 'starting' && !place.isReady) {
       this.worstCode = Math.max(this.worstCode, end.exitCode ?? 1, 1)
       this.failStart(new WorkerStartError(`worker ${place.number} ended before it answered`))
       return

@@ -85,6 +85,20 @@ test('a worker that ends before it answered fails the start', async () => {
   expect(await supervisor.end('SIGTERM')).toBe(1)
 })
 
+// It has answered: its callers must not lose the others, who are about to.
+test('a worker that ends after it answered is replaced, also while others start', async () => {
+  const { supervisor, started, advance } = supervised(2)
+  const starting = supervisor.start()
+  started[0]?.events.onReady()
+  await expect.poll(() => started.length).toBe(2)
+  started[0]?.events.onEnd(DIED)
+  started[1]?.events.onReady()
+  await starting
+  advance(100)
+  expect(started.map(({ place }) => place)).toEqual([1, 2, 1])
+  expect(supervisor.running).toBe(2)
+})
+
 // A loop of crashes without a pause takes the processors from the workers that live.
 test('a worker that ends is replaced in its place, later and later while it goes on ending', async () => {
   const { started, replaced, advance, last, all, supervisor } = supervised(2)
