@@ -8,6 +8,9 @@ import type { Segment, Segments } from './segments.ts'
 /** Payload that is read in one turn of the event loop. */
 const TURN_BYTES = 512 * 1024
 
+/** Each is a file of its own, synced: many must not keep the drain from telling, or fill the memory. */
+const REJECTED_MAX = 100
+
 const NO_PLACE: DrainToken = { directory: '', segment: 0, offset: 0, records: 0 }
 
 interface Piece {
@@ -59,6 +62,7 @@ export class DrainSide {
       // What can't be read is set aside, and must not stand in the way of what can.
       await this.acknowledge(token)
       onPassed(token)
+      if (rejected.length >= REJECTED_MAX) return { records: [], rejected, token: NO_PLACE }
     }
   }
 
@@ -111,6 +115,7 @@ export class DrainSide {
         records.push(readRecord(bytes.subarray(stretch.start, stretch.end)))
       } catch (error) {
         reject(stretch, error instanceof Error ? error.message : 'this is no record')
+        turnBytes = TURN_BYTES
       }
     }
     return records

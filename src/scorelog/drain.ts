@@ -168,6 +168,8 @@ export class Drain {
       this.counts.setAsideRecords += batch.rejected.length
       if (batch.records.length === 0 && batch.rejected.length === 0) return 'empty'
       await this.store(batch)
+      // The spool may be closed by now; the next start meets the rows of this batch.
+      if (this.isEnded) return 'failed'
       await spool.acknowledge(batch.token)
       this.noteSuccess()
       const chars = batch.records.reduce((sum, { texts }) => sum + texts.results.length, 0)

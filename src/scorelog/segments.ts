@@ -50,6 +50,7 @@ export class Segments {
   private readonly lock: DirectoryLock
   private readonly cursorDescriptor: number
   private at: Cursor
+  private isClosed = false
 
   private constructor(path: string, lock: DirectoryLock) {
     this.path = path
@@ -165,6 +166,8 @@ export class Segments {
   }
 
   private writeCursor(): void {
+    // Its descriptor may be that of another file by now.
+    if (this.isClosed) return
     const bytes = Buffer.alloc(CURSOR_BYTES)
     bytes.writeUInt32LE(this.at.segment)
     bytes.writeUIntLE(this.at.offset, 4, OFFSET_BYTES)
@@ -174,6 +177,7 @@ export class Segments {
 
   /** Gives the directory up; it goes when nothing is left in it. */
   close(): void {
+    this.isClosed = true
     closeSync(this.cursorDescriptor)
     if (this.files.length === 0) rmSync(this.path, { recursive: true, force: true })
     this.lock.close()

@@ -160,8 +160,9 @@ export class ScoringService {
     const log = this.log.begin(deployment.logTexts.head)
     const faults = new RequestFaults(request.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
+    const bytesEach = answer.recordBytes(request.includeContributions)
     const text = new ByteText(
-      request.records.length * answer.recordBytes(request.includeContributions),
+      Math.min(request.records.length * bytesEach, ANSWER_BYTES_EXPECTED_MAX),
     )
     answer.openBatch(text)
     for (const [index, record] of request.records.entries()) {
@@ -234,6 +235,8 @@ function isoOf(epochMs: number): string {
   return lastIso
 }
 
+/** Taken at once for an answer; one that is larger grows. */
+const ANSWER_BYTES_EXPECTED_MAX = 4 * 1024 * 1024
 /** Longer answers would stall the others while they are written and sent. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 

@@ -114,7 +114,7 @@ describe.skipIf(backends.every(({ name }) => name !== 'PostgreSQL'))('on Postgre
     load.start(url + path, key, CLIENTS)
     // What is not in memory yet can't be scored without the database: that is 503, and not meant here.
     await load.heard(CLIENTS)
-    for (let ended = 0; ended < 40; ended++) {
+    for (let ended = 0; ended < 20; ended++) {
       await onServer(
         database?.databaseUrl ?? '',
         `select pg_terminate_backend(pid) from pg_stat_activity

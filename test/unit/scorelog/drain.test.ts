@@ -191,3 +191,22 @@ test('closing gives up on a database that is away or silent', async () => {
   expect(silent.spool.stats.records).toBe(2)
   expect(performance.now() - startedMs).toBeLessThan(10_000)
 })
+
+// The spool is closed by then: what is written to it may land in another file.
+test('a batch that the database takes after the end is not acknowledged', async () => {
+  const { spool, store, drain } = setUp()
+  const { promise: stored, resolve: answer } = Promise.withResolvers<void>()
+  const append = store.append.bind(store)
+  store.append = async (part) => {
+    await stored
+    return append(part)
+  }
+  spool.append(...records(2))
+  drain.start()
+  await delay(20)
+  await drain.close(10)
+  answer()
+  await vi.waitFor(() => expect(store.ids.length).toBe(2))
+  await delay(20)
+  expect(spool.stats.records).toBe(2)
+})
