@@ -42,6 +42,8 @@ export type AppOptions = Pick<
 const TOKEN_PARTY = 'scoreline'
 /** Longest time that a client may take to send a request. */
 const REQUEST_TIMEOUT_MS = 60_000
+/** A connection on which nothing moves for so long ends, as that of a client that does not read its answer. */
+const CONNECTION_TIMEOUT_MS = 70_000
 /** Above the idle time-out of common load balancers, so that it is they who close. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
 /** As long as Node lets the head of a request be: whatever the slug, its route answers. */
@@ -56,6 +58,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   const app = Fastify({
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     // Requests that still come while closing are answered, with `Connection: close`.

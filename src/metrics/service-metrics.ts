@@ -60,6 +60,11 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
     'Large bodies of requests that are not answered yet.',
     () => shedder.bodies.heldBytes,
   )
+  metrics.gauge(
+    'scoreline_large_answer_bytes',
+    'Large answers of batches that their clients have not read yet.',
+    () => shedder.answers.heldBytes,
+  )
   metrics.counter('scoreline_database_calls_total', 'Calls of the database, by outcome.', () =>
     Object.entries(database.calls).map(([outcome, count]) => [{ outcome }, count]),
   )

@@ -2,7 +2,7 @@
 export const SMALL_BODY_BYTES = 64 * 1024
 
 /**
- * Memory for the bodies of requests that are not answered yet. Parsed and scored, they take several times
+ * Memory for the bodies of requests that are not answered yet, or for answers that are not sent yet. Parsed and scored, they take several times
  * their length, but one after the other; what adds up is what has been received and waits.
  *
  * Bodies are *held* from their headers on to the end of their answer. At the bound none is added, unless
@@ -20,6 +20,17 @@ export class BodyBudget {
   hold(bytes: number): BodyHold | null {
     const hold = new BodyHold(this)
     return hold.add(bytes) ? hold : null
+  }
+
+  /** Holds so many bytes whether there is room or not: they exist already. */
+  take(bytes: number): BodyHold {
+    const hold = new BodyHold(this)
+    hold.force(bytes)
+    return hold
+  }
+
+  get isFull(): boolean {
+    return this.heldBytes >= this.bytesMax
   }
 
   hasRoomFor(bytes: number, held: number): boolean {
@@ -40,9 +51,13 @@ export class BodyHold {
   /** @returns whether there was room; if not, nothing is added */
   add(bytes: number): boolean {
     if (!this.budget.hasRoomFor(bytes, this.bytes)) return false
+    this.force(bytes)
+    return true
+  }
+
+  force(bytes: number): void {
     this.bytes += bytes
     this.budget.heldBytes += bytes
-    return true
   }
 
   release(): void {

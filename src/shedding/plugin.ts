@@ -31,7 +31,29 @@ export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
       // the work: callers whose keys or quotas were asked for elsewhere come on all at once.
       route.onRequest = [...listOf(route.onRequest), refuseScore]
       route.preHandler = [...listOf(route.preHandler), refuseScore]
+      // A small request may have a large answer; who does not read it holds its memory.
+      if (route.config.operation?.includes('batch') !== true) return
+      route.preHandler = [...listOf(route.preHandler), refuseBatch]
+      route.onSend = [...listOf(route.onSend), holdAnswer]
     })
+
+    function refuseBatch(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+      if (shedder.refusesBatch()) answerOverload(request, reply)
+      else done()
+    }
+
+    function holdAnswer(
+      _request: FastifyRequest,
+      reply: FastifyReply,
+      payload: unknown,
+      done: (error: Error | null, payload: unknown) => void,
+    ): void {
+      if (Buffer.isBuffer(payload) && payload.length > SMALL_BODY_BYTES && !reply.raw.closed) {
+        const hold = shedder.answers.take(payload.length)
+        reply.raw.once('close', () => hold.release())
+      }
+      done(null, payload)
+    }
 
     function refuseScore(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
       if (shedder.refusesScore()) answerOverload(request, reply)
@@ -89,11 +111,14 @@ function meter(payload: RequestPayload, reply: FastifyReply, metered: Metered): 
   })
   payload.pipe(counted)
   payload.once('error', (error) => counted.destroy(error))
-  reply.raw.once('close', () => {
+  const end = () => {
     hold.release()
     payload.unpipe(counted)
     counted.destroy()
-  })
+  }
+  // While its caller was looked up, the client may have gone.
+  if (reply.raw.closed) end()
+  else reply.raw.once('close', end)
   return counted
 }
 

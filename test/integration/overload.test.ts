@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { keepShooting, type Outcome, percentile, type Shot, shoot } from '../support/load.ts'
@@ -86,6 +88,44 @@ test('large bodies beyond the memory for them are refused, small ones go on', as
   while ((await held()) > 0) await setTimeout(20)
   expect((await shoot(agent, large)).status).toBe(200)
   await expect.poll(held).toBe(0)
+})
+
+// A client that gives up early must not take memory from the others for good.
+test('a client that hangs up while its key is looked up holds nothing', async () => {
+  const { url, endpoint, key } = await startWithSample({}, onTestFinished)
+  const { hostname, port, pathname } = new URL(endpoint)
+  for (let round = 0; round < 200; round++) {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    socket.write(
+      `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n',
+    )
+    if (round % 2 === 1) await setTimeout(1)
+    socket.resetAndDestroy()
+  }
+  await expect.poll(() => figureOf(url, 'scoreline_large_body_bytes')).toBe(0)
+})
+
+// A small batch may have a large answer: who does not read it must not hold memory without a bound.
+test('what answers that nobody reads hold is counted, and given back', async () => {
+  const { url, endpoint, key } = await startWithSample({}, onTestFinished)
+  const records = Array.from({ length: 1_000 }, (_, id) => ({ id }))
+  const body = JSON.stringify({ records, include_contributions: true })
+  const { hostname, port, pathname } = new URL(`${endpoint}/batch`)
+  const sockets = Array.from({ length: 8 }, () => {
+    const socket = connect(Number(port), hostname).pause()
+    socket.on('error', () => undefined)
+    const head = `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n`
+    const type = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    for (let request = 0; request < 8; request++) socket.write(head + type + body)
+    return socket
+  })
+  const held = () => figureOf(url, 'scoreline_large_answer_bytes')
+  await expect.poll(held, { timeout: 20_000 }).toBeGreaterThan(0)
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(held, { timeout: 20_000 }).toBe(0)
 })
 
 test('a body of unknown length is scored, and refused above the largest', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { BodyBudget } from '../../../src/shedding/body-budget.ts'
+import { EventLoopWatch, threadClock } from '../../../src/shedding/event-loop.ts'
+import { LoadShedder } from '../../../src/shedding/load-shedder.ts'
 
 test('bodies are held up to the bound, and their place is free again after them', () => {
   const budget = new BodyBudget(100)
@@ -30,4 +32,15 @@ test('a body without a declared length is counted as it comes', () => {
   expect(other?.add(31)).toBe(false)
   expect(other?.add(30)).toBe(true)
   expect(budget.heldBytes).toBe(100)
+})
+
+// An answer that is written already is counted beyond the bound: then no batch is taken on.
+test('batches are refused while answers wait beyond the bound to be read', () => {
+  const shedder = new LoadShedder(new EventLoopWatch(threadClock))
+  expect(shedder.refusesBatch()).toBe(false)
+  const unread = shedder.answers.take(300 * 1024 * 1024)
+  expect(shedder.refusesBatch()).toBe(true)
+  unread.release()
+  expect(shedder.refusesBatch()).toBe(false)
+  expect(shedder.shed.answer_memory).toBe(1)
 })
