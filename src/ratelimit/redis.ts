@@ -319,7 +319,7 @@ export class RedisLimiter implements Limiter {
     const groups = [...this.calls.flatMap((call) => call.groups), ...this.groups]
     for (const call of this.calls) call.groups = []
     this.groups = []
-    this.groupBySubject.clear()
+    this.groupBySubject = new Map()
     for (const { subject, quota, waiting, isNoted } of groups) {
       for (const decided of waiting) {
         if (!isNoted) this.decideLocally(subject, quota, decided)
