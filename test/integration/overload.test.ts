@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { keepShooting, type Outcome, percentile, type Shot, shoot } from '../support/load.ts'
 import { post } from '../support/process.ts'
+import { redisUrl } from '../support/redis.ts'
 import { figureOf, startWithSample } from '../support/running.ts'
 
 const CLIENTS = 400
@@ -91,8 +92,9 @@ test('large bodies beyond the memory for them are refused, small ones go on', as
 })
 
 // A client that gives up early must not take memory from the others for good.
-test('a client that hangs up while its key is looked up holds nothing', async () => {
-  const { url, endpoint, key } = await startWithSample({}, onTestFinished)
+test.skipIf(inject('redisUrl') === null)('a client that hangs up early holds nothing', async () => {
+  // Its quota is asked for elsewhere: it is gone when the answer comes.
+  const { url, endpoint, key } = await startWithSample({ REDIS_URL: redisUrl() }, onTestFinished)
   const { hostname, port, pathname } = new URL(endpoint)
   for (let round = 0; round < 200; round++) {
     const socket = connect(Number(port), hostname)
