@@ -30,6 +30,9 @@ export class Primary {
   constructor(options: PrimaryOptions) {
     const { log, workers } = options
     this.options = options
+    // Workers take connections themselves. Those that the primary hands on are lost, neither answered nor closed,
+    // when their worker dies before it has said that it has them.
+    cluster.schedulingPolicy = cluster.SCHED_NONE
     this.supervisor = new Supervisor({
       workers,
       start: (place, events) => this.fork(place, events),
