@@ -2,8 +2,15 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { ServerState } from './server-state.ts'
 
+/** A server under load: what the load asks of it. */
+export interface LoadedServer {
+  readonly url: string
+  state(): Promise<ServerState>
+  stop(): Promise<void>
+}
+
 /** A server that answers in a process of its own. */
-export class BenchServer {
+export class BenchServer implements LoadedServer {
   readonly url: string
   private readonly child: ChildProcess
 

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import type { TokenResult } from '../../schemas/auth.ts'
-import type { BenchServer } from './bench-server.ts'
+import type { LoadedServer } from './bench-server.ts'
 import type { Contestant } from './contest.ts'
 import type { ScoreBench } from './score-bench.ts'
 
@@ -19,7 +19,7 @@ export function withPages(contestant: Contestant, bench: ScoreBench, pages: numb
 }
 
 /** Asks what a page asks: stats and series each 5 s, the deployment each 10, the comparison each 15. */
-async function openPages(server: BenchServer, bench: ScoreBench, pages: number): Promise<void> {
+async function openPages(server: LoadedServer, bench: ScoreBench, pages: number): Promise<void> {
   const login = await fetch(`${server.url}/api/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

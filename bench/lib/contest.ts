@@ -1,11 +1,11 @@
-import type { BenchServer } from './bench-server.ts'
+import type { LoadedServer } from './bench-server.ts'
 import { median } from './figures.ts'
 import { type Load, type LoadRequest, load } from './load.ts'
 
 /** A way to answer the same requests; the first of a contest is the baseline of the others. */
 export interface Contestant {
   readonly name: string
-  readonly start: (round: number) => Promise<BenchServer>
+  readonly start: (round: number) => Promise<LoadedServer>
   readonly requests: readonly LoadRequest[]
 }
 

@@ -1,5 +1,5 @@
 import autocannon from 'autocannon'
-import type { BenchServer } from './bench-server.ts'
+import type { LoadedServer } from './bench-server.ts'
 
 /** One of the requests that a load sends in turn. */
 export interface LoadRequest {
@@ -31,7 +31,7 @@ export interface Load {
 
 /** Sends requests for so many seconds, each connection in its own order. Anything but 200 voids the run. */
 export async function load(
-  server: BenchServer,
+  server: LoadedServer,
   requests: readonly LoadRequest[],
   options: LoadOptions,
 ): Promise<Load> {
