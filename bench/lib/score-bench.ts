@@ -20,6 +20,8 @@ const CALLS_AT_ONCE = 8
 
 interface Shape {
   readonly card: Card
+  /** In the place of the card and its applicants. */
+  readonly sample?: { readonly spec: object; readonly applicants: readonly object[] }
   /** Records of a batch. */
   readonly batchRecords: number
   readonly deployments: number
@@ -83,16 +85,19 @@ export async function prepareScoreBench(backends: Backends, shape: Shape): Promi
 }
 
 async function fill(url: string, password: string, shape: Shape) {
-  const { card, batchRecords } = shape
+  const { card, batchRecords, sample } = shape
+  const spec = sample?.spec ?? makeSpec(card)
+  const applicants = (count: number) =>
+    sample?.applicants.slice(0, count) ?? makeApplicants(card, count)
   const client = await DemoClient.signIn(url, OWNER_EMAIL, password)
   const limit = pLimit(CALLS_AT_ONCE)
   const times = <T>(count: number, call: () => Promise<T>) =>
     Promise.all(Array.from({ length: count }, () => limit(call)))
-  const deployed = await times(shape.deployments, () => client.deploy(makeSpec(card)))
+  const deployed = await times(shape.deployments, () => client.deploy(spec))
   const keySecrets = await times(shape.keys, () => client.createKey())
   const paths = deployed.map(({ endpoint }) => new URL(endpoint).pathname)
-  const bodies = makeApplicants(card, APPLICANTS).map((applicant) => JSON.stringify(applicant))
-  const records = makeApplicants(card, batchRecords).map((applicant, n) => ({
+  const bodies = applicants(APPLICANTS).map((applicant) => JSON.stringify(applicant))
+  const records = applicants(batchRecords).map((applicant, n) => ({
     id: `application ${n}`,
     ...applicant,
   }))
