@@ -16,6 +16,12 @@ const COMPARED = {
   scale: '1,000 deployments and 10,000 keys in turn, against one of each',
 } as const
 
+/** Run when named: needs other tools to be installed. */
+const PEERS = {
+  peers:
+    'other engines and servers on the same card; bench/peers/README.md tells how to install them',
+} as const
+
 /** What an operator relies on; run when named, with options of their own, and on servers of their own. */
 const OPERATED = {
   capacity: 'what a score costs, and by whom; one worker against two',
@@ -26,7 +32,7 @@ const OPERATED = {
   soak: 'twenty minutes of mixed traffic',
 } as const
 
-const SCENARIOS = { ...COMPARED, ...OPERATED }
+const SCENARIOS = { ...COMPARED, ...PEERS, ...OPERATED }
 type Scenario = keyof typeof SCENARIOS
 const names = Object.keys(SCENARIOS) as Scenario[]
 
