@@ -7,7 +7,7 @@ import {
   noteNoMissing,
 } from './build-numeric.ts'
 import type { SourceBin, SourceFeature } from './card.ts'
-import { type Notes, quote } from './notes.ts'
+import { labelText, type Notes, quote } from './notes.ts'
 
 export interface CategoricalBin {
   readonly value: string
@@ -47,7 +47,9 @@ export function buildCategorical(feature: SourceFeature, context: BuildContext):
   return {
     name: feature.name,
     type: 'categorical',
-    bins: all.map(({ value, bin }) => ({ value, points: bin.points, label: bin.label })),
+    bins: all.map(({ value, bin }) => ({
+      ...{ value, points: bin.points, label: labelText(bin.label) },
+    })),
     ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
   }
 }

@@ -1,6 +1,6 @@
 import { MISSING } from '../engine/index.ts'
 import type { SourceBin, SourceFeature, ToolRules, Unseen } from './card.ts'
-import { type Notes, quote } from './notes.ts'
+import { labelText, type Notes, quote } from './notes.ts'
 import {
   ABOVE_ALL,
   BELOW_ALL,
@@ -20,7 +20,7 @@ export interface BuildContext {
   readonly notes: Notes
 }
 
-/** Where a bin came from stays with it: `label` is the tool's own text. */
+/** Where a bin came from stays with it: `label` is the tool's own text, at most 255 characters. */
 export interface NumericBin {
   readonly range: string
   readonly points: number
@@ -79,7 +79,9 @@ function written(
   return {
     name,
     type: 'numeric',
-    bins: all.map(({ text, bin }) => ({ range: text, points: bin.points, label: bin.label })),
+    bins: all.map(({ text, bin }) => ({
+      ...{ range: text, points: bin.points, label: labelText(bin.label) },
+    })),
     ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
   }
 }

@@ -5,6 +5,10 @@ import type { ImportOptions, SourceCard, SourceFeature } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 import { scalingOf } from './scaling.ts'
 
+const SPEC_CHARS_MAX = 16 * 1024 * 1024
+/** Of a bin, beside its texts. */
+const BIN_CHARS = 40
+
 /** A scorecard specification as an import writes it: bins keep the labels of their source. */
 export interface ImportedSpec {
   readonly name: string
@@ -41,6 +45,7 @@ export function buildSpec(
         ? buildNumeric(feature, context)
         : buildCategorical(feature, context),
     )
+  checkSize(features, notes)
   askUnseen(card, options, notes)
   noteRounding(card, notes)
   if (notes.faults.count > 0 || scaling === null) return null
@@ -52,6 +57,20 @@ export function buildSpec(
     base_points: card.basePoints,
     features,
     scaling,
+  }
+}
+
+/** No more than a body may have that deploys a specification. */
+function checkSize(features: readonly BuiltFeature[], notes: Notes): void {
+  let chars = 0
+  for (const { bins } of features) {
+    for (const bin of bins) {
+      const held = 'range' in bin ? bin.range : bin.value
+      chars += held.length + bin.label.length + BIN_CHARS
+    }
+  }
+  if (chars > SPEC_CHARS_MAX) {
+    notes.fault('file', `makes a specification of more than ${SPEC_CHARS_MAX} characters`)
   }
 }
 

@@ -7,6 +7,7 @@ export interface Note {
 
 const NOTES_MAX = 1_000
 const QUOTED_CHARS_MAX = 60
+const LABEL_CHARS_MAX = 255
 
 /** Collects what was converted, and what can't be. Bounded: a huge bad file has a short answer. */
 export class Notes {
@@ -47,4 +48,10 @@ export class NoteList {
 export function quote(text: string): string {
   const isLong = text.length > QUOTED_CHARS_MAX
   return JSON.stringify(isLong ? `${text.slice(0, QUOTED_CHARS_MAX)}…` : text)
+}
+
+/** The tool's own text of a bin, shortened where it is long: every piece of a bin that is cut repeats it. */
+export function labelText(text: string): string {
+  if (text.length <= LABEL_CHARS_MAX) return text
+  return `${text.slice(0, LABEL_CHARS_MAX - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

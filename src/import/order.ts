@@ -36,6 +36,17 @@ export interface ImportOutcome extends Import {
   readonly certificate: Certificate | null
 }
 
+/** What registering goes by. */
+export type Verdict = Pick<ImportOutcome, 'spec' | 'faults' | 'parity' | 'certificate'>
+
+/** An import that was carried out elsewhere. */
+export interface Carried {
+  /** JSON of `importFields`, in UTF-8. */
+  readonly answer: Uint8Array
+  /** Null where nothing is to be registered. */
+  readonly verdict: Verdict | null
+}
+
 /** Imports a card and, with a sample, scores its applicants; a bad sample is among the faults. */
 export function carryOut({ card, options, check }: ImportOrder): ImportOutcome {
   const imported = importCard(card, options)

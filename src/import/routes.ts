@@ -7,7 +7,6 @@ import { userCaller } from '../auth/plugin.ts'
 import { addressedUrl } from '../http/addressed-url.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { deployedFields } from '../models/answers.ts'
-import { importFields } from './answers.ts'
 import { orderOf } from './request.ts'
 import type { ImportService } from './service.ts'
 
@@ -33,18 +32,18 @@ export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async
     },
     async (request, reply) => {
       const { register } = request.body
-      const { deployed, ...outcome } = await imports.import(
+      const { answer, deployed } = await imports.import(
         userCaller(request),
         orderOf(request.body),
         register === undefined ? null : registerOf(register),
       )
       const url = publicUrl ?? addressedUrl(request)
-      const answer = {
-        ...importFields(outcome),
-        registered: deployed && deployedFields(deployed, url),
-      }
+      const registered = JSON.stringify(deployed && deployedFields(deployed, url))
       // As it would be stored, with the labels that a schema of specifications does not know.
-      return reply.type(JSON_TYPE).send(JSON.stringify(answer))
+      const open = answer.subarray(0, -1)
+      return reply
+        .type(JSON_TYPE)
+        .send(Buffer.concat([open, Buffer.from(`,"registered":${registered}}`)]))
     },
   )
 }

@@ -2,7 +2,7 @@ import type { Environment, UserCaller } from '../auth/caller.ts'
 import { AppError } from '../errors.ts'
 import type { Deployed, ModelService } from '../models/service.ts'
 import { certificateFields } from './answers.ts'
-import type { ImportOrder, ImportOutcome } from './order.ts'
+import type { ImportOrder, ImportOutcome, Verdict } from './order.ts'
 import type { ImportRunner } from './thread.ts'
 
 export interface RegisterOrder {
@@ -11,7 +11,9 @@ export interface RegisterOrder {
   readonly autoDeploy: boolean
 }
 
-export interface Imported extends ImportOutcome {
+export interface Imported {
+  /** JSON of `importFields`, in UTF-8. */
+  readonly answer: Uint8Array
   /** Null when nothing was to be registered. */
   readonly deployed: Deployed | null
 }
@@ -40,20 +42,26 @@ export class ImportService {
     order: ImportOrder,
     register: RegisterOrder | null,
   ): Promise<Imported> {
-    const outcome = await this.options.runner.run(order)
-    if (register === null) return { ...outcome, deployed: null }
-    const { spec, faults, parity, certificate } = outcome
+    const { answer, verdict } = await this.options.runner.run(order, register !== null)
+    if (register === null || verdict === null) return { answer, deployed: null }
+    return { answer, deployed: await this.register(caller, verdict, register) }
+  }
+
+  private async register(
+    caller: UserCaller,
+    { spec, faults, parity, certificate }: Verdict,
+    order: RegisterOrder,
+  ): Promise<Deployed> {
     if (spec === null) {
       const count = faults.length
       const message = `the card has ${count} ${count === 1 ? 'fault' : 'faults'}`
       throw new AppError('invalid_spec', message, { details: faults })
     }
     if (parity?.agrees === false) throw parityFailed(parity)
-    const deployed = await this.options.models.deploy(caller, {
-      ...{ spec, ...register },
+    return this.options.models.deploy(caller, {
+      ...{ spec, ...order },
       parity: certificate === null ? null : certificateFields(certificate),
     })
-    return { ...outcome, deployed }
   }
 }
 

@@ -148,3 +148,27 @@ test('odds of bad to good are turned over as a fraction, and a rate other than 2
   expect(1 / (1 / 49)).not.toBe(49)
   expect(spec?.scaling).toEqual({ base_score: 600, base_odds: 49, pdo: 10 })
 })
+
+// Each of hundreds of pieces repeats the label of its bin, and a file has room for a long one.
+test('a label is kept as the tool wrote it, up to 255 characters', () => {
+  const values = Array.from({ length: 400 }, (_, at) => `x,${2 * at + 1},2\n`).join('')
+  const card = (blanks: number) => `${HEAD}x,"[-inf,inf)${' '.repeat(blanks)}",1\n${values}`
+  const labels = binsOf(importText(card(245), py))?.map(({ label }) => label.length)
+  expect(Math.max(...(labels ?? []))).toBe(255)
+  const long = importText(card(100_000), py)
+  const bins = binsOf(long)
+  expect(bins).toHaveLength(801)
+  expect(bins?.[0]?.label).toBe(`[-inf,inf)${' '.repeat(244)}…`)
+  expect(JSON.stringify(long).length).toBeLessThan(3 * card(100_000).length)
+})
+
+test('a card whose specification would have more than 16 MiB is refused', () => {
+  const values = Array.from({ length: 490 }, (_, at) => `@,${2 * at},2\n`).join('')
+  const feature = `@,"[-inf,inf)${' '.repeat(245)}",1\n${values}`
+  const card = (count: number) =>
+    HEAD + Array.from({ length: count }, (_, at) => feature.replaceAll('@', `x${at}`)).join('')
+  expect(faultsOf(importText(card(5), py))).toEqual([])
+  expect(faultsOf(importText(card(130), py))).toEqual([
+    'file: makes a specification of more than 16777216 characters',
+  ])
+})
