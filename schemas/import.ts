@@ -89,7 +89,11 @@ export const ImportRequest = Type.Object(
     ),
     score_column: Type.Optional(Type.String({ description: '`score` when left out' })),
     tolerance: Type.Optional(
-      Type.Number({ minimum: 0, description: 'In points, for scores that the sample has rounded' }),
+      Type.Number({
+        minimum: 0,
+        description:
+          'In points, for scores that the sample has rounded; at most half a point for each feature and the base',
+      }),
     ),
     register: Type.Optional(
       Type.Object(
@@ -102,7 +106,8 @@ export const ImportRequest = Type.Object(
         },
         {
           additionalProperties: false,
-          description: 'Registers the model when there is no fault and no score differs',
+          description:
+            'Registers the model when there is no fault and no row of the sample differs',
         },
       ),
     ),
@@ -120,6 +125,10 @@ export const ParityDifference = Type.Object({
   id: Type.Union([Type.String(), Type.Null()]),
   expected_score: Type.Number(),
   actual_score: Type.Number(),
+  expected_pd: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Null where the sample has none',
+  }),
+  actual_pd: Type.Number(),
   features: Type.Array(
     Type.Object({
       feature: Type.String(),
@@ -144,7 +153,7 @@ export const ImportResult = Type.Object({
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
   parity: Type.Union([ParityCertificate, Type.Null()]),
   differences: Type.Array(ParityDifference, {
-    description: 'The first rows of the sample whose scores differ',
+    description: 'The first rows of the sample that differ',
   }),
   registered: Type.Union([DeployResult, Type.Null()]),
 })

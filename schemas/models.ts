@@ -67,9 +67,12 @@ export const ModelList = Type.Object({
 /** Proof that an imported card scores as the tool that it comes from. */
 export const ParityCertificate = Type.Object({
   tool: Type.String(),
-  agrees: Type.Boolean({ description: 'No row differs' }),
+  agrees: Type.Boolean({
+    description:
+      'No row differs in its score, nor in points or probability of default where it has them',
+  }),
   rows: Type.Integer(),
-  equal: Type.Integer({ description: 'Rows whose scores are the same to the bit' }),
+  equal: Type.Integer({ description: 'Rows that agree, and whose scores are the same to the bit' }),
   within_rounding: Type.Integer({
     description:
       'Further rows that differ by no more than the order of a sum of doubles can change',

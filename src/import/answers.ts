@@ -42,12 +42,15 @@ export function importFields({
   }
 }
 
-function differenceFields({ path, id, expectedScore, actualScore, features }: Difference) {
+function differenceFields(difference: Difference) {
+  const { path, id, expectedScore, actualScore, expectedPd, actualPd, features } = difference
   return {
     path,
     id,
     expected_score: expectedScore,
     actual_score: actualScore,
+    expected_pd: expectedPd,
+    actual_pd: actualPd,
     features: features.map(({ feature, bin, expectedPoints, actualPoints }) => ({
       feature,
       bin,

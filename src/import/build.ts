@@ -123,12 +123,27 @@ const isElse = ({ kind }: { kind: string }) => kind === 'else'
 
 /** Rounded points can't give the exact scale back. */
 function noteRounding({ features, basePoints }: SourceCard, notes: Notes): void {
-  const isWhole = [basePoints, ...features.flatMap(({ bins }) => bins.map(({ points }) => points))]
-  if (features.length === 0 || !isWhole.every(Number.isInteger)) return
-  const most = (features.length + 1) / 2
+  if (features.length === 0 || !hasWholePoints({ base_points: basePoints, features })) return
+  const most = roundingMax(features.length)
   notes.conversion(
     'file',
     `all points are whole numbers: a score may be ${most} points off the exact scale, ` +
       'and the probability of default with it; the points are kept as they are',
   )
+}
+
+interface PointsOf {
+  readonly base_points: number
+  readonly features: readonly { readonly bins: readonly { readonly points: number }[] }[]
+}
+
+/** Whether all points are whole numbers, so that they may have been rounded. */
+export function hasWholePoints({ base_points: basePoints, features }: PointsOf): boolean {
+  const points = features.flatMap(({ bins }) => bins.map((bin) => bin.points))
+  return [basePoints, ...points].every(Number.isInteger)
+}
+
+/** What a score is off at most, when base and points of each feature are rounded to whole numbers. */
+export function roundingMax(features: number): number {
+  return (features + 1) / 2
 }

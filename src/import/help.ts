@@ -38,7 +38,8 @@ The proof
   --check SAMPLE          CSV of applicants with the scores that the tool gave them: a column for each
                           feature, score, and as far as known FEATURE_points, pd and id
   --score-column NAME     score when left out
-  --tolerance N           in points, for scores that the sample has rounded; 0 when left out
+  --tolerance N           in points, for scores that the sample has rounded; 0 when left out, at most
+                          half a point for each feature and the base
   --certificate FILE      writes there what was compared: counts, largest difference, SHA-256 of card,
                           sample and specification
 

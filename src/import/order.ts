@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { roundingMax } from './build.ts'
 import type { ImportOptions, Tool } from './card.ts'
 import { type Import, importCard } from './import-card.ts'
 import { Notes } from './notes.ts'
@@ -53,6 +54,11 @@ export function carryOut({ card, options, check }: ImportOrder): ImportOutcome {
   const { spec, tool } = imported
   const unchecked = { ...imported, parity: null, certificate: null }
   if (check === null || spec === null || tool === null) return unchecked
+  const toleranceMax = roundingMax(spec.features.length)
+  if (check.tolerance > toleranceMax) {
+    const message = `must be at most ${toleranceMax} points, which rounding base and features to whole numbers can change`
+    return { ...unchecked, spec: null, faults: [{ path: 'tolerance', message }] }
+  }
   const notes = new Notes()
   const text = decode(check.sample, notes)
   const sample = text === null ? null : readSample(text, spec, check, notes)

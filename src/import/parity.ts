@@ -1,13 +1,13 @@
 import { compileModel, ScoreSheet, scoreApplicant } from '../engine/index.ts'
-import type { ImportedSpec } from './build.ts'
+import { hasWholePoints, type ImportedSpec, roundingMax } from './build.ts'
 import type { SampleRow } from './sample.ts'
 
 /** What a comparison of the engine with the source tool came to. */
 export interface Parity {
-  /** Whether every row agrees. */
+  /** Whether every row agrees: in its score, and in points and probability of default where it has them. */
   readonly agrees: boolean
   readonly rows: number
-  /** Rows whose scores are the same to the bit. */
+  /** Rows that agree, and whose scores are the same to the bit. */
   readonly equal: number
   /** Further rows that differ by no more than sums of doubles in another order do. */
   readonly withinRounding: number
@@ -32,6 +32,9 @@ export interface Difference {
   readonly id: string | null
   readonly expectedScore: number
   readonly actualScore: number
+  /** Null where the sample has none. */
+  readonly expectedPd: number | null
+  readonly actualPd: number
   /** Those whose points differ; where none does, those that the sample has no points of. */
   readonly features: readonly FeatureDifference[]
 }
@@ -46,6 +49,8 @@ export interface FeatureDifference {
 }
 
 const DIFFERENCES_MAX = 20
+/** What tools that compute a probability in another way are off at most. */
+const PD_ROUNDING = 1e-9
 /** Half the distance between 1 and the next double. */
 const UNIT_ROUNDOFF = 2 ** -53
 
@@ -53,7 +58,8 @@ const UNIT_ROUNDOFF = 2 ** -53
  * Scores the applicants of a sample, and compares with what the source tool gave them.
  *
  * Two sums of the same n doubles in different orders lie within 2 (n - 1) u sum|x| of each other, u being
- * 2^-53: such a difference is counted apart, and agrees.
+ * 2^-53: such a difference is counted apart, and agrees. A probability of default agrees within its last
+ * printed digit, and what the tolerance, and points that are whole numbers, can change.
  *
  * @param tolerance in points; above 0 for scores that the sample has rounded
  * @source N. Higham, Accuracy and Stability of Numerical Algorithms (SIAM, 2002), 4.2
@@ -65,6 +71,7 @@ export function compare(
 ): Parity {
   const model = compileModel(spec)
   const sheet = new ScoreSheet(model)
+  const pdPoints = Math.max(tolerance, hasWholePoints(spec) ? roundingMax(spec.features.length) : 0)
   const tally = { equal: 0, withinRounding: 0, withinTolerance: 0, differing: 0 }
   const differences: Difference[] = []
   let largestDifference = 0
@@ -77,7 +84,8 @@ export function compare(
       largestPdDifference = Math.max(largestPdDifference ?? 0, Math.abs(sheet.pd - row.pd))
     }
     const differing = differingFeatures(spec, sheet, row, tolerance)
-    if (distance > Math.max(tolerance, roundingOf(sheet)) || differing.length > 0) {
+    const agrees = distance <= Math.max(tolerance, roundingOf(sheet)) && hasPd(sheet, row, pdPoints)
+    if (!agrees || differing.length > 0) {
       tally.differing++
       if (differences.length < DIFFERENCES_MAX) {
         differences.push(differenceOf(spec, sheet, row, differing))
@@ -92,6 +100,16 @@ export function compare(
     ...{ largestDifference, largestPdDifference, tolerance, differences },
     comparedFeatures: first?.points.filter((points) => points !== null).length ?? 0,
   }
+}
+
+/** Whether the probability of default is the row's, for a score that may be `points` off. */
+function hasPd({ model, score, pd }: ScoreSheet, row: SampleRow, points: number): boolean {
+  if (row.pd === null) return true
+  const { factor, offset } = model.scale
+  const changes = [score - points, score + points].map((other) =>
+    Math.abs(1 / (1 + Math.exp((other - offset) / factor)) - pd),
+  )
+  return Math.abs(pd - row.pd) <= Math.max(...changes, 0) + Math.max(row.pdRounding, PD_ROUNDING)
 }
 
 /** The most that the order of the sum can change. */
@@ -143,6 +161,8 @@ function differenceOf(
     id: row.id,
     expectedScore: row.score,
     actualScore: sheet.score,
+    expectedPd: row.pd,
+    actualPd: sheet.pd,
     features:
       differing.length > 0
         ? differing

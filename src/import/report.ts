@@ -16,6 +16,7 @@ const OPTION_BY_PATH: Readonly<Record<string, string>> = {
   splits: '--splits',
   rename: '--rename',
   tool: '--tool',
+  tolerance: '--tolerance',
 }
 const OPTION_BY_WORD: readonly (readonly [string, string])[] = [
   [
@@ -68,10 +69,14 @@ function parityLines(parity: Parity): string[] {
   ]
 }
 
-function differenceLines({ path, id, expectedScore, actualScore, features }: Difference): string[] {
+function differenceLines(difference: Difference): string[] {
+  const { path, id, expectedScore, actualScore, expectedPd, actualPd, features } = difference
   const who = id === null ? path : `${path} (${printable(id)})`
   return [
     `  ${who}: the tool gives ${expectedScore}, the engine ${actualScore}`,
+    ...(expectedPd === null
+      ? []
+      : [`    probability of default: the tool gives ${expectedPd}, the engine ${actualPd}`]),
     ...features.map(({ feature, bin, expectedPoints, actualPoints }) => {
       const place = `${printable(feature)} ${bin === null ? 'in no bin' : printable(bin)}`
       const expected =

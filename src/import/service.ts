@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts'
 import type { Deployed, ModelService } from '../models/service.ts'
 import { certificateFields } from './answers.ts'
 import type { ImportOrder, ImportOutcome, Verdict } from './order.ts'
+import type { Difference } from './parity.ts'
 import type { ImportRunner } from './thread.ts'
 
 export interface RegisterOrder {
@@ -65,6 +66,13 @@ export class ImportService {
   }
 }
 
+function messageOf({ expectedScore, actualScore, expectedPd, actualPd }: Difference): string {
+  const scores = `has the score ${expectedScore}, the engine gives ${actualScore}`
+  return expectedPd === null
+    ? scores
+    : `${scores}; the probability of default ${expectedPd}, the engine gives ${actualPd}`
+}
+
 function parityFailed({
   differing,
   rows,
@@ -72,11 +80,11 @@ function parityFailed({
 }: NonNullable<ImportOutcome['parity']>): AppError {
   return new AppError(
     'parity_failed',
-    `${differing} of ${rows} applicants of the sample would get another score, so nothing was registered`,
+    `${differing} of ${rows} applicants of the sample would get another score, points or probability of default, so nothing was registered`,
     {
-      details: differences.map(({ path, expectedScore, actualScore }) => ({
-        path: `sample, ${path}`,
-        message: `has the score ${expectedScore}, the engine gives ${actualScore}`,
+      details: differences.map((difference) => ({
+        path: `sample, ${difference.path}`,
+        message: messageOf(difference),
       })),
     },
   )

@@ -72,6 +72,7 @@ test('without points all features of a row that differs are shown', () => {
   expect(parity?.differences).toEqual([
     {
       ...{ path: 'row 2', id: 'A7', expectedScore: 1, actualScore: 100.9 },
+      ...{ expectedPd: null, actualPd: expect.closeTo(0.98156, 5) },
       features: [
         { feature: 'age', bin: '[26.0,inf)', expectedPoints: null, actualPoints: 0.2 },
         { feature: 'home', bin: 'rent%,%missing', expectedPoints: null, actualPoints: 0.7 },
@@ -90,6 +91,44 @@ test('probabilities of default are compared where the sample has them', () => {
   const right = 1 / (1 + Math.exp(((100.5 - 600) * Math.LN2) / 50 + Math.log(19)))
   const { parity } = check(`age,home,score,pd\n26,own,100.5,${right}\n26,own,100.5,0.1\n`)
   expect(parity?.largestPdDifference).toBeCloseTo(right - 0.1, 9)
+  expect(parity).toMatchObject({ agrees: false, equal: 1, differing: 1 })
+  expect(parity?.differences[0]).toMatchObject({ path: 'row 3', expectedPd: 0.1, actualPd: right })
+})
+
+test('a probability of default agrees within the last digit that the sample prints', () => {
+  const agrees = (...pds: string[]) =>
+    check(`age,home,score,pd\n${pds.map((pd) => `26,own,100.5,${pd}\n`).join('')}`).parity?.agrees
+  // It is 0.98166…
+  expect(['0.9817', '0.98', '9.817e-01', '1.0'].map((pd) => agrees(pd))).toEqual([
+    ...[true, true, true, false],
+  ])
+  expect(['0.9816', '0.99', '9.816e-01', '1', '0'].map((pd) => agrees(pd))).toEqual(
+    Array(5).fill(false),
+  )
+  expect(agrees('0.98', '0.9817')).toBe(false)
+})
+
+// The tool has its probability from points that were not rounded yet.
+test('a probability of default may be off by what whole points are, and no more', () => {
+  const card = 'variable,bin,points\nbasepoints,,500\nage,"[-inf,inf)",20\n'
+  const pdAt = (score: number) => 1 / (1 + Math.exp(((score - 600) * Math.LN2) / 50 + Math.log(19)))
+  const agrees = (pd: number) =>
+    carryOut({
+      card: Buffer.from(card),
+      options: { ...LABELS, ...given },
+      check: { sample: Buffer.from(`age,score,pd\n26,520,${pd}\n`), tolerance: 0 },
+    }).parity?.agrees
+  expect([519.01, 520.99, 518.9, 521.1].map((score) => agrees(pdAt(score)))).toEqual([
+    ...[true, true, false, false],
+  ])
+})
+
+test('a tolerance beyond what rounding can explain is refused', () => {
+  const sample = 'age,home,score\n26,own,1\n'
+  expect(check(sample, { tolerance: 1.5 }).parity?.agrees).toBe(false)
+  const far = check(sample, { tolerance: 1e300 })
+  expect([far.spec, far.certificate]).toEqual([null, null])
+  expect(faultsOf(far)).toEqual([expect.stringContaining('tolerance must be at most 1.5 points')])
 })
 
 test('every way that tools write nothing is a missing value', () => {
