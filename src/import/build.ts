@@ -1,7 +1,7 @@
 import { BINS_PER_FEATURE_MAX } from '../engine/index.ts'
 import { type BuiltFeature, buildCategorical } from './build-categorical.ts'
 import { buildNumeric } from './build-numeric.ts'
-import type { ImportOptions, SourceCard, SourceFeature } from './card.ts'
+import type { ImportOptions, SourceBin, SourceCard, SourceFeature } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 import { scalingOf } from './scaling.ts'
 
@@ -40,6 +40,7 @@ export function buildSpec(
   if (card.features.length === 0) notes.fault('file', 'has no feature')
   const features = renamed(card, options, notes)
     .filter((feature) => isBounded(feature, notes))
+    .map((feature) => ({ ...feature, bins: withPlace(feature, notes) }))
     .map((feature) =>
       feature.type === 'numeric'
         ? buildNumeric(feature, context)
@@ -83,6 +84,23 @@ function isBounded({ name, type, bins }: SourceFeature, notes: Notes): boolean {
   if (counted <= BINS_PER_FEATURE_MAX) return true
   notes.fault(quote(name), `has ${counted} bins, more than ${BINS_PER_FEATURE_MAX}`)
   return false
+}
+
+/** Bins whose values the feature can have: no other may be left out without a word. */
+function withPlace({ name, type, bins }: SourceFeature, notes: Notes): SourceBin[] {
+  const foreign = type === 'numeric' ? ['category'] : ['range', 'value']
+  return bins.filter(({ path, label, members }) => {
+    if (members.some(({ kind }) => foreign.includes(kind))) {
+      const values = type === 'numeric' ? 'numbers' : 'texts'
+      notes.fault(
+        path,
+        `${quote(label)} holds no value of ${quote(name)}, whose values are ${values}`,
+      )
+    } else if (members.length === 0) {
+      notes.conversion(path, `${quote(label)} of ${quote(name)} is left out: it holds no value`)
+    }
+    return members.length > 0
+  })
 }
 
 function renamed(

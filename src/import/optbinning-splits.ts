@@ -1,6 +1,7 @@
+import type { Member } from './card.ts'
 import { isObject } from './frame.ts'
 import { type Notes, quote } from './notes.ts'
-import { between, type Range } from './ranges.ts'
+import { between, type Range, readDecimal } from './ranges.ts'
 
 /** What optbinning knows of a variable beside the table. */
 export interface VariableSplits {
@@ -118,6 +119,19 @@ function codesOf(value: unknown): Map<string, readonly Value[]> | null {
     codes.set(label, values)
   }
   return codes
+}
+
+/** A special value of a variable; a numeric one may have it as a text, and a text that is no number is a fault. */
+export function codeMember(
+  code: Value,
+  { path, isNumeric }: { path: string; isNumeric: boolean },
+  notes: Notes,
+): Member {
+  if (!isNumeric) return { kind: 'category', text: String(code) }
+  const value = typeof code === 'number' ? code : readDecimal(code)
+  if (value !== null) return { kind: 'value', value }
+  notes.fault(path, `has the special code ${quote(String(code))}, but its values are numbers`)
+  return { kind: 'category', text: String(code) }
 }
 
 function isValues(value: unknown): value is Value[] {

@@ -1,6 +1,12 @@
 import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
 import { type Notes, quote } from './notes.ts'
-import { exactRange, groupsOf, readSplits, type VariableSplits } from './optbinning-splits.ts'
+import {
+  codeMember,
+  exactRange,
+  groupsOf,
+  readSplits,
+  type VariableSplits,
+} from './optbinning-splits.ts'
 import { listOf, readPythonTexts } from './python-texts.ts'
 import { readInterval } from './ranges.ts'
 import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
@@ -187,9 +193,5 @@ function specialMembers(
     return null
   }
   if (values.length === 0) return null
-  return values.map((value) =>
-    isNumeric && typeof value === 'number'
-      ? { kind: 'value', value }
-      : { kind: 'category', text: String(value) },
-  )
+  return values.map((value) => codeMember(value, { path: row.path, isNumeric }, notes))
 }

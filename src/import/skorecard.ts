@@ -1,7 +1,7 @@
 import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
 import { readJoined } from './joined-categories.ts'
 import { type Notes, quote } from './notes.ts'
-import { readSplits, type VariableSplits } from './optbinning-splits.ts'
+import { codeMember, readSplits, type VariableSplits } from './optbinning-splits.ts'
 import { readInterval } from './ranges.ts'
 import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
 
@@ -102,7 +102,7 @@ function membersOf(
           '`special_codes` with the splits',
       )
     }
-    return (values ?? []).map((value) => memberOf(value, isNumeric))
+    return (values ?? []).map((value) => codeMember(value, { path, isNumeric }, notes))
   }
   if (!isNumeric) {
     const texts = readJoined(part, ', ', { path, feature: name }, options, notes)
@@ -112,10 +112,4 @@ function membersOf(
   if (range !== null) return [{ kind: 'range', range }]
   notes.fault(path, `${quote(part)} of ${quote(name)} is no interval`)
   return []
-}
-
-function memberOf(value: string | number, isNumeric: boolean): Member {
-  return isNumeric && typeof value === 'number'
-    ? { kind: 'value', value }
-    : { kind: 'category', text: String(value) }
 }

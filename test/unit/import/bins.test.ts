@@ -172,3 +172,21 @@ test('a card whose specification would have more than 16 MiB is refused', () => 
     'file: makes a specification of more than 16777216 characters',
   ])
 })
+
+// JSON that was written from a notebook's dictionary often has them so.
+test('special codes that are given as texts are the numbers of a numeric variable', () => {
+  const table =
+    'Variable,Bin,Points\nx,"(-inf, 0.50)",1\nx,"[0.50, inf)",2\nx,Special,-3\nx,Missing,4\n'
+  const given = (codes: unknown) =>
+    importText(table, { ...optb, splits: { x: { splits: [0.5], special_codes: codes } } })
+  const special = given(['-999'])
+  expect([-999, -998, 1].map((x) => scoreOf(special, { x }))).toEqual([-3, 1, 2])
+  expect(faultsOf(given(['none']))).toContainEqual(
+    'row 4: has the special code "none", but its values are numbers',
+  )
+  const skorecard = 'feature,bucket,map,coef,woe,Points\nx,0,"[-inf, inf)",1,1,5\n'
+  const neg = importText(`${skorecard}x,-3,Special: neg,1,1,77\n`, {
+    ...{ ...optb, splits: { x: { special_codes: { neg: ['-999'] } } } },
+  })
+  expect([-999, 1].map((x) => scoreOf(neg, { x }))).toEqual([77, 5])
+})
