@@ -4,9 +4,8 @@ import { type Notes, quote } from './notes.ts'
 /**
  * Takes categories apart that a tool has joined, though they may hold what joins them.
  *
- * Those of `commaCategories` are found first, the longest where several fit. What may be the rest of a
- * category with a comma is a fault until the caller has named those, or said that there are none: a part
- * that begins with a blank where a comma joins, any part where a comma and a blank do.
+ * Those of `commaCategories` are found first, the longest where several fit. A label that is taken apart is a
+ * fault until the caller has named those, or said that there are none.
  *
  * @param delimiter what joins them: `,` or `, `
  */
@@ -31,9 +30,7 @@ export function readJoined(
     at = end + delimiter.length
     if (end === label.length) break
   }
-  const isDoubtful =
-    delimiter === ',' ? texts.some((text) => text.startsWith(' ')) : texts.length > 1
-  if (isDoubtful && commaCategories === undefined) {
+  if (texts.length > 1 && commaCategories === undefined) {
     notes.fault(
       path,
       `${quote(label)} of ${quote(feature)} joins categories by commas, and may hold one with a comma of its own: ` +

@@ -90,7 +90,7 @@ test('an empty number of toad with a bin of its own has its points', () => {
 })
 
 test('else of toad holds unseen and missing values', () => {
-  const card = importText('{"c":{"a,b":1,"else":-3}}', toad)
+  const card = importText('{"c":{"a,b":1,"else":-3}}', { ...toad, commaCategories: [] })
   expect(['b', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, -3, -3])
 })
 
@@ -189,4 +189,20 @@ test('special codes that are given as texts are the numbers of a numeric variabl
     ...{ ...optb, splits: { x: { special_codes: { neg: ['-999'] } } } },
   })
   expect([-999, 1].map((x) => scoreOf(neg, { x }))).toEqual([77, 5])
+})
+
+// A comma joins categories, and may be a part of one.
+test('categories that toad joined are taken apart only when the caller says how', () => {
+  const card = '{"purpose":{"car,new":10.5,"tv":3.25,"else":1.5}}'
+  expect(faultsOf(importText(card, toad))).toEqual([
+    expect.stringContaining('joins categories by commas, and may hold one with a comma'),
+  ])
+  const scores = [[], ['car,new']].map((commaCategories) => {
+    const imported = importText(card, { ...toad, commaCategories })
+    return ['car', 'car,new'].map((purpose) => scoreOf(imported, { purpose }))
+  })
+  expect(scores).toEqual([
+    [10.5, 1.5],
+    [1.5, 10.5],
+  ])
 })
