@@ -8,6 +8,7 @@ import {
 } from './build-numeric.ts'
 import type { SourceBin, SourceFeature } from './card.ts'
 import { labelText, type Notes, quote } from './notes.ts'
+import { readDecimal } from './ranges.ts'
 
 export interface CategoricalBin {
   readonly value: string
@@ -24,8 +25,8 @@ export interface BuiltCategorical {
 
 export type BuiltFeature = BuiltNumeric | BuiltCategorical
 
-/** A whole number as Python writes it in a column of floating point numbers. */
-const WHOLE_FLOAT = /^-?\d{1,15}\.0$/
+/** A number as Python, numpy and R write it: `2.0`, `2.`, `1e-05`; no code that begins with a zero. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d*)?(?:e[+-]?\d+)?$/i
 
 /**
  * One bin for the categories of each row, then the Missing bin.
@@ -86,25 +87,36 @@ function textsByBin(
       else list.push(text)
     }
   }
-  if (rules.hasTextCategories !== true) addWholeNumbers(feature, binOf, texts, notes)
+  if (rules.hasTextCategories !== true) addNumbers(feature, binOf, texts, notes)
   return texts
 }
 
-/** An applicant's 3 or 3.0 is compared as "3", but stands as "3.0" in a card of Python. */
-function addWholeNumbers(
+/** An applicant's number is compared in its shortest form: as "3", which stands as "3.0" in a card of Python. */
+function addNumbers(
   feature: SourceFeature,
   binOf: ReadonlyMap<string, SourceBin>,
   texts: Map<SourceBin, string[]>,
   notes: Notes,
 ): void {
+  const added = new Map<string, SourceBin>()
   for (const [text, bin] of binOf) {
-    if (!WHOLE_FLOAT.test(text)) continue
-    const whole = text.slice(0, -2)
-    if (binOf.has(whole)) continue
-    texts.get(bin)?.push(whole)
+    const value = NUMBER.test(text) ? readDecimal(text) : null
+    if (value === null) continue
+    const shortest = String(value)
+    const other = added.get(shortest) ?? binOf.get(shortest)
+    if (other === undefined) {
+      added.set(shortest, bin)
+      texts.get(bin)?.push(shortest)
+    } else if (other !== bin && added.has(shortest)) {
+      notes.fault(
+        bin.path,
+        `has the category ${quote(text)}, a number that ${other.path} has already`,
+      )
+    }
+    if (other !== undefined) continue
     notes.conversion(
       bin.path,
-      `the category ${quote(text)} of ${quote(feature.name)} is ${quote(whole)} too, as a number is compared`,
+      `the category ${quote(text)} of ${quote(feature.name)} is ${quote(shortest)} too, as a number is compared`,
     )
   }
 }

@@ -13,6 +13,8 @@ import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '
 
 const SPECIAL = 'Special'
 const MISSING = 'Missing'
+/** A number that numpy may have cut at its 8 decimals. */
+const NUMPY_ROUNDED = /^-?\d+\.\d{8}(?:e[+-]?\d+)?$/
 
 /**
  * Reads the table of optbinning's `Scorecard`, summary or detailed.
@@ -156,6 +158,12 @@ function categoryMembers(
     if (areListed[index] !== true) return undefined
     const group = groups?.[bin++]
     const texts = group?.map(String) ?? readPythonTexts(label)
+    if (group === undefined && texts?.some((text) => NUMPY_ROUNDED.test(text)) === true) {
+      notes.fault(
+        rows[index]?.path ?? '',
+        `${quote(label)} of ${quote(name)} has numbers that numpy prints with 8 decimals: give the exact splits`,
+      )
+    }
     if (texts !== null) return texts.map((text) => ({ kind: 'category', text }))
     const path = rows[index]?.path ?? ''
     notes.fault(

@@ -191,6 +191,24 @@ test('special codes that are given as texts are the numbers of a numeric variabl
   expect([-999, 1].map((x) => scoreOf(neg, { x }))).toEqual([77, 5])
 })
 
+test('a category that is a number is found by it, however Python, numpy or R wrote it', () => {
+  const card = importText(`${HEAD}c,"1e-05%,%1e+16",5\nc,2.,1\nc,"2.50%,%007",3\n`, py)
+  const scores = [0.00001, 1e16, '1e-05', 2, 2.5, '007', 7].map((c) => scoreOf(card, { c }))
+  expect(scores).toEqual([5, 5, 5, 1, 3, 3, 0])
+  const table = 'Variable,Bin,Points\nc,[1. 2.],3\nc,Missing,1\n'
+  expect(scoreOf(importText(table, optb), { c: 2 })).toBe(3)
+})
+
+test('one number in two bins, and one that numpy has cut, are refused', () => {
+  expect(faultsOf(importText(`${HEAD}c,2.0,5\nc,2.,1\n`, py))).toEqual([
+    'row 4: has the category "2.", a number that row 3 has already',
+  ])
+  const table = 'Variable,Bin,Points\nc,[0.12345679 1.5],3\nc,Missing,1\n'
+  expect(faultsOf(importText(table, optb))).toEqual([
+    expect.stringContaining('numbers that numpy prints with 8 decimals: give the exact splits'),
+  ])
+})
+
 // A comma joins categories, and may be a part of one.
 test('categories that toad joined are taken apart only when the caller says how', () => {
   const card = '{"purpose":{"car,new":10.5,"tv":3.25,"else":1.5}}'
