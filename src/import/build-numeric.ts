@@ -50,6 +50,7 @@ export function buildNumeric(feature: SourceFeature, context: BuildContext): Bui
   const singles = placedSingles(feature, notes)
   const ranges = placedRanges(feature, notes)
   checkNeighbours(feature, ranges, singles, context)
+  checkEnds(feature, ranges, context)
   const taken = singles.map(({ range }) => range)
   const pieces: Placed[] = [...singles]
   for (const { range, bin } of ranges) {
@@ -167,6 +168,28 @@ function checkNeighbours(
     const message = `between ${labels} of ${quote(name)} is a gap: ${rangeText(gap)} has no bin`
     if (rules.tiles === true) notes.fault(next.bin.path, message)
     else notes.conversion(next.bin.path, `${message} and adds 0 points here`)
+  }
+}
+
+/** A table that was cut off has lost its first or last bin. */
+function checkEnds(
+  feature: SourceFeature,
+  ranges: readonly Placed[],
+  { rules, notes }: BuildContext,
+): void {
+  const [first] = ranges
+  const last = ranges.at(-1)
+  if (rules.tiles !== true || binsWith(feature, 'else').length > 0) return
+  const fault = (bin: SourceBin, range: Range) =>
+    notes.fault(
+      bin.path,
+      `${quote(bin.label)} is the outermost bin of ${quote(feature.name)}, but ${rangeText(range)} has none: is a row missing?`,
+    )
+  if (first !== undefined && compareCuts(first.range.low, BELOW_ALL) > 0) {
+    fault(first.bin, { low: BELOW_ALL, high: first.range.low })
+  }
+  if (last !== undefined && compareCuts(last.range.high, ABOVE_ALL) < 0) {
+    fault(last.bin, { low: last.range.high, high: ABOVE_ALL })
   }
 }
 

@@ -87,6 +87,16 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, told:
     py,
     'is a gap: [26, 30) has no bin',
   ],
+  'a first bin that is missing': [
+    `${HEAD}age,"[26.0,30.0)",1\nage,"[30.0,inf)",2\n`,
+    py,
+    'row 3: "[26.0,30.0)" is the outermost bin of "age", but (-Infinity, 26) has none',
+  ],
+  'a last bin that is missing': [
+    'Characteristic,Attribute,Points\nx,01 <= 5,1\nx,02 <= 40,2\n',
+    optb,
+    'row 3: "02 <= 40" is the outermost bin of "x", but (40, Infinity) has none',
+  ],
   'exchanged bounds': [`${HEAD}age,"[30.0,26.0)",1\n`, py, 'row 3: "[30.0,26.0)" holds no number'],
   'a text among intervals': [
     `${HEAD}age,"[-inf,26.0)",1\nage,old,2\n`,
