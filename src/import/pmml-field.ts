@@ -1,5 +1,6 @@
 import { type Notes, quote } from './notes.ts'
 import type { Value } from './pmml-predicate.ts'
+import { unreadOf } from './pmml-unread.ts'
 import { between, holds, type Range, readDecimal } from './ranges.ts'
 import { childOf, childrenOf, type Element } from './xml.ts'
 
@@ -22,18 +23,37 @@ export const UNNAMED = '\u0000'
 /** The fields that the mining schema lets in, by name; a fault for each that can't be converted. */
 export function readFields(root: Element, model: Element, notes: Notes): Map<string, PmmlField> {
   const dictionary = childOf(root, 'DataDictionary')
-  const declared = new Map(
-    childrenOf(dictionary ?? root, 'DataField').map((field) => [field.attributes['name'], field]),
-  )
-  const fields = new Map<string, PmmlField>()
   const schema = childOf(model, 'MiningSchema')
-  for (const mining of schema === undefined ? [] : childrenOf(schema, 'MiningField')) {
-    const { name = '' } = mining.attributes
+  const declared = byName(childrenOf(dictionary ?? root, 'DataField'), notes)
+  const used = byName(schema === undefined ? [] : childrenOf(schema, 'MiningField'), notes)
+  const derived = derivedNames(root, model)
+  const fields = new Map<string, PmmlField>()
+  for (const [name, mining] of used) {
     const data = declared.get(name)
+    if (derived.has(name)) {
+      notes.fault(`DerivedField ${quote(name)}`, 'is called as a field of the MiningSchema')
+    }
     const field = data === undefined ? null : readField(name, data, mining, notes)
     if (field !== null) fields.set(name, field)
   }
   return fields
+}
+
+/** A second one would count for some readers, and not for others. */
+function byName(elements: readonly Element[], notes: Notes): Map<string, Element> {
+  const found = new Map<string, Element>()
+  for (const element of elements) {
+    const name = element.attributes['name'] ?? ''
+    if (found.has(name)) notes.fault(`${element.name} ${quote(name)}`, 'stands there twice')
+    found.set(name, element)
+  }
+  return found
+}
+
+function derivedNames(root: Element, model: Element): Set<string | undefined> {
+  const places = [childOf(root, 'TransformationDictionary'), childOf(model, 'LocalTransformations')]
+  const fields = places.flatMap((place) => (place ? childrenOf(place, 'DerivedField') : []))
+  return new Set(fields.map(({ attributes }) => attributes['name']))
 }
 
 function readField(name: string, data: Element, mining: Element, notes: Notes): PmmlField | null {
@@ -53,6 +73,13 @@ function readField(name: string, data: Element, mining: Element, notes: Notes): 
       'is of the type float: engines of PMML round its values to single precision first, the service does not',
     )
   }
+  if (dataType === 'integer') {
+    notes.conversion(
+      path,
+      'is of the type integer: engines of PMML refuse 3.7, the service does not',
+    )
+  }
+  for (const fault of unreadOf(data, mining, isNumeric)) notes.fault(path, fault)
   const invalid = treatmentOf(mining, isNumeric, path, notes)
   const replacement = constant(mining.attributes['missingValueReplacement'], isNumeric)
   const returnsInvalid = mining.attributes['missingValueTreatment'] === 'returnInvalid'

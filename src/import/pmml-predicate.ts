@@ -1,5 +1,5 @@
 import { readDecimal } from './ranges.ts'
-import { childOf, type Element } from './xml.ts'
+import { childrenOf, type Element } from './xml.ts'
 
 /** A value of a field: a number, a text, or missing. */
 export type Value = number | string | null
@@ -20,9 +20,9 @@ const PREDICATES = new Set([
   ...['SimplePredicate', 'SimpleSetPredicate', 'CompoundPredicate', 'True', 'False'],
 ])
 
-/** The predicate among the children of an element; null when there is none. */
-export function predicateElement(parent: Element): Element | null {
-  return parent.children.find(({ name }) => PREDICATES.has(name)) ?? null
+/** The predicates among the children of an element. */
+export function predicatesOf(parent: Element): Element[] {
+  return parent.children.filter(({ name }) => PREDICATES.has(name))
 }
 
 /**
@@ -75,8 +75,9 @@ function simpleSet(element: Element, isNumeric: boolean, uses: Uses): Predicate 
   if (booleanOperator !== 'isIn' && booleanOperator !== 'isNotIn') {
     throw new PredicateFault(`has the boolean operator "${booleanOperator ?? ''}"`)
   }
-  const array = childOf(element, 'Array')
+  const [array, second] = childrenOf(element, 'Array')
   if (array === undefined) throw new PredicateFault('has no Array')
+  if (second !== undefined) throw new PredicateFault('has several Arrays')
   const texts = readArray(array.text)
   for (const text of texts) uses.constants.add(text)
   const set = new Set(texts.map((text) => constantOf(text, isNumeric)))
@@ -109,9 +110,7 @@ function readArray(text: string): string[] {
 
 function compound(element: Element, isNumeric: boolean, uses: Uses): Predicate {
   const { booleanOperator } = element.attributes
-  const parts = element.children
-    .filter(({ name }) => PREDICATES.has(name))
-    .map((child) => compilePredicate(child, isNumeric, uses))
+  const parts = predicatesOf(element).map((child) => compilePredicate(child, isNumeric, uses))
   if (parts.length === 0) throw new PredicateFault('has an empty CompoundPredicate')
   if (booleanOperator === 'and') return (value) => every(parts, value)
   if (booleanOperator === 'or') {

@@ -2,7 +2,7 @@ import type { ImportOptions, SourceCard, SourceFeature } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 import { binsOfField, type ReadAttribute } from './pmml-bins.ts'
 import { type PmmlField, readFields } from './pmml-field.ts'
-import { compilePredicate, PredicateFault, predicateElement } from './pmml-predicate.ts'
+import { compilePredicate, PredicateFault, predicatesOf } from './pmml-predicate.ts'
 import { readDecimal } from './ranges.ts'
 import { childOf, childrenOf, type Element } from './xml.ts'
 
@@ -77,6 +77,10 @@ function scorecardOf(root: Element, notes: Notes): Element | null {
     return null
   }
   if (model.attributes['isScorable'] === 'false') notes.fault('Scorecard', 'is not scorable')
+  const math = model.attributes['x-mathContext'] ?? 'double'
+  if (math !== 'double') {
+    notes.fault('Scorecard', `is summed up in the precision ${quote(math)}, the service in double`)
+  }
   if (model.attributes['functionName'] !== 'regression') {
     notes.fault('Scorecard', 'must have the functionName "regression"')
   }
@@ -169,13 +173,13 @@ function readAttribute(
   }
   const { partialScore } = attribute.attributes
   const points = readDecimal(partialScore ?? '')
-  const element = predicateElement(attribute)
+  const [element, second] = predicatesOf(attribute)
   if (points === null) {
     notes.fault(path, `has the partialScore ${quote(partialScore ?? '')}, which is no number`)
     return null
   }
-  if (element === null) {
-    notes.fault(path, 'has no predicate')
+  if (element === undefined || second !== undefined) {
+    notes.fault(path, element === undefined ? 'has no predicate' : 'has several predicates')
     return null
   }
   const uses = { fields: new Set<string>(), constants: new Set<string>() }

@@ -289,3 +289,49 @@ describe('is refused with the reason', () => {
     expect(faultsOf(imported).join('\n')).toContain(told)
   })
 })
+
+const SPLIT = attribute(1, is('age', 'lessThan', '30')) + attribute(2, '<True/>')
+const field = (content: string) => `<DataField name="age" dataType="double">${content}</DataField>`
+const UNREAD: Readonly<Record<string, readonly [parts: Partial<Parts>, told: string]>> = {
+  'a replacement that is no number': [
+    { mining: '<MiningField name="age" missingValueReplacement="abc"/>' },
+    'has the missingValueReplacement "abc", which is no number',
+  ],
+  'an outlier bound that is no number': [
+    { mining: '<MiningField name="age" outliers="asExtremeValues" highValue="zz"/>' },
+    'has the highValue "zz", which is no number',
+  ],
+  'an unknown treatment of outliers': [
+    { mining: '<MiningField name="age" outliers="asZero"/>' },
+    'has the outliers "asZero"',
+  ],
+  'a margin that is no number': [
+    { fields: field('<Interval closure="openOpen" leftMargin="x"/>') },
+    'has the leftMargin "x"',
+  ],
+  'an interval without closure': [{ fields: field('<Interval/>') }, 'has the closure ""'],
+  'a value that is no number': [{ fields: field('<Value value="x"/>') }, 'has the value "x"'],
+  'a field that is used twice': [
+    { mining: '<MiningField name="age" missingValueReplacement="1"/><MiningField name="age"/>' },
+    'MiningField "age": stands there twice',
+  ],
+  'a field that is declared twice': [{ fields: AGE + AGE }, 'DataField "age": stands there twice'],
+  'a derived field that hides another': [
+    { beside: '<LocalTransformations><DerivedField name="age"/></LocalTransformations>' },
+    'DerivedField "age": is called as a field of the MiningSchema',
+  ],
+  'another precision': [
+    { attributes: 'x-mathContext="float"' },
+    'is summed up in the precision "float"',
+  ],
+  'two predicates in one attribute': [
+    { characteristics: one(attribute(1, `${is('age', 'lessThan', '30')}<True/>`)) },
+    'Attribute 1: has several predicates',
+  ],
+}
+
+// What one reader passes over another one heeds, and scores otherwise.
+test.each(Object.entries(UNREAD))('%s is refused', (_, [parts, told]) => {
+  const document = { mining: '<MiningField name="age"/>', characteristics: one(SPLIT), ...parts }
+  expect(faultsOf(importText(pmml(document), given)).join('\n')).toContain(told)
+})

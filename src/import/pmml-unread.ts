@@ -1,0 +1,46 @@
+import { quote } from './notes.ts'
+import { readDecimal } from './ranges.ts'
+import { childrenOf, type Element } from './xml.ts'
+
+const NUMBERS = ['lowValue', 'highValue'] as const
+const REPLACEMENTS = ['missingValueReplacement', 'invalidValueReplacement'] as const
+const MARGINS = ['leftMargin', 'rightMargin'] as const
+const OUTLIERS = ['asIs', 'asMissingValues', 'asExtremeValues']
+const CLOSURES = ['openOpen', 'openClosed', 'closedOpen', 'closedClosed']
+const PROPERTIES = ['valid', 'invalid', 'missing']
+
+/** What a field says that can't be read, as sentences about it: passed over, it would score otherwise. */
+export function unreadOf(data: Element, mining: Element, isNumeric: boolean): string[] {
+  const values = childrenOf(data, 'Value')
+  const intervals = childrenOf(data, 'Interval')
+  return [
+    ...notNumbers(mining, isNumeric ? [...NUMBERS, ...REPLACEMENTS] : NUMBERS),
+    ...notOneOf(mining, 'outliers', OUTLIERS),
+    ...intervals.flatMap((interval) => notNumbers(interval, MARGINS)),
+    ...intervals.flatMap((interval) => notOneOf(interval, 'closure', CLOSURES, true)),
+    ...values.flatMap((value) => notOneOf(value, 'property', PROPERTIES)),
+    ...values.flatMap((value) => {
+      if (value.attributes['value'] === undefined) return ['has a Value without a value']
+      return isNumeric ? notNumbers(value, ['value']) : []
+    }),
+  ]
+}
+
+function notNumbers({ attributes }: Element, names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    const text = attributes[name]
+    if (text === undefined || readDecimal(text) !== null) return []
+    return [`has the ${name} ${quote(text)}, which is no number`]
+  })
+}
+
+function notOneOf(
+  { attributes }: Element,
+  name: string,
+  known: readonly string[],
+  isRequired = false,
+): string[] {
+  const text = attributes[name]
+  if (text === undefined ? !isRequired : known.includes(text)) return []
+  return [`has the ${name} ${quote(text ?? '')}, which must be one of ${known.join(', ')}`]
+}
