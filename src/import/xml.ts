@@ -9,6 +9,9 @@ export interface Element {
   readonly text: string
 }
 
+/** Of elements in each other; a scorecard of real life has ten. */
+const DEPTH_MAX = 100
+
 /**
  * Reads an XML document. One with a document type is refused: nothing that it declares would be
  * expanded or loaded, so the document could mean something else than what was read.
@@ -27,7 +30,7 @@ export function readXml(text: string, notes: Notes): Element | null {
       notes.fault('file', 'has no root element')
       return null
     }
-    return elementOf(root)
+    return elementOf(root, DEPTH_MAX)
   } catch (error) {
     notes.fault('file', `is no XML that can be read: ${reasonOf(error)}`)
     return null
@@ -40,8 +43,11 @@ function reasonOf(error: unknown): string {
   throw error
 }
 
-function elementOf({ name, attributes, children, text }: XmlElement): Element {
-  const elements = children.filter((child) => child instanceof XmlElement).map(elementOf)
+function elementOf({ name, attributes, children, text }: XmlElement, depth: number): Element {
+  if (depth === 0) throw new RangeError('nested too deeply')
+  const elements = children
+    .filter((child) => child instanceof XmlElement)
+    .map((child) => elementOf(child, depth - 1))
   return {
     name: localName(name),
     attributes,

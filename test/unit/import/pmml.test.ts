@@ -292,6 +292,8 @@ describe('is refused with the reason', () => {
 
 const SPLIT = attribute(1, is('age', 'lessThan', '30')) + attribute(2, '<True/>')
 const field = (content: string) => `<DataField name="age" dataType="double">${content}</DataField>`
+const nested = (depth: number): string =>
+  depth === 0 ? is('age', 'lessThan', '30') : combined('and', nested(depth - 1))
 const UNREAD: Readonly<Record<string, readonly [parts: Partial<Parts>, told: string]>> = {
   'a replacement that is no number': [
     { mining: '<MiningField name="age" missingValueReplacement="abc"/>' },
@@ -327,6 +329,10 @@ const UNREAD: Readonly<Record<string, readonly [parts: Partial<Parts>, told: str
   'two predicates in one attribute': [
     { characteristics: one(attribute(1, `${is('age', 'lessThan', '30')}<True/>`)) },
     'Attribute 1: has several predicates',
+  ],
+  'predicates that are nested too deeply': [
+    { characteristics: one(attribute(1, nested(2000))) },
+    'file: is no XML that can be read: its elements are nested too deeply',
   ],
 }
 
