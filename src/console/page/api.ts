@@ -37,6 +37,10 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** Renewed this long before its end. */
 const MARGIN_MS = 60_000
 const SESSION_PATH = 'console/session'
+/** Signing out waits no longer than this for an answer. */
+const LEAVING_MS = 5_000
+/** Kept by the browser from a sign-out that the service did not answer until one that it did. */
+const UNFINISHED_KEY = 'scoreline.signing-out'
 
 let session: Session | null = null
 const listeners = new Set<() => void>()
@@ -60,11 +64,17 @@ function setSession(next: Session | null): void {
 }
 
 export async function signIn(email: string, password: string): Promise<void> {
-  setSession(sessionOf(await request('POST', SESSION_PATH, { body: { email, password } })))
+  const answer = await request('POST', SESSION_PATH, { body: { email, password } })
+  localStorage.removeItem(UNFINISHED_KEY)
+  setSession(sessionOf(answer))
 }
 
-/** Goes on with the session of this browser; false when there is none. */
+/** Goes on with the session of this browser; false when there is none, or it was to end. */
 export async function resume(): Promise<boolean> {
+  if (localStorage.getItem(UNFINISHED_KEY) !== null) {
+    await endSession()
+    return false
+  }
   try {
     await renew()
     return true
@@ -74,10 +84,28 @@ export async function resume(): Promise<boolean> {
   }
 }
 
-export async function signOut(): Promise<void> {
-  await request('DELETE', SESSION_PATH)
-  tabs.postMessage('signed out')
-  setSession(null)
+/**
+ * Ends the session here and in other tabs, whatever the service answers. Without an answer the cookie stays,
+ * which no script can remove: it is not used again, and `resume` ends it first.
+ *
+ * @returns whether the service ended it as well
+ */
+export async function signOut(): Promise<boolean> {
+  localStorage.setItem(UNFINISHED_KEY, 'yes')
+  try {
+    await endSession()
+    return true
+  } catch {
+    return false
+  } finally {
+    tabs.postMessage('signed out')
+    setSession(null)
+  }
+}
+
+async function endSession(): Promise<void> {
+  await request('DELETE', SESSION_PATH, { timeoutMs: LEAVING_MS })
+  localStorage.removeItem(UNFINISHED_KEY)
 }
 
 let renewing: Promise<void> | null = null
@@ -126,6 +154,11 @@ export async function api<T>(method: Method, path: string, body?: object | strin
   }
 }
 
+/** Asks as someone who was signed in here, while his access token lasts, even when the page is closed. */
+export async function lastWish(method: Method, path: string, token: string): Promise<void> {
+  await request(method, path, { token, keepalive: true, timeoutMs: LEAVING_MS })
+}
+
 /** Asks the service as a server with an API key would. */
 export async function scoreWithKey<T>(keySecret: string, slug: string, body: object): Promise<T> {
   return (await request('POST', `v1/score/${slug}`, { body, token: keySecret })) as T
@@ -140,11 +173,19 @@ async function renewOrEnd(): Promise<void> {
   }
 }
 
+interface RequestRest {
+  readonly body?: object | string
+  readonly token?: string | undefined
+  /** Whether it goes on when the page is closed. */
+  readonly keepalive?: boolean
+  readonly timeoutMs?: number
+}
+
 /** Paths are relative to the page: a proxy may serve the service under a path of its own. */
 async function request(
   method: Method,
   path: string,
-  { body, token }: { body?: object | string; token?: string | undefined } = {},
+  { body, token, keepalive = false, timeoutMs }: RequestRest = {},
 ): Promise<unknown> {
   let response: Response
   let text: string
@@ -152,6 +193,8 @@ async function request(
     response = await fetch(path, {
       method,
       credentials: 'same-origin',
+      keepalive,
+      ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),

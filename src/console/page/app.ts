@@ -29,7 +29,9 @@ export function App() {
     )
   }
   useEffect(begin, [])
-  if (session !== null) return html`<${Shell} key=${session.userId} session=${session} />`
+  if (session !== null) {
+    return html`<${Shell} key=${session.userId} session=${session} onUnfinished=${begin} />`
+  }
   if (start === 'resuming') return html`<main><${Loading} text="Signing in …" /></main>`
   if (start !== 'done') {
     return html`<main><${Failure} error=${asApiError(start)} retry=${begin} /></main>`
@@ -46,14 +48,14 @@ const PLACES = [
   { route: 'audit', name: 'Audit log', isFor: manages },
 ] as const
 
-function Shell({ session }: { session: Session }) {
+function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () => void }) {
   const [place = 'deployments', ...rest] = useRoute()
   const leaving = useAction()
   const leave = () =>
     leaving.run(async () => {
-      // While there is still somebody who may revoke it.
-      await forgetTrialKey()
-      await signOut()
+      // While there is still somebody who may revoke it; nothing keeps him from leaving.
+      await forgetTrialKey().catch(() => {})
+      if (!(await signOut())) onUnfinished()
       go('deployments')
     })
   const skip = (event: Event) => {

@@ -1,4 +1,4 @@
-import { api, currentSession } from './api.ts'
+import { ApiError, api, currentSession, lastWish, onSession, type Session } from './api.ts'
 import type { CreatedKey } from './types.ts'
 
 /** The key that the page for trying scores with. It lives here alone: it is gone with the page. */
@@ -10,35 +10,66 @@ export interface TrialKey {
 }
 
 let kept: TrialKey | null = null
+/** Whose key it is, as he was signed in last. */
+let holder: Session | null = null
 
 export function trialKey(): TrialKey | null {
   return kept
 }
 
 export function useOwnKey(secret: string): void {
-  kept = { secret, madeId: null, environment: null }
+  keep({ secret, madeId: null, environment: null })
 }
 
 /** Makes a key for scoring in one environment, until it is forgotten. */
 export async function makeTrialKey(environment: string): Promise<void> {
+  const maker = currentSession()
   const name = 'Tried in the console'
   const order = { name, scopes: ['score'], environment }
   const made = await api<CreatedKey>('POST', 'v1/keys', order)
-  kept = { secret: made.key, madeId: made.id, environment }
+  if (maker !== null && currentSession()?.userId !== maker.userId) {
+    await lastWish('DELETE', `v1/keys/${made.id}`, maker.accessToken)
+    return
+  }
+  keep({ secret: made.key, madeId: made.id, environment })
 }
 
-/** Revokes the key if it was made for trying. */
+/**
+ * Revokes the key if it was made for trying. One that is gone is forgotten, as is one that the user may not
+ * revoke any more; it is kept when the service does not answer.
+ *
+ * @throws ApiError why a key stays in force
+ */
 export async function forgetTrialKey(): Promise<void> {
   const madeId = kept?.madeId ?? null
-  if (madeId !== null) await api('DELETE', `v1/keys/${madeId}`)
-  kept = null
+  try {
+    if (madeId !== null) await api('DELETE', `v1/keys/${madeId}`)
+    kept = null
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code === 'unreachable') throw error
+    kept = null
+    if (error.code !== 'key_not_found') throw error
+  }
 }
 
-// Whoever closes the page can't wait; a key that stays is in the list of keys, under its name.
-addEventListener('pagehide', () => {
-  const token = currentSession()?.accessToken
-  if (kept === null || kept.madeId === null || token === undefined) return
-  const headers = { authorization: `Bearer ${token}` }
-  fetch(`v1/keys/${kept.madeId}`, { method: 'DELETE', headers, keepalive: true }).catch(() => {})
+function keep(key: TrialKey): void {
+  kept = key
+  holder = currentSession()
+}
+
+/** For when nobody can wait; a key that stays is in the list of keys, under its name. */
+function abandon(): void {
+  if (kept !== null && kept.madeId !== null && holder !== null) {
+    lastWish('DELETE', `v1/keys/${kept.madeId}`, holder.accessToken).catch(() => {})
+  }
   kept = null
+  holder = null
+}
+
+// Signing out in another tab ends the session here: the next one must not score with this key.
+onSession(() => {
+  const session = currentSession()
+  if (session !== null && session.userId === holder?.userId) holder = session
+  else abandon()
 })
+addEventListener('pagehide', abandon)

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../../src/ids.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/browser.ts'
+import { backends } from '../../support/databases.ts'
+import { OWNER, TestService } from '../../support/service.ts'
+import { rung, Team } from '../../support/team.ts'
+
+const [backend = expect.fail('there is a database')] = backends
+
+describe.skipIf(chromiumPath() === null)('in a browser', () => {
+  let service: TestService
+  let team: Team
+  let browser: ConsoleBrowser
+  let slug: string
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    team = await Team.of(service)
+    browser = await ConsoleBrowser.start(service)
+    slug = (await team.deploy(rung(1))).slug
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  /** Ids of the keys in force that were made for trying. */
+  const trialKeys = async (): Promise<string[]> => {
+    const { keys } = await team.done('GET', '/v1/keys')
+    const made = keys.filter(({ name }: { name: string }) => name === 'Tried in the console')
+    return made.map(({ id }: { id: string }) => id)
+  }
+  const noTrialKey = () => expect.poll(trialKeys).toEqual([])
+  const makeKey = async (visitor: ConsolePage) => {
+    await visitor.go(`try/${slug}`)
+    await visitor.press('Make a key for this visit')
+    await visitor.sees('Scores with a key that was made')
+  }
+  const cookies = ({ context }: ConsolePage) => context.cookies()
+
+  async function newMember(role: string) {
+    const who = { email: `${newId('usr_', 0)}@lender.example`, password: 'a long password' }
+    await team.done('POST', '/v1/members', { ...who, role })
+    return who
+  }
+
+  // A person who believes to be signed out leaves the computer to the next one.
+  test('signing out works although the key for trying is gone', async () => {
+    const visitor = await browser.signIn()
+    await makeKey(visitor)
+    for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
+    await visitor.press('Sign out')
+    await visitor.heading('Sign in')
+    expect(await cookies(visitor)).toEqual([])
+    await visitor.close()
+  })
+
+  test('a key for trying that was revoked elsewhere is forgotten when it is to be revoked', async () => {
+    const visitor = await browser.signIn()
+    await makeKey(visitor)
+    for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
+    await visitor.press('Revoke the key')
+    await makeKey(visitor)
+    await visitor.press('Sign out')
+    await visitor.heading('Sign in')
+    await noTrialKey()
+    await visitor.close()
+  })
+
+  // Otherwise whoever signs in next in this tab scores with the rights of the one before.
+  test('a key for trying ends in each tab when its user signs out in one', async () => {
+    const visitor = await browser.signIn()
+    await makeKey(visitor)
+    const tab = await visitor.context.newPage()
+    await tab.goto(`${browser.url}/console#/keys`)
+    await tab.getByRole('button', { name: 'Sign out' }).click()
+    await visitor.heading('Sign in')
+    await noTrialKey()
+    await visitor.signIn(await newMember('viewer'))
+    await visitor.go(`try/${slug}`)
+    await visitor.sees('A key to score with')
+    await visitor.press('Sign out')
+    await visitor.heading('Sign in')
+    expect(await cookies(visitor)).toEqual([])
+    await visitor.close()
+  })
+
+  test('signing out while the service is away ends the session as soon as it answers', async () => {
+    const visitor = await browser.signIn()
+    const { page, context } = visitor
+    await makeKey(visitor)
+    await context.setOffline(true)
+    await visitor.press('Sign out')
+    await visitor.sees('The service does not answer.')
+    expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0)
+    await context.setOffline(false)
+    // What the browser still holds must not sign anybody in.
+    await page.reload()
+    await visitor.heading('Sign in')
+    expect(await cookies(visitor)).toEqual([])
+    await visitor.signIn(OWNER)
+    await page.reload()
+    await visitor.heading('Deployments')
+    for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
+    await visitor.close()
+  })
+})
