@@ -42,7 +42,9 @@ const postgresql: Dialect = {
   identifier: (name) => doubled(name, '"'),
   // Only the form with E means the same whatever standard_conforming_strings is.
   text: (value) =>
-    value.includes('\\') ? `E${doubled(doubledBackslashes(value), "'")}` : doubled(value, "'"),
+    /\\/.test(value) || TEMPLATE_START.test(value)
+      ? `E${doubled(value, "'").replace(ESCAPED_IN_POSTGRESQL, codeUnitOf)}`
+      : doubled(value, "'"),
   number: (value) => `float8 '${decimal(value)}'`,
   numberOf: (column) => `${column} + float8 '0'`,
   // A collation is refused for what is no text; the type keeps citext and char(n) from their own equality.
@@ -56,7 +58,11 @@ const duckdb: Dialect = {
   isCaseSensitive: false,
   nameFault: () => null,
   identifier: (name) => doubled(name, '"'),
-  text: (value) => doubled(value, "'"),
+  text: (value) => {
+    const parts = partsOf(value, TEMPLATE_START, (code) => `chr(${code})`)
+    // Not `||`, which would be as deep as it has parts.
+    return parts.length === 1 ? parts.join('') : `concat(${parts.join(', ')})`
+  },
   number: (value) => signed(withExponent(value)),
   numberOf: (column) => `${column} + 0e0`,
   textOf: (column) => `${column} COLLATE "C"`,
@@ -108,10 +114,14 @@ const snowflake: Dialect = {
   textType: 'VARCHAR',
   fence: null,
   isCaseSensitive: true,
-  nameFault: (name) =>
-    name.length > SNOWFLAKE_NAME_CHARS_MAX
-      ? `has more than ${SNOWFLAKE_NAME_CHARS_MAX} characters, the most that Snowflake allows`
-      : null,
+  nameFault: (name) => {
+    if (name.length > SNOWFLAKE_NAME_CHARS_MAX) {
+      return `has more than ${SNOWFLAKE_NAME_CHARS_MAX} characters, the most that Snowflake allows`
+    }
+    return name.includes('&')
+      ? "holds &, after which Snowflake's command lines fill in variables"
+      : null
+  },
   identifier: (name) => doubled(name, '"'),
   text: escapedText,
   // A literal alone is a decimal.
@@ -147,19 +157,33 @@ function doubled(text: string, quote: string): string {
   return `${quote}${text.replaceAll(quote, quote + quote)}${quote}`
 }
 
-function doubledBackslashes(text: string): string {
-  return text.replaceAll('\\', '\\\\')
+/**
+ * Where a template starts for what people send statements with: Jinja (dbt, Airflow, Databricks), the command
+ * lines of Snowflake (`<% %>`, `&{ }`). None of them spares literals or comments.
+ */
+const TEMPLATE_START = /\{|<(?=%)/
+const ESCAPED_IN_POSTGRESQL = new RegExp(`\\\\|${TEMPLATE_START.source}`, 'g')
+/** No quoted name has an escape that all settings and versions of a database know. */
+const TEMPLATE_IN_NAME = /\{[{%#]|<%/
+
+/** @returns why a tool in front of the database could take a part of this name for a template, or null */
+export function templateFault(name: string): string | null {
+  const start = TEMPLATE_IN_NAME.exec(name)?.[0]
+  return start === undefined
+    ? null
+    : `holds ${start}, which starts a template in tools that run SQL`
 }
 
 /** Of characters in ASCII those that neither a string literal nor a template in front of it gives a meaning. */
-const UNHARMFUL = /[A-Za-z0-9 .,:;=<>()+*/_#@!?|~^%[\]\u00a0-\u2027\u202a-\u{10ffff}-]/u
+const UNHARMFUL = /[A-Za-z0-9 .,:;()+*/_@!?|~^[\]\u00a0-\u2027\u202a-\u{10ffff}-]/u
 
 /** A literal of a dialect in which `\uhhhh` is a character. */
 function escapedText(value: string): string {
-  const chars = Array.from(value, (char) =>
-    UNHARMFUL.test(char) ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return `'${chars.join('')}'`
+  return `'${Array.from(value, (char) => (UNHARMFUL.test(char) ? char : codeUnitOf(char))).join('')}'`
+}
+
+function codeUnitOf(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /**
@@ -167,10 +191,19 @@ function escapedText(value: string): string {
  * in a string: these characters are put in by their numbers. The expression is a constant.
  */
 function sparkText(value: string): string {
-  const parts = value.split(/(['\\$\p{Cc}])/u).flatMap((part, index) => {
-    if (index % 2 === 1) return [`char(${part.charCodeAt(0)})`]
-    return part === '' ? [] : [`'${part}'`]
-  })
-  if (parts.length === 0) return "''"
+  const parts = partsOf(value, SPECIAL_IN_SPARK, (code) => `char(${code})`)
   return parts.length === 1 ? parts.join('') : `(${parts.join(' || ')})`
+}
+
+const SPECIAL_IN_SPARK = new RegExp(`['\\\\$\\p{Cc}]|${TEMPLATE_START.source}`, 'u')
+
+/** Literals of the text between special characters, and these by their numbers; one part at least. */
+function partsOf(value: string, special: RegExp, numbered: (code: number) => string): string[] {
+  const parts = value
+    .split(new RegExp(`(${special.source})`, special.flags))
+    .flatMap((part, at) => {
+      if (at % 2 === 1) return [numbered(part.charCodeAt(0))]
+      return part === '' ? [] : [doubled(part, "'")]
+    })
+  return parts.length === 0 ? ["''"] : parts
 }

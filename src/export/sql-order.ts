@@ -1,6 +1,6 @@
 import type { COLUMN_CASES } from '../../schemas/export.ts'
 import type { FeatureRule, SpecIssue } from '../engine/index.ts'
-import { DIALECTS, type Dialect, type DialectName } from './dialects.ts'
+import { DIALECTS, type Dialect, type DialectName, templateFault } from './dialects.ts'
 
 /** How the names of columns are made of those of features. */
 export type ColumnCase = (typeof COLUMN_CASES)[number]
@@ -116,7 +116,7 @@ function categoryFaults({ categories }: FeatureRule, index: number): SpecIssue[]
 function nameFault(name: string, dialect: Dialect): string | null {
   if (name === '') return 'has an empty name'
   if (!isStorable(name)) return 'holds NUL or half a character, which no name can hold'
-  return dialect.nameFault(name)
+  return dialect.nameFault(name) ?? templateFault(name)
 }
 
 function areOneColumn(one: string, other: string, dialect: Dialect): boolean {

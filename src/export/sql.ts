@@ -171,12 +171,20 @@ function gradeSql({ grades }: CompiledModel, { number, text, textType }: Dialect
   return cases.length === 0 ? `CAST(NULL AS ${textType})` : caseOf(cases, 'NULL')
 }
 
-/** What the columns of the answer are. Names stand here without any character that could end a comment. */
+/**
+ * What the columns of the answer are. Names stand here without any character that could end a comment, or
+ * start a template.
+ */
 function headerOf(model: CompiledModel, dialect: Dialect): string {
-  const quoted = (name: string) =>
-    `"${name.replace(/[^\p{L}\p{N} _.,:()<>=+%-]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)}"`
+  const quoted = (name: string) => `"${name.replace(/[^\p{L}\p{N} _.,()-]/gu, codesOf)}"`
   return [
     `-- The scorecard ${quoted(model.name)}, version ${quoted(model.version)}, for ${dialect.name}.`,
     ...model.featureNames.map((name, index) => `-- points_${index + 1}: ${quoted(name)}`),
   ].join('\n')
+}
+
+/** As JSON could spell it. */
+function codesOf(char: string): string {
+  const units = Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }

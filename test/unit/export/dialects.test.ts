@@ -19,14 +19,16 @@ test.each<[string, Readonly<Record<DialectName, string>>]>([
   [
     'a\\',
     {
-      ...{ postgresql: "E'a\\\\'", duckdb: "'a\\'", spark: "('a' || char(92))" },
+      ...{ postgresql: "E'a\\u005c'", duckdb: "'a\\'", spark: "('a' || char(92))" },
       ...{ bigquery: "'a\\u005c'", snowflake: "'a\\u005c'" },
     },
   ],
   [
     '\u0024{x}',
     {
-      ...{ postgresql: "'\u0024{x}'", duckdb: "'\u0024{x}'", spark: "(char(36) || '{x}')" },
+      postgresql: "E'$\\u007bx}'",
+      duckdb: "concat('$', chr(123), 'x}')",
+      spark: "(char(36) || char(123) || 'x}')",
       ...{ bigquery: "'\\u0024\\u007bx\\u007d'", snowflake: "'\\u0024\\u007bx\\u007d'" },
     },
   ],
@@ -41,7 +43,16 @@ test.each<[string, Readonly<Record<DialectName, string>>]>([
     '< é 🦄',
     {
       ...{ postgresql: "'< é 🦄'", duckdb: "'< é 🦄'", spark: "'< é 🦄'" },
-      ...{ bigquery: "'< é 🦄'", snowflake: "'< é 🦄'" },
+      ...{ bigquery: "'\\u003c é 🦄'", snowflake: "'\\u003c é 🦄'" },
+    },
+  ],
+  [
+    "'<% x %>",
+    {
+      ...{ postgresql: "E'''\\u003c% x %>'", duckdb: "concat('''', chr(60), '% x %>')" },
+      spark: "(char(39) || char(60) || '% x %>')",
+      bigquery: "'\\u0027\\u003c\\u0025 x \\u0025\\u003e'",
+      snowflake: "'\\u0027\\u003c\\u0025 x \\u0025\\u003e'",
     },
   ],
   ['', { postgresql: "''", duckdb: "''", spark: "''", bigquery: "''", snowflake: "''" }],
@@ -108,6 +119,7 @@ test.each<[string, readonly string[], Partial<SqlOrder>, RegExp]>([
   ['half a character', ['ok', '\ud800'], {}, /^features\[1\]\.name .*half a character/],
   ['64 bytes', ['é'.repeat(32)], {}, /^features\[0\]\.name has more than 63 bytes/],
   ['${', ['\u0024{env:HOME}'], { dialect: 'spark' }, /^features\[0\]\.name holds \$\{/],
+  ['&', ['a&{ctx.env.X}'], { dialect: 'snowflake' }, /^features\[0\]\.name holds &/],
   ['a point', ['a.b'], { dialect: 'bigquery' }, /^features\[0\]\.name holds a character/],
   ['256 characters', ['a'.repeat(256)], { dialect: 'snowflake' }, /more than 255 characters/],
   ['two cases', ['age', 'Age'], { dialect: 'duckdb' }, /^features\[1\]\.name is the same column/],
@@ -117,6 +129,43 @@ test.each<[string, readonly string[], Partial<SqlOrder>, RegExp]>([
   'a feature whose name has %s is refused where no column can have it',
   (_, names, order, fault) => {
     expect(faultsOf(names, order)).toEqual([expect.stringMatching(fault)])
+  },
+)
+
+test.each(NAMES)('a name that starts a template is refused for %s', (dialect) => {
+  const names = ['a{{x', '{%x', 'a{#', '<% 7', 'a{', '%<']
+  const faults = faultsOf(names, { dialect, table: 'a<%b', keys: ['{{k'] })
+  expect(faults.map((fault) => fault.split(' ')[0])).toEqual(
+    dialect === 'bigquery'
+      ? ['table', 'key', ...[0, 1, 2, 3, 4].map((at) => `features[${at}].name`)]
+      : ['table', 'key', ...[0, 1, 2, 3].map((at) => `features[${at}].name`)],
+  )
+})
+
+// Jinja runs what stands between its marks, in a literal and in a comment as well.
+test.each(NAMES)(
+  'nothing that a card says starts a template in the statement for %s',
+  (dialect) => {
+    const hostile = ['<% 1+1 %>', '{{ x }}', '{% x %}', '{# x #}', '&{ x }', '<<%', '{{{', '&x']
+    const spec = {
+      ...{ name: hostile.join(' '), version: '<%&{ 🦄', target: 't', base_points: 0 },
+      features: [categorical('c <>%', [[hostile.join('%,%'), 1]])],
+      scaling: { base_score: 600, base_odds: 50, pdo: 20 },
+      risk_grades: hostile.map((grade, at) => ({ grade, min_score: at, max_score: at + 0.5 })),
+    }
+    const written = writeSql(compileModel(spec as Parameters<typeof compileModel>[0]), {
+      ...{
+        dialect,
+        table: 'applicants',
+        keys: [],
+        numberColumns: [],
+        columnCase: 'as_is' as const,
+      },
+    })
+    const text = written.ok ? written.text : expect.fail(JSON.stringify(written.faults))
+    expect(text).not.toMatch(/<%|\{[{%#]|&\{/)
+    if (dialect === 'snowflake') expect(text).not.toContain('&')
+    expect(text.split('\n')[0]).toMatch(/^-- The scorecard "[\w\\ ]+", version "[\w\\ ]+", for \w+/)
   },
 )
 
