@@ -123,7 +123,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     hasQuota: app.hasPlugin('quota'),
   })
 
-  await app.register(consolePlugin, services)
+  await app.register(consolePlugin, { auth: services.auth, publicUrl: options.publicUrl })
   await app.register(authRoutes, services)
   await app.register(keyRoutes, services)
   await app.register(memberRoutes, services)

@@ -7,6 +7,7 @@ import { sessionRoutes } from './routes.ts'
 
 interface ConsoleOptions {
   readonly auth: AuthService
+  readonly publicUrl: string | null
 }
 
 /** The page runs what the service itself serves, speaks to the service alone, and is framed by nobody. */
@@ -27,7 +28,7 @@ const YEAR_SEC = 31_536_000
  * are part of the address' quota, as those of the documentation are, and of no API.
  */
 export const consolePlugin = fastifyPlugin<ConsoleOptions>(
-  async (app, { auth }) => {
+  async (app, { auth, publicUrl }) => {
     let files: ConsoleFiles | null = null
     const made = () => {
       files ??= readConsole()
@@ -47,7 +48,7 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
         reply.header('x-content-type-options', 'nosniff')
         done()
       })
-      await scope.register(sessionRoutes, { auth })
+      await scope.register(sessionRoutes, { auth, publicUrl })
 
       const config = { operation: 'console.page', access: ANYONE } as const
       scope.get('/console', { config }, (request, reply) => {

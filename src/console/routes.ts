@@ -6,11 +6,14 @@ import { errorResponses } from '../../schemas/errors.ts'
 import { ANYONE } from '../auth/caller.ts'
 import { forbidStoring } from '../auth/plugin.ts'
 import { type AuthService, REFRESH_TOKEN_LIFE_MS, type Session } from '../auth/service.ts'
+import { AppError } from '../errors.ts'
 import { clientNetwork } from '../http/client-network.ts'
 import { sessionCookie, sessionOf } from './cookie.ts'
 
 interface SessionRouteOptions {
   readonly auth: AuthService
+  /** Where browsers reach the service, when that is configured. */
+  readonly publicUrl: string | null
 }
 
 const BODY_BYTES_MAX = 16 * 1024
@@ -27,7 +30,7 @@ const AccessToken = Type.Omit(TokenResult, ['refresh_token'])
  */
 export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = async (
   app,
-  { auth },
+  { auth, publicUrl },
 ) => {
   const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
   const response = { 200: AccessToken, ...errorResponses(400, 401, 413, 415) }
@@ -41,7 +44,11 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     },
     async (request, reply) => {
       const clientAddress = clientNetwork(request.ip)
-      return begun(request, reply, await auth.login({ ...request.body, clientAddress }))
+      const session = await auth.login({ ...request.body, clientAddress })
+      // Its cookie is replaced: nobody could end it any more.
+      const former = sessionOf(request, isSecure(request))
+      if (former !== null) await auth.logout(former)
+      return begun(request, reply, session)
     },
   )
 
@@ -52,7 +59,18 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
       schema: { body: Nothing, response },
       config: { operation: 'console.renew', access: ANYONE },
     },
-    async (request, reply) => begun(request, reply, await auth.refresh(sessionOf(request) ?? '')),
+    async (request, reply) => {
+      forbidStoring(reply)
+      try {
+        const presented = sessionOf(request, isSecure(request)) ?? ''
+        return begun(request, reply, await auth.refresh(presented))
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'invalid_refresh_token') {
+          forget(request, reply)
+        }
+        throw error
+      }
+    },
   )
 
   app.delete(
@@ -64,8 +82,8 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     },
     async (request, reply) => {
       // The browser forgets the session whether or not it can be ended.
-      reply.header('set-cookie', sessionCookie('', { maxAgeSec: 0, isSecure: isSecure(request) }))
-      const presented = sessionOf(request)
+      forget(request, reply)
+      const presented = sessionOf(request, isSecure(request))
       if (presented !== null) await auth.logout(presented)
       return reply.code(204).send(null)
     },
@@ -83,8 +101,13 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
       token_type: 'Bearer' as const,
     }
   }
-}
 
-function isSecure(request: FastifyRequest): boolean {
-  return request.protocol === 'https'
+  function forget(request: FastifyRequest, reply: FastifyReply): void {
+    reply.header('set-cookie', sessionCookie('', { maxAgeSec: 0, isSecure: isSecure(request) }))
+  }
+
+  /** A proxy that is not trusted does not tell the request's own protocol. */
+  function isSecure(request: FastifyRequest): boolean {
+    return request.protocol === 'https' || publicUrl?.startsWith('https:') === true
+  }
 }

@@ -42,9 +42,32 @@ describe.each(backends)('on $name', (backend) => {
     expect((await listModels(response.json().access_token)).statusCode).toBe(200)
   })
 
+  const SECURE = /^__Secure-scoreline_session=[\w-]{43}; .*; Secure$/
+
   test('behind a proxy that speaks TLS the cookie never leaves TLS', async () => {
-    const response = await signIn({ 'x-forwarded-proto': 'https' })
-    expect(response.headers['set-cookie']).toMatch(/; Secure$/)
+    const tls = { 'x-forwarded-proto': 'https' }
+    const first = await signIn(tls)
+    expect(first.headers['set-cookie']).toMatch(SECURE)
+    // Another site of the domain could set one of this name without TLS.
+    const plain = cookieOf(await signIn())
+    expect(outcomeOf(await send('PUT', { ...tls, cookie: plain }, {}))).toBe(
+      '401 invalid_refresh_token',
+    )
+    const cookie = `${plain}; ${cookieOf(first)}`
+    const renewed = await send('PUT', { ...tls, cookie }, {})
+    expect(renewed.headers['set-cookie']).toMatch(SECURE)
+    const ended = await send('DELETE', { ...tls, cookie: cookieOf(renewed) })
+    expect(ended.headers['set-cookie']).toMatch(
+      /^__Secure-scoreline_session=; Max-Age=0; .*Secure$/,
+    )
+  })
+
+  test('a service whose public address is https needs no proxy to say so', async () => {
+    const env = { PUBLIC_URL: 'https://scores.lender.example' }
+    const other = await TestService.start(backend, { env })
+    const response = await other.app.inject({ method: 'POST', url: URL, payload: OWNER })
+    await other.close()
+    expect(response.headers['set-cookie']).toMatch(SECURE)
   })
 
   test('a session is renewed, its cookie replaced', async () => {
@@ -76,6 +99,22 @@ describe.each(backends)('on $name', (backend) => {
     expect((await send('DELETE', { cookie: other })).statusCode).toBe(204)
     expect((await send('DELETE', { cookie: other })).statusCode).toBe(204)
     expect((await send('DELETE')).statusCode).toBe(204)
+  })
+
+  // A cookie that is good for nothing would be sent for 30 days; a stored 401 would outlive it.
+  test('a cookie of an ended session is taken back, the answer stored by nobody', async () => {
+    const cookie = cookieOf(await signIn())
+    await send('DELETE', { cookie })
+    const { headers } = await renew(cookie)
+    expect(headers['set-cookie']).toMatch(/^scoreline_session=; Max-Age=0; /)
+    expect(headers['cache-control']).toBe('no-store')
+  })
+
+  test('signing in again ends the session whose cookie it replaces', async () => {
+    const first = cookieOf(await signIn())
+    const second = cookieOf(await signIn({ cookie: first }))
+    expect(outcomeOf(await renew(first))).toBe('401 invalid_refresh_token')
+    expect((await renew(second)).statusCode).toBe(200)
   })
 
   // What a page of another site can make a browser send without asking the service first.
