@@ -41,12 +41,20 @@ const SESSION_PATH = 'console/session'
 const LEAVING_MS = 5_000
 /** Kept by the browser from a sign-out that the service did not answer until one that it did. */
 const UNFINISHED_KEY = 'scoreline.signing-out'
+const CHANGED = 'session_changed'
+/** Codes of a renewal that finds no session to go on with. */
+const ENDED: ReadonlySet<string> = new Set(['invalid_refresh_token', CHANGED])
 
 let session: Session | null = null
+/** Rises when someone signs in or out, here or in another tab: what was asked for before is not for him. */
+let round = 0
 const listeners = new Set<() => void>()
-/** Other tabs of this browser: they end with one another. */
+/** Other tabs of this browser, told of who is signed in from now on: all share one cookie. */
 const tabs = new BroadcastChannel('scoreline.session')
-tabs.onmessage = () => setSession(null)
+tabs.onmessage = ({ data: userId }: MessageEvent<string | null>) => {
+  round++
+  if (session !== null && session.userId !== userId) setSession(null)
+}
 
 export function currentSession(): Session | null {
   return session
@@ -66,7 +74,13 @@ function setSession(next: Session | null): void {
 export async function signIn(email: string, password: string): Promise<void> {
   const answer = await request('POST', SESSION_PATH, { body: { email, password } })
   localStorage.removeItem(UNFINISHED_KEY)
-  setSession(sessionOf(answer))
+  startRound(sessionOf(answer))
+}
+
+function startRound(next: Session | null): void {
+  round++
+  tabs.postMessage(next?.userId ?? null)
+  setSession(next)
 }
 
 /** Goes on with the session of this browser; false when there is none, or it was to end. */
@@ -79,7 +93,7 @@ export async function resume(): Promise<boolean> {
     await renew()
     return true
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'invalid_refresh_token') return false
+    if (error instanceof ApiError && ENDED.has(error.code)) return session !== null
     throw error
   }
 }
@@ -98,8 +112,7 @@ export async function signOut(): Promise<boolean> {
   } catch {
     return false
   } finally {
-    tabs.postMessage('signed out')
-    setSession(null)
+    startRound(null)
   }
 }
 
@@ -110,10 +123,20 @@ async function endSession(): Promise<void> {
 
 let renewing: Promise<void> | null = null
 
-/** Once for all who wait, and one tab after the other: each use replaces the cookie. */
+/**
+ * Once for all who wait, and one tab after the other: each use replaces the cookie. The cookie may have become
+ * that of another user: he does not go on where the one before left.
+ */
 function renew(): Promise<void> {
   const run = async () => {
-    setSession(sessionOf(await request('PUT', SESSION_PATH, { body: {} })))
+    const started = round
+    const next = sessionOf(await request('PUT', SESSION_PATH, { body: {} }))
+    if (round !== started) throw changed()
+    if (session !== null && session.userId !== next.userId) {
+      setSession(null)
+      throw changed()
+    }
+    setSession(next)
   }
   renewing ??= Promise.resolve(
     // Only pages of a secure origin have locks; without them the service's grace must do.
@@ -122,6 +145,11 @@ function renew(): Promise<void> {
     renewing = null
   })
   return renewing
+}
+
+function changed(): ApiError {
+  const message = 'Someone signed in or out in this browser meanwhile. Sign in, then do it again.'
+  return new ApiError(CHANGED, message)
 }
 
 function sessionOf(answer: unknown): Session {
@@ -137,20 +165,26 @@ function sessionOf(answer: unknown): Session {
 }
 
 /**
- * Asks the service as the signed-in user.
+ * Asks the service as the signed-in user, never as another who came after him.
  *
  * @param body an object, or the text of a JSON document
  * @throws ApiError
  */
 export async function api<T>(method: Method, path: string, body?: object | string): Promise<T> {
-  const order = body === undefined ? {} : { body }
-  if (session !== null && session.expiresAtMs - Date.now() < MARGIN_MS) await renewOrEnd()
+  const asker = session
+  const ask = async () => {
+    if (session?.userId !== asker?.userId) throw changed()
+    const order = body === undefined ? {} : { body }
+    return (await request(method, path, { ...order, token: session?.accessToken })) as T
+  }
+  if (asker !== null && asker.expiresAtMs - Date.now() < MARGIN_MS) await renewOrEnd()
   try {
-    return (await request(method, path, { ...order, token: session?.accessToken })) as T
+    return await ask()
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'unauthorized') throw error
+    if (!(error instanceof ApiError) || error.code !== 'unauthorized' || asker === null) throw error
+    if (session?.userId !== asker.userId) throw changed()
     await renewOrEnd()
-    return (await request(method, path, { ...order, token: session?.accessToken })) as T
+    return await ask()
   }
 }
 

@@ -104,4 +104,83 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
     await visitor.close()
   })
+
+  // What A was about to do would be done by B, and be B's in the audit log.
+  test('a tab does not go on as another user who signed in in the same browser', async () => {
+    const visitor = await browser.signIn()
+    const { page, context } = visitor
+    await visitor.go('keys')
+    await visitor.heading('API keys')
+    const tab = await context.newPage()
+    // As if it had been asleep: it is not told.
+    await tab.addInitScript('BroadcastChannel.prototype.postMessage = () => {}')
+    await tab.goto(`${browser.url}/console`)
+    await tab.getByRole('button', { name: 'Sign out' }).click()
+    const who = await newMember('admin')
+    await tab.getByLabel('Email').fill(who.email)
+    await tab.getByLabel('Password').fill(who.password)
+    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await tab.getByRole('button', { name: 'Sign out' }).waitFor()
+    const name = `made by ${newId('key_', 0)}`
+    await visitor.press('Create a key')
+    await page.getByLabel('Name').fill(name)
+    // The access token is over, as after an hour.
+    await page.route(
+      '**/v1/keys',
+      (route) => route.fulfill({ status: 401, json: { error: 'unauthorized', message: 'no' } }),
+      { times: 1 },
+    )
+    await visitor.press('Create')
+    await visitor.heading('Sign in')
+    const { keys } = await team.done('GET', '/v1/keys')
+    expect(keys.map((key: { name: string }) => key.name)).not.toContain(name)
+    await visitor.close()
+  })
+
+  test('signing in as another user in one tab ends the session in the others', async () => {
+    const visitor = await browser.signIn()
+    const tab = await visitor.context.newPage()
+    await tab.goto(`${browser.url}/console#/keys`)
+    await tab.getByRole('heading', { name: 'API keys' }).waitFor()
+    const who = await newMember('viewer')
+    // A third tab, whose sign-in page was open all the time.
+    const third = await visitor.context.newPage()
+    await third.route('**/console/session', (route) =>
+      route.request().method() === 'PUT'
+        ? route.fulfill({ status: 401, json: { error: 'invalid_refresh_token', message: 'no' } })
+        : route.continue(),
+    )
+    await third.goto(`${browser.url}/console`)
+    await third.getByLabel('Email').fill(who.email)
+    await third.getByLabel('Password').fill(who.password)
+    await third.getByRole('button', { name: 'Sign in' }).click()
+    await tab.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await visitor.heading('Sign in')
+    await visitor.close()
+  })
+
+  // Else the tab would be signed in for an hour after everybody was signed out.
+  test('a renewal under way while another tab signs out signs nobody in', async () => {
+    const visitor = await browser.open()
+    const { page, context } = visitor
+    await visitor.signIn(OWNER)
+    const tab = await context.newPage()
+    await tab.goto(`${browser.url}/console`)
+    await tab.getByRole('button', { name: 'Sign out' }).waitFor()
+    const hold = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    await page.route('**/console/session', async (route) => {
+      const response = await route.fetch()
+      asked.resolve()
+      await hold.promise
+      await route.fulfill({ response })
+    })
+    await page.reload()
+    await asked.promise
+    await tab.getByRole('button', { name: 'Sign out' }).click()
+    await tab.getByRole('heading', { name: 'Sign in' }).waitFor()
+    hold.resolve()
+    await visitor.heading('Sign in')
+    await visitor.close()
+  })
 })
