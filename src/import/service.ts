@@ -43,7 +43,8 @@ export class ImportService {
     order: ImportOrder,
     register: RegisterOrder | null,
   ): Promise<Imported> {
-    const { answer, verdict } = await this.options.runner.run(order, register !== null)
+    const { runner } = this.options
+    const { answer, verdict } = await runner.run(caller.teamId, order, register !== null)
     if (register === null || verdict === null) return { answer, deployed: null }
     return { answer, deployed: await this.register(caller, verdict, register) }
   }

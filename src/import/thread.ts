@@ -5,8 +5,8 @@ import type { Carried, ImportOrder } from './order.ts'
 
 /** Where imports are carried out. */
 export interface ImportRunner {
-  /** @throws AppError `unavailable` when too many wait, `invalid_request` when one takes too much */
-  run(order: ImportOrder, isToRegister: boolean): Promise<Carried>
+  /** @throws AppError `unavailable` while one of the team is under way, or too many wait; `invalid_request` when one takes too much */
+  run(teamId: string, order: ImportOrder, isToRegister: boolean): Promise<Carried>
 }
 
 /** What its thread is handed. */
@@ -26,18 +26,29 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 /**
  * Carries each import out in a thread of its own: parsing 16 MB of XML takes seconds, in which the
- * process would answer nobody. One at a time, so that they take one core at the most; those that wait
- * are bounded, and so are the time, the memory and the answer of each. The answer is written in the thread,
+ * process would answer nobody. One at a time, so that they take one core at the most, and no
+ * team has more than one, so that each gets its turn; those that wait are bounded, and so are the time, the memory and the answer of each. The answer is written in the thread,
  * and handed over as bytes, so that its size costs the process nothing.
  */
 export class ImportThread implements ImportRunner {
   private readonly limit = pLimit(AT_ONCE)
+  /** Those with an import that runs or waits. */
+  private readonly teams = new Set<string>()
 
-  run(order: ImportOrder, isToRegister: boolean): Promise<Carried> {
+  async run(teamId: string, order: ImportOrder, isToRegister: boolean): Promise<Carried> {
+    if (this.teams.has(teamId)) {
+      throw new AppError('unavailable', 'an import of your team is under way: wait for its answer')
+    }
     if (this.limit.pendingCount >= WAITING_MAX) {
       throw new AppError('unavailable', 'too many imports are under way: try again in a minute')
     }
-    return this.limit(() => carriedOut({ order, isToRegister, bytesMax: ANSWER_BYTES_MAX }))
+    this.teams.add(teamId)
+    try {
+      const bounded = { order, isToRegister, bytesMax: ANSWER_BYTES_MAX }
+      return await this.limit(() => carriedOut(bounded))
+    } finally {
+      this.teams.delete(teamId)
+    }
   }
 }
 

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backends } from '../../support/databases.ts'
 import { fixture, fixtureApplicants, sampleWith } from '../../support/imports.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
+import { prepared } from '../../support/prepared.ts'
 import { TestService } from '../../support/service.ts'
 import { Team } from '../../support/team.ts'
 
@@ -131,14 +133,31 @@ describe.each(backends)('on $name', (backend) => {
 })
 
 // An import takes seconds at worst; scoring goes on beside it, and no more than a few may wait.
-test('imports wait for one another up to a bound, and keep nobody else waiting', async () => {
+test('imports wait for one another up to a bound, one of each team', async () => {
   const [backend] = backends
   if (backend === undefined) throw new Error('no database')
-  const service = await TestService.start(backend)
-  const team = await Team.of(service)
-  const card = `variable,bin,points\n${'age,"[26.0,28.0)",8.0\n'.repeat(50_000)}`
-  const answers = Array.from({ length: 12 }, () => team.call('POST', PATH, { ...ORDER, card }))
-  const codes = (await Promise.all(answers)).map(({ statusCode }) => statusCode).sort()
-  expect(codes).toEqual([...Array(9).fill(200), ...Array(3).fill(503)])
+  const owners: Person[] = []
+  const service = await TestService.start(
+    prepared(backend, async (db) => {
+      for (let team = 0; team < 12; team++) {
+        owners.push(await insertPerson(db, await insertTeam(db), 'owner'))
+      }
+    }),
+  )
+  const card = `variable,bin,points\n${'age,"[26.0,28.0)",8.0\n'.repeat(20_000)}`
+  const codesOf = async (callers: readonly (Person | undefined)[]) => {
+    const answers = callers.map((person) => {
+      if (person === undefined) throw new Error('no owner')
+      return service.call({
+        ...{ method: 'POST', url: PATH, token: tokenFor(service, person) },
+        body: { ...ORDER, card },
+      })
+    })
+    return (await Promise.all(answers)).map(({ statusCode }) => statusCode).sort()
+  }
+  const [first, second] = owners
+  expect(await codesOf([first, first, first, second])).toEqual([200, 200, 503, 503])
+  expect(await codesOf([first])).toEqual([200])
+  expect(await codesOf(owners)).toEqual([...Array(9).fill(200), ...Array(3).fill(503)])
   await service.close()
 })
