@@ -50,6 +50,9 @@ const OPTIONS = {
   ...{ json: FLAG, help: { ...FLAG, short: 'h' } },
 } as const
 
+/** Options that can be given more than once. */
+const REPEATED = new Set(['categorical', 'comma-category', 'rename'])
+
 type Values = ReturnType<typeof parse>['values']
 
 /**
@@ -82,7 +85,17 @@ export function readImportLine(args: readonly string[]): ImportLine | null {
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+    const options = {
+      args: [...args],
+      options: OPTIONS,
+      allowPositionals: true,
+      tokens: true,
+    } as const
+    const { values, positionals, tokens } = parseArgs(options)
+    const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+    const twice = names.find((name, index) => names.indexOf(name) < index && !REPEATED.has(name))
+    if (twice !== undefined) throw new ImportUsageError(`--${twice} is given more than once`)
+    return { values, positionals }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw new ImportUsageError(error.message.replace(/\. To specify.*/s, ''))

