@@ -30,7 +30,10 @@ export function readWoebinCard(
   const features = [...rowsByVariable].map(([name, rows]) =>
     readVariable(name, rows, options.categorical?.includes(name) === true, notes),
   )
-  if (tool === 'r-scorecard') checkClosure(features, notes)
+  if (tool === 'r-scorecard') {
+    noteDigits(features, notes)
+    noteClosure(features, notes)
+  }
   return { tool, basePoints: basePointsOf(baseRows, options, notes), features, rules: RULES[tool] }
 }
 
@@ -127,7 +130,31 @@ function faultOfIntervals(name: string, row: Row, notes: Notes): void {
 }
 
 /** R closes all bins of a session on one side; a file with both was put together by hand. */
-function checkClosure(features: readonly SourceFeature[], notes: Notes): void {
+function noteClosure(features: readonly SourceFeature[], notes: Notes): void {
+  let first: SourceBin | null = null
+  let isRight = false
+  for (const bin of features.flatMap(({ bins }) => bins)) {
+    for (const member of bin.members) {
+      if (member.kind !== 'range') continue
+      const cut = [member.range.low, member.range.high].find(({ at }) => Number.isFinite(at))
+      if (cut === undefined) continue
+      if (first === null) {
+        first = bin
+        isRight = cut.isAfter
+      } else if (cut.isAfter !== isRight) {
+        notes.conversion(
+          bin.path,
+          `${quote(bin.label)} is closed on another side than ${quote(first.label)} of ${first.path}, and read so; ` +
+            'R closes all bins on one side: a check with a sample shows what it does',
+        )
+        return
+      }
+    }
+  }
+}
+
+/** Bounds that R may have rounded. */
+function noteDigits(features: readonly SourceFeature[], notes: Notes): void {
   for (const { bins } of features) {
     for (const { path, label, members } of bins) {
       for (const member of members) {

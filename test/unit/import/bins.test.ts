@@ -224,3 +224,13 @@ test('categories that toad joined are taken apart only when the caller says how'
     [1.5, 10.5],
   ])
 })
+
+test('a file of R that closes bins on both sides is read as it says, and it is told', () => {
+  const left = `${HEAD}x,"[-Inf,475)",1\nx,"[475, Inf)",2\n`
+  const told = (text: string) =>
+    importText(text, py).conversions.filter(({ message }) => message.includes('on another side'))
+  expect(told(`${left}y,"[-Inf,5)",1\ny,"[5, Inf)",2\n`)).toEqual([])
+  const mixed = `${left}y,"(-Inf,5]",1\ny,"(5, Inf]",2\n`
+  expect(told(mixed).map(({ path }) => path)).toEqual(['row 5'])
+  expect(scoreOf(importText(mixed, py), { x: 475, y: 5 })).toBe(3)
+})
