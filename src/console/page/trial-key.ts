@@ -13,8 +13,10 @@ let kept: TrialKey | null = null
 /** Whose key it is, as he was signed in last. */
 let holder: Session | null = null
 
-export function trialKey(): TrialKey | null {
-  return kept
+/** The key for scoring in this environment; one that the user brought is taken at his word. */
+export function trialKeyFor(environment: string): TrialKey | null {
+  const fits = kept !== null && (kept.environment === null || kept.environment === environment)
+  return fits ? kept : null
 }
 
 export function useOwnKey(secret: string): void {

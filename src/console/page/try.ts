@@ -4,7 +4,7 @@ import { api, type Session, scoreWithKey } from './api.ts'
 import { manages } from './format.ts'
 import { go, useAction, useLoaded } from './state.ts'
 import { type Applicant, TrialForm } from './trial-form.ts'
-import { forgetTrialKey, makeTrialKey, trialKey, useOwnKey } from './trial-key.ts'
+import { forgetTrialKey, makeTrialKey, trialKeyFor, useOwnKey } from './trial-key.ts'
 import { TrialResult } from './trial-result.ts'
 import type { Deployment, ListedDeployment, Model, ScoreResult } from './types.ts'
 import { Empty, Failure, Field, Notice, Page, Shown, Submit } from './ui.ts'
@@ -52,7 +52,7 @@ function Trial({ slug, session }: { slug: string; session: Session }) {
     ({ deployment, champion }: Subject) =>
     (applicant: Applicant) =>
       action.run(async () => {
-        const key = trialKey()
+        const key = trialKeyFor(champion.environment)
         if (key === null) return
         const result = await scoreWithKey<ScoreResult>(key.secret, slug, applicant)
         const isChampion =
@@ -72,7 +72,7 @@ function Trial({ slug, session }: { slug: string; session: Session }) {
     <${KeyPanel} environment=${found.champion.environment} session=${session} onKey=${onKey} />
     ${answered && html`<${TrialResult} ...${answered} />`}
     ${action.error && html`<${Failure} error=${action.error} />`}
-    <${TrialForm} spec=${found.champion.spec} action=${action} hasKey=${trialKey() !== null} onScore=${score(found)} />
+    <${TrialForm} spec=${found.champion.spec} action=${action} hasKey=${trialKeyFor(found.champion.environment) !== null} onScore=${score(found)} />
   `}<//>`
 }
 
@@ -88,8 +88,7 @@ interface KeyPanelProps {
  */
 function KeyPanel({ environment, session, onKey }: KeyPanelProps) {
   const action = useAction()
-  const key = trialKey()
-  const fits = key !== null && (key.environment === null || key.environment === environment)
+  const key = trialKeyFor(environment)
   const forget = () =>
     action.run(async () => {
       await forgetTrialKey()
@@ -111,7 +110,7 @@ function KeyPanel({ environment, session, onKey }: KeyPanelProps) {
       onKey()
     })
   const counts = `What you score here is a real answer: it is in the score log and counts in the stats of this ${environment} deployment.`
-  if (key !== null && fits) {
+  if (key !== null) {
     return html`<${Notice}>
       <p>Scores with ${key.madeId === null ? 'the key that you gave' : `a key that was made for this (${key.environment})`}, kept in this page alone. ${counts}</p>
       ${action.error && html`<${Failure} error=${action.error} />`}

@@ -85,6 +85,22 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
+  test('a key for trying in one environment does not score in the other', async () => {
+    const staged = await team.deploy(rung(2, { name: 'Staged' }), 'staging')
+    const visitor = await browser.signIn()
+    await makeKey(visitor)
+    await visitor.go(`try/${staged.slug}`)
+    await visitor.sees('A key to score with')
+    const score = visitor.page.getByRole('button', { name: 'Score', exact: true })
+    expect(await score.isDisabled()).toBe(true)
+    await visitor.press('Make a key for this visit')
+    await visitor.sees('(staging)')
+    await visitor.press('Sign out')
+    await visitor.heading('Sign in')
+    await noTrialKey()
+    await visitor.close()
+  })
+
   test('signing out while the service is away ends the session as soon as it answers', async () => {
     const visitor = await browser.signIn()
     const { page, context } = visitor
