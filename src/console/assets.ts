@@ -18,9 +18,9 @@ export interface ConsoleFiles {
   readonly version: string
   /** By their names below the version's address. */
   readonly assets: ReadonlyMap<string, Asset>
-  /** The page that loads them, and its tag. */
+  /** The page that loads them, and what names it as it is. */
   readonly page: Asset
-  readonly pageTag: string
+  readonly pageVersion: string
 }
 
 const PAGE = new URL('./page/', import.meta.url)
@@ -53,8 +53,8 @@ export function readConsole(): ConsoleFiles {
   const version = hash('sha256', all, 'base64url').slice(0, VERSION_CHARS)
   const assets = [...texts].map(([name, text]) => [name, assetOf(name, text)] as const)
   const page = assetOf('index.html', pageOf(version, firstModules))
-  const pageTag = `"${hash('sha256', page.plain, 'base64url')}"`
-  return { version, assets: new Map(assets), page, pageTag }
+  const pageVersion = hash('sha256', page.plain, 'base64url')
+  return { version, assets: new Map(assets), page, pageVersion }
 }
 
 /** The modules that one leads to; those that it needs at once come first, and are to be fetched ahead. */

@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { ANYONE } from '../auth/caller.ts'
 import type { AuthService } from '../auth/service.ts'
@@ -51,32 +52,28 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
       await scope.register(sessionRoutes, { auth, publicUrl })
 
       const config = { operation: 'console.page', access: ANYONE } as const
-      scope.get('/console', { config }, (request, reply) => {
-        const { page, pageTag } = made()
+      scope.get('/console', { config, exposeHeadRoute: true }, (request, reply) => {
+        const { page, pageVersion } = made()
         reply.headers({
           'content-security-policy': PAGE_POLICY,
           'referrer-policy': 'no-referrer',
           'cross-origin-opener-policy': 'same-origin',
           // Asked for anew each time, answered by 304: a new release must not meet an old page.
           'cache-control': 'no-cache',
-          etag: pageTag,
         })
-        if (request.headers['if-none-match'] === pageTag) reply.code(304).send()
-        else send(reply, page, request.headers['accept-encoding'])
+        send(request, reply, page, pageVersion)
       })
       scope.get('/console/', { config }, (_request, reply) => reply.redirect('../console', 308))
       scope.get<{ Params: { version: string; name: string } }>(
         '/console/assets/:version/:name',
-        { config: { operation: 'console.asset', access: ANYONE } },
+        { config: { operation: 'console.asset', access: ANYONE }, exposeHeadRoute: true },
         (request, reply) => {
           const { version, assets } = made()
-          const { params, headers } = request
+          const { params } = request
           const asset = params.version === version ? assets.get(params.name) : undefined
           if (asset === undefined) return notFoundHandler(request, reply)
           reply.header('cache-control', `public, max-age=${YEAR_SEC}, immutable`)
-          reply.header('etag', `"${version}"`)
-          if (headers['if-none-match'] === `"${version}"`) reply.code(304).send()
-          else send(reply, asset, headers['accept-encoding'])
+          send(request, reply, asset, version)
         },
       )
     })
@@ -84,15 +81,25 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
   { name: 'console', dependencies: ['auth'], fastify: '5.x' },
 )
 
-interface Sender {
-  header(name: string, value: string): Sender
-  type(contentType: string): Sender
-  send(payload: Buffer): unknown
-}
-
-function send(reply: Sender, asset: Asset, accepted: string | undefined): void {
-  reply.type(asset.contentType).header('vary', 'accept-encoding')
-  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(accepted ?? '')
+/** Sends an asset in the form that the browser takes, or tells that it has it already. */
+function send(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  reply: FastifyReply,
+  asset: Asset,
+  version: string,
+): void {
+  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(
+    headers['accept-encoding'] ?? '',
+  )
+  // One tag for each form: they differ in their bytes.
+  const tag = takesGzip ? `"${version}-gzip"` : `"${version}"`
+  reply.headers({ vary: 'accept-encoding', etag: tag })
+  const known = (headers['if-none-match'] ?? '').split(',').map((one) => one.trim())
+  if (known.includes(tag) || known.includes(`W/${tag}`)) {
+    reply.code(304).send()
+    return
+  }
+  reply.type(asset.contentType)
   if (takesGzip) reply.header('content-encoding', 'gzip').send(asset.gzipped)
   else reply.send(asset.plain)
 }

@@ -81,6 +81,23 @@ test('what is sent compressed is the same', async () => {
   }
 })
 
+// A cache between would hand the compressed form to whoever can't read it.
+test('each form has its own tag, and whoever has it is told what it depends on', async () => {
+  for (const url of ['/console', ...(await assets()).keys()].slice(0, 3)) {
+    const packing = { 'accept-encoding': 'gzip' }
+    const tags = [await get(url), await get(url, packing)].map(({ headers }) =>
+      String(headers.etag),
+    )
+    expect(new Set(tags).size, url).toBe(2)
+    const known = { 'if-none-match': `"x", W/${tags[1]}` }
+    const again = await get(url, { ...packing, ...known })
+    expect([again.statusCode, again.headers['vary']]).toEqual([304, 'accept-encoding'])
+    expect((await get(url, known)).statusCode).toBe(200)
+    const head = await service.app.inject({ method: 'HEAD', url })
+    expect([head.statusCode, head.headers['etag'], head.body]).toEqual([200, tags[0], ''])
+  }
+})
+
 test('what is no asset is answered with the error body', async () => {
   const version = /assets\/([\w-]{16})\//.exec((await get('/console')).body)?.[1] ?? ''
   for (const name of ['none.js', '..%2fplugin.ts', 'main.ts', '__proto__', 'index.html']) {
