@@ -31,7 +31,7 @@ export async function reportOf(
       'spec' in source ? readSpec(source.spec) : await registeredSpec(source.model, open)
     const { text } = exportSpec(specText, request)
     if (out === null) return { code: 0, stdout: text, stderr: '' }
-    writeFileSync(out, text)
+    write(out, text)
     return { code: 0, stdout: '', stderr: '' }
   } catch (error) {
     const code = error instanceof ExportUsageError ? WRONG_USAGE : REFUSED
@@ -47,6 +47,16 @@ function readSpec(file: string): string {
   } catch (cause) {
     const why = cause instanceof TypeError ? 'it is not UTF-8' : (cause as Error).message
     throw new AppError('invalid_request', `the spec can not be read: ${why}`, { cause })
+  }
+}
+
+/** @throws AppError `invalid_request` naming the file */
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (cause) {
+    const why = (cause as Error).message
+    throw new AppError('invalid_request', `${file} can't be written: ${why}`, { cause })
   }
 }
 
