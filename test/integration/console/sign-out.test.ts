@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/ids.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/browser.ts'
 import { backends } from '../../support/databases.ts'
@@ -7,8 +7,7 @@ import { rung, Team } from '../../support/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
-// A browser on a busy machine can miss the 15 s that it has for a step.
-describe.skipIf(chromiumPath() === null)('in a browser', { retry: 2 }, () => {
+describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService
   let team: Team
   let browser: ConsoleBrowser
@@ -19,10 +18,6 @@ describe.skipIf(chromiumPath() === null)('in a browser', { retry: 2 }, () => {
     team = await Team.of(service)
     browser = await ConsoleBrowser.start(service)
     slug = (await team.deploy(rung(1))).slug
-  })
-  // A try that was cut short leaves its key.
-  beforeEach(async () => {
-    for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
   })
   afterAll(async () => {
     await browser?.close()
