@@ -101,13 +101,19 @@ export interface Action {
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)
+  // What was drawn lags behind: a second press came through before it, and the first after it was lost.
+  const isRunning = useRef(false)
   const run = (work: () => Promise<void>) => {
-    if (isBusy) return
+    if (isRunning.current) return
+    isRunning.current = true
     setBusy(true)
     setError(null)
     work()
       .catch((fault: unknown) => setError(asApiError(fault)))
-      .finally(() => setBusy(false))
+      .finally(() => {
+        isRunning.current = false
+        setBusy(false)
+      })
   }
   return { isBusy, error, run, clear: () => setError(null) }
 }

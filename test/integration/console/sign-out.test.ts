@@ -67,6 +67,25 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
+  // Else a double click makes two of what was asked for once.
+  test('a second press while the first is under way does nothing', async () => {
+    const visitor = await browser.signIn()
+    await visitor.go(`try/${slug}`)
+    await visitor.sees('Make a key for this visit')
+    await visitor.page.evaluate(`{
+      const named = (one) => one.textContent === 'Make a key for this visit'
+      const button = [...document.querySelectorAll('button')].find(named)
+      button.click()
+      button.click()
+    }`)
+    await visitor.sees('Scores with a key that was made')
+    expect(await trialKeys()).toHaveLength(1)
+    await visitor.press('Sign out')
+    await visitor.heading('Sign in')
+    await noTrialKey()
+    await visitor.close()
+  })
+
   // Otherwise whoever signs in next in this tab scores with the rights of the one before.
   test('a key for trying ends in each tab when its user signs out in one', async () => {
     const visitor = await browser.signIn()
