@@ -7,7 +7,12 @@ import { newId } from '../../src/ids.ts'
 import { Drain } from '../../src/scorelog/drain.ts'
 import { PostgresLogTables } from '../../src/scorelog/partitions.ts'
 import type { DrainToken, SpoolReader } from '../../src/scorelog/reader.ts'
-import { DeploymentTexts, readRecord, ServedTexts } from '../../src/scorelog/record.ts'
+import {
+  DeploymentTexts,
+  FIELD_SEPARATOR,
+  readRecord,
+  ServedTexts,
+} from '../../src/scorelog/record.ts'
 import { spanStart } from '../../src/scorelog/spans.ts'
 import { PostgresScoreLogStore } from '../../src/scorelog/store.ts'
 import { type BenchDatabase, openBenchDatabase } from '../lib/bench-database.ts'
@@ -74,7 +79,7 @@ function payloadOf({ applicants, models }: Shape): Buffer {
     ...{ bucket: null, latencyMs: Math.round(1000 * 2 ** (4 * random())) / 1000 },
     ...{ isBatch: applicants > 1, served: 0 },
   }
-  return Buffer.from(`${texts.head}${rows}]}\n${texts.facts(request, served)}`)
+  return Buffer.from(`${texts.head}${rows}]}${FIELD_SEPARATOR}${texts.facts(request, served)}`)
 }
 
 /** The spool without its files: records are read from their bytes, as there. */

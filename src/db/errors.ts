@@ -14,6 +14,7 @@ const CONNECTION_CODES = new Set([
 ])
 /** Classes of PostgreSQL: connection exception, insufficient resources, operator intervention. */
 const UNAVAILABLE_CLASSES = ['08', '53', '57']
+const UNIQUE_VIOLATION = '23505'
 
 /** Whether a failed statement may succeed later, unchanged, because the database was away. */
 export function isDatabaseUnavailable(error: unknown): boolean {
@@ -23,6 +24,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     CONNECTION_CODES.has(code) ||
     (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2)))
   )
+}
+
+/** Whether a statement failed because a row with its identity is there. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(rootCause(error)) === UNIQUE_VIOLATION
 }
 
 /** The error that a driver threw, below what libraries wrapped it in. */

@@ -172,8 +172,8 @@ export class Drain {
       if (this.isEnded) return 'failed'
       await spool.acknowledge(batch.token)
       this.noteSuccess()
-      const chars = batch.records.reduce((sum, { texts }) => sum + texts.results.length, 0)
-      const isFull = batch.records.length >= batchRecordsMax || chars >= batchBytesMax / 2
+      const bytes = batch.records.reduce((sum, { payload }) => sum + payload.length, 0)
+      const isFull = batch.records.length >= batchRecordsMax || bytes >= batchBytesMax / 2
       return isFull ? 'full' : 'partial'
     } catch (error) {
       this.noteFailure(error)

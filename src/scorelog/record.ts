@@ -43,21 +43,50 @@ export interface ScoreRecord {
   readonly modelCount: number
   /** Champion first. */
   readonly models: readonly ModelResults[]
-  readonly texts: RecordTexts
+  /** Its fields as texts, see `RECORD_FIELDS`; `readRecord` reads them. */
+  readonly payload: Buffer
 }
 
-/** The JSON texts that a request left, to be stored as they are; none holds a line break. */
-export interface RecordTexts {
+/**
+ * The fields of a record in their order, texts of UTF-8 with `FIELD_SEPARATOR` between them. JSON escapes that
+ * character and the line break, and no other field can hold one. The drain hands the bytes of many records to
+ * the database as lines of one text, and reads but few fields itself.
+ */
+export const RECORD_FIELDS = [
   /**
-   * `models` and `recordIds`: `{"models":[{"model_id","role","challenger_id"?}],"results":[[record id, [score,
-   * pd, grade, warning count, "bin,bin,…"] for each model or null],…]}`.
+   * `models` and `recordIds` as JSON: `{"models":[{"model_id","role","challenger_id"?}],"results":[[record id,
+   * [score, pd, grade, warning count, "bin,bin,…"] for each model or null],…]}`. First, because it is
+   * written while the applicants are scored.
    */
-  readonly results: string
-  /** All else, under the short names that `PostgresScoreLogStore` reads. */
-  readonly facts: string
-  /** Grades of the model that answered, one for each applicant. */
-  readonly grades: string
-}
+  'results',
+  'scoredAtMs',
+  'requestId',
+  'teamId',
+  'deploymentId',
+  'cacheVersion',
+  'modelCount',
+  'keyId',
+  /** Empty outside of a live split. */
+  'bucket',
+  'latencyMs',
+  'isBatch',
+  'served',
+  'servedModelId',
+  'servedScores',
+  'servedPds',
+  /** Grades of the model that answered as JSON, one for each applicant. */
+  'servedGrades',
+  /** Of the record's form. */
+  'version',
+] as const
+
+export type RecordField = (typeof RECORD_FIELDS)[number]
+
+/** What ASCII calls the unit separator. */
+export const FIELD_SEPARATOR = '\x1f'
+const SEPARATOR_BYTE = FIELD_SEPARATOR.charCodeAt(0)
+const LINE_BREAK_BYTE = 0x0a
+export const RECORD_VERSION = '3'
 
 /** One applicant on one model, or null where the challenger failed. */
 type Result = readonly [number | null, number | null, string | null, number, string] | null
@@ -71,48 +100,22 @@ interface ResultsDocument {
   readonly results: readonly (readonly [string | number | null, ...Result[]])[]
 }
 
-interface FactsDocument {
-  /** Version of the record's form. */
-  readonly f: number
-  readonly i: string
-  readonly a: number
-  readonly t: string
-  readonly d: string
-  readonly k: string
-  readonly v: number
-  readonly b: number | null
-  readonly l: number
-  readonly m: boolean
-  /** Position of the model that answered, among so many. */
-  readonly w: number
-  readonly n: number
-  readonly s: string
-  readonly c: string
-  readonly p: string
-}
-
-export const RECORD_VERSION = 2
-
 /**
- * Reads a record that `RecordWriter` wrote: three JSON texts with line breaks between them. The results are left
- * as they are until somebody asks: whoever stores them passes them on.
+ * Reads a record that `RecordWriter` wrote. Its results are left as they are until somebody asks: whoever stores
+ * them passes them on.
  *
  * @throws Error saying what is wrong with it, never quoting it
  */
 export function readRecord(payload: Buffer): ScoreRecord {
-  const text = payload.toString()
-  // None of the texts holds one: JSON escapes it.
-  const grades = text.lastIndexOf('\n')
-  const facts = text.lastIndexOf('\n', grades - 1)
-  if (facts < 0) throw new Error('the record has no facts')
-  return new StoredRecord({
-    results: text.slice(0, facts),
-    facts: text.slice(facts + 1, grades),
-    grades: text.slice(grades + 1),
-  })
+  const resultsEnd = payload.indexOf(SEPARATOR_BYTE)
+  if (resultsEnd < 0 || payload.includes(LINE_BREAK_BYTE)) throw new Error('this is no record')
+  const facts = payload.toString('utf8', resultsEnd + 1).split(FIELD_SEPARATOR)
+  if (facts.length !== RECORD_FIELDS.length - 1) throw new Error('the record lacks fields')
+  if (facts.at(-1) !== RECORD_VERSION) throw new Error('the record is of another version')
+  return new StoredRecord(payload, resultsEnd, facts)
 }
 
-/** The models of `RecordTexts.results`, champion first. */
+/** The models of the field `results`, champion first. */
 export function readModels(results: string): ModelResults[] {
   return modelsOf(parseJson(results) as ResultsDocument)
 }
@@ -124,77 +127,90 @@ function modelsOf({ models, results }: ResultsDocument): ModelResults[] {
   })
 }
 
-/** The record as `readRecord` reads it. */
-export function recordPayload({ texts: { results, facts, grades } }: ScoreRecord): Buffer {
-  return Buffer.from(`${results}\n${facts}\n${grades}`)
-}
+/** Where a field stands among those behind the results. */
+const factOf = (field: RecordField) => RECORD_FIELDS.indexOf(field) - 1
+const SCORED_AT = factOf('scoredAtMs')
+const REQUEST_ID = factOf('requestId')
+const TEAM_ID = factOf('teamId')
+const DEPLOYMENT_ID = factOf('deploymentId')
+const CACHE_VERSION = factOf('cacheVersion')
+const MODEL_COUNT = factOf('modelCount')
+const KEY_ID = factOf('keyId')
+const BUCKET = factOf('bucket')
+const LATENCY = factOf('latencyMs')
+const IS_BATCH = factOf('isBatch')
+const SERVED = factOf('served')
+const SERVED_MODEL_ID = factOf('servedModelId')
+const SERVED_SCORES = factOf('servedScores')
+const SERVED_PDS = factOf('servedPds')
 
 class StoredRecord implements ScoreRecord {
-  readonly texts: RecordTexts
-  private readonly facts: FactsDocument
+  readonly payload: Buffer
+  private readonly resultsEnd: number
+  private readonly facts: readonly string[]
   private document: ResultsDocument | null = null
 
-  constructor(texts: RecordTexts) {
-    const facts = parseJson(texts.facts) as FactsDocument
-    if (facts.f !== RECORD_VERSION) throw new Error('the record is of another version')
-    this.texts = texts
+  constructor(payload: Buffer, resultsEnd: number, facts: readonly string[]) {
+    this.payload = payload
+    this.resultsEnd = resultsEnd
     this.facts = facts
   }
 
   get requestId() {
-    return this.facts.i
+    return this.text(REQUEST_ID)
   }
 
   get scoredAtMs() {
-    return this.facts.a
+    return Number(this.text(SCORED_AT))
   }
 
   get teamId() {
-    return this.facts.t
+    return this.text(TEAM_ID)
   }
 
   get deploymentId() {
-    return this.facts.d
+    return this.text(DEPLOYMENT_ID)
   }
 
   get keyId() {
-    return this.facts.k
+    return this.text(KEY_ID)
   }
 
   get cacheVersion() {
-    return this.facts.v
+    return Number(this.text(CACHE_VERSION))
   }
 
   get bucket() {
-    return this.facts.b
+    const text = this.text(BUCKET)
+    return text === '' ? null : Number(text)
   }
 
   get latencyMs() {
-    return this.facts.l
+    return Number(this.text(LATENCY))
   }
 
   get isBatch() {
-    return this.facts.m
+    return this.text(IS_BATCH) === 'true'
   }
 
   get served() {
-    return this.facts.w
+    return Number(this.text(SERVED))
   }
 
   get modelCount() {
-    return this.facts.n
+    return Number(this.text(MODEL_COUNT))
   }
 
   get servedModelId() {
-    return this.facts.s
+    return this.text(SERVED_MODEL_ID)
   }
 
   get servedScores() {
-    return this.facts.c
+    return this.text(SERVED_SCORES)
   }
 
   get servedPds() {
-    return this.facts.p
+    return this.text(SERVED_PDS)
   }
 
   get recordIds() {
@@ -210,8 +226,13 @@ class StoredRecord implements ScoreRecord {
   }
 
   private readResults(): ResultsDocument {
-    this.document ??= parseJson(this.texts.results) as ResultsDocument
+    const text = () => this.payload.toString('utf8', 0, this.resultsEnd)
+    this.document ??= parseJson(text()) as ResultsDocument
     return this.document
+  }
+
+  private text(fact: number): string {
+    return this.facts[fact] ?? ''
   }
 }
 
@@ -234,15 +255,15 @@ export class DeploymentTexts {
         : `{"model_id":"${modelId}","role":"challenger","challenger_id":"${challengerId}"}`,
     )
     this.head = Buffer.from(`{"models":[${modelTexts.join(',')}],"results":[`)
-    this.deploymentText = `"t":"${teamId}","d":"${deploymentId}","v":${cacheVersion},"n":${models.length}`
+    this.deploymentText = [teamId, deploymentId, cacheVersion, models.length].join(FIELD_SEPARATOR)
     this.modelIds = models.map(({ modelId }) => modelId)
   }
 
-  /** Facts and grades, with a line break between them. */
+  /** The fields behind the results. */
   facts(request: RequestFacts, { scores, pds, grades }: ServedTexts): string {
     const { requestId, scoredAtMs, keyId, bucket, latencyMs, isBatch, served } = request
-    const deployment = this.deploymentText
-    return `{"f":${RECORD_VERSION},"i":"${requestId}","a":${scoredAtMs},${deployment},"k":"${keyId}","b":${bucket},"l":${latencyMs},"m":${isBatch},"w":${served},"s":"${this.modelIds[served]}","c":"{${scores}}","p":"{${pds}}"}\n[${grades}]`
+    const modelId = this.modelIds[served]
+    return `${scoredAtMs}\x1f${requestId}\x1f${this.deploymentText}\x1f${keyId}\x1f${bucket ?? ''}\x1f${latencyMs}\x1f${isBatch}\x1f${served}\x1f${modelId}\x1f{${scores}}\x1f{${pds}}\x1f[${grades}]\x1f${RECORD_VERSION}`
   }
 }
 

@@ -28,14 +28,33 @@ export interface ServedResults {
 }
 
 /** The rollup of one request. */
-export function rollupOf({ scoredAtMs, latencyMs, scores, pds }: ServedResults): Rollup {
-  const scoreBuckets: Counts = new Map()
+export function rollupOf(served: ServedResults): Rollup {
+  const rollup = { ...sumsOf(served), scoreBuckets: new Map(), latencyBuckets: new Map() }
+  countRequest(rollup, served)
+  return rollup
+}
+
+/** Adds a request to `rollup`: the same as merging its own, which costs more to make. */
+export function addRequest(rollup: Rollup, served: ServedResults): void {
+  mergeSums(rollup, sumsOf(served))
+  countRequest(rollup, served)
+}
+
+/** Adds `more` to `rollup`: the same as if both had been made at once, in any order. */
+export function mergeRollup(rollup: Rollup, more: Rollup): void {
+  mergeSums(rollup, more)
+  mergeCounts(rollup.scoreBuckets, more.scoreBuckets)
+  mergeCounts(rollup.latencyBuckets, more.latencyBuckets)
+}
+
+type Sums = Omit<Rollup, 'scoreBuckets' | 'latencyBuckets'>
+
+function sumsOf({ scoredAtMs, latencyMs, scores, pds }: ServedResults): Sums {
   let scoreMin = Number.POSITIVE_INFINITY
   let scoreMax = Number.NEGATIVE_INFINITY
   for (const score of scores) {
     scoreMin = Math.min(scoreMin, score)
     scoreMax = Math.max(scoreMax, score)
-    count(scoreBuckets, scoreBucketOf(score), 1)
   }
   return {
     requestCount: 1,
@@ -46,13 +65,15 @@ export function rollupOf({ scoredAtMs, latencyMs, scores, pds }: ServedResults):
     pdAvg: averageOf(pds),
     latencyAvgMs: latencyMs,
     lastRequestAtMs: scoredAtMs,
-    scoreBuckets,
-    latencyBuckets: new Map([[latencyBucketOf(latencyMs), scores.length]]),
   }
 }
 
-/** Adds `more` to `rollup`: the same as if both had been made at once, in any order. */
-export function mergeRollup(rollup: Rollup, more: Rollup): void {
+function countRequest(rollup: Rollup, { latencyMs, scores }: ServedResults): void {
+  for (const score of scores) count(rollup.scoreBuckets, scoreBucketOf(score), 1)
+  count(rollup.latencyBuckets, latencyBucketOf(latencyMs), scores.length)
+}
+
+function mergeSums(rollup: Rollup, more: Sums): void {
   const total = rollup.resultCount + more.resultCount
   const share = rollup.resultCount / total
   const moreShare = more.resultCount / total
@@ -65,8 +86,6 @@ export function mergeRollup(rollup: Rollup, more: Rollup): void {
   rollup.lastRequestAtMs = Math.max(rollup.lastRequestAtMs, more.lastRequestAtMs)
   rollup.requestCount += more.requestCount
   rollup.resultCount = total
-  mergeCounts(rollup.scoreBuckets, more.scoreBuckets)
-  mergeCounts(rollup.latencyBuckets, more.latencyBuckets)
 }
 
 /** The rollup of several; null of none. */

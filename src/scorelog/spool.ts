@@ -7,7 +7,7 @@ import { Appender } from './appender.ts'
 import { DrainSide } from './drain-side.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { DrainBatch, DrainToken, SpoolReader, SpoolStats } from './reader.ts'
-import { recordPayload, type ScoreRecord } from './record.ts'
+import type { ScoreRecord } from './record.ts'
 import { RejectedFiles } from './rejected.ts'
 import type { Durability, ResultsWriter, ScoreLog, Told } from './score-log.ts'
 import { Segments } from './segments.ts'
@@ -171,7 +171,7 @@ export class Spool implements ScoreLog, SpoolReader {
   }
 
   async setAside(record: ScoreRecord, reason: string): Promise<void> {
-    this.rejectedFiles.keep(record.requestId, recordPayload(record), reason)
+    this.rejectedFiles.keep(record.requestId, record.payload, reason)
     if (this.options.durability === 'database') this.setAsideIds.add(record.requestId)
   }
 

@@ -2,6 +2,7 @@ import { UTF8_BYTES_MAX, writeText } from '../byte-text.ts'
 import type { ScoreSheet } from '../engine/index.ts'
 import { FRAME_HEADER_BYTES, sealFrame } from './frames.ts'
 import type { ModelParts } from './model-parts.ts'
+import { FIELD_SEPARATOR } from './record.ts'
 
 const BYTES_MIN = 256 * 1024
 /** A buffer that a burst has made larger is given up after it. */
@@ -13,7 +14,7 @@ const ZERO = 0x30
 const OPEN = 0x5b
 const CLOSE = 0x5d
 const NULL_RESULT = ',null'
-const END_OF_RESULTS = ']}\n'
+const END_OF_RESULTS = `]}${FIELD_SEPARATOR}`
 
 /**
  * Writes records into one buffer, frame after frame, byte by byte: texts joined from twenty pieces for each
@@ -86,7 +87,7 @@ export class RecordWriter {
     this.bytes[this.used++] = CLOSE
   }
 
-  /** @param facts the second text of the record */
+  /** @param facts the fields behind the results */
   end(facts: string): void {
     this.reserve(this.used, UTF8_BYTES_MAX * (END_OF_RESULTS.length + facts.length))
     this.used = writeText(this.bytes, this.used, END_OF_RESULTS)

@@ -7,7 +7,7 @@ export interface LoggedRequest {
   readonly scoredAtMs: number
   readonly latencyMs: number
   readonly servedModelId: string
-  /** See `RecordTexts.results`. */
+  /** See `RECORD_FIELDS`. */
   readonly resultsText: string
 }
 

@@ -2,6 +2,7 @@ import { newId } from '../../src/ids.ts'
 import type { LoggedRecord } from '../../src/scorelog/drain.ts'
 import {
   DeploymentTexts,
+  FIELD_SEPARATOR,
   type ModelResults,
   type RequestFacts,
   readRecord,
@@ -50,7 +51,8 @@ export function scoreRecord(order: RecordOrder = {}): ScoreRecord {
     pds: served?.pds.join() ?? '',
     grades: served?.grades.map((one) => JSON.stringify(one)).join() ?? '',
   })
-  return readRecord(Buffer.from(`${results}\n${texts.facts(facts, servedTexts)}`))
+  const fields = [results, texts.facts(facts, servedTexts)]
+  return readRecord(Buffer.from(fields.join(FIELD_SEPARATOR)))
 }
 
 /** The record with what its rollups need, as the drain gives it to the store. */

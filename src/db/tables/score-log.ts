@@ -38,7 +38,7 @@ export const scoreLog = pgTable(
     servedPds: doublePrecision('served_pds').array().notNull(),
     /** JSON, because a grade may be any text that JSON can write. */
     servedGrades: jsonText('served_grades').notNull(),
-    /** Every model's result for every applicant, see `RecordTexts`. */
+    /** Every model's result for every applicant, see `RECORD_FIELDS`. */
     results: jsonText('results').notNull(),
   },
   (table) => [

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { type Database, type DatabaseHandle, rowsOf } from '../../../src/db/client.ts'
 import { Drain } from '../../../src/scorelog/drain.ts'
+import { FIELD_SEPARATOR, RECORD_FIELDS, readRecord } from '../../../src/scorelog/record.ts'
 import { mergedRollup, rollupOf } from '../../../src/scorelog/rollup.ts'
 import { SPANS } from '../../../src/scorelog/spans.ts'
 import { PostgresScoreLogStore } from '../../../src/scorelog/store.ts'
@@ -112,15 +113,16 @@ describe.each(backends)('on $name', (backend) => {
     const recordIds = ['\u0000', '\ud800', 'a"b\\c\n', '\u2028 \u{1f600}', -0.5, null]
     const one = loggedRecord({ isBatch: true, recordIds, scores: [[1, 2, 3, 4, 5, 6]] })
     const grades = JSON.stringify(['\u0000', '\udc00x', 'A"\\', null, '{}', 'null'])
-    const { record } = one
-    const graded = Object.create(record, { texts: { value: { ...record.texts, grades } } })
-    await new PostgresScoreLogStore(db, 'a').append([{ ...one, record: graded }, loggedRecord()])
+    const fields = one.record.payload.toString().split(FIELD_SEPARATOR)
+    const graded = fields.with(RECORD_FIELDS.indexOf('servedGrades'), grades)
+    const record = readRecord(Buffer.from(graded.join(FIELD_SEPARATOR)))
+    await new PostgresScoreLogStore(db, 'a').append([{ ...one, record }, loggedRecord()])
     const [row] = await rowsOf<{ results: string; grades: string }>(
       db,
       sql`select results::text as results, served_grades::text as grades from score_log
         where request_id = ${one.record.requestId}`,
     )
-    expect(row?.results).toBe(record.texts.results)
+    expect(row?.results).toBe(fields[0])
     expect(row?.grades).toBe(grades)
   })
 

@@ -2,8 +2,10 @@ import { expect, test } from 'vitest'
 import { FRAME_HEADER_BYTES, scanFrames } from '../../../src/scorelog/frames.ts'
 import {
   DeploymentTexts,
+  FIELD_SEPARATOR,
+  RECORD_FIELDS,
+  RECORD_VERSION,
   readRecord,
-  recordPayload,
   type ScoreRecord,
 } from '../../../src/scorelog/record.ts'
 import { RecordWriter } from '../../../src/scorelog/writer.ts'
@@ -153,7 +155,7 @@ test('a single request has no record ids, an empty batch none either', () => {
 
 test('a record can be written again as it was read', () => {
   const record = roundTrip([loggedModel(spec, 'champion')], [{ id: '\\"', income: 1 }])
-  expect(readRecord(recordPayload(record))).toEqual(record)
+  expect(readRecord(record.payload)).toEqual(record)
 })
 
 // A batch that was refused half-way must not leave its rows in the next record.
@@ -173,15 +175,18 @@ test('a record that was begun and not ended leaves nothing', () => {
 })
 
 test('what is no record is refused without being quoted', () => {
-  for (const text of [
+  const fields = RECORD_FIELDS.map(() => 'secret').with(-1, RECORD_VERSION)
+  for (const payload of [
     '',
     'secret',
-    '{}\nsecret',
-    '{}\nsecret\n[]',
-    '{}\n{}\n[]',
-    '{}\n{"f":1}\n[]',
+    ['{}', 'secret'].join(FIELD_SEPARATOR),
+    fields.slice(1).join(FIELD_SEPARATOR),
+    [...fields, 'secret'].join(FIELD_SEPARATOR),
+    fields.with(-1, '2').join(FIELD_SEPARATOR),
+    // Would be two lines of the text that the database takes apart.
+    fields.with(2, 'secret\nsecret').join(FIELD_SEPARATOR),
   ]) {
-    const read = () => readRecord(Buffer.from(text))
+    const read = () => readRecord(Buffer.from(payload))
     expect(read).toThrow()
     expect(read).not.toThrow(/secret/)
   }
