@@ -95,6 +95,10 @@ class PayloadSpool implements SpoolReader {
     return { bytes: 0, records: this.payloads.length - this.done, oldestAgeMs: null }
   }
 
+  oldest(): null {
+    return null
+  }
+
   async readBatch(recordsMax: number, bytesMax: number) {
     const records = []
     let bytes = 0
@@ -127,6 +131,7 @@ async function drainAll(database: BenchDatabase, payloads: readonly Buffer[]): P
   const drain = new Drain({
     spool: new PayloadSpool(payloads),
     store: new PostgresScoreLogStore(database.db, 'bench'),
+    carrier: null,
     clock: systemClock,
     log: {
       failing: (_facts, error) => {

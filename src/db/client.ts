@@ -18,6 +18,8 @@ export interface DatabaseHandle {
    * nor make them wait; ends them with `close`. The embedded database has one for all.
    */
   apart(connectionsMax: number): DatabaseConnections
+  /** For connections of other threads; null: the embedded database can't have any. */
+  readonly url: string | null
   /** Whether the database forgets dead rows by itself. */
   readonly hasAutovacuum: boolean
   close(): Promise<void>

@@ -19,6 +19,7 @@ export async function openPglite(options: DatabaseOptions): Promise<DatabaseHand
     ping,
     renew,
     apart: () => ({ db, renew, close: async () => {} }),
+    url: null,
     hasAutovacuum: false,
     close: () => embedded.close(),
   }

@@ -37,10 +37,18 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   }
   const apart = (connectionsMax: number) => connectionsOf(new Pool(url, connectionsMax), options)
   const ping = async () => void (await pool.client.unsafe('select 1'))
-  return { ...connectionsOf(pool, options), ping, apart, hasAutovacuum: true }
+  return { ...connectionsOf(pool, options), ping, apart, url, hasAutovacuum: true }
 }
 
-function connectionsOf(pool: Pool, { queryLog }: DatabaseOptions): DatabaseConnections {
+/** Opens a database that is up to date, as in another thread of a process that has migrated it. */
+export function connectPostgres(url: string, connectionsMax: number): DatabaseConnections {
+  return connectionsOf(new Pool(url, connectionsMax), {})
+}
+
+function connectionsOf(
+  pool: Pool,
+  { queryLog }: Pick<DatabaseOptions, 'queryLog'>,
+): DatabaseConnections {
   const db = drizzle({ client: pool.client, ...(queryLog && { logger: queryLog }) })
   return { db, renew: () => pool.renew(), close: () => pool.close() }
 }

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { type Stretch, scanFrames } from './frames.ts'
-import type { DrainBatch, DrainToken, Rejected } from './reader.ts'
+import type { DrainBatch, DrainToken, Rejected, SpoolStretch } from './reader.ts'
 import { readRecord, type ScoreRecord } from './record.ts'
 import type { RejectedFiles } from './rejected.ts'
 import type { Segment, Segments } from './segments.ts'
@@ -35,6 +35,16 @@ export class DrainSide {
 
   constructor(options: DrainSideOptions) {
     this.options = options
+  }
+
+  oldest(): SpoolStretch | null {
+    const found = this.next()
+    if (found === null) return null
+    const { source, file, offset } = found
+    return {
+      ...{ directory: source.name, segment: file.number, path: source.pathOf(file.number) },
+      ...{ offset, readableBytes: file.readableBytes },
+    }
   }
 
   /** @param onPassed told of stretches without a record, which are acknowledged already */

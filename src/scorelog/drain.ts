@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import { type Suspect, storeAllBut } from './bisect.ts'
+import type { Carrier } from './carrier.ts'
 import { failureOf, reasonOf } from './failures.ts'
 import type { DrainBatch, SpoolReader } from './reader.ts'
 import type { ScoreRecord } from './record.ts'
@@ -44,6 +45,8 @@ export interface FailingFacts {
 export interface DrainOptions {
   readonly spool: SpoolReader
   readonly store: ScoreLogStore
+  /** Takes the usual batches off this thread; null where there is none. */
+  readonly carrier: Carrier | null
   readonly clock: Clock
   readonly log: DrainLog
   /** How long records gather, so that a transaction serves many; 0 where answers wait for it. */
@@ -82,6 +85,9 @@ const UNCLEAR_FAILURES_MAX = 3
  * States: *asleep* until records are appended; *gathering*, for `gatherMs`; *draining*, one batch at a time,
  * until the spool is empty; *backing off* after a failure, twice as long each time up to 5 s; *ending* from
  * `close` on, while it drains what is left; *ended*. What is not drained stays in the spool.
+ *
+ * A carrier, where there is one, stores what is as it should be. Whatever else comes is seen to here: a batch
+ * that the carrier did not store is drained as if there was none.
  *
  * A record that the database refuses is set aside and told of, and the others go on; one that fails for
  * reasons that may not be its own only after it has failed alone in several batches.
@@ -164,6 +170,8 @@ export class Drain {
   private async drainBatch(): Promise<BatchEnd> {
     const { spool, batchRecordsMax, batchBytesMax } = this.options
     try {
+      const carried = await this.carry()
+      if (carried !== null) return carried
       const batch = await spool.readBatch(batchRecordsMax, batchBytesMax)
       this.counts.setAsideRecords += batch.rejected.length
       if (batch.records.length === 0 && batch.rejected.length === 0) return 'empty'
@@ -179,6 +187,24 @@ export class Drain {
       this.noteFailure(error)
       return 'failed'
     }
+  }
+
+  /** @returns null for what this thread has to see to itself */
+  private async carry(): Promise<BatchEnd | null> {
+    const { spool, carrier } = this.options
+    const stretch = spool.oldest()
+    // While nothing can be stored one attempt at a time is enough.
+    if (carrier === null || stretch === null || this.failuresInRow > 0) return null
+    const carried = await carrier.carry(stretch)
+    if (carried === null) return null
+    if (this.isEnded) return 'failed'
+    const { directory, segment } = stretch
+    const { end: offset, records, newestAtMs } = carried
+    await spool.acknowledge({ directory, segment, offset, records, newestAtMs })
+    this.counts.drainedRecords += carried.addedRecords
+    this.counts.drainedResults += carried.addedResults
+    this.counts.replayedRecords += records - carried.addedRecords
+    return carried.isFull ? 'full' : 'partial'
   }
 
   private async store({ records }: DrainBatch): Promise<void> {

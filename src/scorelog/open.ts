@@ -3,6 +3,8 @@ import { randomBase62 } from '../base62.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseConnections, DatabaseHandle } from '../db/client.ts'
 import { guardStore } from '../db/guard.ts'
+import type { Carrier } from './carrier.ts'
+import { CarrierThread } from './carrier-thread.ts'
 import { Drain } from './drain.ts'
 import { PostgresLogTables } from './partitions.ts'
 import type { Durability } from './score-log.ts'
@@ -53,7 +55,10 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   const spool = await openSpool(options)
   const connections = options.database.apart(CONNECTIONS)
   const upkeep = makeUpkeep(options, connections)
-  const drain = makeDrain(options, connections, spool)
+  // Named after the process, so that no two replicas write the same rollup.
+  const writer = randomBase62(WRITER_CHARS)
+  const carrier = makeCarrier(options, writer)
+  const drain = makeDrain(options, { connections, spool, carrier, writer })
   // Before the first record comes: there must be a partition for it.
   await upkeep.start()
   drain.start()
@@ -62,6 +67,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
     drain,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
+      await carrier?.close()
       await spool.close()
       await upkeep.close()
       await connections.close()
@@ -82,15 +88,34 @@ function openSpool(options: ScoreLogOptions): Promise<Spool> {
   })
 }
 
+/** The embedded database has a thread of its own already, and takes one caller. */
+function makeCarrier(
+  { database: { url }, log, factsOf }: ScoreLogOptions,
+  writer: string,
+): Carrier | null {
+  if (url === null) return null
+  return new CarrierThread({
+    ...{ databaseUrl: url, writer },
+    onCrash: (error) =>
+      log.error({ err: factsOf(error) }, 'the thread that drains the score log has ended'),
+  })
+}
+
+interface DrainParts {
+  readonly connections: DatabaseConnections
+  readonly spool: Spool
+  readonly carrier: Carrier | null
+  readonly writer: string
+}
+
 function makeDrain(
   { durability, clock, log, factsOf }: ScoreLogOptions,
-  { db, renew }: DatabaseConnections,
-  spool: Spool,
+  { connections: { db, renew }, spool, carrier, writer }: DrainParts,
 ): Drain {
-  // Named after the process, so that no two replicas write the same rollup.
-  const store = new PostgresScoreLogStore(db, randomBase62(WRITER_CHARS))
+  const store = new PostgresScoreLogStore(db, writer)
   return new Drain({
     spool,
+    carrier,
     store: guardStore(store, { deadlineMs: DRAIN_DEADLINE_MS, onOverdue: renew }),
     clock,
     log: {

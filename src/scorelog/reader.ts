@@ -6,6 +6,18 @@ export interface DrainToken {
   readonly segment: number
   readonly offset: number
   readonly records: number
+  /** When the last record of the batch was scored, where that is known. */
+  readonly newestAtMs?: number
+}
+
+/** Part of a segment: records that are not acknowledged. */
+export interface SpoolStretch {
+  readonly directory: string
+  readonly segment: number
+  readonly path: string
+  readonly offset: number
+  /** From the beginning of the file to the end of what may be drained. */
+  readonly readableBytes: number
 }
 
 /** A record or a stretch of the spool that can't be read; the spool has set it aside. */
@@ -31,6 +43,8 @@ export interface SpoolStats {
 
 /** What the drain needs of the spool. */
 export interface SpoolReader {
+  /** Where `readBatch` will read; null when all is acknowledged, or where records are in no file. */
+  oldest(): SpoolStretch | null
   /**
    * The oldest records that are not acknowledged; the same ones again until they are.
    *

@@ -6,7 +6,7 @@ import { AppError } from '../errors.ts'
 import { Appender } from './appender.ts'
 import { DrainSide } from './drain-side.ts'
 import { GroupCommit } from './group-commit.ts'
-import type { DrainBatch, DrainToken, SpoolReader, SpoolStats } from './reader.ts'
+import type { DrainBatch, DrainToken, SpoolReader, SpoolStats, SpoolStretch } from './reader.ts'
 import type { ScoreRecord } from './record.ts'
 import { RejectedFiles } from './rejected.ts'
 import type { Durability, ResultsWriter, ScoreLog, Told } from './score-log.ts'
@@ -152,6 +152,10 @@ export class Spool implements ScoreLog, SpoolReader {
     }
   }
 
+  oldest(): SpoolStretch | null {
+    return this.drainSide.oldest()
+  }
+
   async readBatch(maxRecords: number, maxBytes: number): Promise<DrainBatch> {
     const batch = await this.drainSide.readBatch(maxRecords, maxBytes, (token) => this.note(token))
     if (batch.rejected.length > 0) {
@@ -211,14 +215,14 @@ export class Spool implements ScoreLog, SpoolReader {
     warn(facts, 'records of a process that has ended will be drained')
   }
 
-  private note({ directory, segment, offset, records }: DrainToken): void {
+  private note({ directory, segment, offset, records, newestAtMs }: DrainToken): void {
     if (directory === this.own.name) this.group.drained(segment, offset)
     this.records = Math.max(0, this.records - records)
-    // Else the age stays that of what is drained now, until the next batch is read.
+    // Else the age is that of what was drained now, until the next batch is read.
     if (this.isDrained()) {
       this.records = 0
       this.oldestAtMs = null
-    }
+    } else if (newestAtMs !== undefined) this.oldestAtMs = newestAtMs
     this.countBytes()
   }
 

@@ -170,7 +170,7 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
     const { body } = await post(`${service.url}/v1/keys`, order, service.token)
     const statuses: (number | null)[] = []
     const shot = { url: service.endpoint, token: String(body['key']), body: '{}' }
-    const stop = await keepShooting(10, shot, ({ status }) => statuses.push(status), {
+    const stop = await keepShooting(40, shot, ({ status }) => statuses.push(status), {
       refusedPauseMs: 100,
     })
     while (statuses.length < 100) await setTimeout(20)

@@ -19,6 +19,10 @@ export class MemorySpool implements SpoolReader {
     for (const listener of this.listeners) listener()
   }
 
+  oldest(): null {
+    return null
+  }
+
   async readBatch(maxRecords: number): Promise<DrainBatch> {
     const records = this.held.slice(this.done, this.done + maxRecords)
     const offset = this.done + records.length

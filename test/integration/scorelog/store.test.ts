@@ -89,6 +89,7 @@ describe.each(backends)('on $name', (backend) => {
       const drain = new Drain({
         spool,
         store: new PostgresScoreLogStore(db, writer),
+        carrier: null,
         clock: systemClock,
         log: { failing: () => undefined, recovered: () => undefined, setAside: () => undefined },
         ...{ gatherMs: 0, batchRecordsMax: 20, batchBytesMax: 1e6 },
@@ -160,6 +161,7 @@ describe.each(backends)('on $name', (backend) => {
     const drain = new Drain({
       spool,
       store: new PostgresScoreLogStore(db, 'a'),
+      carrier: null,
       clock: systemClock,
       log: {
         failing: () => void told.push({ failing: true }),

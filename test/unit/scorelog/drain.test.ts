@@ -37,6 +37,7 @@ function setUp({ gatherMs = 0, batchRecordsMax = 10 } = {}) {
   const drain = new Drain({
     spool,
     store,
+    carrier: null,
     clock: systemClock,
     log: {
       failing: ({ waitingRecords }) => void told.push(`failing, ${waitingRecords} wait`),

@@ -1,0 +1,85 @@
+import { Worker } from 'node:worker_threads'
+import type { Carried, Carrier } from './carrier.ts'
+import type { SpoolStretch } from './reader.ts'
+
+/** What the thread is handed. */
+export interface CarrierOrder {
+  readonly databaseUrl: string
+  /** Names the rollup rows that only this process writes. */
+  readonly writer: string
+}
+
+interface CarrierThreadOptions extends CarrierOrder {
+  /** Told when the thread has ended by itself; another takes its place. */
+  readonly onCrash: (error: unknown) => void
+}
+
+/** Asks the thread to end when nothing is under way. */
+export const END = 'end'
+
+const WORKER = new URL('carrier-worker.ts', import.meta.url)
+/** The thread itself gives up on the database before that. */
+const DEADLINE_MS = 15_000
+const RESTART_PAUSE_MS = 5_000
+const CLOSE_TIMEOUT_MS = 1_000
+
+/**
+ * A thread that reads records from the spool's files and gives them to PostgreSQL: in the thread that
+ * answers requests that took as long as everything else of a score.
+ *
+ * Carries one stretch at a time. A thread that dies, or does not answer in time, is replaced; what it was at
+ * then may or may not be in the log.
+ */
+export class CarrierThread implements Carrier {
+  private readonly options: CarrierThreadOptions
+  private worker: Worker | null = null
+  private endedAtMs = Number.NEGATIVE_INFINITY
+  private isClosed = false
+  private answered: (carried: Carried | null) => void = () => undefined
+
+  constructor(options: CarrierThreadOptions) {
+    this.options = options
+    this.start()
+  }
+
+  async carry(stretch: SpoolStretch): Promise<Carried | null> {
+    if (this.worker === null) this.start()
+    const { worker } = this
+    if (worker === null) return null
+    const { promise, resolve } = Promise.withResolvers<Carried | null>()
+    this.answered = resolve
+    const overdue = setTimeout(() => void worker.terminate(), DEADLINE_MS)
+    worker.postMessage(stretch)
+    try {
+      return await promise
+    } finally {
+      clearTimeout(overdue)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    const { worker } = this
+    if (worker === null) return
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    const overdue = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT_MS)
+    worker.postMessage(END)
+    await ended
+    clearTimeout(overdue)
+  }
+
+  private start(): void {
+    if (this.isClosed || performance.now() - this.endedAtMs < RESTART_PAUSE_MS) return
+    const { databaseUrl, writer, onCrash } = this.options
+    const workerData: CarrierOrder = { databaseUrl, writer }
+    const worker = new Worker(WORKER, { workerData, execArgv: [], name: 'score log' })
+    worker.on('message', (carried: Carried | null) => this.answered(carried))
+    worker.on('error', onCrash)
+    worker.on('exit', () => {
+      this.worker = null
+      this.endedAtMs = performance.now()
+      this.answered(null)
+    })
+    this.worker = worker
+  }
+}

@@ -1,0 +1,74 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+import { guardStore } from '../db/guard.ts'
+import { connectPostgres } from '../db/postgres.ts'
+import type { Carried } from './carrier.ts'
+import { type CarrierOrder, END } from './carrier-thread.ts'
+import type { LoggedRecord } from './drain.ts'
+import { scanFrames } from './frames.ts'
+import type { SpoolStretch } from './reader.ts'
+import { readRecord } from './record.ts'
+import { servedOf } from './served.ts'
+import { PostgresScoreLogStore } from './store.ts'
+
+const DEADLINE_MS = 10_000
+/** Bounds of a transaction. Nobody waits for this thread, so that it may take more at once than the other. */
+const RECORDS_MAX = 4_000
+const BYTES_MAX = 4 * 1024 * 1024
+
+const { databaseUrl, writer }: CarrierOrder = workerData
+const connections = connectPostgres(databaseUrl, 1)
+const store = guardStore(new PostgresScoreLogStore(connections.db, writer), {
+  deadlineMs: DEADLINE_MS,
+  onOverdue: connections.renew,
+})
+/** Used again for each stretch: memory that the system has to clear costs more than reading into it. */
+const bytes = Buffer.allocUnsafeSlow(BYTES_MAX)
+let open: { readonly path: string; readonly descriptor: number } | null = null
+
+parentPort?.on('message', async (message: SpoolStretch | typeof END) => {
+  if (message === END) {
+    if (open !== null) closeSync(open.descriptor)
+    await connections.close()
+    parentPort?.close()
+    return
+  }
+  // Why not is found out by the drain, which knows what to do about it.
+  parentPort?.postMessage(await carry(message).catch(() => null))
+})
+
+async function carry({ path, offset, readableBytes }: SpoolStretch): Promise<Carried | null> {
+  const restBytes = readableBytes - offset
+  const piece = bytes.subarray(0, read(path, offset, Math.min(restBytes, BYTES_MAX)))
+  const { payloads, damaged, tornAt, end } = scanFrames(piece, restBytes, RECORDS_MAX)
+  if (damaged.length > 0 || tornAt !== null || payloads.length === 0) return null
+  const records: LoggedRecord[] = payloads.map((payload) => {
+    const record = readRecord(piece.subarray(payload.start, payload.end))
+    return { record, served: servedOf(record) }
+  })
+  const added = await store.append(records)
+  return {
+    end: offset + end,
+    records: records.length,
+    addedRecords: added.records,
+    addedResults: added.results,
+    newestAtMs: records.at(-1)?.served.scoredAtMs ?? 0,
+    isFull: records.length === RECORDS_MAX || end >= BYTES_MAX / 2,
+  }
+}
+
+/** @returns how many bytes there were */
+function read(path: string, offset: number, length: number): number {
+  if (open?.path !== path) {
+    if (open !== null) closeSync(open.descriptor)
+    open = null
+    open = { path, descriptor: openSync(path, 'r') }
+  }
+  let taken = 0
+  while (taken < length) {
+    const more = readSync(open.descriptor, bytes, taken, length - taken, offset + taken)
+    if (more === 0) break
+    taken += more
+  }
+  return taken
+}
