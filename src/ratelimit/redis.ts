@@ -28,6 +28,9 @@ const COUNT_WITHIN_MS = 40
 /** After this a connection is given up, not only its calls. */
 const SILENCE_MS_MAX = 200
 const KEYS_PER_CALL_MAX = 256
+/** While so many are under way, requests gather for the next one, for so long at the most. */
+const CALLS_AT_ONCE = 2
+const GATHER_MS_MAX = 5
 /** A connection that held for this long is a good one. */
 const STEADY_MS = 10_000
 const NO_DEADLINE = Number.MAX_SAFE_INTEGER
@@ -61,7 +64,8 @@ interface Call {
 /**
  * The limiter that replicas share, by a log in Redis.
  *
- * All requests of one turn of the event loop are decided by one call, those of one subject together.
+ * All requests of one turn of the event loop are decided by one call, those of one subject together; while two
+ * calls are under way requests gather for the next one, so that under load fewer calls decide more.
  *
  * *Shared*: Redis decides, and what it admits is noted in the local limiter too. An answer that takes
  * 50 ms, a refused call or a lost connection makes it *degraded*: whoever waits and whoever comes is
@@ -98,6 +102,7 @@ export class RedisLimiter implements Limiter {
   private clockAheadMs = 0
   /** Until then the local limiter must admit too; null: it need not. */
   private guardUntilMs: number | null = null
+  private gatherTimer: NodeJS.Timeout | undefined
   private overdueTimer: NodeJS.Timeout | undefined
   private steadyTimer: NodeJS.Timeout | undefined
 
@@ -147,6 +152,7 @@ export class RedisLimiter implements Limiter {
   close(): void {
     this.isClosed = true
     this.isShared = false
+    clearTimeout(this.gatherTimer)
     clearTimeout(this.overdueTimer)
     clearTimeout(this.steadyTimer)
     this.log.close()
@@ -157,7 +163,7 @@ export class RedisLimiter implements Limiter {
   private ask(subject: string, quota: number, decided: Decided): void {
     let group = this.groupBySubject.get(subject)
     if (group === undefined || group.quota !== quota) {
-      if (this.groups.length === 0) setImmediate(this.flush)
+      if (this.groups.length === 0) this.gather()
       group = new Group(subject, quota, this.guardUntilMs !== null)
       this.groups.push(group)
       this.groupBySubject.set(subject, group)
@@ -173,8 +179,15 @@ export class RedisLimiter implements Limiter {
     })
   }
 
+  private gather(): void {
+    if (this.calls.length < CALLS_AT_ONCE) setImmediate(this.flush)
+    else this.gatherTimer = setTimeout(this.flush, GATHER_MS_MAX)
+  }
+
   private readonly flush = (): void => {
+    clearTimeout(this.gatherTimer)
     const { groups } = this
+    if (groups.length === 0) return
     this.groups = []
     // Not `clear`: V8 leaves what a cleared map held in its old table, which points to the next one. Once a
     // table is old it keeps them all, with their requests, from the young generation's collector.
@@ -234,6 +247,7 @@ export class RedisLimiter implements Limiter {
         waiting[i]?.(isAdmitted ? remaining : 0, isAdmitted ? 0 : waitMs)
       }
     }
+    if (this.groups.length > 0) setImmediate(this.flush)
   }
 
   /**

@@ -84,6 +84,31 @@ test('all requests of one turn are one call, those of one subject counted togeth
   expect(remaining).toEqual([7, 6, 5, 19, 4, 3])
 })
 
+// Under load a call for each turn costs Redis and this process as much as the answers do.
+test('while two calls are under way requests gather for the next, for 5 ms at the most', async () => {
+  share()
+  const decisions = [decideAll(limiter, 'key_a', 100, 1)]
+  await setImmediate()
+  decisions.push(decideAll(limiter, 'key_a', 100, 1))
+  await setImmediate()
+  for (let turn = 0; turn < 3; turn++) {
+    decisions.push(decideAll(limiter, 'key_a', 100, 1))
+    await setImmediate()
+  }
+  expect(calls).toHaveLength(2)
+  admitAll(1)
+  await setImmediate()
+  expect(calls.map(({ wanted }) => wanted[0]?.requests)).toEqual([1, 3])
+  decisions.push(decideAll(limiter, 'key_a', 100, 1))
+  await setImmediate()
+  expect(calls).toHaveLength(2)
+  // Answers that are slow to come keep nobody waiting for his turn.
+  await expect.poll(() => calls.length, { interval: 1 }).toBe(3)
+  for (const count of [2, 5, 6]) admitAll(count)
+  const remaining = (await Promise.all(decisions)).flat().map((decision) => decision.remaining)
+  expect(remaining).toEqual([99, 98, 97, 96, 95, 94])
+})
+
 test('a call may count within 40 ms on the clock of Redis, and no later', async () => {
   share()
   void decideAll(limiter, 'key_a', 10, 1)
