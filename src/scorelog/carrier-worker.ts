@@ -4,17 +4,18 @@ import { guardStore } from '../db/guard.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import type { Carried } from './carrier.ts'
 import { type CarrierOrder, END } from './carrier-thread.ts'
-import type { LoggedRecord } from './drain.ts'
-import { scanFrames } from './frames.ts'
+import { type Stretch, scanFrames } from './frames.ts'
 import type { SpoolStretch } from './reader.ts'
 import { readRecord } from './record.ts'
+import { RollupSums } from './rollup-sums.ts'
 import { servedOf } from './served.ts'
-import { PostgresScoreLogStore } from './store.ts'
+import { type LogBatch, PostgresScoreLogStore } from './store.ts'
 
 const DEADLINE_MS = 10_000
 /** Bounds of a transaction. Nobody waits for this thread, so that it may take more at once than the other. */
 const RECORDS_MAX = 4_000
 const BYTES_MAX = 4 * 1024 * 1024
+const LINE_BREAK = 0x0a
 
 const { databaseUrl, writer }: CarrierOrder = workerData
 const connections = connectPostgres(databaseUrl, 1)
@@ -42,19 +43,36 @@ async function carry({ path, offset, readableBytes }: SpoolStretch): Promise<Car
   const piece = bytes.subarray(0, read(path, offset, Math.min(restBytes, BYTES_MAX)))
   const { payloads, damaged, tornAt, end } = scanFrames(piece, restBytes, RECORDS_MAX)
   if (damaged.length > 0 || tornAt !== null || payloads.length === 0) return null
-  const records: LoggedRecord[] = payloads.map((payload) => {
-    const record = readRecord(piece.subarray(payload.start, payload.end))
-    return { record, served: servedOf(record) }
-  })
-  const added = await store.append(records)
+  const { newestAtMs, ...batch } = batchOf(piece, payloads)
+  const added = await store.appendNew(batch)
   return {
     end: offset + end,
-    records: records.length,
+    records: payloads.length,
     addedRecords: added.records,
     addedResults: added.results,
-    newestAtMs: records.at(-1)?.served.scoredAtMs ?? 0,
-    isFull: records.length === RECORDS_MAX || end >= BYTES_MAX / 2,
+    newestAtMs,
+    isFull: payloads.length === RECORDS_MAX || end >= BYTES_MAX / 2,
   }
+}
+
+/**
+ * Makes lines of the payloads in their own place. Nothing of a record is kept, so that the garbage collector
+ * has nothing to move.
+ */
+function batchOf(piece: Buffer, payloads: readonly Stretch[]): LogBatch & { newestAtMs: number } {
+  const sums = new RollupSums()
+  let newestAtMs = 0
+  let at = 0
+  for (const { start, end } of payloads) {
+    const record = readRecord(piece.subarray(start, end))
+    const served = servedOf(record)
+    sums.add({ record, served })
+    newestAtMs = served.scoredAtMs
+    if (at > 0) piece[at++] = LINE_BREAK
+    piece.copyWithin(at, start, end)
+    at += end - start
+  }
+  return { lines: piece.toString('utf8', 0, at), sums, newestAtMs }
 }
 
 /** @returns how many bytes there were */

@@ -4,18 +4,18 @@ import { isDuplicate } from '../db/errors.ts'
 import { flatCounts } from './counts.ts'
 import type { Appended, LoggedRecord, ScoreLogStore } from './drain.ts'
 import { FIELD_SEPARATOR, RECORD_FIELDS, type RecordField } from './record.ts'
-import { addRequest, copyOf, mergeRollup, type Rollup, rollupOf } from './rollup.ts'
+import { mergeRollup, type Rollup } from './rollup.ts'
 import { ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from './rollup-rows.ts'
-import { SPANS, type Span, spanStart } from './spans.ts'
+import { type Place, type PlacedRollup, placeText, RollupSums } from './rollup-sums.ts'
+import type { Span } from './spans.ts'
 
 const LINE_BREAK = 0x0a
 
-/** A rollup and the row that it belongs to. */
-interface PlacedRollup {
-  readonly deploymentId: string
-  readonly span: Span
-  readonly startsAtMs: number
-  readonly rollup: Rollup
+/** Records that are not in the log yet, and what they add to it. */
+export interface LogBatch {
+  /** Their payloads with line breaks between them. */
+  readonly lines: string
+  readonly sums: RollupSums
 }
 
 /** Log and rollups in PostgreSQL. */
@@ -31,23 +31,44 @@ export class PostgresScoreLogStore implements ScoreLogStore {
 
   async append(records: readonly LoggedRecord[]): Promise<Appended> {
     try {
-      return await this.appendIn(records, insertNew)
+      return await this.appendNew({ lines: linesOf(records), sums: sumsOf(records) })
     } catch (error) {
       // Seldom: the commit of a batch was not heard of.
       if (!isDuplicate(error)) throw error
-      return this.appendIn(records, insertMissing)
+      return this.appendMissing(records)
     }
   }
 
-  private appendIn(records: readonly LoggedRecord[], insert: Insert): Promise<Appended> {
+  /** @throws Error, see `isDuplicate`, when one of them is in the log, or twice among them */
+  appendNew({ lines, sums }: LogBatch): Promise<Appended> {
+    return this.appending(async (tx) => {
+      await tx.execute(insertOf(lines))
+      return sums
+    })
+  }
+
+  /** Costs PostgreSQL half as much again. */
+  private appendMissing(records: readonly LoggedRecord[]): Promise<Appended> {
+    return this.appending(async (tx) => {
+      const rows = await rowsOf<{ id: string }>(
+        tx,
+        sql`${insertOf(linesOf(records))} on conflict do nothing returning request_id as id`,
+      )
+      const ids = new Set(rows.map(({ id }) => id))
+      // Deleted as they are met: a record that stands twice in a batch was inserted once.
+      return sumsOf(records.filter(({ record }) => ids.delete(record.requestId)))
+    })
+  }
+
+  /** @param insert returns the sums over what it inserted */
+  private appending(insert: (tx: Transaction) => Promise<RollupSums>): Promise<Appended> {
     return this.db.transaction(async (tx) => {
       // A try that was given up may still be under way on a connection that went silent: it must end
       // before this one reads the rollups. Nobody else takes this lock.
       await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${this.writer}, 1))`)
-      const added = await insert(tx, records)
-      await this.addToRollups(tx, rollupsOf(added))
-      const results = added.reduce((sum, one) => sum + resultsOf(one), 0)
-      return { records: added.length, results }
+      const sums = await insert(tx)
+      await this.addToRollups(tx, sums.placed())
+      return { records: sums.records, results: sums.results }
     })
   }
 
@@ -102,33 +123,10 @@ export class PostgresScoreLogStore implements ScoreLogStore {
   }
 }
 
-type Place = Omit<PlacedRollup, 'rollup'>
-
-function resultsOf({ record, served }: LoggedRecord): number {
-  return served.scores.length * record.modelCount
-}
-
-/** @returns those that were not in the log yet */
-type Insert = (
-  tx: Transaction,
-  records: readonly LoggedRecord[],
-) => Promise<readonly LoggedRecord[]>
-
-/** @throws Error, see `isDuplicate`, when one of them is in the log, or twice among them */
-const insertNew: Insert = async (tx, records) => {
-  await tx.execute(insertOf(records))
-  return records
-}
-
-/** Costs PostgreSQL half as much again. */
-const insertMissing: Insert = async (tx, records) => {
-  const rows = await rowsOf<{ id: string }>(
-    tx,
-    sql`${insertOf(records)} on conflict do nothing returning request_id as id`,
-  )
-  const ids = new Set(rows.map(({ id }) => id))
-  // Deleted as they are met: a record that stands twice in a batch was inserted once.
-  return records.filter(({ record }) => ids.delete(record.requestId))
+function sumsOf(records: readonly LoggedRecord[]): RollupSums {
+  const sums = new RollupSums()
+  for (const logged of records) sums.add(logged)
+  return sums
 }
 
 /**
@@ -136,7 +134,7 @@ const insertMissing: Insert = async (tx, records) => {
  * parameters, as arrays or as JSON the driver and the parsers took two to five times the processor time
  * (`bench/scenarios/drain.ts`). JSON is stored to the letter.
  */
-function insertOf(records: readonly LoggedRecord[]): SQL {
+function insertOf(lines: string): SQL {
   return sql`insert into score_log (scored_at, request_id, team_id, deployment_id, key_id, cache_version,
       bucket, latency_ms, is_batch, served_model_id, served_scores, served_pds, served_grades, results)
     select to_timestamp(${field('scoredAtMs')}::float8 / 1000), ${field('requestId')},
@@ -146,7 +144,7 @@ function insertOf(records: readonly LoggedRecord[]): SQL {
       ${field('servedPds')}::float8[], ${field('servedGrades')}::json, ${field('results')}::json
     from (
       select string_to_array(line, ${LITERAL_SEPARATOR}, '') as fields
-      from string_to_table(${linesOf(records)}, ${LITERAL_LINE_BREAK}) as line
+      from string_to_table(${lines}, ${LITERAL_LINE_BREAK}) as line
       offset 0 -- else the line is taken apart anew for each field
     ) as records`
 }
@@ -178,43 +176,4 @@ function rollupJson({ deploymentId, span, startsAtMs }: Place, rollup: Rollup): 
     sb: flatCounts(rollup.scoreBuckets),
     lb: flatCounts(rollup.latencyBuckets),
   })
-}
-
-/** Minutes first, then hours and days from them; a request without applicants adds to none. */
-function rollupsOf(records: readonly LoggedRecord[]): PlacedRollup[] {
-  const placed = new Map<string, PlacedRollup>()
-  let last: PlacedRollup | undefined
-  for (const { record, served } of records) {
-    if (served.scores.length === 0) continue
-    const { deploymentId } = record
-    const startsAtMs = spanStart('minute', record.scoredAtMs)
-    // Nearly always the same as of the record before.
-    if (last?.deploymentId !== deploymentId || last.startsAtMs !== startsAtMs) {
-      last = placed.get(placeText({ deploymentId, span: 'minute', startsAtMs }))
-    }
-    if (last !== undefined) addRequest(last.rollup, served)
-    else {
-      last = { deploymentId, span: 'minute', startsAtMs, rollup: rollupOf(served) }
-      placed.set(placeText(last), last)
-    }
-  }
-  for (const [finer, span] of [
-    [SPANS[0], SPANS[1]],
-    [SPANS[1], SPANS[2]],
-  ] as const) {
-    for (const part of [...placed.values()]) {
-      if (part.span !== finer) continue
-      const startsAtMs = spanStart(span, part.startsAtMs)
-      const whole = { ...part, span, startsAtMs, rollup: copyOf(part.rollup) }
-      const held = placed.get(placeText(whole))
-      if (held !== undefined) mergeRollup(held.rollup, part.rollup)
-      else placed.set(placeText(whole), whole)
-    }
-  }
-  return [...placed.values()]
-}
-
-/** Ids hold no blank. */
-function placeText({ deploymentId, span, startsAtMs }: Place): string {
-  return `${deploymentId} ${span} ${startsAtMs}`
 }
