@@ -22,6 +22,8 @@ const WORKER = new URL('carrier-worker.ts', import.meta.url)
 const DEADLINE_MS = 15_000
 const RESTART_PAUSE_MS = 5_000
 const CLOSE_TIMEOUT_MS = 1_000
+/** A batch is 4 MB, and little of it is held as objects. */
+const MEMORY_MB = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 }
 
 /**
  * A thread that reads records from the spool's files and gives them to PostgreSQL: in the thread that
@@ -72,7 +74,10 @@ export class CarrierThread implements Carrier {
     if (this.isClosed || performance.now() - this.endedAtMs < RESTART_PAUSE_MS) return
     const { databaseUrl, writer, onCrash } = this.options
     const workerData: CarrierOrder = { databaseUrl, writer }
-    const worker = new Worker(WORKER, { workerData, execArgv: [], name: 'score log' })
+    const worker = new Worker(WORKER, {
+      ...{ workerData, execArgv: [], name: 'score log' },
+      resourceLimits: MEMORY_MB,
+    })
     worker.on('message', (carried: Carried | null) => this.answered(carried))
     worker.on('error', onCrash)
     worker.on('exit', () => {
