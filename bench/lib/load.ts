@@ -63,18 +63,23 @@ export async function loadUrl(
     headers: { 'content-type': 'application/json', authorization: `Bearer ${keySecret}` },
   }))
   let connected = 0
+  // Each connection makes texts of all of its requests: of many it has a share, of few it has all in an
+  // order of its own, else all connections would ask for the same at the same time.
+  const requestsOf = (connection: number) => {
+    if (prepared.length > connections) {
+      return prepared.filter((_, at) => at % connections === connection)
+    }
+    const from = Math.floor((connection * prepared.length) / connections)
+    return [...prepared.slice(from), ...prepared.slice(0, from)]
+  }
   const { non2xx, errors, timeouts, ...result } = await autocannon({
     url,
     connections,
     duration: seconds,
     sampleInt: 250,
     ...(rate !== undefined && { overallRate: rate }),
-    requests: prepared,
-    setupClient: (client) => {
-      // Else all connections would ask for the same at the same time.
-      const from = Math.floor((connected++ * prepared.length) / connections)
-      if (from > 0) client.setRequests([...prepared.slice(from), ...prepared.slice(0, from)])
-    },
+    requests: prepared.slice(0, 1),
+    setupClient: (client) => client.setRequests(requestsOf(connected++)),
   })
   if (non2xx + errors + timeouts > 0) {
     throw new Error(`void: ${non2xx} refused, ${errors} failed, ${timeouts} not answered in time`)
