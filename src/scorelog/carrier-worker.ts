@@ -13,8 +13,8 @@ import { type LogBatch, PostgresScoreLogStore } from './store.ts'
 
 const DEADLINE_MS = 10_000
 /** Bounds of a transaction. Nobody waits for this thread, so that it may take more at once than the other. */
-const RECORDS_MAX = 4_000
-const BYTES_MAX = 4 * 1024 * 1024
+const RECORDS_MAX = 8_000
+const BYTES_MAX = 8 * 1024 * 1024
 const LINE_BREAK = 0x0a
 
 const { databaseUrl, writer }: CarrierOrder = workerData

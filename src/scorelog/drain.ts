@@ -49,7 +49,10 @@ export interface DrainOptions {
   readonly carrier: Carrier | null
   readonly clock: Clock
   readonly log: DrainLog
-  /** How long records gather, so that a transaction serves many; 0 where answers wait for it. */
+  /**
+   * How long records gather, so that a transaction serves many; 0 where answers wait for it. After a batch that
+   * took long, as one of many deployments with a row for each in the rollups does, up to four times as long.
+   */
   readonly gatherMs: number
   /** Bounds of a batch, which is one transaction. */
   readonly batchRecordsMax: number
@@ -72,6 +75,8 @@ export interface DrainStats {
 
 type BatchEnd = 'empty' | 'partial' | 'full' | 'failed'
 
+const GATHER_FACTOR_MAX = 4
+const REST_SHARE = 4
 const BACKOFF_MS_MIN = 100
 const BACKOFF_MS_MAX = 5_000
 const TELL_EVERY_MS = 60_000
@@ -155,15 +160,22 @@ export class Drain {
     await this.pauseFor(this.options.gatherMs)
     while (this.isWanted && !this.isEnded) {
       this.isWanted = false
+      const startedAtMs = performance.now()
       const end = await this.drainBatch()
       if (end === 'empty') continue
       this.isWanted = true
-      if (end === 'partial') await this.pauseFor(this.options.gatherMs)
+      if (end === 'partial') await this.pauseFor(this.restMs(performance.now() - startedAtMs))
       else if (end === 'failed') {
         if (this.ending.signal.aborted) this.end()
         await this.pauseFor(this.backoffMs())
       }
     }
+  }
+
+  /** Such that the drain rests for most of the time, and stats are never more than a second behind. */
+  private restMs(batchMs: number): number {
+    const { gatherMs } = this.options
+    return Math.min(GATHER_FACTOR_MAX * gatherMs, Math.max(gatherMs, REST_SHARE * batchMs))
   }
 
   /** One batch; never rejects. A partial one was less than could be taken. */
