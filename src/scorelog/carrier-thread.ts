@@ -5,7 +5,7 @@ import type { SpoolStretch } from './reader.ts'
 /** What the thread is handed. */
 export interface CarrierOrder {
   readonly databaseUrl: string
-  /** Names the rollup rows that only this process writes. */
+  /** Names the rollup rows that only this thread writes. */
   readonly writer: string
 }
 

@@ -55,10 +55,8 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   const spool = await openSpool(options)
   const connections = options.database.apart(CONNECTIONS)
   const upkeep = makeUpkeep(options, connections)
-  // Named after the process, so that no two replicas write the same rollup.
-  const writer = randomBase62(WRITER_CHARS)
-  const carrier = makeCarrier(options, writer)
-  const drain = makeDrain(options, { connections, spool, carrier, writer })
+  const carrier = makeCarrier(options)
+  const drain = makeDrain(options, { connections, spool, carrier })
   // Before the first record comes: there must be a partition for it.
   await upkeep.start()
   drain.start()
@@ -88,14 +86,16 @@ function openSpool(options: ScoreLogOptions): Promise<Spool> {
   })
 }
 
+/** For rollup rows that nobody else writes: neither another replica nor the other thread of this one. */
+function newWriter(): string {
+  return randomBase62(WRITER_CHARS)
+}
+
 /** The embedded database has a thread of its own already, and takes one caller. */
-function makeCarrier(
-  { database: { url }, log, factsOf }: ScoreLogOptions,
-  writer: string,
-): Carrier | null {
+function makeCarrier({ database: { url }, log, factsOf }: ScoreLogOptions): Carrier | null {
   if (url === null) return null
   return new CarrierThread({
-    ...{ databaseUrl: url, writer },
+    ...{ databaseUrl: url, writer: newWriter() },
     onCrash: (error) =>
       log.error({ err: factsOf(error) }, 'the thread that drains the score log has ended'),
   })
@@ -105,14 +105,13 @@ interface DrainParts {
   readonly connections: DatabaseConnections
   readonly spool: Spool
   readonly carrier: Carrier | null
-  readonly writer: string
 }
 
 function makeDrain(
   { durability, clock, log, factsOf }: ScoreLogOptions,
-  { connections: { db, renew }, spool, carrier, writer }: DrainParts,
+  { connections: { db, renew }, spool, carrier }: DrainParts,
 ): Drain {
-  const store = new PostgresScoreLogStore(db, writer)
+  const store = new PostgresScoreLogStore(db, newWriter())
   return new Drain({
     spool,
     carrier,

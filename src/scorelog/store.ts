@@ -18,12 +18,20 @@ export interface LogBatch {
   readonly sums: RollupSums
 }
 
+/** Rollups by the texts of their places. */
+type Held = ReadonlyMap<string, Rollup>
+const NOTHING_HELD: Held = new Map()
+
 /** Log and rollups in PostgreSQL. */
 export class PostgresScoreLogStore implements ScoreLogStore {
   private readonly db: Database
   private readonly writer: string
+  /** What the rows of the last append hold, which the next one need not read. */
+  private held: Held = NOTHING_HELD
+  private appends = 0
+  private underWay = 0
 
-  /** @param writer names the rollup rows that only this process writes */
+  /** @param writer names the rollup rows that only this object writes */
   constructor(db: Database, writer: string) {
     this.db = db
     this.writer = writer
@@ -61,24 +69,45 @@ export class PostgresScoreLogStore implements ScoreLogStore {
   }
 
   /** @param insert returns the sums over what it inserted */
-  private appending(insert: (tx: Transaction) => Promise<RollupSums>): Promise<Appended> {
-    return this.db.transaction(async (tx) => {
-      // A try that was given up may still be under way on a connection that went silent: it must end
-      // before this one reads the rollups. Nobody else takes this lock.
-      await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${this.writer}, 1))`)
-      const sums = await insert(tx)
-      await this.addToRollups(tx, sums.placed())
+  private async appending(insert: (tx: Transaction) => Promise<RollupSums>): Promise<Appended> {
+    // An append that was given up may end after others. What the rows hold is known only when none
+    // was under way while the one before ran, and it was told of its commit.
+    const known = this.held
+    this.held = NOTHING_HELD
+    this.underWay++
+    const append = ++this.appends
+    try {
+      const { sums, written } = await this.db.transaction(async (tx) => {
+        // A try that was given up may still be under way on a connection that went silent: it must end
+        // before this one reads the rollups. Nobody else takes this lock.
+        await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${this.writer}, 1))`)
+        const inserted = await insert(tx)
+        return { sums: inserted, written: await this.addToRollups(tx, inserted.placed(), known) }
+      })
+      if (this.underWay === 1 && this.appends === append) this.held = written
       return { records: sums.records, results: sums.results }
-    })
+    } finally {
+      this.underWay--
+    }
   }
 
-  private async addToRollups(tx: Transaction, added: readonly PlacedRollup[]): Promise<void> {
-    if (added.length === 0) return
-    const held = await this.heldRollups(tx, added)
+  /** @returns what the rows hold then */
+  private async addToRollups(
+    tx: Transaction,
+    added: readonly PlacedRollup[],
+    known: Held,
+  ): Promise<Held> {
+    const written = new Map<string, Rollup>()
+    if (added.length === 0) return written
+    const unknown = added.filter((place) => !known.has(placeText(place)))
+    const read = unknown.length === 0 ? NOTHING_HELD : await this.heldRollups(tx, unknown)
     const rows = added.map(({ rollup, ...place }) => {
-      const before = held.get(placeText(place))
-      if (before !== undefined) mergeRollup(rollup, before)
-      return rollupJson(place, rollup)
+      const text = placeText(place)
+      const before = known.get(text) ?? read.get(text)
+      if (before !== undefined) mergeRollup(before, rollup)
+      const now = before ?? rollup
+      written.set(text, now)
+      return rollupJson(place, now)
     })
     await tx.execute(sql`insert into score_rollups (deployment_id, span, starts_at, writer,
         request_count, result_count, score_avg, score_min, score_max, pd_avg, latency_avg_ms,
@@ -93,6 +122,7 @@ export class PostgresScoreLogStore implements ScoreLogStore {
         score_max = excluded.score_max, pd_avg = excluded.pd_avg,
         latency_avg_ms = excluded.latency_avg_ms, last_request_at = excluded.last_request_at,
         score_buckets = excluded.score_buckets, latency_buckets = excluded.latency_buckets`)
+    return written
   }
 
   /** What this writer's rows at these places hold so far. */

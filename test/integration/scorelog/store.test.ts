@@ -75,6 +75,29 @@ describe.each(backends)('on $name', (backend) => {
     await expectExactly(db, logged)
   })
 
+  // What the rows held after the last batch is not read again: it must be right, whatever came between.
+  test('batches that fail, come again or overlap leave each request once in the rollups', async () => {
+    const { db } = await open()
+    const store = new PostgresScoreLogStore(db, 'a')
+    const logged = ORDERS.map((order) => loggedRecord({ ...order, scoredAtMs: AT }))
+    const poisoned = loggedRecord({ scoredAtMs: AT, deploymentId: 'dep_0', cacheVersion: 1e12 })
+    const lost = loggedRecord({ scoredAtMs: AT, deploymentId: 'dep_1' })
+    for (let at = 0; at < logged.length; at += 12) {
+      const one = logged.slice(at, at + 4)
+      const other = logged.slice(at + 4, at + 8)
+      const third = logged.slice(at + 8, at + 12)
+      await store.append(one)
+      await db.execute(sql`alter table score_rollups rename to away`)
+      await expect(store.append([lost])).rejects.toThrow()
+      await db.execute(sql`alter table away rename to score_rollups`)
+      await expect(store.append([...other, poisoned])).rejects.toThrow()
+      // As after a try that was given up as overdue.
+      await Promise.all([store.append(other), store.append(third)])
+      await store.append([...one, ...third])
+    }
+    await expectExactly(db, logged)
+  })
+
   test('a crash between the commit and its acknowledgement loses and doubles nothing', async () => {
     const { db } = await open()
     const spool = new MemorySpool()
