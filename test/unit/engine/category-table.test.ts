@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compileCategoryTables, slotOfCategory } from '../../../src/engine/category-table.ts'
+import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
 
 const NONE = -7
 
@@ -36,3 +37,26 @@ test('categories that no pair of characters tells apart are told apart all the s
   expect(found).toEqual([...slots.values()])
   expect(slotOfCategory(tables, 0, `${'x'.repeat(20)}99${'y'.repeat(20)}`, NONE)).toBe(NONE)
 })
+
+// What lays the texts out for scoring must give back the same ones.
+test.each(['\ud800', 'a\udc00b', '"', '\\', '\\u0041', '\0', '\u2028', '\ufeff', 'é', '🦄'])(
+  'a category of %j is matched, and no other is, alone or among longer ones',
+  (text) => {
+    const bins = [
+      { value: `${text}%,%${text.repeat(20)}`, points: 1 },
+      { value: `${'-'.repeat(20)}${text}`, points: 2 },
+    ]
+    const features = [{ name: 'x', type: 'categorical', bins }]
+    const scaling = { base_score: 600, base_odds: 50, pdo: 20 }
+    const card = { name: 'n', version: '1', target: 't', base_points: 0, features, scaling }
+    const checked = checkSpec(card)
+    if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
+    const sheet = new ScoreSheet(compileModel(checked.spec))
+    const scoreOf = (x: string) => {
+      scoreApplicant({ x }, sheet)
+      return sheet.score
+    }
+    const texts = [text, text.repeat(20), `${'-'.repeat(20)}${text}`, '\ufffd', '?', `${text}-`]
+    expect(texts.map(scoreOf)).toEqual([1, 1, 2, 0, 0, 0])
+  },
+)
