@@ -8,79 +8,63 @@ const SAMPLED_SPARSENESS_MAX = 4
 const IN_MAP = -1
 
 /**
- * Slots of the categories of all features, each feature's in a hash table of its own within one row.
+ * Slots of the categories of a feature, in a hash table.
  *
  * A `Map` hashes every character of a text that `JSON.parse` has just made. The categories are known
  * beforehand, so mostly the length and two characters at fixed places tell them apart, and one
- * comparison proves it: 13 ns for a lookup against 40 ns with a `Map`. Plain arrays rather than
- * objects with a method: many cards are scored by the same code, which stays monomorphic. Sets that no
- * two characters tell apart are in a `Map`, whose hash no card can be made to collide in.
+ * comparison proves it: 13 ns for a lookup against 40 ns with a `Map`. Sets that no two characters tell
+ * apart are in a `Map`, whose hash no card can be made to collide in.
  */
-export interface CategoryTables {
-  /** First place of each feature's table. */
-  readonly start: Int32Array
-  /** Number of places of each feature's table, a power of 2, less 1. */
-  readonly mask: Int32Array
+export interface CategoryTable {
   /** Sampled position from the start of the text, or `IN_MAP`. */
-  readonly fromStart: Int32Array
+  readonly fromStart: number
   /** Sampled position from the end of the text. */
-  readonly fromEnd: Int32Array
-  /** Category at each place; no two of a feature share one. */
+  readonly fromEnd: number
+  /** Number of places, a power of 2, less 1. */
+  readonly mask: number
+  /** Category at each place, the empty text where there is none. */
   readonly texts: readonly string[]
-  /** Slot at each place, -1 where it is empty. */
-  readonly slots: Int32Array
-  readonly maps: readonly ReadonlyMap<string, number>[]
+  /** Slot at each place, `otherwise` where there is no category. */
+  readonly slots: readonly number[]
+  /** Slot of a text that is no category. */
+  readonly otherwise: number
+  readonly map: ReadonlyMap<string, number>
 }
 
-/** @returns the slot of the category that equals `text`, or `otherwise` */
-export function slotOfCategory(
-  tables: CategoryTables,
-  feature: number,
-  text: string,
-  otherwise: number,
-): number {
-  const fromStart = tables.fromStart[feature]!
-  if (fromStart === IN_MAP) return tables.maps[feature]!.get(text) ?? otherwise
-  const hash = sampledHash(text, fromStart, tables.fromEnd[feature]!)
-  const place = tables.start[feature]! + (hash & tables.mask[feature]!)
-  const slot = tables.slots[place]!
-  return slot !== -1 && tables.texts[place]! === text ? slot : otherwise
+/** @returns the slot of the category that equals `text`, or `otherwise` of the table */
+export function slotOfCategory(table: CategoryTable, text: string): number {
+  const { fromStart } = table
+  if (fromStart === IN_MAP) return table.map.get(text) ?? table.otherwise
+  const place = sampledHash(text, fromStart, table.fromEnd) & table.mask
+  return table.texts[place]! === text ? table.slots[place]! : table.otherwise
 }
 
 /**
- * Lays out the tables.
+ * Lays out the table of a feature.
  *
- * @param maps slot of each category of each feature; empty for a numeric one
+ * @param map slot of each category; empty for a numeric feature
+ * @param otherwise slot of any other text
  */
-export function compileCategoryTables(
-  maps: readonly ReadonlyMap<string, number>[],
-): CategoryTables {
-  const layouts = maps.map((slots) => chooseLayout([...slots.keys()]))
-  const start = new Int32Array(layouts.length)
-  let places = 0
-  for (const [feature, { size }] of layouts.entries()) {
-    start[feature] = places
-    places += size
+export function compileCategoryTable(
+  map: ReadonlyMap<string, number>,
+  otherwise: number,
+): CategoryTable {
+  const { size, fromStart, fromEnd } = chooseLayout([...map.keys()])
+  // Pushed one by one: V8 checks an array that was made with a length for holes at each access.
+  const texts: string[] = []
+  const slots: number[] = []
+  for (let place = 0; place < size; place++) {
+    texts.push('')
+    slots.push(otherwise)
   }
-  const texts = new Array<string>(places).fill('')
-  const slots = new Int32Array(places).fill(-1)
-  for (const [feature, { size, fromStart, fromEnd }] of layouts.entries()) {
-    if (fromStart === IN_MAP) continue
-    for (const [text, slot] of maps[feature]!) {
-      const place = start[feature]! + (sampledHash(text, fromStart, fromEnd) & (size - 1))
+  if (fromStart !== IN_MAP) {
+    for (const [text, slot] of map) {
+      const place = sampledHash(text, fromStart, fromEnd) & (size - 1)
       texts[place] = text
       slots[place] = slot
     }
   }
-  return {
-    start,
-    mask: Int32Array.from(layouts, ({ size }) => size - 1),
-    fromStart: Int32Array.from(layouts, ({ fromStart }) => fromStart),
-    fromEnd: Int32Array.from(layouts, ({ fromEnd }) => fromEnd),
-    texts,
-    slots,
-    maps,
-  }
+  return { fromStart, fromEnd, mask: size - 1, texts, slots, otherwise, map }
 }
 
 interface Layout {
@@ -92,7 +76,7 @@ interface Layout {
 /** The smallest table in which a pair of positions tells all categories apart. */
 function chooseLayout(categories: readonly string[]): Layout {
   const inMap = { size: 0, fromStart: IN_MAP, fromEnd: 0 }
-  if (categories.length > SAMPLED_CATEGORIES_MAX) return inMap
+  if (categories.length === 0 || categories.length > SAMPLED_CATEGORIES_MAX) return inMap
   const sizeMin = 2 ** Math.ceil(Math.log2(2 * categories.length + 1))
   const longest = categories.reduce((length, category) => Math.max(length, category.length), 1)
   const positions = Math.min(longest, SAMPLED_POSITIONS_MAX)
@@ -117,10 +101,14 @@ function isWithoutCollision(categories: readonly string[], layout: Layout): bool
   return true
 }
 
-/** A text too short for a position takes part with its length alone. */
+/**
+ * Of a text too short for a position, the character at that end takes part. Which one it is is
+ * computed without a branch: texts of several lengths would have it mispredicted.
+ */
 function sampledHash(text: string, fromStart: number, fromEnd: number): number {
   const { length } = text
-  const first = fromStart < length ? text.charCodeAt(fromStart) : 0
-  const last = fromEnd < length ? text.charCodeAt(length - 1 - fromEnd) : 0
+  if (length === 0) return 0
+  const first = text.charCodeAt(fromStart & ((fromStart - length) >> 31))
+  const last = text.charCodeAt(length - 1 - (fromEnd & ((fromEnd - length) >> 31)))
   return length + first * 31 + last * 131
 }

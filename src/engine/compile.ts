@@ -1,4 +1,4 @@
-import { type CategoryTables, compileCategoryTables } from './category-table.ts'
+import { type CategoryTable, compileCategoryTable } from './category-table.ts'
 import { EngineError } from './errors.ts'
 import { compileGrades, type GradeTable } from './grades.ts'
 import { type Interval, parseInterval } from './interval.ts'
@@ -14,14 +14,37 @@ import {
 /** Slots of each feature before those of its bins. */
 export const SLOT_UNMATCHED = 0
 export const SLOT_MISSING = 1
-export const SLOT_FIRST_BIN = 2
+const SLOT_FIRST_BIN = 2
+
+/**
+ * A feature laid out for scoring.
+ *
+ * An object rather than a row in each of a dozen typed arrays: V8 checks a typed array anew at each
+ * access in a loop, ten instructions, and reads a property of an object it has checked with one.
+ */
+export interface CompiledFeature {
+  readonly name: string
+  /** Place in the spec. */
+  readonly index: number
+  readonly isNumeric: boolean
+  readonly unmatchedSlot: number
+  readonly missingSlot: number
+  /** Place of the first interval; intervals are sorted. */
+  readonly intervalStart: number
+  /** Number of intervals, 0 for a categorical feature. */
+  readonly intervals: number
+  /** Slot of an interval less its place. */
+  readonly intervalSlot: number
+  readonly categories: CategoryTable
+}
 
 /**
  * A scorecard laid out for scoring; immutable, and safe to share between requests.
  *
  * A *slot* is one thing that can happen to a feature. The slots of all features stand in one row:
- * for each feature "a value that matches no bin", "no value", then its bins in spec order. Scoring
- * finds one slot for each feature; points, bin index and outcome all follow from the slot.
+ * for each feature "a value that matches no bin", "no value", then its bins, those of a numeric
+ * feature upwards. Scoring finds one slot for each feature; points, bin index and outcome all follow
+ * from the slot.
  */
 export interface CompiledModel {
   readonly name: string
@@ -30,20 +53,16 @@ export interface CompiledModel {
   readonly basePoints: number
   readonly featureNames: readonly string[]
   readonly featureIndex: ReadonlyMap<string, number>
+  readonly features: readonly CompiledFeature[]
   /** First slot of each feature, then the number of all slots. */
   readonly slotStart: Int32Array
   /** Points of each slot. */
   readonly points: Float64Array
-  /** Index of the Missing bin of each feature, -1 without one. */
-  readonly missingBin: Int32Array
-  /** 1 for a numeric feature, 0 for a categorical one. */
-  readonly isNumeric: Uint8Array
-  readonly categories: CategoryTables
-  /** First interval of each feature, then the number of all intervals. Intervals are sorted. */
-  readonly intervalStart: Int32Array
+  /** Index in the spec of the bin whose points each slot takes, -1 for none. */
+  readonly binOfSlot: Int16Array
+  /** Ends of all intervals. */
   readonly intervalLow: Float64Array
   readonly intervalHigh: Float64Array
-  readonly intervalSlot: Int32Array
   readonly grades: GradeTable
   readonly scale: Scale
   /** What the tables take in memory, roughly and rather too much than too little. */
@@ -57,36 +76,67 @@ export interface CompiledModel {
  * @throws EngineError for a spec that `checkSpec` would refuse in a range or its scaling
  */
 export function compileModel(spec: ScorecardSpec): CompiledModel {
-  const { features } = spec
-  const slotStart = new Int32Array(features.length + 1)
-  const intervals: SlottedInterval[] = []
-  const intervalStart = new Int32Array(features.length + 1)
-  for (const [index, feature] of features.entries()) {
-    slotStart[index + 1] = slotStart[index]! + SLOT_FIRST_BIN + feature.bins.length
-    if (feature.type === 'numeric') intervals.push(...sortedIntervals(feature, slotStart[index]!))
-    intervalStart[index + 1] = intervals.length
+  const features: CompiledFeature[] = []
+  const slotStart = [0]
+  const points: number[] = []
+  const binOfSlot: number[] = []
+  const intervals: Interval[] = []
+  for (const feature of spec.features) {
+    const ofFeature = sortedIntervals(feature)
+    const place = {
+      index: features.length,
+      firstSlot: binOfSlot.length,
+      intervalStart: intervals.length,
+      intervals: ofFeature.length,
+    }
+    features.push(compileFeature(feature, place))
+    for (const bin of binsOfSlots(feature, ofFeature)) {
+      binOfSlot.push(bin)
+      points.push(feature.bins[bin]?.points ?? 0)
+    }
+    slotStart.push(binOfSlot.length)
+    intervals.push(...ofFeature)
   }
   return {
     name: spec.name,
     version: spec.version,
     specVersion: spec.spec_version ?? DEFAULT_SPEC_VERSION,
     basePoints: spec.base_points,
-    featureNames: features.map((feature) => asKey(feature.name)),
-    featureIndex: new Map(features.map((feature, index) => [feature.name, index])),
-    slotStart,
-    points: compilePoints(features, slotStart),
-    missingBin: Int32Array.from(features, missingBinOf),
-    isNumeric: Uint8Array.from(features, (feature) => (feature.type === 'numeric' ? 1 : 0)),
-    categories: compileCategoryTables(
-      features.map((feature, index) => slotsOfCategories(feature, slotStart[index]!)),
-    ),
-    intervalStart,
+    featureNames: features.map(({ name }) => name),
+    featureIndex: new Map(features.map(({ name, index }) => [name, index])),
+    features,
+    slotStart: Int32Array.from(slotStart),
+    points: Float64Array.from(points),
+    binOfSlot: Int16Array.from(binOfSlot),
     intervalLow: Float64Array.from(intervals, (interval) => interval.low),
     intervalHigh: Float64Array.from(intervals, (interval) => interval.high),
-    intervalSlot: Int32Array.from(intervals, (interval) => interval.slot),
     grades: compileGrades(spec.risk_grades ?? []),
     scale: compileScale(spec.scaling),
-    sizeBytes: estimateBytes(features),
+    sizeBytes: estimateBytes(spec.features),
+  }
+}
+
+interface FeaturePlace {
+  readonly index: number
+  readonly firstSlot: number
+  readonly intervalStart: number
+  readonly intervals: number
+}
+
+function compileFeature(feature: FeatureSpec, place: FeaturePlace): CompiledFeature {
+  const { index, firstSlot, intervalStart, intervals } = place
+  const unmatchedSlot = firstSlot + SLOT_UNMATCHED
+  const firstBinSlot = firstSlot + SLOT_FIRST_BIN
+  return {
+    name: asKey(feature.name),
+    index,
+    isNumeric: feature.type === 'numeric',
+    unmatchedSlot,
+    missingSlot: firstSlot + SLOT_MISSING,
+    intervalStart,
+    intervals,
+    intervalSlot: firstBinSlot - intervalStart,
+    categories: compileCategoryTable(slotsOfCategories(feature, firstBinSlot), unmatchedSlot),
   }
 }
 
@@ -109,48 +159,38 @@ export function isMissingBin(feature: FeatureSpec, bin: number): boolean {
   return (feature.type === 'numeric' ? text.trim() : text) === MISSING
 }
 
-function missingBinOf(feature: FeatureSpec): number {
-  return feature.bins.findIndex((_, bin) => isMissingBin(feature, bin))
-}
-
 /** An unmatched category takes the points of the Missing bin, an unmatched number takes none. */
-function compilePoints(features: readonly FeatureSpec[], slotStart: Int32Array): Float64Array {
-  const points = new Float64Array(slotStart[features.length]!)
-  for (const [index, feature] of features.entries()) {
-    const start = slotStart[index]!
-    const missingPoints = feature.bins[missingBinOf(feature)]?.points ?? 0
-    points[start + SLOT_UNMATCHED] = feature.type === 'categorical' ? missingPoints : 0
-    points[start + SLOT_MISSING] = missingPoints
-    for (const [bin, { points: binPoints }] of feature.bins.entries()) {
-      points[start + SLOT_FIRST_BIN + bin] = binPoints
-    }
-  }
-  return points
+function binsOfSlots(feature: FeatureSpec, intervals: readonly BinInterval[]): number[] {
+  const missingBin = feature.bins.findIndex((_, bin) => isMissingBin(feature, bin))
+  return feature.type === 'numeric'
+    ? [-1, missingBin, ...intervals.map(({ bin }) => bin)]
+    : [missingBin, missingBin, ...feature.bins.keys()]
 }
 
-interface SlottedInterval extends Interval {
-  readonly slot: number
+interface BinInterval extends Interval {
+  readonly bin: number
 }
 
-function sortedIntervals(feature: FeatureSpec, start: number): SlottedInterval[] {
-  const intervals: SlottedInterval[] = []
+function sortedIntervals(feature: FeatureSpec): BinInterval[] {
+  const intervals: BinInterval[] = []
+  if (feature.type === 'categorical') return intervals
   for (let bin = 0; bin < feature.bins.length; bin++) {
     if (isMissingBin(feature, bin)) continue
     const interval = parseInterval(binText(feature, bin))
     if (typeof interval === 'string') {
       throw new EngineError('range_invalid', `bin ${bin} of ${feature.name} ${interval}`)
     }
-    intervals.push({ ...interval, slot: start + SLOT_FIRST_BIN + bin })
+    intervals.push({ ...interval, bin })
   }
   return intervals.sort((a, b) => a.low - b.low)
 }
 
-function slotsOfCategories(feature: FeatureSpec, start: number): Map<string, number> {
+function slotsOfCategories(feature: FeatureSpec, firstBinSlot: number): Map<string, number> {
   const slots = new Map<string, number>()
   if (feature.type === 'numeric') return slots
   for (const [bin, { value }] of feature.bins.entries()) {
     for (const category of asParsed(value.split(CATEGORY_DELIMITER))) {
-      slots.set(category, start + SLOT_FIRST_BIN + bin)
+      slots.set(category, firstBinSlot + bin)
     }
   }
   return slots

@@ -1,4 +1,4 @@
-import { type CompiledModel, SLOT_FIRST_BIN, SLOT_MISSING, SLOT_UNMATCHED } from './compile.ts'
+import type { CompiledFeature, CompiledModel } from './compile.ts'
 import type { Interval } from './interval.ts'
 
 /** Points of the numbers in a range, which is closed at both ends. */
@@ -28,32 +28,31 @@ export interface FeatureRule {
 
 /** Tells the rules of a compiled model, in spec order, for whoever writes them in another language. */
 export function rulesOf(model: CompiledModel): FeatureRule[] {
-  const { points, slotStart } = model
-  return model.featureNames.map((name, feature) => ({
-    name,
-    isNumeric: model.isNumeric[feature] === 1,
-    missingPoints: points[slotStart[feature]! + SLOT_MISSING]!,
-    unmatchedPoints: points[slotStart[feature]! + SLOT_UNMATCHED]!,
+  const { points } = model
+  return model.features.map((feature) => ({
+    name: feature.name,
+    isNumeric: feature.isNumeric,
+    missingPoints: points[feature.missingSlot]!,
+    unmatchedPoints: points[feature.unmatchedSlot]!,
     intervals: intervalsOf(model, feature),
     categories: categoriesOf(model, feature),
   }))
 }
 
-function intervalsOf(model: CompiledModel, feature: number): IntervalRule[] {
-  const intervals: IntervalRule[] = []
-  for (let at = model.intervalStart[feature]!; at < model.intervalStart[feature + 1]!; at++) {
-    const points = model.points[model.intervalSlot[at]!]!
-    intervals.push({ low: model.intervalLow[at]!, high: model.intervalHigh[at]!, points })
-  }
-  return intervals
+function intervalsOf(model: CompiledModel, feature: CompiledFeature): IntervalRule[] {
+  return Array.from({ length: feature.intervals }, (_, interval) => {
+    const at = feature.intervalStart + interval
+    const points = model.points[at + feature.intervalSlot]!
+    return { low: model.intervalLow[at]!, high: model.intervalHigh[at]!, points }
+  })
 }
 
 /** The text of the Missing bin is left out: it has the points of an unmatched value. */
-function categoriesOf(model: CompiledModel, feature: number): CategoryRule[] {
-  const missingSlot = model.slotStart[feature]! + SLOT_FIRST_BIN + model.missingBin[feature]!
+function categoriesOf(model: CompiledModel, feature: CompiledFeature): CategoryRule[] {
+  const missingBin = model.binOfSlot[feature.missingSlot]!
   const textsOfSlot = new Map<number, string[]>()
-  for (const [text, slot] of model.categories.maps[feature]!) {
-    if (model.missingBin[feature] !== -1 && slot === missingSlot) continue
+  for (const [text, slot] of feature.categories.map) {
+    if (missingBin !== -1 && model.binOfSlot[slot] === missingBin) continue
     const texts = textsOfSlot.get(slot)
     if (texts === undefined) textsOfSlot.set(slot, [text])
     else texts.push(text)

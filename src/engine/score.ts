@@ -1,5 +1,10 @@
 import { slotOfCategory } from './category-table.ts'
-import { type CompiledModel, SLOT_FIRST_BIN, SLOT_MISSING, SLOT_UNMATCHED } from './compile.ts'
+import {
+  type CompiledFeature,
+  type CompiledModel,
+  SLOT_MISSING,
+  SLOT_UNMATCHED,
+} from './compile.ts'
 import { gradeOf } from './grades.ts'
 import { probabilityOfDefault } from './scaling.ts'
 
@@ -10,7 +15,6 @@ export type Outcome = 'matched' | 'missing' | 'unmatched' | 'invalid'
 export type Applicant = Readonly<Record<string, unknown>>
 
 const SLOT_INVALID = -1
-const SLOT_ABSENT = -2
 
 /** Keys beyond the features whose place a sheet remembers. */
 const EXTRA_KEYS_EXPECTED = 8
@@ -37,23 +41,19 @@ export class ScoreSheet {
   /** Slot of each feature, `SLOT_INVALID` for an invalid value. */
   readonly slots: Int32Array
   /** Feature that the key at each position of the applicant last was: a guess, always checked. */
-  readonly expected: Int32Array
+  readonly expected: CompiledFeature[]
 
   constructor(model: CompiledModel) {
     this.model = model
-    this.slots = new Int32Array(model.featureNames.length)
-    this.expected = new Int32Array(model.featureNames.length + EXTRA_KEYS_EXPECTED)
+    const { features } = model
+    this.slots = new Int32Array(features.length)
+    const extra = new Array<CompiledFeature>(EXTRA_KEYS_EXPECTED).fill(features[0]!)
+    this.expected = [...features, ...extra]
   }
 
   /** Index in the spec of the bin whose points were used; -1 where no bin was. */
   binOf(feature: number): number {
-    const slot = this.slots[feature]!
-    const outcome = slot - this.model.slotStart[feature]!
-    if (outcome >= SLOT_FIRST_BIN) return outcome - SLOT_FIRST_BIN
-    const fallsToMissing =
-      outcome === SLOT_MISSING ||
-      (outcome === SLOT_UNMATCHED && this.model.isNumeric[feature] === 0)
-    return fallsToMissing ? this.model.missingBin[feature]! : -1
+    return this.model.binOfSlot[this.slots[feature]!] ?? -1
   }
 
   /** Points that the feature added to the score. */
@@ -79,7 +79,8 @@ export class ScoreSheet {
  *
  * Walks the applicant's own keys rather than the features: a lookup by a name that is not constant
  * costs V8 three times as much as a step of `for in`. Where each key led is remembered in the sheet,
- * because the next applicant mostly has the same keys in the same order.
+ * because the next applicant mostly has the same keys in the same order. As long as that is the order
+ * of the spec, points are summed on the way.
  *
  * @param applicant feature values: a finite number, a string, or null for missing
  * @param sheet receives the result
@@ -91,63 +92,80 @@ export function scoreApplicant(
   reservedName?: string,
 ): void {
   const { model, slots, expected } = sheet
-  const { featureNames, featureIndex, slotStart } = model
-  slots.fill(SLOT_ABSENT)
+  const { features, points } = model
+  let score = model.basePoints
+  let isInOrder = true
+  /** Features before this one have their slot, and are in the sum. */
+  let next = 0
   let position = 0
-  let unmatched = 0
-  let missing = 0
+  let others = 0
   let unknown = 0
+  let unmatched = 0
+  let nulls = 0
   let invalid = 0
   for (const name in applicant) {
-    let feature = position < expected.length ? expected[position]! : 0
-    if (featureNames[feature] !== name) {
-      feature = featureIndex.get(name) ?? -1
-      if (feature === -1) {
+    let feature = expected[position < expected.length ? position : 0]!
+    if (feature.name !== name) {
+      const index = model.featureIndex.get(name)
+      if (index === undefined) {
         if (name !== reservedName) unknown++
+        others++
         position++
         continue
       }
+      feature = features[index]!
       if (position < expected.length) expected[position] = feature
     }
     position++
-    const value = applicant[name]
-    const start = slotStart[feature]!
-    let slot: number
-    if (typeof value === 'number') slot = slotOfNumber(model, feature, value)
-    else if (typeof value === 'string') slot = slotOfText(model, feature, value)
-    else slot = value === null ? start + SLOT_MISSING : SLOT_INVALID
-    if (slot < start + SLOT_FIRST_BIN) {
+    const slot = slotOf(model, feature, applicant[name])
+    if (slot <= feature.missingSlot) {
       if (slot === SLOT_INVALID) invalid++
-      else if (slot === start + SLOT_UNMATCHED) unmatched++
-      else missing++
+      else if (slot === feature.missingSlot) nulls++
+      else unmatched++
     }
-    slots[feature] = slot
+    const { index } = feature
+    if (index > next) {
+      score = addAbsent(sheet, score, next, index)
+      next = index
+    }
+    slots[index] = slot
+    if (index < next) {
+      isInOrder = false
+      continue
+    }
+    next++
+    if (slot !== SLOT_INVALID) score += points[slot]!
   }
-  sheet.missingCount = missing
+  score = addAbsent(sheet, score, next, features.length)
+  if (!isInOrder) score = sumPoints(sheet)
+  sheet.missingCount = nulls + features.length - (position - others)
   sheet.unmatchedCount = unmatched
   sheet.unknownCount = unknown
   sheet.invalidCount = invalid
-  sumPoints(sheet)
-}
-
-/** Adds up in spec order, whatever the order of the applicant's keys. */
-function sumPoints(sheet: ScoreSheet): void {
-  const { model, slots } = sheet
-  const { points, slotStart } = model
-  let score = model.basePoints
-  for (let feature = 0; feature < slots.length; feature++) {
-    let slot = slots[feature]!
-    if (slot === SLOT_INVALID) continue
-    if (slot === SLOT_ABSENT) {
-      slot = slotStart[feature]! + SLOT_MISSING
-      slots[feature] = slot
-      sheet.missingCount++
-    }
-    score += points[slot]!
-  }
   sheet.score = score
   sheet.pd = probabilityOfDefault(model.scale, score)
   sheet.grade = gradeOf(model.grades, score)
+}
+
+/** Takes the features from `first` to before `end` as missing. @returns the sum with their points */
+function addAbsent({ model, slots }: ScoreSheet, sum: number, first: number, end: number): number {
+  let score = sum
+  for (let feature = first; feature < end; feature++) {
+    const slot = model.features[feature]!.missingSlot
+    slots[feature] = slot
+    score += model.points[slot]!
+  }
+  return score
+}
+
+/** Adds up in spec order, whatever the order of the applicant's keys. */
+function sumPoints({ model, slots }: ScoreSheet): number {
+  let score = model.basePoints
+  for (let feature = 0; feature < slots.length; feature++) {
+    const slot = slots[feature]!
+    if (slot !== SLOT_INVALID) score += model.points[slot]!
+  }
+  return score
 }
 
 /** Own keys of the applicant that are neither a feature nor `reservedName`, in request order. */
@@ -161,36 +179,31 @@ export function unknownVariables(
   )
 }
 
+/** A text is no number, whatever it looks like: a numeric feature has no category to match it. */
+function slotOf(model: CompiledModel, feature: CompiledFeature, value: unknown): number {
+  if (typeof value === 'number') return slotOfNumber(model, feature, value)
+  if (typeof value === 'string') return slotOfCategory(feature.categories, value)
+  return value === null ? feature.missingSlot : SLOT_INVALID
+}
+
 /**
  * Slot of a number: the interval that holds it, or the category that its shortest decimal form is.
  *
- * The search for the first interval that ends at or above the value has no branch that depends on
+ * The search for the last interval that starts at or below the value has no branch that depends on
  * it: a mispredicted branch costs more than the comparison.
  */
-function slotOfNumber(model: CompiledModel, feature: number, value: number): number {
+function slotOfNumber(model: CompiledModel, feature: CompiledFeature, value: number): number {
   if (!Number.isFinite(value)) return SLOT_INVALID
-  const unmatched = model.slotStart[feature]! + SLOT_UNMATCHED
-  if (model.isNumeric[feature] === 0) {
-    return slotOfCategory(model.categories, feature, String(value), unmatched)
-  }
-  const { intervalHigh } = model
-  let first = model.intervalStart[feature]!
-  let count = model.intervalStart[feature + 1]! - first
-  if (count === 0) return unmatched
+  let count = feature.intervals
+  if (count === 0) return slotOfCategory(feature.categories, String(value))
+  const { intervalLow } = model
+  let first = feature.intervalStart
   while (count > 1) {
     const half = count >>> 1
-    first += half * +(intervalHigh[first + half - 1]! < value)
+    first += half * +(intervalLow[first + half]! <= value)
     count -= half
   }
-  return value <= intervalHigh[first]! && model.intervalLow[first]! <= value
-    ? model.intervalSlot[first]!
-    : unmatched
-}
-
-/** A text is no number, whatever it looks like: for a numeric feature it matches nothing. */
-function slotOfText(model: CompiledModel, feature: number, text: string): number {
-  const unmatched = model.slotStart[feature]! + SLOT_UNMATCHED
-  return model.isNumeric[feature] === 1
-    ? unmatched
-    : slotOfCategory(model.categories, feature, text, unmatched)
+  return intervalLow[first]! <= value && value <= model.intervalHigh[first]!
+    ? first + feature.intervalSlot
+    : feature.unmatchedSlot
 }

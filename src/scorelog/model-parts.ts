@@ -1,4 +1,4 @@
-import { type CompiledModel, ScoreSheet } from '../engine/index.ts'
+import type { CompiledModel } from '../engine/index.ts'
 
 /** What of a model's results can be prepared: bins as numbers, grades as JSON. */
 export class ModelParts {
@@ -9,7 +9,7 @@ export class ModelParts {
   readonly resultBytesMax: number
 
   constructor(model: CompiledModel) {
-    this.binOfSlot = binsOf(model)
+    this.binOfSlot = model.binOfSlot
     const names = [null, ...model.grades.names]
     this.grades = new Map(names.map((name) => [name, JSON.stringify(name)]))
     const gradeBytesMax = Math.max(...[...this.grades.values()].map((text) => 3 * text.length))
@@ -27,17 +27,3 @@ const PUNCTUATION_BYTES = 16
 export const NUMBER_BYTES = 25
 /** Up to 1,000 bins, and a comma. */
 const BIN_BYTES = 5
-
-function binsOf(model: CompiledModel): Int16Array {
-  const { featureNames, slotStart } = model
-  const sheet = new ScoreSheet(model)
-  const bins = new Int16Array(slotStart[featureNames.length] ?? 0)
-  for (const feature of featureNames.keys()) {
-    const end = slotStart[feature + 1] ?? 0
-    for (let slot = slotStart[feature] ?? 0; slot < end; slot++) {
-      sheet.slots[feature] = slot
-      bins[slot] = sheet.binOf(feature)
-    }
-  }
-  return bins
-}

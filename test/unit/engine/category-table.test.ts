@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileCategoryTables, slotOfCategory } from '../../../src/engine/category-table.ts'
+import { compileCategoryTable, slotOfCategory } from '../../../src/engine/category-table.ts'
 import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
 
 const NONE = -7
@@ -18,11 +18,10 @@ test('a table answers as a Map of the same categories does', () => {
   fc.assert(
     fc.property(categories, fc.array(similarTexts), (known, others) => {
       const slots = new Map(known.map((category, index) => [category, index]))
-      // Between two others, so that a search that leaves its own table is seen.
-      const other = new Map([['category 1 of a feature', 5]])
-      const tables = compileCategoryTables([other, slots, other])
-      for (const text of [...known, ...others]) {
-        expect(slotOfCategory(tables, 1, text, NONE)).toBe(slots.get(text) ?? NONE)
+      const table = compileCategoryTable(slots, NONE)
+      // The empty text stands at the places without a category.
+      for (const text of [...known, ...others, '']) {
+        expect(slotOfCategory(table, text)).toBe(slots.get(text) ?? NONE)
       }
     }),
     { numRuns: 2_000 },
@@ -32,10 +31,10 @@ test('a table answers as a Map of the same categories does', () => {
 test('categories that no pair of characters tells apart are told apart all the same', () => {
   const middle = Array.from({ length: 30 }, (_, n) => `${'x'.repeat(20)}${n + 10}${'y'.repeat(20)}`)
   const slots = new Map(middle.map((category, index) => [category, index]))
-  const tables = compileCategoryTables([slots])
-  const found = middle.map((text) => slotOfCategory(tables, 0, text, NONE))
+  const table = compileCategoryTable(slots, NONE)
+  const found = middle.map((text) => slotOfCategory(table, text))
   expect(found).toEqual([...slots.values()])
-  expect(slotOfCategory(tables, 0, `${'x'.repeat(20)}99${'y'.repeat(20)}`, NONE)).toBe(NONE)
+  expect(slotOfCategory(table, `${'x'.repeat(20)}99${'y'.repeat(20)}`)).toBe(NONE)
 })
 
 // What lays the texts out for scoring must give back the same ones.

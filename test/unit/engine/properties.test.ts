@@ -126,6 +126,31 @@ describe('scores', () => {
     )
   })
 
+  // Points are summed on the way only while the keys stand as in the spec.
+  test('equal the naive evaluation to the bit in every order of the keys', () => {
+    const draws = fc.array(fc.nat(), { minLength: 1, maxLength: 16 })
+    fc.assert(
+      fc.property(cases(4), draws, ({ spec, applicants }, order) => {
+        const model = modelOf(spec)
+        const sheet = new ScoreSheet(model)
+        for (const applicant of applicants) {
+          const entries = Object.entries(applicant)
+          for (const [at, drawn] of order.entries()) {
+            entries.splice(
+              drawn % (entries.length + 1),
+              0,
+              ...entries.splice(at % entries.length, 1),
+            )
+          }
+          const shuffled = Object.fromEntries(entries)
+          scoreApplicant(shuffled, sheet)
+          expectSame(readSheet(model, sheet), expectedReading(spec, shuffled).reading)
+        }
+      }),
+      { numRuns: SPECS_FOR_SINGLE_TRAITS },
+    )
+  })
+
   // Reproducible from the answer alone: the caller can add the contributions up himself.
   test('are the base points plus the contributions in spec order', () => {
     fc.assert(
