@@ -1,4 +1,3 @@
-const BYTES_MIN = 1024
 /** A longer text or piece is written faster by a call into the system. */
 const SHORT_MAX = 40
 export const UTF8_BYTES_MAX = 3
@@ -8,9 +7,14 @@ export class ByteText {
   private bytes: Buffer
   private used = 0
 
-  /** @param bytesExpected what it will probably take; it grows beyond */
-  constructor(bytesExpected: number) {
-    this.bytes = Buffer.allocUnsafe(Math.max(BYTES_MIN, bytesExpected))
+  /** @param memory to write into; a text that outgrows it moves on into larger memory, twice as large each time */
+  constructor(memory: Buffer) {
+    this.bytes = memory
+  }
+
+  /** All of the memory that the text is in. */
+  get memory(): Buffer {
+    return this.bytes
   }
 
   get length(): number {
@@ -37,15 +41,17 @@ export class ByteText {
     this.bytes[at] = char.charCodeAt(0)
   }
 
-  /** What was written, to be sent; the object is not used any more. */
-  take(): Buffer {
+  /** What was written up to now. */
+  get written(): Buffer {
     return this.bytes.subarray(0, this.used)
   }
 
   private reserve(bytes: number): void {
     const wanted = this.used + bytes
     if (wanted <= this.bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(wanted, 2 * this.bytes.length))
+    let length = 2 * this.bytes.length
+    while (length < wanted) length *= 2
+    const larger = Buffer.allocUnsafeSlow(length)
     this.bytes.copy(larger, 0, 0, this.used)
     this.bytes = larger
   }

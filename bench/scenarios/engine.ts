@@ -54,7 +54,7 @@ function main(): void {
   const { spec, model } = compiled(CARD)
   const sheet = new ScoreSheet(model)
   const answer = new AnswerParts(model)
-  let into = new ByteText(0)
+  let into = new ByteText(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, true)))
   const applicants = makeApplicants(CARD, APPLICANTS)
   const texts = applicants.map((applicant) => JSON.stringify(applicant))
   const parse = (index: number): Applicant => JSON.parse(texts[index] ?? '{}')
@@ -79,7 +79,7 @@ function main(): void {
         const applicant = applicants[index] ?? {}
         scoreApplicant(applicant, sheet)
         // As a batch does: one for all.
-        if (index === 0) into = new ByteText(APPLICANTS * answer.recordBytes(true))
+        if (index === 0) into = new ByteText(into.memory)
         const frame = { isFirst: true, idText: 'null', withContributions: true, shadowText: '' }
         answer.record(into, sheet, applicant, frame)
         return into.length

@@ -14,7 +14,8 @@ export class AnswerParts {
   private readonly contributions: readonly string[]
   /** The same as bytes, each with a comma before it. */
   private readonly contributionPieces: readonly Uint8Array[]
-  private readonly contributionsBytesMax: number
+  /** Bytes that a result of a batch takes, as the last ones did, without and with contributions. */
+  private readonly recordBytes: { plain: number; full: number }
   /** Name, version and spec version of the model, as properties. */
   private readonly modelText: string
   private readonly versionText: string
@@ -22,7 +23,8 @@ export class AnswerParts {
   constructor(model: CompiledModel) {
     this.contributions = contributionTexts(model)
     this.contributionPieces = this.contributions.map((text) => Buffer.from(`,${text}`))
-    this.contributionsBytesMax = bytesMaxOf(model, this.contributionPieces)
+    const contributionsBytesMax = bytesMaxOf(model, this.contributionPieces)
+    this.recordBytes = { plain: RECORD_BYTES, full: RECORD_BYTES + contributionsBytesMax }
     this.versionText = `"model_version":${JSON.stringify(model.version)}`
     const name = JSON.stringify(model.name)
     const specVersion = JSON.stringify(model.specVersion)
@@ -35,9 +37,20 @@ export class AnswerParts {
     return `{${scoreText(sheet)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(sheet)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.shadowText}}`
   }
 
-  /** Bytes that a result of a batch takes, as a guess: it may have warnings and challengers. */
-  recordBytes(withContributions: boolean): number {
-    return RECORD_BYTES + (withContributions ? this.contributionsBytesMax : 0)
+  /** Bytes that a batch of so many records will probably take. */
+  batchBytes(records: number, withContributions: boolean): number {
+    const { plain, full } = this.recordBytes
+    return FRAME_BYTES + records * (withContributions ? full : plain)
+  }
+
+  /** To be told what the results of a batch took, which may have long ids, warnings and challengers. */
+  noteBytes(bytes: number, records: number, withContributions: boolean): void {
+    if (records === 0) return
+    const form = withContributions ? 'full' : 'plain'
+    const expected = this.recordBytes[form]
+    const took = bytes / records
+    // Too little costs more than too much, but one unusual batch must not count for good.
+    this.recordBytes[form] = Math.max(took, expected + (took - expected) / 8)
   }
 
   /** A batch is `openBatch`, its results one after the other, `closeBatch`. */
@@ -84,7 +97,10 @@ export class AnswerParts {
   }
 }
 
+/** Before there was any, and without contributions. */
 const RECORD_BYTES = 120
+/** What stands around the results. */
+const FRAME_BYTES = 1024
 
 function bytesMaxOf({ featureNames, slotStart }: CompiledModel, pieces: readonly Uint8Array[]) {
   const ofFeature = (_: string, feature: number) =>

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyRequest, preValidationHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import {
   BATCH_RECORDS_MAX,
@@ -17,7 +17,7 @@ import { SCORING_KEY } from '../auth/caller.ts'
 import { keyCaller } from '../auth/plugin.ts'
 import { AppError } from '../errors.ts'
 import { JSON_TYPE } from '../http/reply.ts'
-import type { ScoringService } from './service.ts'
+import type { BatchAnswer, ScoringService } from './service.ts'
 
 interface ScoringRouteOptions {
   readonly scoring: ScoringService
@@ -80,7 +80,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         routingKey: routingKeyOf(request),
         receivedAtMs: request.receivedAtMs,
       } as const
-      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
+      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => sendBatch(reply, outcome))
     },
   )
 
@@ -125,9 +125,22 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         routingKey: routingKeyOf(request),
         receivedAtMs: request.receivedAtMs,
       } as const
-      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
+      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => sendBatch(reply, outcome))
     },
   )
+}
+
+/**
+ * The memory of an answer is used again once the system has taken all of it. 'finish' says so, also where other
+ * answers are before it on the connection; not 'close', which comes with a client that hung up as well.
+ */
+function sendBatch(reply: FastifyReply, outcome: BatchAnswer | Error): void {
+  if (outcome instanceof Error) {
+    reply.send(outcome)
+    return
+  }
+  reply.raw.once('finish', outcome.sent)
+  reply.send(outcome.bytes)
 }
 
 /** An empty header is none. */

@@ -7,6 +7,7 @@ import { Histogram } from '../histogram.ts'
 import { type RequestFacts, ServedTexts } from '../scorelog/record.ts'
 import type { ScoreLog, Told } from '../scorelog/score-log.ts'
 import { type AnswerFrame, recordIdText } from './answer.ts'
+import { AnswerBuffers } from './answer-buffers.ts'
 import type { ServingCache, ServingDeployment } from './cache.ts'
 import type { ChallengerFaults } from './challenger-faults.ts'
 import { CHAMPION, draw, modelAt } from './draw.ts'
@@ -39,8 +40,15 @@ export interface BatchRequest extends ScoreRequest {
   readonly includeContributions: boolean
 }
 
+/** The answer to a batch, in memory that will be used again. */
+export interface BatchAnswer {
+  readonly bytes: Buffer
+  /** To be called when the last byte has been sent, once and no earlier; never when it was not sent as a whole. */
+  readonly sent: () => void
+}
+
 /** Told once: the answer, or why there is none. */
-export type Answered<Text> = (outcome: Text | Error) => void
+export type Answered<Answer> = (outcome: Answer | Error) => void
 
 export interface ScoringOptions {
   readonly cache: ServingCache
@@ -58,6 +66,7 @@ const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 export class ScoringService {
   /** Records of the batches that were scored. */
   readonly batchRecords = new Histogram(BATCH_BOUNDS)
+  private readonly buffers = new AnswerBuffers()
   private readonly cache: ServingCache
   private readonly challengerFaults: ChallengerFaults
   private readonly log: ScoreLog
@@ -91,7 +100,7 @@ export class ScoringService {
    *
    * @param answered as `score`, with every fault of every record
    */
-  scoreBatch(caller: KeyCaller, request: BatchRequest, answered: Answered<Buffer>): void {
+  scoreBatch(caller: KeyCaller, request: BatchRequest, answered: Answered<BatchAnswer>): void {
     const found = this.cache.get(request.deploymentId)
     if (found instanceof Promise) {
       found
@@ -131,7 +140,7 @@ export class ScoringService {
     { keyId }: KeyCaller,
     deployment: ServingDeployment,
     request: BatchRequest,
-    answered: Answered<Buffer>,
+    answered: Answered<BatchAnswer>,
   ): void {
     const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
     const scoredAtMs = this.clock.epochMs()
@@ -145,7 +154,10 @@ export class ScoringService {
     if (batch === null) throw new Error('the champion has no result for a record')
     const { text, servedTexts } = batch
     const facts = { keyId, bucket, served, scoredAtMs, isBatch: true }
-    this.logged(deployment, request, { facts, servedTexts }, (failure) => answered(failure ?? text))
+    const answer = { bytes: text.written, sent: () => this.buffers.giveBack(text.memory) }
+    this.logged(deployment, request, { facts, servedTexts }, (failure) =>
+      answered(failure ?? answer),
+    )
   }
 
   /** @returns null when the challenger at the position failed on a record */
@@ -154,18 +166,17 @@ export class ScoringService {
     position: number,
     request: BatchRequest,
     scoredAtMs: number,
-  ): { readonly text: Buffer; readonly servedTexts: ServedTexts } | null {
+  ): { readonly text: ByteText; readonly servedTexts: ServedTexts } | null {
     const { sheet, answer, logged } = modelAt(deployment, position)
     const servedTexts = new ServedTexts()
     const log = this.log.begin(deployment.logTexts.head)
     const faults = new RequestFaults(request.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
-    const bytesEach = answer.recordBytes(request.includeContributions)
-    const text = new ByteText(
-      Math.min(request.records.length * bytesEach, ANSWER_BYTES_EXPECTED_MAX),
-    )
+    const { records, includeContributions: withContributions } = request
+    const bytesExpected = answer.batchBytes(records.length, withContributions)
+    const text = new ByteText(this.buffers.lend(Math.min(bytesExpected, ANSWER_BYTES_EXPECTED_MAX)))
     answer.openBatch(text)
-    for (const [index, record] of request.records.entries()) {
+    for (const [index, record] of records.entries()) {
       const failed = scoreOnAll(deployment, record, RECORD_ID, this.challengerFaults)
       if (failed?.has(position)) return null
       const place = { property, index }
@@ -173,17 +184,17 @@ export class ScoringService {
       const shadowText = shadowScores(deployment, failed)
       const idText = recordIdText(record['id'])
       const isFirst = index === 0
-      const withContributions = request.includeContributions
       answer.record(text, sheet, record, { isFirst, idText, withContributions, shadowText })
       if (text.length > ANSWER_BYTES_MAX) throw answerTooLarge()
       logResults(log, deployment, failed, idText, 'batch')
       servedTexts.add(sheet, logged)
     }
     faults.throwIfAny()
-    this.batchRecords.observe(request.records.length)
+    answer.noteBytes(text.length, records.length, withContributions)
+    this.batchRecords.observe(records.length)
     const frame = frameOf(request, scoredAtMs, undefined, '')
-    answer.closeBatch(text, request.records.length, frame)
-    return { text: text.take(), servedTexts }
+    answer.closeBatch(text, records.length, frame)
+    return { text, servedTexts }
   }
 
   /** Ends the record of a request; its answer is given when that is safe. */

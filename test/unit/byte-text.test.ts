@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { ByteText } from '../../src/byte-text.ts'
+
+const LONG = 'a text that is longer than what is written byte by byte, and ends'
+
+test.each([1, 7, 64, 4096])(
+  'what is written stands in its order, from %d bytes of memory on',
+  (bytes) => {
+    const text = new ByteText(Buffer.allocUnsafe(bytes))
+    const pieces = ['one,', 'zwei € ,', LONG].map((piece) => Buffer.from(piece))
+    let expected = ''
+    for (let round = 0; round < 100; round++) {
+      text.text(`${round};`)
+      text.text('ä€😀')
+      text.text(LONG)
+      text.pieces(pieces, Int32Array.of(2, 0, 1))
+      expected += `${round};ä€😀${LONG}${LONG}one,zwei € ,`
+    }
+    text.replace(0, '!')
+    expect(text.written.toString()).toBe(`!${expected.slice(1)}`)
+    expect(text.length).toBe(text.written.length)
+    expect(text.memory.length).toBeGreaterThanOrEqual(text.length)
+  },
+)
