@@ -1,15 +1,19 @@
-/** A longer text or piece is written faster by a call into the system. */
+import type { Pieces } from './pieces.ts'
+
+/** A longer text is written faster by a call into the system. */
 const SHORT_MAX = 40
 export const UTF8_BYTES_MAX = 3
 
 /** A text that grows at its end, as the bytes in which it is sent: joining as many strings costs twice as much. */
 export class ByteText {
   private bytes: Buffer
+  private view: DataView
   private used = 0
 
   /** @param memory to write into; a text that outgrows it moves on into larger memory, twice as large each time */
   constructor(memory: Buffer) {
     this.bytes = memory
+    this.view = viewOf(memory)
   }
 
   /** All of the memory that the text is in. */
@@ -26,14 +30,14 @@ export class ByteText {
     this.used = writeText(this.bytes, this.used, text)
   }
 
-  /** Texts of UTF-8 that were prepared, picked by `slots`. */
-  pieces(pieces: readonly Uint8Array[], slots: Int32Array): void {
-    for (let index = 0; index < slots.length; index++) {
-      const piece = pieces[slots[index] ?? 0]
-      if (piece === undefined) continue
-      this.reserve(piece.length)
-      this.used = writePiece(this.bytes, this.used, piece)
-    }
+  piece(pieces: Pieces, index: number): void {
+    this.reserve(pieces.roomBytesMax)
+    this.used = pieces.write(this.view, this.used, index)
+  }
+
+  /** Pieces picked by `slots`. */
+  pieces(pieces: Pieces, slots: Int32Array): void {
+    for (let n = 0; n < slots.length; n++) this.piece(pieces, slots[n] ?? 0)
   }
 
   /** Puts another byte, of ASCII, in the place of one. */
@@ -54,14 +58,12 @@ export class ByteText {
     const larger = Buffer.allocUnsafeSlow(length)
     this.bytes.copy(larger, 0, 0, this.used)
     this.bytes = larger
+    this.view = viewOf(larger)
   }
 }
 
-function writePiece(bytes: Buffer, from: number, piece: Uint8Array): number {
-  const { length } = piece
-  if (length > 2 * SHORT_MAX) bytes.set(piece, from)
-  else for (let index = 0; index < length; index++) bytes[from + index] = piece[index] ?? 0
-  return from + length
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length)
 }
 
 /** @returns where the text ends; there is room for three bytes for each of its units */

@@ -1,5 +1,6 @@
 import type { ByteText } from '../byte-text.ts'
 import type { Applicant, CompiledModel, ScoreSheet } from '../engine/index.ts'
+import { Pieces } from '../pieces.ts'
 import { listWarnings, type WarningForm } from './warnings.ts'
 
 /**
@@ -12,8 +13,11 @@ import { listWarnings, type WarningForm } from './warnings.ts'
 export class AnswerParts {
   /** Text of `"feature":points` for each slot of the model. */
   private readonly contributions: readonly string[]
-  /** The same as bytes, each with a comma before it. */
-  private readonly contributionPieces: readonly Uint8Array[]
+  /** The same, each with a comma before it. */
+  private readonly contributionPieces: Pieces
+  /** What stands between score and probability of default, for each grade. */
+  private readonly gradePieces: Pieces
+  private readonly gradeIndexes: ReadonlyMap<string | null, number>
   /** Bytes that a result of a batch takes, as the last ones did, without and with contributions. */
   private readonly recordBytes: { plain: number; full: number }
   /** Name, version and spec version of the model, as properties. */
@@ -22,7 +26,12 @@ export class AnswerParts {
 
   constructor(model: CompiledModel) {
     this.contributions = contributionTexts(model)
-    this.contributionPieces = this.contributions.map((text) => Buffer.from(`,${text}`))
+    this.contributionPieces = new Pieces(this.contributions.map((text) => `,${text}`))
+    const grades = [null, ...model.grades.names]
+    this.gradePieces = new Pieces(
+      grades.map((grade) => `,"risk_grade":${JSON.stringify(grade)},"pd":`),
+    )
+    this.gradeIndexes = new Map(grades.map((grade, index) => [grade, index]))
     const contributionsBytesMax = bytesMaxOf(model, this.contributionPieces)
     this.recordBytes = { plain: RECORD_BYTES, full: RECORD_BYTES + contributionsBytesMax }
     this.versionText = `"model_version":${JSON.stringify(model.version)}`
@@ -65,21 +74,24 @@ export class AnswerParts {
     record: Applicant,
     { isFirst, idText, withContributions, shadowText }: RecordFrame,
   ): void {
-    into.text(isFirst ? '{"id":' : ',{"id":')
+    into.piece(FRAME, isFirst ? OPEN_FIRST : OPEN_NEXT)
     into.text(idText)
-    into.text(',')
-    writeScore(into, sheet)
+    into.piece(FRAME, SCORE)
+    into.text(numberText(sheet.score))
+    into.piece(this.gradePieces, this.gradeIndexes.get(sheet.grade) ?? 0)
+    into.text(numberText(sheet.pd))
     if (withContributions) {
-      into.text(',"contributions":')
+      into.piece(FRAME, CONTRIBUTIONS)
       const openedAt = into.length
       into.pieces(this.contributionPieces, sheet.slots)
       into.replace(openedAt, '{')
-      into.text('}')
     }
-    into.text(',"warnings":')
-    into.text(warningsText(sheet, record, 'batch', 'id'))
-    if (shadowText !== '') into.text(shadowText)
-    into.text('}')
+    const warnings = warningsText(sheet, record, 'batch', 'id')
+    if (warnings === NO_WARNINGS && shadowText === '') {
+      into.piece(FRAME, withContributions ? CLEAN_END_AFTER : CLEAN_END)
+    } else {
+      into.text(`${withContributions ? '}' : ''},"warnings":${warnings}${shadowText}}`)
+    }
   }
 
   closeBatch(into: ByteText, total: number, frame: AnswerFrame): void {
@@ -97,17 +109,40 @@ export class AnswerParts {
   }
 }
 
+const NO_WARNINGS = '[]'
+/** What stands between the values of a result of a batch. */
+const FRAME = new Pieces([
+  '{"id":',
+  ',{"id":',
+  ',"score":',
+  ',"contributions":',
+  ',"warnings":[]}',
+  '},"warnings":[]}',
+])
+const OPEN_FIRST = 0
+const OPEN_NEXT = 1
+const SCORE = 2
+const CONTRIBUTIONS = 3
+const CLEAN_END = 4
+/** The same behind contributions. */
+const CLEAN_END_AFTER = 5
+
 /** Before there was any, and without contributions. */
 const RECORD_BYTES = 120
 /** What stands around the results. */
 const FRAME_BYTES = 1024
 
-function bytesMaxOf({ featureNames, slotStart }: CompiledModel, pieces: readonly Uint8Array[]) {
-  const ofFeature = (_: string, feature: number) =>
-    Math.max(
-      ...pieces.slice(slotStart[feature], slotStart[feature + 1]).map(({ length }) => length),
-    )
-  return featureNames.map(ofFeature).reduce((sum, bytes) => sum + bytes, 0)
+function bytesMaxOf({ featureNames, slotStart }: CompiledModel, pieces: Pieces) {
+  let sum = 0
+  for (const feature of featureNames.keys()) {
+    let longest = 0
+    const end = slotStart[feature + 1] ?? 0
+    for (let slot = slotStart[feature] ?? 0; slot < end; slot++) {
+      longest = Math.max(longest, pieces.bytesOf(slot))
+    }
+    sum += longest
+  }
+  return sum
 }
 
 /** What a result of a batch takes from its request. */
@@ -143,17 +178,7 @@ function contributionTexts(model: CompiledModel): string[] {
   return texts
 }
 
-/** Score, grade and probability of default, as properties: short texts, which are written byte by byte. */
-function writeScore(into: ByteText, { score, grade, pd }: ScoreSheet): void {
-  into.text('"score":')
-  into.text(numberText(score))
-  into.text(',"risk_grade":')
-  into.text(grade === null ? 'null' : JSON.stringify(grade))
-  into.text(',"pd":')
-  into.text(numberText(pd))
-}
-
-/** The same as one text. */
+/** Score, grade and probability of default, as properties. */
 export function scoreText(sheet: ScoreSheet): string {
   const grade = sheet.grade === null ? 'null' : JSON.stringify(sheet.grade)
   return `"score":${numberText(sheet.score)},"risk_grade":${grade},"pd":${numberText(sheet.pd)}`
@@ -177,7 +202,7 @@ function warningsText(
     sheet.unmatchedCount === 0 &&
     sheet.unknownCount === 0 &&
     (sheet.missingCount === 0 || form === 'single')
-  return isClean ? '[]' : JSON.stringify(listWarnings(sheet, applicant, form, reservedName))
+  return isClean ? NO_WARNINGS : JSON.stringify(listWarnings(sheet, applicant, form, reservedName))
 }
 
 /** Echoed when it can tell records apart, else null. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ByteText } from '../../src/byte-text.ts'
+import { Pieces } from '../../src/pieces.ts'
 
 const LONG = 'a text that is longer than what is written byte by byte, and ends'
 
@@ -7,14 +8,15 @@ test.each([1, 7, 64, 4096])(
   'what is written stands in its order, from %d bytes of memory on',
   (bytes) => {
     const text = new ByteText(Buffer.allocUnsafe(bytes))
-    const pieces = ['one,', 'zwei € ,', LONG].map((piece) => Buffer.from(piece))
+    const pieces = new Pieces(['one,', 'zwei € ,', LONG])
     let expected = ''
     for (let round = 0; round < 100; round++) {
       text.text(`${round};`)
       text.text('ä€😀')
       text.text(LONG)
       text.pieces(pieces, Int32Array.of(2, 0, 1))
-      expected += `${round};ä€😀${LONG}${LONG}one,zwei € ,`
+      text.piece(pieces, 0)
+      expected += `${round};ä€😀${LONG}${LONG}one,zwei € ,one,`
     }
     text.replace(0, '!')
     expect(text.written.toString()).toBe(`!${expected.slice(1)}`)
