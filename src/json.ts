@@ -5,6 +5,8 @@ const NESTING_MAX = 500
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+/** Faster with the colon than the name alone: fewer characters are looked at. */
+const PROTO_NAME = /"__proto__"[ \t\n\r]*:/
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const BLANK = /[ \t\n\r]*/y
 const LITERALS = new Map<string, boolean | null>([
@@ -30,7 +32,7 @@ export function parseJson(text: string): unknown {
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
   if (body.trim() === '') throw refusal('is empty: send a JSON object')
   try {
-    const isPlain = !body.includes('\\') && !body.includes('"__proto__"')
+    const isPlain = !body.includes('\\') && !PROTO_NAME.test(body)
     return isPlain ? JSON.parse(body) : new Reader(body).readDocument()
   } catch (error) {
     if (error instanceof AppError) throw error

@@ -87,6 +87,7 @@ test('texts that are no JSON are refused, and only those', () => {
 
 test.each([
   ['{"__proto__": 1}', /__proto__/],
+  ['{"a": 1, "b": [{"c": 2, "__proto__" \r\n\t : {}}]}', /__proto__/],
   ['{"a": {"__pr\\u006fto__": 1}}', /__proto__/],
   ['', /is empty/],
   [' \n', /is empty/],
