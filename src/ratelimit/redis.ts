@@ -132,8 +132,8 @@ export class RedisLimiter implements Limiter {
         return
       }
     }
-    if (this.guardUntilMs === null) this.ask(subject, quota, decided)
-    else this.askGuarded(subject, quota, decided)
+    if (this.isGuarded()) this.askGuarded(subject, quota, decided)
+    else this.ask(subject, quota, decided)
   }
 
   /** Waits until it is clear whether Redis answers, `timeoutMs` at the most. */
@@ -162,17 +162,25 @@ export class RedisLimiter implements Limiter {
 
   private ask(subject: string, quota: number, decided: Decided): void {
     let group = this.groupBySubject.get(subject)
-    if (group === undefined || group.quota !== quota) {
+    const isNoted = this.guardUntilMs !== null
+    // The guard may end while requests gather.
+    if (group === undefined || group.quota !== quota || group.isNoted !== isNoted) {
       if (this.groups.length === 0) this.gather()
-      group = new Group(subject, quota, this.guardUntilMs !== null)
+      group = new Group(subject, quota, isNoted)
       this.groups.push(group)
       this.groupBySubject.set(subject, group)
     }
     group.waiting.push(decided)
   }
 
+  private isGuarded(): boolean {
+    if (this.guardUntilMs !== null && this.clock.monotonicMs() >= this.guardUntilMs) {
+      this.guardUntilMs = null
+    }
+    return this.guardUntilMs !== null
+  }
+
   private askGuarded(subject: string, quota: number, decided: Decided): void {
-    if (this.clock.monotonicMs() >= (this.guardUntilMs ?? 0)) this.guardUntilMs = null
     this.local.decide(subject, quota, (_remaining, retryAfterMs) => {
       if (retryAfterMs > 0) decided(0, retryAfterMs)
       else this.ask(subject, quota, decided)

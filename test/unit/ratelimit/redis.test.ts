@@ -109,6 +109,24 @@ test('while two calls are under way requests gather for the next, for 5 ms at th
   expect(remaining).toEqual([99, 98, 97, 96, 95, 94])
 })
 
+// Requests gather over several turns, and the window that both must admit in may end between two of them.
+test('who gathers while both must admit, and who comes after that, are all counted here too', async () => {
+  await decideAll(limiter, 'key_other', 100, 1)
+  share()
+  clock.advance(WINDOW_MS - 1)
+  for (const subject of ['key_b', 'key_c']) {
+    void decideAll(limiter, subject, 100, 1)
+    await setImmediate()
+  }
+  expect(calls).toHaveLength(2)
+  const decisions = [decideAll(limiter, 'key_a', 2, 1)]
+  clock.advance(1)
+  decisions.push(decideAll(limiter, 'key_a', 2, 2))
+  lose()
+  const admitted = (await Promise.all(decisions)).flat().map(({ isAdmitted }) => isAdmitted)
+  expect(admitted).toEqual([true, true, false])
+})
+
 test('a call may count within 40 ms on the clock of Redis, and no later', async () => {
   share()
   void decideAll(limiter, 'key_a', 10, 1)
