@@ -25,11 +25,9 @@ const store = guardStore(new PostgresScoreLogStore(connections.db, writer), {
 })
 /** Used again for each stretch: memory that the system has to clear costs more than reading into it. */
 const bytes = Buffer.allocUnsafeSlow(BYTES_MAX)
-let open: { readonly path: string; readonly descriptor: number } | null = null
 
 parentPort?.on('message', async (message: SpoolStretch | typeof END) => {
   if (message === END) {
-    if (open !== null) closeSync(open.descriptor)
     await connections.close()
     parentPort?.close()
     return
@@ -75,18 +73,22 @@ function batchOf(piece: Buffer, payloads: readonly Stretch[]): LogBatch & { newe
   return { lines: piece.toString('utf8', 0, at), sums, newestAtMs }
 }
 
-/** @returns how many bytes there were */
+/**
+ * Opens the file each time: one that is kept open takes its place on the disk after it was removed.
+ *
+ * @returns how many bytes there were
+ */
 function read(path: string, offset: number, length: number): number {
-  if (open?.path !== path) {
-    if (open !== null) closeSync(open.descriptor)
-    open = null
-    open = { path, descriptor: openSync(path, 'r') }
-  }
+  const descriptor = openSync(path, 'r')
   let taken = 0
-  while (taken < length) {
-    const more = readSync(open.descriptor, bytes, taken, length - taken, offset + taken)
-    if (more === 0) break
-    taken += more
+  try {
+    while (taken < length) {
+      const more = readSync(descriptor, bytes, taken, length - taken, offset + taken)
+      if (more === 0) break
+      taken += more
+    }
+  } finally {
+    closeSync(descriptor)
   }
   return taken
 }

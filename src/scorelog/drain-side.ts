@@ -88,9 +88,19 @@ export class DrainSide {
     const { sources, inUse } = this.options
     const isOwn = source === sources.at(-1)
     await source.removeDone(isOwn ? inUse() : null)
+    await this.closeRemoved()
     if (isOwn || source.files.length > 0) return
     sources.splice(sources.indexOf(source), 1)
     source.close()
+  }
+
+  /** A file that is kept open takes its place on the disk after it was removed. */
+  private async closeRemoved(): Promise<void> {
+    const { path } = this.handle ?? {}
+    const isThere = this.options.sources.some((source) =>
+      source.files.some(({ number }) => source.pathOf(number) === path),
+    )
+    if (path !== undefined && !isThere) await this.close()
   }
 
   private next(): Place | null {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
@@ -53,7 +53,7 @@ describe.each(servers)('on $name', (backend) => {
     const database = await backend.create()
     handle = await openPrepared(database)
     const directory = newSpoolDir()
-    spool = await openSpool(directory.path)
+    spool = await openSpool(directory.path, { bytesMax: 32 * 1024 * 1024 })
     crashes = []
     setAside = []
     carrier = new Watched(
@@ -123,6 +123,25 @@ describe.each(servers)('on $name', (backend) => {
     await Promise.all(second.map((id) => log(spool, id)))
     await expectExactly([...first, ...second])
     expect(carrier.ends.at(-1)?.records).toBe(20)
+  })
+
+  test.skipIf(process.platform !== 'linux')('a file that is drained takes no place', async () => {
+    const wanted = ids(6_000)
+    await Promise.all(wanted.map((id) => log(spool, id)))
+    const { path = '' } = spool.oldest() ?? {}
+    // Read once by this thread too.
+    await spool.readBatch(1, 1e6)
+    drain.start()
+    await expectExactly(wanted)
+    await vi.waitFor(() => expect(existsSync(path)).toBe(false), 5_000)
+    const open = readdirSync('/proc/self/fd').map((descriptor) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${descriptor}`)
+      } catch {
+        return ''
+      }
+    })
+    expect(open.filter((file) => file.startsWith(path))).toEqual([])
   })
 
   test('a record that is damaged on the disk is set aside, and the others are stored', async () => {
