@@ -4,6 +4,7 @@ import { guardStore } from '../db/guard.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import type { Carried } from './carrier.ts'
 import { type CarrierOrder, END } from './carrier-thread.ts'
+import type { Appended } from './drain.ts'
 import { type Stretch, scanFrames } from './frames.ts'
 import type { SpoolStretch } from './reader.ts'
 import { readRecord } from './record.ts'
@@ -15,6 +16,8 @@ const DEADLINE_MS = 10_000
 /** Bounds of a transaction. Nobody waits for this thread, so that it may take more at once than the other. */
 const RECORDS_MAX = 8_000
 const BYTES_MAX = 8 * 1024 * 1024
+/** Of these bounds as much is taken as the database takes in time. */
+const SHARES = 8
 const LINE_BREAK = 0x0a
 
 const { databaseUrl, writer }: CarrierOrder = workerData
@@ -25,6 +28,7 @@ const store = guardStore(new PostgresScoreLogStore(connections.db, writer), {
 })
 /** Used again for each stretch: memory that the system has to clear costs more than reading into it. */
 const bytes = Buffer.allocUnsafeSlow(BYTES_MAX)
+let shares = SHARES
 
 parentPort?.on('message', async (message: SpoolStretch | typeof END) => {
   if (message === END) {
@@ -37,20 +41,43 @@ parentPort?.on('message', async (message: SpoolStretch | typeof END) => {
 })
 
 async function carry({ path, offset, readableBytes }: SpoolStretch): Promise<Carried | null> {
+  const recordsMax = (RECORDS_MAX * shares) / SHARES
+  const bytesMax = (BYTES_MAX * shares) / SHARES
   const restBytes = readableBytes - offset
-  const piece = bytes.subarray(0, read(path, offset, Math.min(restBytes, BYTES_MAX)))
-  const { payloads, damaged, tornAt, end } = scanFrames(piece, restBytes, RECORDS_MAX)
+  const piece = bytes.subarray(0, read(path, offset, Math.min(restBytes, bytesMax)))
+  const { payloads, damaged, tornAt, end } = scanFrames(piece, restBytes, recordsMax)
+  // A record may be larger than what is tried.
+  if (payloads.length === 0) tryMore()
   if (damaged.length > 0 || tornAt !== null || payloads.length === 0) return null
   const { newestAtMs, ...batch } = batchOf(piece, payloads)
-  const added = await store.appendNew(batch)
+  const added = await append(batch)
   return {
     end: offset + end,
     records: payloads.length,
     addedRecords: added.records,
     addedResults: added.results,
     newestAtMs,
-    isFull: payloads.length === RECORDS_MAX || end >= BYTES_MAX / 2,
+    isFull: payloads.length === recordsMax || end >= bytesMax / 2,
   }
+}
+
+/**
+ * What failed may have been more than a slow database takes in time: the next try is half as large, and what
+ * succeeds makes it larger step by step. Else each would cost the drain its whole deadline.
+ */
+async function append(batch: LogBatch): Promise<Appended> {
+  try {
+    const added = await store.appendNew(batch)
+    tryMore()
+    return added
+  } catch (error) {
+    shares = Math.max(1, shares >>> 1)
+    throw error
+  }
+}
+
+function tryMore(): void {
+  shares = Math.min(SHARES, shares + 1)
 }
 
 /**

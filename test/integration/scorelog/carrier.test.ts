@@ -9,12 +9,15 @@ import { Drain } from '../../../src/scorelog/drain.ts'
 import { servedOf } from '../../../src/scorelog/served.ts'
 import type { Spool } from '../../../src/scorelog/spool.ts'
 import { PostgresScoreLogStore } from '../../../src/scorelog/store.ts'
+import { card, plainFeature } from '../../support/cards.ts'
 import { backends } from '../../support/databases.ts'
 import { loggedIds, rollupOver } from '../../support/log-rows.ts'
 import { openPrepared } from '../../support/prepared.ts'
+import { loggedModel, logRequest } from '../../support/score-records.ts'
 import { log, newSpoolDir, openSpool } from '../../support/spools.ts'
 
 const DEPLOYMENT = 'dep_1'
+const MODELS = [loggedModel(card([plainFeature('income')]), 'champion')]
 const ids = (count: number, prefix = 'req_') =>
   Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(5, '0')}`)
 
@@ -97,6 +100,19 @@ describe.each(servers)('on $name', (backend) => {
     }
   }
 
+  /** As a database that cancels statements which take it too long. */
+  async function refuseAbove(records: number): Promise<void> {
+    await handle.db.execute(sql`create function refuse_many() returns trigger language plpgsql as $$
+      begin
+        if (select count(*) from added) > ${sql.raw(String(records))} then
+          raise exception 'took too long' using errcode = '57014';
+        end if;
+        return null;
+      end $$`)
+    await handle.db.execute(sql`create trigger refuse_many after insert on score_log
+      referencing new table as added for each statement execute function refuse_many()`)
+  }
+
   test('records reach the log and its rollups from the thread, beyond one transaction', async () => {
     const wanted = ids(9_000)
     await Promise.all(wanted.map((id) => log(spool, id)))
@@ -123,6 +139,35 @@ describe.each(servers)('on $name', (backend) => {
     await Promise.all(second.map((id) => log(spool, id)))
     await expectExactly([...first, ...second])
     expect(carrier.ends.at(-1)?.records).toBe(20)
+  })
+
+  // A slow database would else cancel each try after 8 s, and the drain never catch up.
+  test('what the database does not take in time is tried in smaller parts', async () => {
+    await refuseAbove(2_500)
+    const wanted = ids(9_000)
+    await Promise.all(wanted.map((id) => log(spool, id)))
+    drain.start()
+    await expectExactly(wanted)
+    // Of the rest the main thread stored 1,000 after each try that failed.
+    const stored = carrier.ends.map((end) => end?.records ?? null)
+    expect(stored).toEqual([null, null, 2_000, null, 1_000, 2_000, 1_000])
+    expect(setAside).toEqual([])
+  })
+
+  test('a record that is larger than what is tried makes the thread try more', async () => {
+    await refuseAbove(500)
+    const wanted = ids(3_000)
+    await Promise.all(wanted.map((id) => log(spool, id)))
+    drain.start()
+    await expectExactly(wanted)
+    expect(carrier.ends).toEqual([null, null, null])
+    for (const requestId of ids(3, 'req_large_')) {
+      const applicant = { income: 1, id: 'x'.repeat(1_200_000) }
+      await logRequest(spool, MODELS, [applicant], { requestId, isBatch: true })
+      wanted.push(requestId)
+      await expectExactly(wanted)
+    }
+    expect(carrier.ends.slice(3).map((end) => end?.records ?? null)).toEqual([null, 1, 1])
   })
 
   test.skipIf(process.platform !== 'linux')('a file that is drained takes no place', async () => {
