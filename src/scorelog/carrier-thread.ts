@@ -10,12 +10,16 @@ export interface CarrierOrder {
 }
 
 interface CarrierThreadOptions extends CarrierOrder {
-  /** Told when the thread has ended by itself; another takes its place. */
+  /** Told when the thread has ended by itself, or can't be started; another takes its place. */
   readonly onCrash: (error: unknown) => void
+  /** Told when the database did not answer the thread: other connections to it may be dead as well. */
+  readonly onSilent: () => void
 }
 
 /** Asks the thread to end when nothing is under way. */
 export const END = 'end'
+/** Tells that the database did not answer in time. */
+export const SILENT = 'silent'
 
 const WORKER = new URL('carrier-worker.ts', import.meta.url)
 /** The thread itself gives up on the database before that. */
@@ -50,7 +54,10 @@ export class CarrierThread implements Carrier {
     if (worker === null) return null
     const { promise, resolve } = Promise.withResolvers<Carried | null>()
     this.answered = resolve
-    const overdue = setTimeout(() => void worker.terminate(), DEADLINE_MS)
+    const overdue = setTimeout(() => {
+      this.options.onCrash(new Error('it did not answer in time'))
+      void worker.terminate()
+    }, DEADLINE_MS)
     worker.postMessage(stretch)
     try {
       return await promise
@@ -72,13 +79,24 @@ export class CarrierThread implements Carrier {
 
   private start(): void {
     if (this.isClosed || performance.now() - this.endedAtMs < RESTART_PAUSE_MS) return
-    const { databaseUrl, writer, onCrash } = this.options
+    const { databaseUrl, writer, onCrash, onSilent } = this.options
     const workerData: CarrierOrder = { databaseUrl, writer }
-    const worker = new Worker(WORKER, {
-      ...{ workerData, execArgv: [], name: 'score log' },
-      resourceLimits: MEMORY_MB,
+    let worker: Worker
+    try {
+      worker = new Worker(WORKER, {
+        ...{ workerData, execArgv: [], name: 'score log' },
+        resourceLimits: MEMORY_MB,
+      })
+    } catch (error) {
+      // The system has no thread left.
+      this.endedAtMs = performance.now()
+      onCrash(error)
+      return
+    }
+    worker.on('message', (message: Carried | null | typeof SILENT) => {
+      if (message === SILENT) onSilent()
+      else this.answered(message)
     })
-    worker.on('message', (carried: Carried | null) => this.answered(carried))
     worker.on('error', onCrash)
     worker.on('exit', () => {
       this.worker = null

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { guardStore } from '../db/guard.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import type { Carried } from './carrier.ts'
-import { type CarrierOrder, END } from './carrier-thread.ts'
+import { type CarrierOrder, END, SILENT } from './carrier-thread.ts'
 import type { Appended } from './drain.ts'
 import { type Stretch, scanFrames } from './frames.ts'
 import type { SpoolStretch } from './reader.ts'
@@ -24,7 +24,10 @@ const { databaseUrl, writer }: CarrierOrder = workerData
 const connections = connectPostgres(databaseUrl, 1)
 const store = guardStore(new PostgresScoreLogStore(connections.db, writer), {
   deadlineMs: DEADLINE_MS,
-  onOverdue: connections.renew,
+  onOverdue: () => {
+    connections.renew()
+    parentPort?.postMessage(SILENT)
+  },
 })
 /** Used again for each stretch: memory that the system has to clear costs more than reading into it. */
 const bytes = Buffer.allocUnsafeSlow(BYTES_MAX)

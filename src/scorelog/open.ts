@@ -55,7 +55,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   const spool = await openSpool(options)
   const connections = options.database.apart(CONNECTIONS)
   const upkeep = makeUpkeep(options, connections)
-  const carrier = makeCarrier(options)
+  const carrier = makeCarrier(options, connections.renew)
   const drain = makeDrain(options, { connections, spool, carrier })
   // Before the first record comes: there must be a partition for it.
   await upkeep.start()
@@ -92,12 +92,16 @@ function newWriter(): string {
 }
 
 /** The embedded database has a thread of its own already, and takes one caller. */
-function makeCarrier({ database: { url }, log, factsOf }: ScoreLogOptions): Carrier | null {
+function makeCarrier(
+  { database: { url }, log, factsOf }: ScoreLogOptions,
+  onSilent: () => void,
+): Carrier | null {
   if (url === null) return null
   return new CarrierThread({
     ...{ databaseUrl: url, writer: newWriter() },
     onCrash: (error) =>
       log.error({ err: factsOf(error) }, 'the thread that drains the score log has ended'),
+    onSilent,
   })
 }
 

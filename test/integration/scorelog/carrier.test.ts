@@ -64,6 +64,7 @@ describe.each(servers)('on $name', (backend) => {
         databaseUrl: handle.url ?? '',
         writer: 'thread',
         onCrash: (error) => crashes.push(error),
+        onSilent: () => undefined,
       }),
     )
     drain = new Drain({
