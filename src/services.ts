@@ -149,8 +149,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
       close: once(async () => {
         operations.stop()
         health.stopProbes()
-        await logged.close()
-        await domains.keys.close()
+        await Promise.all([logged.close(), domains.keys.close()])
         await changes.close()
         limiter.close()
         await database.close()

@@ -15,7 +15,8 @@ import { onLostWrite } from './lost-writes.ts'
 export const MIGRATION_LOCK = 7_265_431_902
 const CONNECTIONS_MAX = 10
 const CONNECT_TIMEOUT_SEC = 5
-const CLOSE_TIMEOUT_SEC = 3
+/** By then whoever asked has his answer; a server that is silent must not hold up the end of the process. */
+const CLOSE_TIMEOUT_SEC = 1
 /** The driver's own 20 would make calls wait for that long after the database is back. */
 const RECONNECT_SEC_MAX = 0.5
 /** Below the deadline of a store's call, so that a slow statement is ended by the server. */

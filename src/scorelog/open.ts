@@ -65,10 +65,9 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
     drain,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
-      await carrier?.close()
       await spool.close()
-      await upkeep.close()
-      await connections.close()
+      // At once: each may have to wait for a database that is silent.
+      await Promise.all([carrier?.close(), upkeep.close(), connections.close()])
     },
   }
 }
