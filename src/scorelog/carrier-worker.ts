@@ -93,6 +93,8 @@ function batchOf(piece: Buffer, payloads: readonly Stretch[]): LogBatch & { newe
   let at = 0
   for (const { start, end } of payloads) {
     const record = readRecord(piece.subarray(start, end))
+    // One of an older version, which does not stand in the piece as it is stored.
+    if (record.payload.buffer !== piece.buffer) throw new Error('the record was upgraded')
     const served = servedOf(record)
     sums.add({ record, served })
     newestAtMs = served.scoredAtMs

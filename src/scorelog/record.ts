@@ -1,6 +1,7 @@
 import type { ScoreSheet } from '../engine/index.ts'
 import { parseJson } from '../json.ts'
 import type { ModelParts } from './model-parts.ts'
+import { fieldsOfV2 } from './record-v2.ts'
 
 /** What one model says of all applicants of a request; arrays have one item for each applicant. */
 export interface ModelResults {
@@ -108,11 +109,18 @@ interface ResultsDocument {
  */
 export function readRecord(payload: Buffer): ScoreRecord {
   const resultsEnd = payload.indexOf(SEPARATOR_BYTE)
-  if (resultsEnd < 0 || payload.includes(LINE_BREAK_BYTE)) throw new Error('this is no record')
+  if (resultsEnd < 0) return readRecord(upgraded(payload))
+  if (payload.includes(LINE_BREAK_BYTE)) throw new Error('this is no record')
   const facts = payload.toString('utf8', resultsEnd + 1).split(FIELD_SEPARATOR)
   if (facts.length !== RECORD_FIELDS.length - 1) throw new Error('the record lacks fields')
   if (facts.at(-1) !== RECORD_VERSION) throw new Error('the record is of another version')
   return new StoredRecord(payload, resultsEnd, facts)
+}
+
+function upgraded(payload: Buffer): Buffer {
+  const fields = fieldsOfV2(payload)
+  if (fields === null) throw new Error('this is no record')
+  return Buffer.from([...fields, RECORD_VERSION].join(FIELD_SEPARATOR))
 }
 
 /** The models of the field `results`, champion first. */

@@ -174,6 +174,26 @@ test('a record that was begun and not ended leaves nothing', () => {
   expect(readRecord(frames.subarray(FRAME_HEADER_BYTES)).recordIds).toEqual([2])
 })
 
+// A spool that was not empty when the service was upgraded holds answered requests.
+test('a record of version 2 is read as if it had been written now', () => {
+  const record = roundTrip(
+    [loggedModel(spec, 'champion'), loggedModel(spec, 'other', true)],
+    [{ id: 'Ü \\n', income: 1 }],
+  )
+  const facts = {
+    ...{ f: 2, i: record.requestId, a: record.scoredAtMs, t: record.teamId },
+    ...{ d: record.deploymentId, k: record.keyId, v: record.cacheVersion, b: record.bucket },
+    ...{ l: record.latencyMs, m: record.isBatch, w: record.served, n: record.modelCount },
+    ...{ s: record.servedModelId, c: record.servedScores, p: record.servedPds },
+  }
+  const fields = record.payload.toString().split(FIELD_SEPARATOR)
+  const old = (more: object) =>
+    Buffer.from(`${fields[0]}\n${JSON.stringify({ ...facts, ...more })}\n${fields.at(-2)}`)
+  expect(readRecord(old({})).payload.toString()).toBe(record.payload.toString())
+  expect(readRecord(old({ b: null })).bucket).toBe(null)
+  expect(() => readRecord(old({ f: 1 }))).toThrow('this is no record')
+})
+
 test('what is no record is refused without being quoted', () => {
   const fields = RECORD_FIELDS.map(() => 'secret').with(-1, RECORD_VERSION)
   for (const payload of [
