@@ -111,6 +111,11 @@ export function addScoreLogMetrics(
     'Batches that the database did not take.',
     () => drain.stats.failedBatches,
   )
+  metrics.counter(
+    'scoreline_drain_handed_back_batches_total',
+    "Batches that the drain's thread could not store and left to the main thread.",
+    () => drain.stats.handedBackBatches,
+  )
 }
 
 /** Denials are the requests of status 429. */

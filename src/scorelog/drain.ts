@@ -69,6 +69,8 @@ export interface DrainStats {
   readonly setAsideRecords: number
   /** Batches that failed as a whole. */
   readonly failedBatches: number
+  /** Batches that the carrier left to this thread. */
+  readonly handedBackBatches: number
   /** Age of the oldest record that is not in the database; null when all are. */
   readonly lagMs: number | null
 }
@@ -105,6 +107,7 @@ export class Drain {
     replayedRecords: 0,
     setAsideRecords: 0,
     failedBatches: 0,
+    handedBackBatches: 0,
   }
   private readonly unclearFailures = new Map<string, number>()
   private failuresInRow = 0
@@ -208,7 +211,10 @@ export class Drain {
     // While nothing can be stored one attempt at a time is enough.
     if (carrier === null || stretch === null || this.failuresInRow > 0) return null
     const carried = await carrier.carry(stretch)
-    if (carried === null) return null
+    if (carried === null) {
+      this.counts.handedBackBatches++
+      return null
+    }
     if (this.isEnded) return 'failed'
     const { directory, segment } = stretch
     const { end: offset, records, newestAtMs } = carried

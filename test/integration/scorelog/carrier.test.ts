@@ -135,7 +135,11 @@ describe.each(servers)('on $name', (backend) => {
     drain.start()
     await expectExactly(first)
     expect(carrier.ends).toEqual([null])
-    expect(drain.stats).toMatchObject({ drainedRecords: 15, replayedRecords: 5 })
+    expect(drain.stats).toMatchObject({
+      drainedRecords: 15,
+      replayedRecords: 5,
+      handedBackBatches: 1,
+    })
     const second = ids(20, 'req_second_')
     await Promise.all(second.map((id) => log(spool, id)))
     await expectExactly([...first, ...second])
