@@ -13,7 +13,11 @@ export function mergeCounts(counts: Counts, more: Counts): void {
 
 /** Buckets in rising order, each with its count behind it: the form that is stored. */
 export function flatCounts(counts: Counts): number[] {
-  return [...counts].sort(([a], [b]) => a - b).flat()
+  const flat: number[] = []
+  for (const bucket of [...counts.keys()].sort((a, b) => a - b)) {
+    flat.push(bucket, counts.get(bucket) ?? 0)
+  }
+  return flat
 }
 
 /** Reads what `flatCounts` made. */
