@@ -16,7 +16,11 @@ class MemoryLog {
   /** Whether the attempt after a commit still says that it failed. */
   losesAnswers = false
 
+  /** Of each attempt. */
+  tookMs = 0
+
   async append(records: readonly LoggedRecord[]) {
+    await delay(this.tookMs)
     this.attempts.push(records.length)
     const fault = this.fault(records)
     if (fault !== null) throw fault
@@ -80,6 +84,21 @@ test('records gather before they are stored', async () => {
   }
   await vi.waitFor(() => expect(store.ids.length).toBe(8))
   expect(store.attempts.length).toBeLessThanOrEqual(2)
+})
+
+// A batch of a thousand deployments writes as many rollups, whether it holds one request of each or ten.
+test('records gather for longer after a batch that took long, four times as long at the most', async () => {
+  const { spool, store, drain } = setUp({ gatherMs: 50, batchRecordsMax: 1_000 })
+  store.tookMs = 100
+  drain.start()
+  const endsAtMs = performance.now() + 1_000
+  for (let n = 0; performance.now() < endsAtMs; n++) {
+    spool.append(record(`req_${n}`))
+    await delay(5)
+  }
+  // 300 ms each: less than half of them is work. Without it there were 6 or 7.
+  expect(store.attempts.length).toBeLessThanOrEqual(4)
+  expect(store.attempts.length).toBeGreaterThanOrEqual(2)
 })
 
 // The answer to a commit can be lost: the batch then comes again.
