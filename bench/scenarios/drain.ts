@@ -7,12 +7,8 @@ import { newId } from '../../src/ids.ts'
 import { Drain } from '../../src/scorelog/drain.ts'
 import { PostgresLogTables } from '../../src/scorelog/partitions.ts'
 import type { DrainToken, SpoolReader } from '../../src/scorelog/reader.ts'
-import {
-  DeploymentTexts,
-  FIELD_SEPARATOR,
-  readRecord,
-  ServedTexts,
-} from '../../src/scorelog/record.ts'
+import { FIELD_SEPARATOR, readRecord } from '../../src/scorelog/record.ts'
+import { DeploymentTexts, ServedTexts } from '../../src/scorelog/record-texts.ts'
 import { spanStart } from '../../src/scorelog/spans.ts'
 import { PostgresScoreLogStore } from '../../src/scorelog/store.ts'
 import { type BenchDatabase, openBenchDatabase } from '../lib/bench-database.ts'

@@ -1,14 +1,12 @@
 import { newId } from '../../src/ids.ts'
 import type { LoggedRecord } from '../../src/scorelog/drain.ts'
 import {
-  DeploymentTexts,
   FIELD_SEPARATOR,
   type ModelResults,
-  type RequestFacts,
   readRecord,
   type ScoreRecord,
-  ServedTexts,
 } from '../../src/scorelog/record.ts'
+import { DeploymentTexts, type RequestFacts, ServedTexts } from '../../src/scorelog/record-texts.ts'
 import { servedOf } from '../../src/scorelog/served.ts'
 
 export interface RecordOrder extends Partial<RequestFacts> {

@@ -6,7 +6,8 @@ import {
   scoreApplicant,
 } from '../../src/engine/index.ts'
 import { ModelParts } from '../../src/scorelog/model-parts.ts'
-import { DeploymentTexts, type ScoreRecord, ServedTexts } from '../../src/scorelog/record.ts'
+import type { ScoreRecord } from '../../src/scorelog/record.ts'
+import { DeploymentTexts, ServedTexts } from '../../src/scorelog/record-texts.ts'
 import type { ResultsWriter, ScoreLog } from '../../src/scorelog/score-log.ts'
 
 /** A model that writes its results into records. */

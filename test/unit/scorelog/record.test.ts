@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { FRAME_HEADER_BYTES, scanFrames } from '../../../src/scorelog/frames.ts'
 import {
-  DeploymentTexts,
   FIELD_SEPARATOR,
   RECORD_FIELDS,
   RECORD_VERSION,
   readRecord,
   type ScoreRecord,
 } from '../../../src/scorelog/record.ts'
+import { DeploymentTexts } from '../../../src/scorelog/record-texts.ts'
 import { RecordWriter } from '../../../src/scorelog/writer.ts'
 import { card, categorical, numeric, plainFeature } from '../../support/cards.ts'
 import { type LoggedModel, loggedModel, writeRows } from '../../support/score-records.ts'
