@@ -27,8 +27,9 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 /**
  * Carries each import out in a thread of its own: parsing 16 MB of XML takes seconds, in which the
  * process would answer nobody. One at a time, so that they take one core at the most, and no
- * team has more than one, so that each gets its turn; those that wait are bounded, and so are the time, the memory and the answer of each. The answer is written in the thread,
- * and handed over as bytes, so that its size costs the process nothing.
+ * team has more than one, so that each gets its turn; those that wait are bounded, and so are the time, the
+ * memory and the answer of each. The answer is written in the thread, and handed over as bytes, so that its
+ * size costs the process nothing.
  */
 export class ImportThread implements ImportRunner {
   private readonly limit = pLimit(AT_ONCE)

@@ -163,11 +163,11 @@ export class Drain {
     await this.pauseFor(this.options.gatherMs)
     while (this.isWanted && !this.isEnded) {
       this.isWanted = false
-      const startedAtMs = performance.now()
+      const startedAtMs = this.options.clock.monotonicMs()
       const end = await this.drainBatch()
       if (end === 'empty') continue
       this.isWanted = true
-      if (end === 'partial') await this.pauseFor(this.restMs(performance.now() - startedAtMs))
+      if (end === 'partial') await this.pauseFor(this.restMs(startedAtMs))
       else if (end === 'failed') {
         if (this.ending.signal.aborted) this.end()
         await this.pauseFor(this.backoffMs())
@@ -176,8 +176,9 @@ export class Drain {
   }
 
   /** Such that the drain rests for most of the time, and stats are never more than a second behind. */
-  private restMs(batchMs: number): number {
-    const { gatherMs } = this.options
+  private restMs(startedAtMs: number): number {
+    const { gatherMs, clock } = this.options
+    const batchMs = clock.monotonicMs() - startedAtMs
     return Math.min(GATHER_FACTOR_MAX * gatherMs, Math.max(gatherMs, REST_SHARE * batchMs))
   }
 

@@ -2,8 +2,8 @@
 export const SMALL_BODY_BYTES = 64 * 1024
 
 /**
- * Memory for the bodies of requests that are not answered yet, or for answers that are not sent yet. Parsed and scored, they take several times
- * their length, but one after the other; what adds up is what has been received and waits.
+ * Memory for the bodies of requests that are not answered yet, or for answers that are not sent yet. Parsed and
+ * scored, bodies take several times their length, but one after the other; what adds up is what waits.
  *
  * Bodies are *held* from their headers on to the end of their answer. At the bound none is added, unless
  * there is no other: a body of the largest length that the service accepts always has its turn.
