@@ -1,11 +1,26 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { newDataDir } from '../support/databases.ts'
 import { hasPostgresServer, PostgresServer } from '../support/postgres-server.ts'
-import { ServiceProcess } from '../support/process.ts'
+import { post, ServiceProcess } from '../support/process.ts'
 import { expectReconciled } from '../support/reconciliation.ts'
-import { deploySample, PROCESS_OWNER } from '../support/running.ts'
 import { ScoreLoad } from '../support/score-load.ts'
+
+const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
+const spec = JSON.parse(
+  readFileSync(new URL('../../src/demo/german-credit/spec.json', import.meta.url), 'utf8'),
+)
+
+async function deploySample(url: string): Promise<{ path: string; key: string }> {
+  const login = await post(`${url}/api/auth/login`, OWNER)
+  const token = String(login.body['access_token'])
+  const order = { spec, environment: 'production', auto_deploy: true }
+  const deployed = await post(`${url}/v1/models/deploy`, order, token)
+  const { slug } = deployed.body['deployment'] as { slug: string }
+  const created = await post(`${url}/v1/keys`, { name: 'a key' }, token)
+  return { path: `/v1/score/${slug}`, key: String(created.body['key']) }
+}
 
 describe.skipIf(!hasPostgresServer)(
   'while PostgreSQL takes connections and answers nothing',
@@ -20,16 +35,16 @@ describe.skipIf(!hasPostgresServer)(
         const env = {
           ...{ DATA_DIR: dataDir, DATABASE_URL: server.url, SCORE_LOG_DURABILITY: durability },
           JWT_SECRET: 'secret of the tests, long enough',
-          BOOTSTRAP_OWNER_EMAIL: PROCESS_OWNER.email,
-          BOOTSTRAP_OWNER_PASSWORD: PROCESS_OWNER.password,
+          BOOTSTRAP_OWNER_EMAIL: OWNER.email,
+          BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
           RATE_LIMIT_PER_MINUTE: '1000000000',
         }
         let running = ServiceProcess.start(env)
         onTestFinished(() => void running.stop('SIGKILL'))
         const url = await running.url()
-        const { endpoint, key } = await deploySample(url)
+        const { path, key } = await deploySample(url)
         const load = new ScoreLoad()
-        load.start(endpoint, key, 10)
+        load.start(url + path, key, 10)
         await load.heard(100)
         server.signal('SIGSTOP')
         onTestFinished(() => server.signal('SIGCONT'))

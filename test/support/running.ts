@@ -40,20 +40,13 @@ export async function startWithSample(
     rmSync(join(dataDir, '..'), { recursive: true, force: true })
   })
   const url = await process.url()
-  return { process, url, ...(await deploySample(url)) }
-}
-
-/** Deploys the sample as the owner of a service that is at work, and makes a key for it. */
-export async function deploySample(
-  url: string,
-): Promise<Pick<RunningService, 'endpoint' | 'key' | 'token'>> {
   const login = await post(`${url}/api/auth/login`, PROCESS_OWNER)
   const token = String(login.body['access_token'])
   const order = { spec: sampleSpec(), environment: 'production', auto_deploy: true }
   const deployed = await post(`${url}/v1/models/deploy`, order, token)
   const { endpoint } = deployed.body['deployment'] as { endpoint: string }
   const created = await post(`${url}/v1/keys`, { name: 'a key' }, token)
-  return { endpoint, key: String(created.body['key']), token }
+  return { process, url, endpoint, key: String(created.body['key']), token }
 }
 
 /** Value of a figure that `/metrics` shows, by its whole name with labels. */
