@@ -26,6 +26,7 @@ import { healthRoutes } from './plugins/health.ts'
 import { observationPlugin } from './plugins/observation.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
 import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
+import { RequestObserver } from './request-observer.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
@@ -53,6 +54,7 @@ const PARAM_CHARS_MAX = 16_384
 export async function buildApp(services: Services, options: AppOptions): Promise<FastifyInstance> {
   const { limiter, operations, log } = services
   const sparing = new Sparing(systemClock)
+  const observer = new RequestObserver({ figures: operations.requests, sparing, log })
   const quota = limiter && { limiter, quotaPerMinute: options.rateLimitPerMinute }
   const countAddress = quota && addressCounter(quota)
   const app = Fastify({
@@ -116,7 +118,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(authPlugin, services)
   if (quota !== null) await app.register(quotaPlugin, quota)
   await app.register(refusalPlugin)
-  await app.register(observationPlugin, { figures: operations.requests, sparing, log })
+  await app.register(observationPlugin, { observer })
   await app.register(sheddingPlugin, operations)
   await app.register(openapiPlugin, {
     publicUrl: options.publicUrl,

@@ -2,6 +2,7 @@ import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../errors.ts'
 import type { AddressCounter } from '../http/malformed.ts'
+import { CallerQuota } from './caller-quota.ts'
 import { type Limiter, WINDOW_MS } from './limiter.ts'
 import { addressSubject } from './subject.ts'
 
@@ -35,6 +36,7 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
       addHeadersOnExceeding: { 'x-ratelimit-reset': false },
     })
     const limitAddress = app.rateLimit()
+    const callerQuota = new CallerQuota(limiter, quotaPerMinute)
 
     app.addHook('onRoute', ({ config, url }) => {
       if (typeof config?.rateLimit === 'object') {
@@ -48,11 +50,8 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
       else if (caller === null) {
         limitAddress.call(app, request, reply).then(() => done(), done)
       } else {
-        const isKey = caller.kind === 'key'
-        const subject = isKey ? caller.keyId : caller.userId
-        const quota = (isKey ? caller.rateLimitPerMinute : null) ?? quotaPerMinute
-        limiter.decide(subject, quota, (remaining, retryAfterMs) => {
-          reply.header('x-ratelimit-limit', quota)
+        callerQuota.decide(caller, (remaining, retryAfterMs) => {
+          reply.header('x-ratelimit-limit', callerQuota.of(caller))
           reply.header('x-ratelimit-remaining', remaining)
           if (retryAfterMs === 0) done()
           else done(rateLimited(retryAfterMs))
