@@ -10,6 +10,7 @@ import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
 import { exportRoutes } from './export/routes.ts'
+import { handoverOf } from './handover.ts'
 import { errorHandler } from './http/error-handler.ts'
 import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
 import { notFoundHandler } from './http/not-found.ts'
@@ -22,14 +23,18 @@ import { keyRoutes } from './keys/routes.ts'
 import { memberRoutes } from './members/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
+import { handoverPlugin } from './plugins/handover.ts'
 import { healthRoutes } from './plugins/health.ts'
 import { observationPlugin } from './plugins/observation.ts'
 import { shutdownPlugin } from './plugins/shutdown.ts'
+import { CallerQuota } from './ratelimit/caller-quota.ts'
 import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
 import { RequestObserver } from './request-observer.ts'
 import { scorecardRoutes } from './scorecards/routes.ts'
+import { FastLane } from './scoring/fast-lane.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
+import { SMALL_BODY_BYTES } from './shedding/body-budget.ts'
 import { sheddingPlugin } from './shedding/plugin.ts'
 import { Sparing } from './sparing.ts'
 import { statsRoutes } from './stats/routes.ts'
@@ -70,7 +75,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     trustProxy: options.trustProxy.length === 0 ? false : [...options.trustProxy],
     // An id of the client's choice could not be told from one of the service's own.
     requestIdHeader: false,
-    genReqId: () => newId('req_', systemClock.epochMs()),
+    genReqId: (raw) => handoverOf(raw)?.requestId ?? newId('req_', systemClock.epochMs()),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     exposeHeadRoutes: false,
     loggerInstance: log as FastifyBaseLogger,
@@ -118,8 +123,9 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(authPlugin, services)
   if (quota !== null) await app.register(quotaPlugin, quota)
   await app.register(refusalPlugin)
-  await app.register(observationPlugin, { observer })
+  await app.register(observationPlugin, { ...services, observer })
   await app.register(sheddingPlugin, operations)
+  await app.register(handoverPlugin)
   await app.register(openapiPlugin, {
     publicUrl: options.publicUrl,
     hasQuota: app.hasPlugin('quota'),
@@ -138,5 +144,16 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(scoringRoutes, services)
   await app.register(statsRoutes, services)
   await app.register(healthRoutes, operations)
+
+  const lane = new FastLane({
+    ...services,
+    observer,
+    shedder: operations.shedder,
+    quota: limiter && new CallerQuota(limiter, options.rateLimitPerMinute),
+    bodyBytesMax: Math.min(SMALL_BODY_BYTES, options.bodyLimitBytes),
+    isClosing: () => app.isClosing(),
+    fastify: (request, response) => app.routing(request, response),
+  })
+  app.server.removeAllListeners('request').on('request', lane.listen)
   return app
 }

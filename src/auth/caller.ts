@@ -42,7 +42,7 @@ export type Access =
   | { readonly by: 'user-or-key'; readonly scope: Scope }
 
 export const ANYONE: Access = { by: 'anyone' }
-export const SCORING_KEY: Access = { by: 'key', scope: 'score' }
+export const SCORING_KEY = { by: 'key', scope: 'score' } as const satisfies Access
 /** Any member of the team, or a server that may read. */
 export const MEMBER_OR_READING_KEY: Access = { by: 'user-or-key', scope: 'read' }
 export const ANY_MEMBER: Access = { by: 'user', roles: ROLES }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Operation } from '../../schemas/docs.ts'
 import { AppError } from '../errors.ts'
+import { handoverOf } from '../handover.ts'
 import { notFoundHandler } from '../http/not-found.ts'
 import type { Access, Caller, KeyCaller, UserCaller } from './caller.ts'
 import type { AuthService } from './service.ts'
@@ -42,6 +43,13 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
     app.decorateRequest('refusal', null)
 
     app.addHook('onRequest', (request, _reply, done) => {
+      const begun = handoverOf(request.raw)
+      if (begun !== undefined) {
+        request.caller = begun.caller
+        request.refusal = begun.failure
+        done()
+        return
+      }
       const { access } = request.routeOptions.config
       if (request.is404 || access?.by === 'anyone') {
         done()

@@ -1,5 +1,6 @@
 import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '../clock.ts'
+import { handoverOf } from '../handover.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,7 +19,7 @@ export const requestIdPlugin = fastifyPlugin<RequestIdOptions>(
     app.decorateRequest('receivedAtMs', 0)
 
     app.addHook('onRequest', (request, reply, done) => {
-      request.receivedAtMs = clock.monotonicMs()
+      request.receivedAtMs = handoverOf(request.raw)?.receivedAtMs ?? clock.monotonicMs()
       reply.header('x-request-id', request.id)
       done()
     })

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Ends the listener without breaking a connection that is in use. */
     closeGently(): Promise<void>
+    /** Whether that has begun. */
+    isClosing(): boolean
   }
 }
 
@@ -35,6 +37,7 @@ export const shutdownPlugin = fastifyPlugin<ShutdownOptions>(
       done()
     })
 
+    app.decorate('isClosing', () => isClosing)
     app.decorate('closeGently', async function closeGently(this: FastifyInstance) {
       isClosing = true
       if ((await connectionCount(this)) > 0) await setTimeout(FAREWELL_MS)

@@ -1,6 +1,7 @@
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../errors.ts'
+import { handoverOf } from '../handover.ts'
 import type { AddressCounter } from '../http/malformed.ts'
 import { CallerQuota } from './caller-quota.ts'
 import { type Limiter, WINDOW_MS } from './limiter.ts'
@@ -50,12 +51,15 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
       else if (caller === null) {
         limitAddress.call(app, request, reply).then(() => done(), done)
       } else {
-        callerQuota.decide(caller, (remaining, retryAfterMs) => {
+        const decided = (remaining: number, retryAfterMs: number) => {
           reply.header('x-ratelimit-limit', callerQuota.of(caller))
           reply.header('x-ratelimit-remaining', remaining)
           if (retryAfterMs === 0) done()
           else done(rateLimited(retryAfterMs))
-        })
+        }
+        const counted = handoverOf(request.raw)?.counted
+        if (counted) decided(counted.remaining, counted.retryAfterMs)
+        else callerQuota.decide(caller, decided)
       }
     })
   },

@@ -1,4 +1,5 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import inject, { type InjectOptions } from 'light-my-request'
 import { buildApp } from '../../src/app.ts'
 import type { Clock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
@@ -83,7 +84,7 @@ export class TestService {
   /** Every answer must be one that the OpenAPI document tells of. */
   async call(call: Call): Promise<LightMyRequestResponse> {
     const { method = 'POST', url, token, body, headers, remoteAddress } = call
-    const response = await this.app.inject({
+    const response = await this.inject({
       method,
       url,
       ...(remoteAddress !== undefined && { remoteAddress }),
@@ -96,6 +97,12 @@ export class TestService {
     })
     DocumentCheck.of(this.app).expectDocumented({ method, url, response })
     return response
+  }
+
+  /** Sends a request to the server, as if it had come from a socket. */
+  async inject(request: InjectOptions): Promise<LightMyRequestResponse> {
+    await this.app.ready()
+    return inject((raw, response) => void this.app.server.emit('request', raw, response), request)
   }
 
   /** @returns the access token of the first owner */

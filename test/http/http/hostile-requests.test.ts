@@ -100,7 +100,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   // http/refusals.test.ts
   test('the method QUERY is one that no path has', async () => {
-    const response = await service.app.inject({ method: 'QUERY', url: '/v1/keys' })
+    const response = await service.inject({ method: 'QUERY', url: '/v1/keys' })
     expect(outcomeOf(response)).toBe('404 not_found')
   })
 

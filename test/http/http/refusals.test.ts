@@ -111,9 +111,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       const url = route.url.replace(':slug', slug)
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
       const payload = Buffer.from(goodBody(route))
-      const untyped = await service.app.inject({ method: 'POST', url, headers, payload })
+      const untyped = await service.inject({ method: 'POST', url, headers, payload })
       expect(outcomeOf(untyped)).toBe('415 unsupported_media_type')
-      const empty = await service.app.inject({ method: 'POST', url, headers })
+      const empty = await service.inject({ method: 'POST', url, headers })
       expect(outcomeOf(empty)).toBe('400 invalid_request')
     }
   })
@@ -180,10 +180,10 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       // Other paths take the rest: `/v1/models/deploy` reads like the path of a model.
       for (const method of ['PUT', 'OPTIONS', 'TRACE'] as const) {
         const path = url.replace(':slug', slug)
-        const response = await service.app.inject({ method, url: path })
+        const response = await service.inject({ method, url: path })
         expect(outcomeOf(response), `${method} ${path}`).toBe('404 not_found')
       }
-      const head = await service.app.inject({ method: 'HEAD', url: url.replace(':slug', slug) })
+      const head = await service.inject({ method: 'HEAD', url: url.replace(':slug', slug) })
       expect([head.statusCode, head.body]).toEqual([404, ''])
       expect(head.headers['x-request-id']).toMatch(/^req_/)
     }
@@ -194,7 +194,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     async (url) => {
       for (const method of ['GET', 'POST'] as const) {
         const headers = { authorization: `Bearer ${tokens.key}` }
-        const response = await service.app.inject({ method, url, headers })
+        const response = await service.inject({ method, url, headers })
         expect(outcomeOf(response)).toBe('400 invalid_request')
       }
     },

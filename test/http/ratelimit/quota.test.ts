@@ -65,7 +65,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   /** Calls from an address of the test's own, unless it names one. */
   function call(options: InjectOptions, token?: string): Promise<LightMyRequestResponse> {
-    return service.app.inject({
+    return service.inject({
       method: 'POST',
       remoteAddress: newAddress(),
       ...options,

@@ -1,0 +1,363 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import fc from 'fast-check'
+import type { LightMyRequestResponse } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { outcomeOf } from '../../support/answers.ts'
+import { card, categorical, numeric } from '../../support/cards.ts'
+import { backends } from '../../support/databases.ts'
+import { hostileBody } from '../../support/hostile-bodies.ts'
+import { TestService } from '../../support/service.ts'
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+/** A query, which means nothing to a score, and is nothing for the lane. */
+const USUAL = '?way=usual'
+const GOOD = { income: 1200, job: 'größer', strict_mode: false }
+const spec = card([
+  numeric('income', [
+    ['(-Infinity, 1000]', 10],
+    ['(1000, Infinity)', 20],
+    ['Missing', 0],
+  ]),
+  categorical('job', [
+    ['größer', 7],
+    ['other', -3],
+  ]),
+])
+
+type Headers = Readonly<Record<string, string | string[]>>
+
+interface Sent {
+  readonly headers?: Headers
+  readonly body?: string | Buffer
+}
+
+describe.each(backends)('on $name', (backend) => {
+  let service: TestService
+  let owner: string
+  let slug: string
+  let key: string
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    owner = await service.signIn()
+    slug = await service.deploy(owner, spec)
+    key = await service.createKey(owner, { rate_limit_per_minute: 1_000_000 })
+    // What is not known yet is looked up by the usual way.
+    await send({ body: '{}' })
+  })
+  afterAll(() => service.close())
+
+  function send({ headers, body }: Sent, query = ''): Promise<LightMyRequestResponse> {
+    return service.inject({
+      method: 'POST',
+      url: `/v1/score/${slug}${query}`,
+      headers: withKey({ ...JSON_HEADERS, authorization: 'Bearer key', ...headers }),
+      ...(body !== undefined && { payload: body }),
+    })
+  }
+
+  /** The service's key in the place of the word `key`. */
+  function withKey({ authorization = '', ...others }: Headers): Headers {
+    const put = (text: string) => text.replace(/key$/, key)
+    return {
+      ...others,
+      authorization: Array.isArray(authorization) ? authorization.map(put) : put(authorization),
+    }
+  }
+
+  /** What must be the same whichever way a request goes. */
+  function factsOf(response: LightMyRequestResponse) {
+    const {
+      'x-request-id': requestId,
+      'x-ratelimit-remaining': _remaining,
+      date: _date,
+      ...headers
+    } = response.headers
+    const body = response.body
+      .replaceAll(String(requestId), 'req')
+      .replace(/"scored_at":"[^"]+"/, '"scored_at":""')
+    return { status: response.statusCode, headers, body }
+  }
+
+  /** How often Fastify saw a request while `during` ran. */
+  async function seenByFastify(during: () => Promise<unknown>): Promise<number> {
+    const routing = vi.spyOn(service.app, 'routing')
+    await during()
+    const { length } = routing.mock.calls
+    routing.mockRestore()
+    return length
+  }
+
+  const TAKEN: Array<[what: string, sent: Sent]> = [
+    ['a good body', { body: JSON.stringify(GOOD) }],
+    ['an empty applicant', { body: '{}' }],
+    ['a byte order mark and blanks', { body: `\ufeff \n${JSON.stringify(GOOD)}\t` }],
+    ['escapes', { body: '{"\\u006aob":"gr\\u00f6\\u00dfer"}' }],
+    [
+      'bytes that are no UTF-8',
+      { body: Buffer.from([...Buffer.from('{"job":"'), 0xff, 0xc3, 0x22, 0x7d]) },
+    ],
+    ['values in no bin, and unknown names', { body: '{"job":"none","else":[1]}' }],
+    [
+      'its charset named',
+      { headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' },
+    ],
+    ['a routing key', { headers: { 'x-routing-key': 'applicant 7' }, body: '{}' }],
+    ['an empty routing key', { headers: { 'x-routing-key': '' }, body: '{}' }],
+    ['headers in capitals', { headers: { 'X-ROUTING-KEY': 'A' }, body: '{}' }],
+    ['64 KiB', { body: `{"a":"${'x'.repeat(64 * 1024 - 8)}"}` }],
+  ]
+  const HANDED_OVER: Array<[what: string, outcome: string, sent: Sent]> = [
+    ['a value of an impossible type', '400 invalid_request', { body: '{"income":true}' }],
+    [
+      'a missing feature in strict mode',
+      '422 strict_mode_violation',
+      { body: '{"strict_mode":true}' },
+    ],
+    ['a strict mode that is none', '400 invalid_request', { body: '{"strict_mode":null}' }],
+    ['a body that is no object', '400 invalid_request', { body: '[]' }],
+    ['null', '400 invalid_request', { body: 'null' }],
+    ['half a body', '400 invalid_request', { body: '{"income":' }],
+    ['blanks', '400 invalid_request', { body: '  ' }],
+    ['the name __proto__', '400 invalid_request', { body: '{"__proto__":1}' }],
+    ['no body', '400 invalid_request', {}],
+    [
+      'a body shorter than its header says',
+      '400 invalid_request',
+      { headers: { 'content-length': '9' }, body: '{}' },
+    ],
+    [
+      'a body longer than its header says',
+      '400 invalid_request',
+      { headers: { 'content-length': '1' }, body: '{}' },
+    ],
+    [
+      'another type',
+      '415 unsupported_media_type',
+      { headers: { 'content-type': 'text/plain' }, body: '{}' },
+    ],
+    ['a type in capitals', '200', { headers: { 'content-type': 'Application/JSON' }, body: '{}' }],
+    ['no caller', '401 invalid_api_key', { headers: { authorization: '' }, body: '{}' }],
+    ['a scheme in capitals', '200', { headers: { authorization: 'BEARER key' }, body: '{}' }],
+    ['a body in chunks', '200', { headers: { 'transfer-encoding': 'chunked' }, body: '{}' }],
+    ['two routing keys', '200', { headers: { 'x-routing-key': ['a', 'b'] }, body: '{}' }],
+    // Of two headers the first counts, though it be empty.
+    ['two keys', '401 invalid_api_key', { headers: { authorization: ['', 'key'] }, body: '{}' }],
+    [
+      'two types',
+      '415 unsupported_media_type',
+      { headers: { 'content-type': ['', 'application/json'] }, body: '{}' },
+    ],
+    ['one byte more than 64 KiB', '200', { body: `{"a":"${'x'.repeat(64 * 1024 - 7)}"}` }],
+  ]
+
+  test.each(TAKEN)('with %s the lane answers, and as Fastify does', async (_what, sent) => {
+    const answers: LightMyRequestResponse[] = []
+    const seen = await seenByFastify(async () => {
+      answers.push(await send(sent), await send(sent, USUAL))
+    })
+    expect(seen).toBe(1)
+    expect(answers.map(outcomeOf)).toEqual(['200', '200'])
+    const [taken, usual] = answers.map(factsOf)
+    expect(taken).toEqual(usual)
+  })
+
+  test.each(HANDED_OVER)('with %s Fastify answers: %s', async (_what, outcome, sent) => {
+    const answers: LightMyRequestResponse[] = []
+    const seen = await seenByFastify(async () => {
+      answers.push(await send(sent), await send(sent, USUAL))
+    })
+    expect(seen).toBe(2)
+    expect(answers.map(outcomeOf)).toEqual([outcome, outcome])
+    const [taken, usual] = answers.map(factsOf)
+    expect(taken).toEqual(usual)
+  })
+
+  test('any body has the same answer on both ways', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileBody(GOOD), async (body) => {
+        expect(factsOf(await send({ body }))).toEqual(factsOf(await send({ body }, USUAL)))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  // Counted by the lane, and not once more by the quota's own plugin.
+  test('a request that is handed over is counted once, and beyond the quota it is denied', async () => {
+    const token = await service.createKey(owner, { rate_limit_per_minute: 6 })
+    const headers = { authorization: `Bearer ${token}` }
+    const bodies = ['{}', '{"income":true}', '{', '{}', '{"strict_mode":true}', 'null', '{}', '{']
+    const answers: Array<[string, unknown]> = []
+    for (const body of bodies) {
+      const response = await send({ headers, body })
+      expect(response.headers['x-ratelimit-limit']).toBe('6')
+      answers.push([outcomeOf(response), response.headers['x-ratelimit-remaining']])
+    }
+    expect(answers).toEqual([
+      ['200', '5'],
+      ['400 invalid_request', '4'],
+      ['400 invalid_request', '3'],
+      ['200', '2'],
+      ['422 strict_mode_violation', '1'],
+      ['400 invalid_request', '0'],
+      ['429 rate_limited', '0'],
+      ['429 rate_limited', '0'],
+    ])
+  })
+
+  test('every request is in the figures once, whichever way it went', async () => {
+    const statuses = async () => {
+      const { body } = await service.inject({ method: 'GET', url: '/metrics' })
+      const count = (status: number) =>
+        Number(
+          new RegExp(
+            `request_duration_seconds_count\\{operation="scoring.score",status="${status}"\\} (\\d+)`,
+          ).exec(body)?.[1] ?? 0,
+        )
+      return [count(200), count(400), count(422)]
+    }
+    const before = await statuses()
+    for (const body of ['{}', '{"income":true}', '{"strict_mode":true}', '{', '{}']) {
+      await send({ body })
+    }
+    const after = await statuses()
+    expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([2, 2, 1])
+  })
+
+  test('a deployment or a key that is taken away is gone for the lane, too', async () => {
+    const gone = await service.deploy(owner, spec)
+    const token = await service.createKey(owner)
+    const call = () => service.call({ url: `/v1/score/${gone}`, token, body: {} })
+    expect([outcomeOf(await call()), outcomeOf(await call())]).toEqual(['200', '200'])
+    await service.call({
+      method: 'PATCH',
+      url: `/v1/deployments/${gone}`,
+      token: owner,
+      body: { is_active: false },
+    })
+    expect(outcomeOf(await call())).toBe('404 deployment_not_found')
+    const reader = await service.createKey(owner, { scopes: ['read'] })
+    const staging = await service.createKey(owner, { environment: 'staging' })
+    for (const [secret, outcome] of [
+      [reader, '401 invalid_api_key'],
+      [staging, '404 deployment_not_found'],
+    ] as const) {
+      const headers = { authorization: `Bearer ${secret}` }
+      for (const query of ['', '', USUAL]) {
+        expect(outcomeOf(await send({ headers, body: '{}' }, query))).toBe(outcome)
+      }
+    }
+  })
+})
+
+describe('over a connection', () => {
+  let service: TestService
+  let port: number
+  let head: (length: number) => string
+
+  beforeAll(async () => {
+    const backend = backends[0]
+    if (backend === undefined) throw new Error('there is no database')
+    service = await TestService.start(backend)
+    const owner = await service.signIn()
+    const slug = await service.deploy(owner, spec)
+    const key = await service.createKey(owner)
+    await service.call({ url: `/v1/score/${slug}`, token: key, body: {} })
+    await service.app.listen({ host: '127.0.0.1', port: 0 })
+    port = (service.app.server.address() as AddressInfo).port
+    head = (length) =>
+      `POST /v1/score/${slug} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+  })
+  afterAll(() => service.close())
+
+  const requestOf = (body: string) => head(Buffer.byteLength(body)) + body
+
+  /** Sends the pieces one by one, and returns what comes until as many answers are there. */
+  async function exchange(pieces: readonly string[], answers: number): Promise<string> {
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8').setNoDelay(true)
+    await once(socket, 'connect')
+    let text = ''
+    const done = new Promise<void>((resolve, reject) => {
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error(`closed after ${text}`)))
+      socket.on('data', (chunk: string) => {
+        text += chunk
+        if (text.split('"request_id"').length > answers && text.endsWith('}')) resolve()
+      })
+    })
+    for (const piece of pieces) {
+      socket.write(piece)
+      if (pieces.length > 1) await pause(2)
+    }
+    await done
+    socket.destroy()
+    return text
+  }
+
+  test('a request may come in any pieces', async () => {
+    const request = requestOf('{"income":1200,"job":"größer"}')
+    for (let at = request.length - 40; at < request.length; at += 3) {
+      const text = await exchange([request.slice(0, at), request.slice(at)], 1)
+      expect(text).toContain('"contributions":{"income":20,"job":7}')
+    }
+    expect(await exchange([...request], 1)).toContain('"contributions":{"income":20,"job":7}')
+  }, 30_000)
+
+  // Some are answered by the lane, some by Fastify, which takes longer.
+  test('requests that come at once are answered in their order', async () => {
+    const bodies = [
+      '{"income":1}',
+      '{"income":true}',
+      '{"income":2000}',
+      '{"strict_mode":true}',
+      '{"job":"other"}',
+    ]
+    const text = await exchange([bodies.map(requestOf).join('')], bodies.length)
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+      ...['200', '400', '200', '422', '200'],
+    ])
+    expect([...text.matchAll(/"contributions":\{[^}]*\}/g)].map(String)).toEqual([
+      '"contributions":{"income":10,"job":0}',
+      '"contributions":{"income":20,"job":0}',
+      '"contributions":{"income":0,"job":-3}',
+    ])
+  })
+
+  // The lane has waited for the body, and Fastify has not.
+  test('a request that is handed over is as slow as it was', async () => {
+    const sums = async () =>
+      figureOf(/request_duration_seconds_sum\{operation="scoring.score",status="400"\} (\S+)/)
+    const figureOf = async (pattern: RegExp) => {
+      const { body } = await service.inject({ method: 'GET', url: '/metrics' })
+      return Number(pattern.exec(body)?.[1] ?? 0)
+    }
+    const before = await sums()
+    const request = requestOf('{"income":true}')
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(request.slice(0, -5))
+    await pause(200)
+    socket.write(request.slice(-5))
+    await once(socket, 'data')
+    socket.destroy()
+    await expect.poll(sums).toBeGreaterThan(before + 0.15)
+  })
+
+  test('a client that hangs up amid its body leaves nothing behind', async () => {
+    for (let n = 0; n < 50; n++) {
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write(requestOf('{"income":1}').slice(0, -4))
+      if (n % 2 === 0) await pause(2)
+      socket.resetAndDestroy()
+    }
+    expect(await exchange([requestOf('{"income":1}')], 1)).toContain('HTTP/1.1 200')
+    await expect
+      .poll(
+        () => new Promise((resolve) => service.app.server.getConnections((_e, n) => resolve(n))),
+      )
+      .toBe(0)
+  })
+})
