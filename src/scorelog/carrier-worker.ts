@@ -18,6 +18,8 @@ const RECORDS_MAX = 8_000
 const BYTES_MAX = 8 * 1024 * 1024
 /** Of these bounds as much is taken as the database takes in time. */
 const SHARES = 8
+/** Of a statement: larger texts and their copies live where only the whole heap's collection frees them. */
+const PORTION_BYTES = 100 * 1024
 const LINE_BREAK = 0x0a
 
 const { databaseUrl, writer }: CarrierOrder = workerData
@@ -89,7 +91,9 @@ function tryMore(): void {
  */
 function batchOf(piece: Buffer, payloads: readonly Stretch[]): LogBatch & { newestAtMs: number } {
   const sums = new RollupSums()
+  const ends: number[] = []
   let newestAtMs = 0
+  let from = 0
   let at = 0
   for (const { start, end } of payloads) {
     const record = readRecord(piece.subarray(start, end))
@@ -98,11 +102,24 @@ function batchOf(piece: Buffer, payloads: readonly Stretch[]): LogBatch & { newe
     const served = servedOf(record)
     sums.add({ record, served })
     newestAtMs = served.scoredAtMs
-    if (at > 0) piece[at++] = LINE_BREAK
+    if (at > from) piece[at++] = LINE_BREAK
     piece.copyWithin(at, start, end)
     at += end - start
+    if (at - from >= PORTION_BYTES) {
+      ends.push(at)
+      from = at
+    }
   }
-  return { lines: piece.toString('utf8', 0, at), sums, newestAtMs }
+  if (at > from) ends.push(at)
+  return { portions: portionsOf(piece, ends), sums, newestAtMs }
+}
+
+function* portionsOf(piece: Buffer, ends: readonly number[]): Generator<string> {
+  let from = 0
+  for (const end of ends) {
+    yield piece.toString('utf8', from, end)
+    from = end
+  }
 }
 
 /**

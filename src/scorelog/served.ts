@@ -25,5 +25,8 @@ export function servedOf(record: ScoreRecord): ServedResults {
 
 /** Of an array of PostgreSQL, `{612.5,480}`. */
 function numbersOf(text: string): number[] {
-  return text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)
+  if (text === '{}') return []
+  const inner = text.slice(1, -1)
+  // Mostly it is one.
+  return inner.includes(',') ? inner.split(',').map(Number) : [Number(inner)]
 }

@@ -13,8 +13,8 @@ const LINE_BREAK = 0x0a
 
 /** Records that are not in the log yet, and what they add to it. */
 export interface LogBatch {
-  /** Their payloads with line breaks between them. */
-  readonly lines: string
+  /** Their payloads with line breaks between them, in portions: each is a statement, and made when it is sent. */
+  readonly portions: Iterable<string>
   readonly sums: RollupSums
 }
 
@@ -39,7 +39,7 @@ export class PostgresScoreLogStore implements ScoreLogStore {
 
   async append(records: readonly LoggedRecord[]): Promise<Appended> {
     try {
-      return await this.appendNew({ lines: linesOf(records), sums: sumsOf(records) })
+      return await this.appendNew({ portions: [linesOf(records)], sums: sumsOf(records) })
     } catch (error) {
       // Seldom: the commit of a batch was not heard of.
       if (!isDuplicate(error)) throw error
@@ -48,9 +48,9 @@ export class PostgresScoreLogStore implements ScoreLogStore {
   }
 
   /** @throws Error, see `isDuplicate`, when one of them is in the log, or twice among them */
-  appendNew({ lines, sums }: LogBatch): Promise<Appended> {
+  appendNew({ portions, sums }: LogBatch): Promise<Appended> {
     return this.appending(async (tx) => {
-      await tx.execute(insertOf(lines))
+      for (const lines of portions) await tx.execute(insertOf(lines))
       return sums
     })
   }

@@ -101,17 +101,18 @@ describe.each(servers)('on $name', (backend) => {
     }
   }
 
-  /** As a database that cancels statements which take it too long. */
+  /** As a database that cancels transactions which take it too long. */
   async function refuseAbove(records: number): Promise<void> {
     await handle.db.execute(sql`create function refuse_many() returns trigger language plpgsql as $$
       begin
-        if (select count(*) from added) > ${sql.raw(String(records))} then
+        if (select count(*) from score_log where xmin = pg_current_xact_id()::xid)
+            > ${sql.raw(String(records))} then
           raise exception 'took too long' using errcode = '57014';
         end if;
         return null;
       end $$`)
     await handle.db.execute(sql`create trigger refuse_many after insert on score_log
-      referencing new table as added for each statement execute function refuse_many()`)
+      for each statement execute function refuse_many()`)
   }
 
   test('records reach the log and its rollups from the thread, beyond one transaction', async () => {
