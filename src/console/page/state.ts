@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, api, currentSession, onSession, type Session } from './api.ts'
 
 /** What is loaded, or why it is not; `data` stays while it is loaded anew. */
@@ -125,14 +125,15 @@ export function asApiError(error: unknown): ApiError {
 
 export function useSession(): Session | null {
   const [session, setSession] = useState(currentSession)
-  useEffect(() => onSession(() => setSession(currentSession())), [])
+  useLayoutEffect(() => onSession(() => setSession(currentSession())), [])
   return session
 }
 
 /** The part of the address behind `#`, without its first slash, in pieces. */
 export function useRoute(): string[] {
   const [route, setRoute] = useState(routeNow)
-  useEffect(() => {
+  // With what it shows, not after it: an address that changes in between would be missed.
+  useLayoutEffect(() => {
     const follow = () => setRoute(routeNow())
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)

@@ -3,7 +3,7 @@ import { newId } from '../../../src/ids.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/browser.ts'
 import { card, numeric } from '../../support/cards.ts'
 import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { OWNER, TestService } from '../../support/service.ts'
 import { statsWith } from '../../support/stats.ts'
 import { Team } from '../../support/team.ts'
 
@@ -99,6 +99,19 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await page.reload()
     await visitor.heading('Sign in')
     expect(await visitor.context.cookies()).toEqual([])
+    await visitor.close()
+  })
+
+  // Who is quick, or follows a link of another program, would stay on the page before.
+  test('an address that changes as the console appears is followed', async () => {
+    const visitor = await browser.open()
+    await visitor.page.evaluate(`new MutationObserver((_changes, observer) => {
+      if (document.querySelector('header.bar') === null) return
+      observer.disconnect()
+      location.hash = '#/keys'
+    }).observe(document.body, { childList: true, subtree: true })`)
+    await visitor.signIn(OWNER)
+    await visitor.heading('API keys')
     await visitor.close()
   })
 
