@@ -342,7 +342,7 @@ describe('over a connection', () => {
     socket.write(request.slice(-5))
     await once(socket, 'data')
     socket.destroy()
-    await expect.poll(sums).toBeGreaterThan(before + 0.15)
+    await expect.poll(sums, { timeout: 10_000 }).toBeGreaterThan(before + 0.15)
   })
 
   test('a client that hangs up amid its body leaves nothing behind', async () => {
@@ -357,6 +357,7 @@ describe('over a connection', () => {
     await expect
       .poll(
         () => new Promise((resolve) => service.app.server.getConnections((_e, n) => resolve(n))),
+        { timeout: 10_000 },
       )
       .toBe(0)
   })

@@ -107,7 +107,7 @@ describe.skipIf(!hasServers)('two replicas and one Redis', () => {
       expect((await post(url + path, { income: 1 }, keySecret)).status).toBe(200)
     }
     // What it prints comes by a pipe.
-    await expect.poll(() => losses() - returns()).toBe(1)
+    await expect.poll(() => losses() - returns(), { timeout: 10_000 }).toBe(1)
     expect(losses() - lossesBefore).toBeLessThanOrEqual(1)
     await redis.restart()
     await expect.poll(() => losses() - returns(), { timeout: 10_000 }).toBe(0)
