@@ -1,6 +1,6 @@
-/** Time as the service sees it; tests put one of their own in its place. */
+/** The time that the service sees. Tests replace it. */
 export interface Clock {
-  /** Wall clock, milliseconds since 1970, for what is written down. */
+  /** Wall clock, milliseconds since 1970, for times that are stored. */
   epochMs(): number
   /** Never goes back, milliseconds from an arbitrary start, for ages and durations. */
   monotonicMs(): number

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks'
-import { systemClock } from '../clock.ts'
-import { Histogram } from '../histogram.ts'
+import { systemClock } from './clock.ts'
+import { Histogram } from './metrics/histogram.ts'
 
 /** Time as a thread sees it. */
-export interface ThreadClock {
+interface ThreadClock {
   monotonicMs(): number
   /** Processor time that the thread has used. */
   threadCpuMs(): number
@@ -19,25 +19,25 @@ export const threadClock: ThreadClock = {
 
 const TICK_MS = 20
 /**
- * Processor time for scores in one turn of the loop: as much as nobody minds waiting for, where it comes
- * at once; less while the loop is behind. What arrives during a turn waits for its end, and then for those
- * ahead of it, so that who is admitted waits for two turns at the most. And not longer, because Node
- * accepts one new connection in each turn, a prober's among them.
+ * Processor time for scores in one turn of the loop; less while the loop is behind. A request that
+ * arrives during a turn waits for the end of that turn, and then for the requests ahead of it: two
+ * turns at most. A turn must not take longer, because Node accepts one new connection in each turn,
+ * and probes come on new connections.
  */
 const TURN_BUDGET_MS = 300
 const BUDGET_BEHIND_MS = 100
-/** A turn that ends this late makes the next one keep to the smaller budget. */
+/** After a turn that ends this late, the next one has the smaller budget. */
 const BEHIND_MS = 50
 const DELAY_BOUNDS_SEC = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
  * Watches how late the event loop is, by a timer that should fire every 20 ms.
  *
- * The loop is *on time*, or *behind* when the timer was late by more than 50 ms, until it fires in time.
- * Each turn starts with its budget whole; when scores have used it up, the rest of the turn is
- * *overloaded*. A pause before a turn's first score, for garbage or a large document, takes nothing of
- * its budget: it happens to a service that has little to do as well. Nor does time in which other
- * processes had the processor: the queue is no longer for it, and who waited has nearly arrived.
+ * The loop is *on time*, or *behind* when the timer was late by more than 50 ms, until it fires in
+ * time. Each turn starts with its whole budget; when scores have used it up, the rest of the turn
+ * is *overloaded*. Two kinds of time do not count. One is a pause before the turn's first score,
+ * for garbage or a large document: a service with little to do has such pauses too. The other is
+ * time in which other processes had the processor: it makes the queue no longer.
  */
 export class EventLoopWatch {
   /** How late the timer was, in seconds. */
@@ -45,8 +45,9 @@ export class EventLoopWatch {
   private readonly clock: ThreadClock
   private tickedAtMs: number
   private isBehind = false
-  /** Of the turn that runs: when its first score came, and the thread's processor time by then. */
+  /** When the first score of this turn came; null before it. */
   private firstScoreAtMs: number | null = null
+  /** Processor time of the thread when that score came. */
   private firstScoreCpuMs = 0
   private timer: NodeJS.Timeout | null = null
 
@@ -76,7 +77,7 @@ export class EventLoopWatch {
     this.timer?.refresh()
   }
 
-  /** Asked before each score: whether this turn has the time for it. Always, while nobody watches. */
+  /** Whether this turn has time for one more score; always true before `start` and after `stop`. */
   hasTimeForScore(): boolean {
     if (this.timer === null) return true
     const nowMs = this.clock.monotonicMs()
@@ -86,7 +87,7 @@ export class EventLoopWatch {
       return true
     }
     const budgetMs = this.isBehind ? BUDGET_BEHIND_MS : TURN_BUDGET_MS
-    // The cheaper question first: the other one is a system call.
+    // The cheaper check comes first: the other one is a system call.
     if (nowMs - this.firstScoreAtMs <= budgetMs) return true
     return this.clock.threadCpuMs() - this.firstScoreCpuMs <= budgetMs
   }

@@ -1,11 +1,9 @@
-import { AppError } from './errors.ts'
-
-/** Deeper than any request needs; the reader below calls itself for each level. */
-const NESTING_MAX = 500
+import { AppError } from '../errors.ts'
+import { excessOf } from './json-shape.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** Faster with the colon than the name alone: fewer characters are looked at. */
+/** With the colon it is faster than with the name alone: fewer characters are looked at. */
 const PROTO_NAME = /"__proto__"[ \t\n\r]*:/
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const BLANK = /[ \t\n\r]*/y
@@ -16,14 +14,15 @@ const LITERALS = new Map<string, boolean | null>([
 ])
 
 /**
- * Reads a JSON text that others wrote: the body of a request, or a document they had us keep.
+ * Reads the JSON text of a request.
  *
- * `JSON.parse` does it wherever it can be trusted. It can't with an escape in the name of a property:
- * V8 13 compares such a name, undecoded, with the one that stood at this place in an earlier object
- * of the process, and takes that one if it holds a backslash. One client could so rename another's
- * feature. A text with a backslash is therefore read here, one character after the other.
+ * `JSON.parse` reads it, unless it holds a backslash: V8 13 misreads escapes in the names of
+ * properties. It compares such a name, undecoded, with the name at the same position of an earlier
+ * object, and takes the earlier one if that holds a backslash. One client could thus rename another
+ * client's feature. A text with a backslash is therefore read here, character by character.
  *
- * The name `__proto__` is refused: no feature may have it, and no good client sends it.
+ * The name `__proto__` is refused: no feature may have it, and no good client sends it. A text that
+ * would keep the process from answering others is refused too, see `excessOf`.
  *
  * @throws AppError `invalid_request`, never quoting the text
  * @source nodejs/node#63785
@@ -31,20 +30,39 @@ const LITERALS = new Map<string, boolean | null>([
 export function parseJson(text: string): unknown {
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
   if (body.trim() === '') throw refusal('is empty: send a JSON object')
+  const excess = excessOf(body)
+  if (excess !== null) throw refusal(excess)
   try {
-    const isPlain = !body.includes('\\') && !PROTO_NAME.test(body)
-    return isPlain ? JSON.parse(body) : new Reader(body).readDocument()
+    return read(body)
   } catch (error) {
     if (error instanceof AppError) throw error
     // The message of V8 quotes the body, which may hold personal data.
-    throw refusal('is no valid JSON')
+    throw refusal('is not valid JSON')
   }
+}
+
+/**
+ * Reads a JSON text that a caller sent earlier and the service stored, such as a spec. An accepted
+ * text stays readable: the bounds of requests do not apply.
+ *
+ * @throws Error for a text that is not valid JSON, never quoting it
+ */
+export function parseStoredJson(text: string): unknown {
+  try {
+    return read(text)
+  } catch {
+    throw new Error('a stored document is not valid JSON')
+  }
+}
+
+function read(text: string): unknown {
+  const isPlain = !text.includes('\\') && !PROTO_NAME.test(text)
+  return isPlain ? JSON.parse(text) : new Reader(text).readDocument()
 }
 
 class Reader {
   private readonly text: string
   private at = 0
-  private depth = 0
 
   constructor(text: string) {
     this.text = text
@@ -60,19 +78,12 @@ class Reader {
   private readValue(): unknown {
     this.skipBlank()
     const first = this.text[this.at] ?? ''
-    if (first === '{') return this.nested(() => this.readObject())
-    if (first === '[') return this.nested(() => this.readArray())
+    // Each level is a nested call; `excessOf` has bounded the levels.
+    if (first === '{') return this.readObject()
+    if (first === '[') return this.readArray()
     if (first === '"') return this.readString()
     const literal = LITERALS.get(first)
     return literal === undefined ? this.readNumber() : this.readLiteral(literal)
-  }
-
-  private nested<T>(read: () => T): T {
-    this.depth++
-    if (this.depth > NESTING_MAX) throw refusal(`is nested deeper than ${NESTING_MAX} levels`)
-    const value = read()
-    this.depth--
-    return value
   }
 
   private readObject(): Record<string, unknown> {
@@ -108,13 +119,13 @@ class Reader {
     for (;;) {
       const code = this.text.charCodeAt(end)
       if (code === QUOTE) break
-      // NaN is the end of the text; below a space stand the control characters.
+      // NaN is the end of the text; codes below a space are control characters.
       if (!(code >= 0x20)) throw this.unexpected()
       if (code === BACKSLASH) isEscaped = true
       end += code === BACKSLASH ? 2 : 1
     }
     this.at = end + 1
-    // A text alone has no property names: here V8 can be trusted.
+    // A single text has no property names, so `JSON.parse` reads it correctly.
     return isEscaped ? JSON.parse(this.text.slice(start - 1, end + 1)) : this.text.slice(start, end)
   }
 
@@ -132,7 +143,7 @@ class Reader {
     return value
   }
 
-  /** Takes a character behind blanks, if it is there. */
+  /** Skips blanks, then takes the character if it is next. */
   private takes(character: string): boolean {
     this.skipBlank()
     if (this.text[this.at] !== character) return false
@@ -148,7 +159,7 @@ class Reader {
   }
 
   private unexpected(): AppError {
-    return refusal(`is no valid JSON (at character ${this.at + 1})`)
+    return refusal(`is not valid JSON (at character ${this.at + 1})`)
   }
 }
 

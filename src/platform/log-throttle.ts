@@ -1,18 +1,18 @@
 import type { Clock } from './clock.ts'
 
 interface Tally {
-  untold: number
-  toldAtMs: number
+  suppressed: number
+  loggedAtMs: number
 }
 
-const TELL_EVERY_MS = 10_000
+const LOG_EVERY_MS = 10_000
 const NAMES_MAX = 1_000
 
 /**
- * Decides when to tell the log of what may happen very often: the first time at once, after that every
- * 10 s at the most, with how many there were. Beyond 1,000 names it starts anew.
+ * Decides when to log an event that may happen very often: the first time at once, then at most every
+ * 10 s, with the number of events since. Beyond 1,000 names it forgets all of them.
  */
-export class Sparing {
+export class LogThrottle {
   private readonly clock: Clock
   private readonly tallies = new Map<string, Tally>()
 
@@ -20,16 +20,16 @@ export class Sparing {
     this.clock = clock
   }
 
-  /** @returns how many to tell of now, this one included; 0: nothing */
-  note(name: string): number {
+  /** @returns the number of events to log now, including this one; 0: log nothing */
+  hit(name: string): number {
     const nowMs = this.clock.monotonicMs()
     const tally = this.tallies.get(name)
-    if (tally !== undefined && nowMs - tally.toldAtMs < TELL_EVERY_MS) {
-      tally.untold++
+    if (tally !== undefined && nowMs - tally.loggedAtMs < LOG_EVERY_MS) {
+      tally.suppressed++
       return 0
     }
     if (tally === undefined && this.tallies.size >= NAMES_MAX) this.tallies.clear()
-    this.tallies.set(name, { untold: 0, toldAtMs: nowMs })
-    return (tally?.untold ?? 0) + 1
+    this.tallies.set(name, { suppressed: 0, loggedAtMs: nowMs })
+    return (tally?.suppressed ?? 0) + 1
   }
 }

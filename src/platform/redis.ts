@@ -2,28 +2,28 @@ import { Redis } from 'ioredis'
 
 /** Longest time that a connection may take to be made. */
 const CONNECT_TIMEOUT_MS = 500
-/** What is written to a connection that is given up is not waited for. */
-const FAREWELL_MS = 1
+/** Time in which a connection that is given up may send what was written to it. */
+const CLOSE_GRACE_MS = 1
 const KEEP_ALIVE_MS = 10_000
 
 /**
- * Opens a connection to Redis that fails at once instead of holding commands back: what is asked of it
- * must not wait for its return. It reconnects by itself. Its faults are told by its events alone.
+ * Opens a connection to Redis. Without Redis a command fails at once; it is not kept until Redis is
+ * back. The connection reconnects by itself, and reports its errors only as events.
  *
- * Each use has a connection of its own, so that none waits behind the answers of another.
+ * Each use has a connection of its own, so that no use waits for the replies of another.
  *
  * @param name what the connection is for, as `CLIENT LIST` shows it
- * @param retryDelayMs asked after each loss for the time until the next attempt
+ * @param retryDelayMs called after each loss; returns the time until the next attempt
  */
 export function openRedis(url: string, name: string, retryDelayMs: () => number): Redis {
   const redis = new Redis(url, {
     connectionName: `scoreline-${name}`,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    disconnectTimeout: FAREWELL_MS,
+    disconnectTimeout: CLOSE_GRACE_MS,
     keepAlive: KEEP_ALIVE_MS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // Sent again after a reconnect a request would be counted twice.
+    // A request that is sent again after a reconnect would be counted twice.
     autoResendUnfulfilledCommands: false,
     enableReadyCheck: false,
     disableClientInfo: true,

@@ -1,28 +1,38 @@
-import { index, pgTable, text } from 'drizzle-orm/pg-core'
+import { bigint, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { teams } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 
 /**
- * Who changed what, when and why. Written in the transaction of the change itself; a trigger refuses
- * to alter or remove a record.
+ * Who changed what, when and why. Written in the transaction of the change itself; a trigger
+ * refuses to alter or remove a record.
  */
 export const auditLog = pgTable(
   'audit_log',
   {
     id: idText('id').primaryKey(),
+    /**
+     * Rises with each record of a team, in the order of the changes: it is assigned under the
+     * team's lock, which is held until the change is committed. The time in `id` is that of the
+     * request.
+     */
+    position: bigint('position', { mode: 'number' }).notNull().generatedByDefaultAsIdentity(),
     teamId: idText('team_id')
       .notNull()
       .references(() => teams.id),
-    /** Id of the user who did it. */
+    /** Id of the user who made the change. */
     actor: text('actor').notNull(),
-    /** For instance `model.deploy`. */
+    /** What was done, such as `model.deploy`. */
     action: text('action').notNull(),
-    /** Id of the thing that changed. */
+    /** Id of what was changed. */
     subject: text('subject').notNull(),
     before: jsonText('before'),
     after: jsonText('after'),
     reason: text('reason'),
     createdAt: moment('created_at').notNull(),
   },
-  (table) => [index('audit_log_team').on(table.teamId, table.id)],
+  (table) => [
+    // For releases before this one, which list by id. The next release removes it.
+    index('audit_log_team').on(table.teamId, table.id),
+    uniqueIndex('audit_log_team_position').on(table.teamId, table.position),
+  ],
 )

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
 import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
-import { idText, moment } from './columns.ts'
+import { MemberRole } from '../../schemas/members.ts'
+import { idText, isOneOf, moment } from './columns.ts'
 
 /** Owners of everything else. Written by bootstrap and the operator's command line; never deleted. */
 export const teams = pgTable('teams', {
@@ -21,16 +21,13 @@ export const users = pgTable(
     email: text('email').notNull(),
     /** Argon2id in PHC form. */
     passwordHash: text('password_hash').notNull(),
-    role: text('role').notNull(),
+    role: text('role').$type<(typeof MemberRole)['static']>().notNull(),
     createdAt: moment('created_at').notNull(),
   },
   (table) => [
     uniqueIndex('users_email').on(table.email),
     index('users_team').on(table.teamId),
-    check(
-      'users_role',
-      sql`${table.role} in ('owner', 'admin', 'lead_modeler', 'modeler', 'viewer')`,
-    ),
+    check('users_role', isOneOf(table.role, MemberRole)),
   ],
 )
 

@@ -9,8 +9,9 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
+import { Environment } from '../../schemas/common.ts'
 import { teams } from './auth.ts'
-import { idText, moment } from './columns.ts'
+import { idText, isOneOf, moment } from './columns.ts'
 import { models } from './models.ts'
 
 /** Scoring endpoints. Written by deploy and by deployment management; never deleted. */
@@ -23,13 +24,15 @@ export const deployments = pgTable(
       .notNull()
       .references(() => teams.id),
     name: text('name').notNull(),
-    environment: text('environment').notNull(),
+    environment: text('environment').$type<Environment>().notNull(),
     isActive: boolean('is_active').notNull(),
     championModelId: idText('champion_model_id')
       .notNull()
       .references(() => models.id),
     previousChampionModelId: idText('previous_champion_model_id').references(() => models.id),
     shadowMode: boolean('shadow_mode').notNull(),
+    /** Refuses applicants with missing or unknown features, whatever their request says. */
+    strictMode: boolean('strict_mode').notNull().default(false),
     /** Rises by one with each change that can alter an answer. */
     cacheVersion: integer('cache_version').notNull(),
     createdAt: moment('created_at').notNull(),
@@ -38,7 +41,7 @@ export const deployments = pgTable(
   (table) => [
     index('deployments_team').on(table.teamId, table.id),
     index('deployments_champion').on(table.championModelId),
-    check('deployments_environment', sql`${table.environment} in ('production', 'staging')`),
+    check('deployments_environment', isOneOf(table.environment, Environment)),
   ],
 )
 
@@ -53,7 +56,7 @@ export const challengers = pgTable(
     modelId: idText('model_id')
       .notNull()
       .references(() => models.id),
-    /** Percent of the deployment's subjects. */
+    /** Percent of the applicants that a live split gives to this model. */
     trafficPct: doublePrecision('traffic_pct').notNull(),
     isActive: boolean('is_active').notNull(),
     addedAt: moment('added_at').notNull(),

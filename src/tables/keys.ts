@@ -1,7 +1,7 @@
-import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { Environment } from '../../schemas/common.ts'
 import { teams } from './auth.ts'
-import { idText, moment } from './columns.ts'
+import { idText, isOneOf, moment } from './columns.ts'
 
 /** API keys, hashed. Written by key management; revocation sets a time, rows are never deleted. */
 export const apiKeys = pgTable(
@@ -17,7 +17,7 @@ export const apiKeys = pgTable(
     keyPrefix: text('key_prefix').notNull(),
     scopes: text('scopes').array().notNull(),
     /** Null works in both. */
-    environment: text('environment'),
+    environment: text('environment').$type<Environment>(),
     /** Null means the service's default quota. */
     rateLimitPerMinute: integer('rate_limit_per_minute'),
     createdBy: idText('created_by').notNull(),
@@ -28,6 +28,6 @@ export const apiKeys = pgTable(
   (table) => [
     uniqueIndex('api_keys_hash').on(table.keyHash),
     index('api_keys_team').on(table.teamId, table.id),
-    check('api_keys_environment', sql`${table.environment} in ('production', 'staging')`),
+    check('api_keys_environment', isOneOf(table.environment, Environment)),
   ],
 )

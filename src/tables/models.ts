@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, text } from 'drizzle-orm/pg-core'
+import { Environment } from '../../schemas/common.ts'
 import { teams } from './auth.ts'
-import { idText, jsonText, moment } from './columns.ts'
+import { idText, isOneOf, jsonText, moment } from './columns.ts'
 
 /**
  * Registered scorecards. Written by deploy; only `status` changes later; never deleted, because
@@ -17,11 +18,11 @@ export const models = pgTable(
     name: text('name').notNull(),
     version: text('version').notNull(),
     specVersion: text('spec_version').notNull(),
-    environment: text('environment').notNull(),
-    status: text('status').notNull(),
+    environment: text('environment').$type<Environment>().notNull(),
+    status: text('status').$type<'active' | 'archived'>().notNull(),
     description: text('description'),
     spec: jsonText('spec').notNull(),
-    /** Of an imported card that was checked against the scores of its tool: what was compared. */
+    /** Certificate of a card that was compared with the scores of its tool. */
     parity: jsonText('parity'),
     /** A user; no reference, because the user may be removed and the record stays. */
     deployedBy: idText('deployed_by').notNull(),
@@ -31,7 +32,7 @@ export const models = pgTable(
   (table) => [
     index('models_team').on(table.teamId, table.id),
     index('models_version').on(table.teamId, table.name, table.version),
-    check('models_environment', sql`${table.environment} in ('production', 'staging')`),
+    check('models_environment', isOneOf(table.environment, Environment)),
     check('models_status', sql`${table.status} in ('active', 'archived')`),
   ],
 )

@@ -12,11 +12,12 @@ import {
 import { idText, jsonText, moment } from './columns.ts'
 
 /**
- * Every scoring request that was answered: one row each, a batch is one too. Written by the drain, read by
- * the stats for what rollups are too coarse for, and by auditors. Partitioned by day (see
- * `db/partitions.ts`, and its migration: drizzle can't say it); rows leave with their partition.
+ * Every scoring request that was answered: one row for each, also for a batch. Written by the
+ * drain; read by the statistics where rollups are too coarse, and by auditors. Partitioned by day,
+ * which drizzle can't express (see `src/score-log/retention/partitions.ts` and the migration); rows
+ * leave with their partition.
  *
- * No foreign keys: the drain must not fail because of what happens elsewhere.
+ * It has no foreign keys: the drain must not fail because of a change in another table.
  */
 export const scoreLog = pgTable(
   'score_log',
@@ -27,7 +28,7 @@ export const scoreLog = pgTable(
     deploymentId: idText('deployment_id').notNull(),
     keyId: idText('key_id').notNull(),
     cacheVersion: integer('cache_version').notNull(),
-    /** Of a live split. */
+    /** Bucket of a live split. */
     bucket: integer('bucket'),
     latencyMs: doublePrecision('latency_ms').notNull(),
     isBatch: boolean('is_batch').notNull(),
@@ -42,16 +43,17 @@ export const scoreLog = pgTable(
     results: jsonText('results').notNull(),
   },
   (table) => [
-    // The identity that a record got with its request: a replay meets it.
+    // A record gets its identity with its request, so that storing it again changes nothing.
     primaryKey({ name: 'score_log_identity', columns: [table.scoredAt, table.requestId] }),
     index('score_log_deployment').on(table.deploymentId, table.scoredAt),
   ],
 )
 
 /**
- * Sums over the served results of a deployment within a minute, hour or day. Written by the drain in the
- * transaction of the log rows that they sum up, read by the stats; they leave as the log's partitions do.
- * Each draining process writes rows of its own, so that replicas never wait for one another.
+ * Sums of the served results of a deployment within a minute, hour or day. Written by the drain in
+ * the transaction of the log rows that they sum up, read by the statistics, and deleted with the
+ * log's partitions. Each draining process writes rows of its own, so that replicas never wait for
+ * one another.
  */
 export const scoreRollups = pgTable(
   'score_rollups',
@@ -63,14 +65,14 @@ export const scoreRollups = pgTable(
     writer: idText('writer').notNull(),
     requestCount: doublePrecision('request_count').notNull(),
     resultCount: doublePrecision('result_count').notNull(),
-    // Averages, because a sum of scores may be too large for its type.
+    // An average, because a sum of scores may be too large for its type.
     scoreAvg: doublePrecision('score_avg').notNull(),
     scoreMin: doublePrecision('score_min').notNull(),
     scoreMax: doublePrecision('score_max').notNull(),
     pdAvg: doublePrecision('pd_avg').notNull(),
     latencyAvgMs: doublePrecision('latency_avg_ms').notNull(),
     lastRequestAt: moment('last_request_at').notNull(),
-    /** Pairs of bucket and count, one behind the other, see `Counts`. */
+    /** Pairs of bucket and count, one after the other, see `Counts`. */
     scoreBuckets: jsonText('score_buckets').notNull(),
     latencyBuckets: jsonText('latency_buckets').notNull(),
   },
@@ -79,7 +81,7 @@ export const scoreRollups = pgTable(
       name: 'score_rollups_identity',
       columns: [table.deploymentId, table.span, table.startsAt, table.writer],
     }),
-    // For retention.
+    // Finds what retention deletes.
     index('score_rollups_starts_at').on(table.startsAt),
     check('score_rollups_span', sql`${table.span} in ('minute', 'hour', 'day')`),
   ],

@@ -1,27 +1,27 @@
 const WORD_BYTES = 4
 
 /**
- * Texts that are written again and again, prepared as UTF-8 and copied word by word: byte by byte it takes three
- * times as long, and a call into the system for each text takes longer too where texts are short.
+ * Texts that are written again and again, prepared as UTF-8 and copied word by word. Copying byte
+ * by byte takes three times as long; for short texts, a native call for each takes longer too.
  */
-export class Pieces {
-  /** Most that is written for one: its last word may reach beyond its end. */
+export class PreparedFragments {
+  /** Most bytes that one write touches: the last word may reach beyond the fragment's end. */
   readonly roomBytesMax: number
   private readonly words: Int32Array
-  /** Word at which each begins, and at which the last ends. */
+  /** Word at which each fragment begins, and at which the last one ends. */
   private readonly starts: Int32Array
   private readonly lengths: Int32Array
 
   constructor(texts: readonly string[]) {
-    const pieces = texts.map((text) => Buffer.from(text))
-    this.lengths = Int32Array.from(pieces, ({ length }) => length)
+    const encoded = texts.map((text) => Buffer.from(text))
+    this.lengths = Int32Array.from(encoded, ({ length }) => length)
     this.starts = new Int32Array(texts.length + 1)
-    for (const [index, { length }] of pieces.entries()) {
+    for (const [index, { length }] of encoded.entries()) {
       this.starts[index + 1] = (this.starts[index] ?? 0) + Math.ceil(length / WORD_BYTES)
     }
     const padded = Buffer.alloc(WORD_BYTES * (this.starts[texts.length] ?? 0))
-    for (const [index, piece] of pieces.entries()) {
-      piece.copy(padded, WORD_BYTES * (this.starts[index] ?? 0))
+    for (const [index, fragment] of encoded.entries()) {
+      fragment.copy(padded, WORD_BYTES * (this.starts[index] ?? 0))
     }
     this.words = Int32Array.from({ length: padded.length / WORD_BYTES }, (_, word) =>
       padded.readInt32LE(WORD_BYTES * word),
@@ -35,10 +35,10 @@ export class Pieces {
   }
 
   /**
-   * Writes one; what stands behind it may be overwritten.
+   * Writes one fragment; up to three bytes after it may be overwritten.
    *
    * @param bytes with room for `roomBytesMax`
-   * @returns where it ends
+   * @returns offset at which the fragment ends
    */
   write(bytes: DataView, from: number, index: number): number {
     const { words } = this

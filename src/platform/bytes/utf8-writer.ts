@@ -1,22 +1,25 @@
-import type { Pieces } from './pieces.ts'
+import type { PreparedFragments } from './prepared-fragments.ts'
 
-/** A longer text is written faster by a call into the system. */
+/** A longer text is written faster by a native call. */
 const SHORT_MAX = 40
 export const UTF8_BYTES_MAX = 3
 
-/** A text that grows at its end, as the bytes in which it is sent: joining as many strings costs twice as much. */
-export class ByteText {
+/**
+ * A text that grows at its end, as UTF-8 ready to be sent: joining as many strings costs twice as
+ * much.
+ */
+export class Utf8Writer {
   private bytes: Buffer
   private view: DataView
   private used = 0
 
-  /** @param memory to write into; a text that outgrows it moves on into larger memory, twice as large each time */
+  /** @param memory to write into; a text that outgrows it is copied into memory twice as large */
   constructor(memory: Buffer) {
     this.bytes = memory
     this.view = viewOf(memory)
   }
 
-  /** All of the memory that the text is in. */
+  /** The whole memory that holds the text. */
   get memory(): Buffer {
     return this.bytes
   }
@@ -25,27 +28,27 @@ export class ByteText {
     return this.used
   }
 
-  text(text: string): void {
+  writeString(text: string): void {
     this.reserve(UTF8_BYTES_MAX * text.length)
     this.used = writeText(this.bytes, this.used, text)
   }
 
-  piece(pieces: Pieces, index: number): void {
-    this.reserve(pieces.roomBytesMax)
-    this.used = pieces.write(this.view, this.used, index)
+  writeFragment(fragments: PreparedFragments, index: number): void {
+    this.reserve(fragments.roomBytesMax)
+    this.used = fragments.write(this.view, this.used, index)
   }
 
-  /** Pieces picked by `slots`. */
-  pieces(pieces: Pieces, slots: Int32Array): void {
-    for (let n = 0; n < slots.length; n++) this.piece(pieces, slots[n] ?? 0)
+  /** Writes the fragments with these indices, in their order. */
+  writeFragments(fragments: PreparedFragments, indices: Int32Array): void {
+    for (let n = 0; n < indices.length; n++) this.writeFragment(fragments, indices[n] ?? 0)
   }
 
-  /** Puts another byte, of ASCII, in the place of one. */
+  /** Replaces the byte at an offset by an ASCII character. */
   replace(at: number, char: string): void {
     this.bytes[at] = char.charCodeAt(0)
   }
 
-  /** What was written up to now. */
+  /** The bytes that were written so far. */
   get written(): Buffer {
     return this.bytes.subarray(0, this.used)
   }
@@ -66,7 +69,12 @@ function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length)
 }
 
-/** @returns where the text ends; there is room for three bytes for each of its units */
+/**
+ * Writes a text as UTF-8.
+ *
+ * @param bytes with room for `UTF8_BYTES_MAX` for each UTF-16 unit of the text
+ * @returns offset at which the text ends
+ */
 export function writeText(bytes: Buffer, from: number, text: string): number {
   const { length } = text
   if (length > SHORT_MAX) return from + bytes.write(text, from)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { type ChangeFeed, type ChangeListener, localFeed } from './feed.ts'
-import { redisFeed } from './redis.ts'
+import { type ChangeListener, type InvalidationFeed, localFeed } from './invalidation.ts'
+import { RedisInvalidationFeed } from './redis-invalidation.ts'
 
 interface OpenOptions {
   /** Null: the service is one process. */
@@ -9,11 +9,15 @@ interface OpenOptions {
   readonly log: Logger
 }
 
-/** Opens the feed of changes; a Redis that is away doesn't keep the service from starting. */
-export function openFeed({ redisUrl, listener, log }: OpenOptions): ChangeFeed {
+/** Opens the feed of changes. The service also starts while Redis is unavailable. */
+export function openFeed({ redisUrl, listener, log }: OpenOptions): InvalidationFeed {
   if (redisUrl === null) return localFeed(listener)
-  return redisFeed(redisUrl, listener, (state) => {
-    if (state === 'lost') log.warn('changes of other replicas are noticed late, without Redis')
-    else log.warn('changes of other replicas are told over Redis again')
+  return new RedisInvalidationFeed({
+    url: redisUrl,
+    listener,
+    onTransition: (state) => {
+      if (state === 'lost') log.warn('changes of other replicas are noticed late, without Redis')
+      else log.warn('changes of other replicas arrive over Redis again')
+    },
   })
 }

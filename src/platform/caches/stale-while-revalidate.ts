@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from './clock.ts'
-import { AppError } from './errors.ts'
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../clock.ts'
 
-interface RecheckedCacheOptions<V> {
-  /** Reads the truth. `previous` is the value held so far, for what of it can be kept. */
+interface StaleWhileRevalidateOptions<V> {
+  /** Reads the truth. `previous` is the value held so far, so that parts of it can be reused. */
   readonly load: (name: string, previous: V | null) => Promise<V | null>
   readonly clock: Clock
-  /** Longest time that a value is served without a re-check, where the truth can be read. */
+  /** Longest time that a value is served without a re-check while the truth can be read. */
   readonly ttlMs: number
-  /** The same where the truth is `unavailable`; `ttlMs` when absent. */
+  /** The same while the truth is `unavailable`; `ttlMs` when absent. */
   readonly unavailableTtlMs?: number
   readonly weightMax: number
   /** Share of `weightMax` that a value takes; 1 each when absent. */
@@ -20,52 +20,54 @@ interface Entry<V> {
   readonly loadedAtMs: number
   /** When a re-check last found the truth unavailable, or too slow. */
   unavailableAtMs: number
-  /** Whether a change was told of that the value does not have. */
+  /** Whether a change newer than the value has been announced. */
   isOutdated: boolean
 }
 
-/** What a cache was asked for so far. */
+/** Counts of a cache's lookups and loads. */
 export interface CacheLookups {
-  /** Answered at once, also that there is none. */
+  /** Served from memory, including cached absence. */
   hits: number
-  /** Waited for a load: the name was not held. */
+  /** Waited for a load: the name was not in memory. */
   misses: number
-  /** Waited for a load: the entry was too old, or told to have changed. */
+  /** The entry was too old, or had been invalidated. */
   expired: number
-  /** Loads that failed, those behind a request among them. */
+  /** Loads that failed, including those in the background. */
   failedLoads: number
 }
 
-/** A name that led nowhere is asked for again after this long. */
+/** Longest time that an absent name is taken for absent. */
 const ABSENT_TTL_MS = 5_000
 const ABSENT_NAMES_MAX = 1_000
-/** Longest time that a request waits for a re-check where it could be answered without. */
+/** Longest time that a request waits for a re-check while an old value could be served. */
 const RECHECK_WAIT_MS = 500
 /** Time between two re-checks of a name while the truth is unavailable. */
 const RECHECK_PAUSE_MS = 1_000
 
 /**
- * Keeps in memory what requests need on their way, so that a warm one reads no database.
+ * Keeps in memory what requests need, so that a warm request reads no database.
  *
- * An entry is *fresh* for half of `ttlMs`; then *due*: it is still served, and the first request to
- * see it starts a re-check behind it, so that a busy entry never makes a request wait; after `ttlMs`,
- * or once `mistrust` was called, it is *expired*: requests wait for the re-check, and where the truth
- * turns out to be unavailable it is served on, until `unavailableTtlMs` after its last check; once
- * `expire` told of a change it is *outdated* and never served again.
+ * An entry has four states:
+ * - *Fresh*, for half of `ttlMs`: it is served.
+ * - *Due*, then: it is served, and the first request that finds it due starts a re-check in the
+ *   background. A busy entry therefore never makes a request wait.
+ * - *Expired*, after `ttlMs` or after `invalidateAll`: requests wait for the re-check. If the truth
+ *   is unavailable, the value is still served, until `unavailableTtlMs` after its last check.
+ * - *Outdated*, after `invalidate` with its name: it is never served again.
  *
- * At most one load of a name runs at a time, for all who wait. The least recently used entries leave
- * when the weights exceed `weightMax`; absent names have a small bound of their own, so that guessing
- * names pushes nothing out.
+ * At most one load of a name runs at a time, and all requests wait for the same one. The least
+ * recently used entries leave when the weights exceed `weightMax`. Absent names have a small bound
+ * of their own, so that guessed names push no entry out.
  */
-export class RecheckedCache<V extends object> {
+export class StaleWhileRevalidateCache<V extends object> {
   readonly lookups: CacheLookups = { hits: 0, misses: 0, expired: 0, failedLoads: 0 }
-  private readonly options: RecheckedCacheOptions<V>
+  private readonly options: StaleWhileRevalidateOptions<V>
   private readonly present: LRUCache<string, Entry<V>>
   private readonly absent = new LRUCache<string, Entry<V>>({ max: ABSENT_NAMES_MAX })
   private readonly loading = new Map<string, Promise<V | null>>()
-  private mistrustedAtMs = Number.NEGATIVE_INFINITY
+  private allInvalidatedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(options: RecheckedCacheOptions<V>) {
+  constructor(options: StaleWhileRevalidateOptions<V>) {
     this.options = options
     const { weightOf, weightMax } = options
     this.present = new LRUCache<string, Entry<V>>({
@@ -75,7 +77,9 @@ export class RecheckedCache<V extends object> {
     })
   }
 
-  /** The value, or null for an absent one: at once when it is held, else once it is loaded. */
+  /**
+   * Returns the value, or null for an absent one: at once from memory, or a promise of the load.
+   */
   get(name: string): V | null | Promise<V | null> {
     const entry = this.present.get(name) ?? this.absent.get(name)
     if (entry === undefined) {
@@ -84,35 +88,44 @@ export class RecheckedCache<V extends object> {
     }
     const { ttlMs, clock } = this.options
     const ageMs = clock.monotonicMs() - entry.loadedAtMs
-    const isMistrusted = entry.loadedAtMs <= this.mistrustedAtMs
+    const isDoubtful = entry.loadedAtMs <= this.allInvalidatedAtMs
     const trustedMs = entry.value === null ? Math.min(ABSENT_TTL_MS, ttlMs) : ttlMs
-    if (!entry.isOutdated && !isMistrusted && ageMs < trustedMs) this.lookups.hits++
+    if (!entry.isOutdated && !isDoubtful && ageMs < trustedMs) this.lookups.hits++
     else this.lookups.expired++
     if (entry.isOutdated) return this.load(name)
     if (entry.value === null) {
-      return isMistrusted || ageMs >= trustedMs ? this.load(name) : null
+      return isDoubtful || ageMs >= trustedMs ? this.load(name) : null
     }
-    if (isMistrusted || ageMs >= ttlMs) return this.recheck(name, entry, entry.value, ageMs)
-    // A failed re-check leaves the entry as it is; it is tried again until the entry expires.
+    if (isDoubtful || ageMs >= ttlMs) return this.recheck(name, entry, entry.value, ageMs)
+    // A failed re-check leaves the entry as it is; further requests try again until it expires.
     if (ageMs >= ttlMs / 2) this.load(name).catch(() => undefined)
     return entry.value
   }
 
+  /** Whether `get` would wait for a load because no value is in memory, not even an old one. */
+  isUnknown(name: string): boolean {
+    if (this.present.peek(name) !== undefined) return false
+    const absent = this.absent.peek(name)
+    if (absent === undefined || absent.loadedAtMs <= this.allInvalidatedAtMs) return true
+    const ageMs = this.options.clock.monotonicMs() - absent.loadedAtMs
+    return ageMs >= Math.min(ABSENT_TTL_MS, this.options.ttlMs)
+  }
+
   /**
-   * Tells that the truth has changed: who asks from now on gets what is loaded from now on. The value
-   * held so far is kept only as `previous` of the next load.
+   * Notes that the truth has changed: from now on `get` answers from a load that starts after this
+   * call. The value held so far is kept only as `previous` of that load.
    */
-  expire(name: string): void {
+  invalidate(name: string): void {
     this.loading.delete(name)
     this.absent.delete(name)
     const entry = this.present.peek(name)
     if (entry !== undefined) entry.isOutdated = true
   }
 
-  /** Tells that the truth may have changed: everything is re-checked before it is served again. */
-  mistrust(): void {
+  /** Notes that the truth may have changed: each entry is re-checked before it is served again. */
+  invalidateAll(): void {
     this.loading.clear()
-    this.mistrustedAtMs = this.options.clock.monotonicMs()
+    this.allInvalidatedAtMs = this.options.clock.monotonicMs()
   }
 
   private recheck(name: string, entry: Entry<V>, value: V, ageMs: number): V | Promise<V | null> {
@@ -122,7 +135,7 @@ export class RecheckedCache<V extends object> {
     if (sinceUnavailableMs < RECHECK_PAUSE_MS) return value
     const loading = this.load(name)
     if (entry.unavailableAtMs > entry.loadedAtMs) {
-      // It was unavailable a moment ago: nobody waits to learn that it still is.
+      // It was unavailable a moment ago, so that no request waits for it again.
       loading.catch(() => undefined)
       return value
     }
@@ -134,12 +147,12 @@ export class RecheckedCache<V extends object> {
   private load(name: string): Promise<V | null> {
     const running = this.loading.get(name)
     if (running !== undefined) return running
-    // Taken before the question is asked: the answer is at least this old.
+    // Taken before the load starts: the value may be this old already.
     const loadedAtMs = this.options.clock.monotonicMs()
     const previous = this.present.peek(name)?.value ?? null
     const loading = this.options.load(name, previous).then(
       (value) => {
-        // A load that was overtaken by `expire` may have read what was true before.
+        // A load that an invalidation overtook may have read the old truth.
         if (this.loading.get(name) === loading) this.keep(name, value, loadedAtMs)
         return value
       },
@@ -181,7 +194,7 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unavailable'
 }
 
-/** What is loaded, or `held` where that is unavailable or takes longer than `RECHECK_WAIT_MS`. */
+/** What is loaded, or `held` if that is unavailable or takes longer than `RECHECK_WAIT_MS`. */
 function orElse<V>(loading: Promise<V | null>, held: V, onHeld: () => void): Promise<V | null> {
   return new Promise((resolve, reject) => {
     const serveHeld = () => {

@@ -20,15 +20,15 @@ export interface DataDir {
    * Returns the random secret `name`, making it at the first call.
    *
    * It is kept in `<name>.secret`, mode 0600, as base64url text, so that an operator can copy or
-   * replace it. A crash leaves the whole file or none. Synchronous, so that two callers at once
-   * cannot make two secrets; for the start, not for requests.
+   * replace it. A crash leaves the whole file or none. The call is synchronous, so that two callers
+   * can't make two secrets; it is for the start, not for requests.
    *
-   * @param bytes random bytes of a new secret, and the fewest that a stored one may have
+   * @param bytes length of a new secret, and the least that a stored one may have
    * @throws Error naming the file, never its content, if it can't be read or written, is not
    *   base64url, or is shorter than `bytes`
    */
   secret(name: string, bytes: number): Buffer
-  /** Gives the directory up; a second call does nothing. */
+  /** Unlocks the directory; a second call does nothing. */
   close(): void
 }
 
@@ -58,7 +58,8 @@ export async function openDataDir(directory: string): Promise<DataDir> {
   const holderFile = join(path, 'lock.json')
   const lock = acquireLock(path, holderFile)
 
-  // The listener also keeps `lock` reachable: a collected one would be closed, and so unlocked.
+  // The listener also keeps `lock` reachable: a collected lock is closed, which unlocks the
+  // directory.
   let isOpen = true
   const close = () => {
     if (!isOpen) return
@@ -69,7 +70,9 @@ export async function openDataDir(directory: string): Promise<DataDir> {
   }
   process.on('exit', close)
   try {
-    writeFileSync(holderFile, JSON.stringify({ pid: process.pid, host: hostname() }))
+    writeFileSync(holderFile, JSON.stringify({ pid: process.pid, host: hostname() }), {
+      mode: 0o600,
+    })
   } catch (cause) {
     close()
     throw new Error(`The data directory ${path} can't be written to.`, { cause })
@@ -78,9 +81,9 @@ export async function openDataDir(directory: string): Promise<DataDir> {
 }
 
 /**
- * The data directory that another process has locked, and lets this one, which it started, work in.
+ * The data directory that the parent process has locked, for a worker that it started.
  *
- * Several may: what they keep there is in directories of their own.
+ * Several workers share it: each keeps its files in a directory of its own.
  */
 export function lentDataDir(directory: string): DataDir {
   const path = resolve(directory)
@@ -142,7 +145,8 @@ function readSecret(file: string, bytes: number): Buffer | null {
   return secret
 }
 
-// Renaming a file that is already on the disk is what keeps a half-written one from its place.
+// The file is renamed when it is on the disk, so that a half-written secret never has its final
+// name.
 function makeSecret(file: string, bytes: number): Buffer {
   const secret = randomBytes(bytes)
   const unfinished = `${file}.tmp`

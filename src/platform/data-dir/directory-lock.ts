@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
@@ -9,8 +9,8 @@ const WAIT_MS_MAX = 10_000
 const WAIT_STEP_MS = 10
 
 /**
- * A directory that this process alone works in, until `close` or the end of the process. Keep it reachable: a
- * lock that is collected is closed.
+ * A directory in which this process alone works, until `close` or the end of the process. Keep it
+ * reachable: a lock that is collected is closed.
  */
 export interface DirectoryLock {
   /** A second call does nothing. */
@@ -20,12 +20,13 @@ export interface DirectoryLock {
 /**
  * Makes a directory (mode 0700) if it is missing, and locks it for this process.
  *
- * The lock is an SQLite transaction on an empty `lock.sqlite`, thus a lock of the operating system:
- * it ends with its holder, however that one dies, and two containers of one machine that share the
- * volume see it, where process ids would repeat. Nothing is ever written to that file.
+ * The lock is an SQLite transaction on an empty `lock.sqlite`, and so a lock of the operating
+ * system. It ends with its holder, however that process dies. Two containers of one machine that
+ * share the volume see it too, where process ids would repeat. Nothing is ever written to that
+ * file.
  *
- * Bounds: the file system must carry POSIX locks (local ones do). POSIX drops the lock when its
- * holder closes any other descriptor of the same file, so this process must not read `lock.sqlite`.
+ * The file system must support POSIX locks; local ones do. POSIX drops the lock when its holder
+ * closes any other descriptor of the same file, so this process must not read `lock.sqlite`.
  *
  * @returns null if it is locked, also by an earlier call in this process
  * @throws Error of the system, if the directory can't be made or locked
@@ -34,6 +35,7 @@ export function lockDirectory(path: string): DirectoryLock | null {
   let database: DatabaseSync | undefined
   try {
     makeDirectory(path)
+    closeToOthers(join(path, LOCK_FILE))
     database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 })
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -50,7 +52,21 @@ export function lockDirectory(path: string): DirectoryLock | null {
 }
 
 /**
- * Locks a directory that others hold for moments only, see `lockDirectory`.
+ * Makes the file with mode 0600, or removes the permissions of others: a process that can read it
+ * can lock it, and so keep the service from starting. An existing file is never opened, see
+ * `lockDirectory`.
+ */
+function closeToOthers(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
+  }
+}
+
+/**
+ * Locks a directory that others lock for moments only, and waits for it; see `lockDirectory`.
  *
  * @throws Error if it is not free within `WAIT_MS_MAX`, or can't be made or locked
  */
@@ -66,9 +82,9 @@ export async function waitForDirectory(path: string): Promise<DirectoryLock> {
 
 export const LOCK_FILE = 'lock.sqlite'
 
-// Not `recursive`: with that Node tries for ever where the system refuses a directory as absent, as
-// it does below /proc.
-export function makeDirectory(path: string): void {
+// Without `recursive`, because with it Node tries for ever if the system reports a directory as
+// absent although it refuses it, as below /proc.
+function makeDirectory(path: string): void {
   if (existsSync(path)) return
   makeDirectory(dirname(path))
   try {

@@ -16,7 +16,7 @@ const CONNECTION_CODES = new Set([
 const UNAVAILABLE_CLASSES = ['08', '53', '57']
 const UNIQUE_VIOLATION = '23505'
 
-/** Whether a failed statement may succeed later, unchanged, because the database was away. */
+/** Whether the same statement may succeed later, because it failed while the database was away. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const code = codeOf(rootCause(error))
   if (code === undefined) return false
@@ -26,12 +26,12 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   )
 }
 
-/** Whether a statement failed because a row with its identity is there. */
+/** Whether a statement failed because a row with the same key exists. */
 export function isDuplicate(error: unknown): boolean {
   return codeOf(rootCause(error)) === UNIQUE_VIOLATION
 }
 
-/** The error that a driver threw, below what libraries wrapped it in. */
+/** The error that the driver threw, inside the errors that wrap it. */
 export function rootCause(error: unknown): unknown {
   let cause = error
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause
@@ -43,7 +43,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** What PostgreSQL's refusals mean to who configured the connection. */
+/** Reasons, by PostgreSQL's code, in the words of the person who configures the connection. */
 const OPEN_FAILURES: Readonly<Record<string, string>> = {
   '28000': 'the server refuses the user',
   '28P01': 'the server refuses the password',
@@ -52,12 +52,15 @@ const OPEN_FAILURES: Readonly<Record<string, string>> = {
   '53300': 'the server has no connection left',
 }
 
-/** The database can't be opened; names the variable and the reason, never what the variable holds. */
+/**
+ * The database can't be opened. The message names the variable and the reason, never the variable's
+ * value.
+ */
 export class DatabaseOpenError extends Error {
   constructor(variable: string, cause: unknown) {
     const code = codeOf(rootCause(cause)) ?? 'unknown error'
     const isAway = CONNECTION_CODES.has(code)
-    const reason = OPEN_FAILURES[code] ?? (isAway ? 'the server can not be reached' : 'it failed')
+    const reason = OPEN_FAILURES[code] ?? (isAway ? "the server can't be reached" : 'it failed')
     super(`the database of ${variable} can't be opened: ${reason} (${code})`)
     this.name = 'DatabaseOpenError'
   }

@@ -1,20 +1,23 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 import { isDatabaseUnavailable } from './errors.ts'
 import type { DatabaseHealth } from './health.ts'
+
+/** Longest time that a request or a command waits for the database. */
+export const DATABASE_DEADLINE_MS = 10_000
 
 interface GuardOptions {
   /** Longest time that a call may take. */
   readonly deadlineMs: number
-  /** Told of a call that took longer: its connection may be dead without saying so. */
+  /** Called when a call takes longer: its connection may be silently dead. */
   readonly onOverdue: () => void
-  /** Told of each call that requests make. */
+  /** Counts the calls, their outcomes and durations. */
   readonly health?: DatabaseHealth
 }
 
 /**
- * Wraps a store so that each of its calls ends: a database that is away or silent fails it as
- * `unavailable`, after `deadlineMs` at the latest. A driver alone waits for ever on a connection
- * whose other end is gone without a word. Other errors pass as they are.
+ * Wraps a store so that each of its calls ends. If the database is unavailable or silent, the call
+ * fails with `unavailable`, after `deadlineMs` at the latest. A driver alone would wait forever on a
+ * connection whose other end disappeared. Other errors pass unchanged.
  */
 export function guardStore<Store extends object>(store: Store, options: GuardOptions): Store {
   return new Proxy(store, {

@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.ts'
-import { Histogram } from '../histogram.ts'
+import { Histogram } from '../metrics/histogram.ts'
 
-/** `refused`: the database answered with an error, as it does for what is taken already. */
-export type CallOutcome = 'ok' | 'refused' | 'away' | 'overdue'
+/** `refused`: the database answered with an error, for instance for a name that is taken. */
+type CallOutcome = 'ok' | 'refused' | 'away' | 'overdue'
 
 const DURATION_BOUNDS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** A replica without traffic learns this soon that its database is away, and that it is back. */
+/** Within this time a replica without traffic notes that its database is away, or back. */
 const PROBE_EVERY_MS = 5_000
 
-/** What the calls of all stores say of the database: how they ended, and since when it is away. */
+/** Health of the database by the calls of all stores: how they ended, and since when it is away. */
 export class DatabaseHealth {
   readonly durations = new Histogram(DURATION_BOUNDS_SEC)
   readonly calls: Record<CallOutcome, number> = { ok: 0, refused: 0, away: 0, overdue: 0 }
@@ -23,7 +23,7 @@ export class DatabaseHealth {
     this.answeredAtMs = clock.monotonicMs()
   }
 
-  /** @returns tells how the call has ended; once */
+  /** @returns to be called once, with how the call ended */
   begin(): (outcome: CallOutcome) => void {
     const beganAtMs = this.clock.monotonicMs()
     this.callsInFlight++
@@ -37,20 +37,20 @@ export class DatabaseHealth {
     }
   }
 
-  /** Time since the last answer, while calls get none; 0 while they do. */
+  /** Time since the last answer while the database is away; 0 while it answers. */
   get awayMs(): number {
     return this.isAway ? this.clock.monotonicMs() - this.answeredAtMs : 0
   }
 
   /**
-   * Asks the database now and then where nobody else does.
+   * Calls the database every 5 s unless other calls do.
    *
-   * @param ask one call that tells this of its end
+   * @param ask makes one call, which reports its end to `begin`
    */
   startProbes(ask: () => Promise<void>): void {
     this.timer = setInterval(() => {
       if (!this.isAway && this.clock.monotonicMs() - this.answeredAtMs < PROBE_EVERY_MS) return
-      // How it ended is told where calls begin.
+      // The call has reported its failure to `begin`.
       ask().catch(() => undefined)
     }, PROBE_EVERY_MS).unref()
   }

@@ -5,15 +5,16 @@ const DRIVER = /[\\/]postgres[\\/].*connection\.js/
 const listeners = new Set<() => void>()
 
 /**
- * Keeps faults of postgres.js 3.4.9 from ending the process (porsager/postgres, issue 1208): when the server
- * ends a connection amid a transaction, the driver writes its rollback to a socket that is gone, in a
- * callback of its own, or leaves the rejection of a statement of its own to nobody. What was asked on that
- * connection is refused all the same, but its place in the pool may never work again: the listener has to
- * make a new pool.
+ * Keeps a fault of postgres.js 3.4.9 from ending the process (porsager/postgres, issue 1208). When
+ * the server ends a connection amid a transaction, the driver either writes its rollback to a
+ * socket that no longer exists, in a callback of its own, or leaves a rejection of its own
+ * statement unhandled. The caller's statements on that connection are rejected as they should be,
+ * but the pool may never use the connection's slot again. The listener must therefore make a new
+ * pool.
  *
- * Any other uncaught error ends the process, as it does without this.
+ * Any other uncaught error ends the process, as it does without this function.
  *
- * @returns ends the listening
+ * @returns removes the listener
  */
 export function onLostWrite(listener: () => void): () => void {
   if (!process.hasUncaughtExceptionCaptureCallback()) {

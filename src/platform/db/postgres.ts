@@ -2,35 +2,30 @@ import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import postgres, { type Sql } from 'postgres'
-import {
-  type DatabaseConnections,
-  type DatabaseHandle,
-  type DatabaseOptions,
-  MIGRATIONS,
-} from './client.ts'
+import type { DatabaseConnections, DatabaseHandle, DatabaseOptions } from './client.ts'
 import { DatabaseOpenError } from './errors.ts'
+import { DATABASE_DEADLINE_MS } from './guard.ts'
 import { onLostWrite } from './lost-writes.ts'
+import { MIGRATIONS } from './migrations.ts'
 
-/** Any number, the same in all replicas: those that start together migrate one after the other. */
+/** Any number, the same in all replicas: replicas that start together migrate one after the other. */
 export const MIGRATION_LOCK = 7_265_431_902
 const CONNECTIONS_MAX = 10
 const CONNECT_TIMEOUT_SEC = 5
-/** By then whoever asked has his answer; a server that is silent must not hold up the end of the process. */
+/** All callers have their results by then. A silent server must not delay the end of the process. */
 const CLOSE_TIMEOUT_SEC = 1
-/** The driver's own 20 would make calls wait for that long after the database is back. */
+/** With the driver's default, 20, calls would wait that long after the database is back. */
 const RECONNECT_SEC_MAX = 0.5
-/** Below the deadline of a store's call, so that a slow statement is ended by the server. */
+/** Below `DATABASE_DEADLINE_MS`, so that the server ends a slow statement before its caller gives up. */
 const STATEMENT_TIMEOUT_MS = 8_000
 const RENEWAL_PAUSE_MS = 1_000
-/** As long as a store's call may take. */
-const RETIREMENT_MS = 10_000
 
 /** Migrates, then opens a pool of connections to PostgreSQL. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<DatabaseHandle> {
   const pool = new Pool(url, CONNECTIONS_MAX)
   try {
     await migrateAlone(url)
-    // The pool's own settings may be refused where those of the migration were not.
+    // The server may refuse the settings of the pool although it accepted those of the migration.
     await pool.client.unsafe('select 1')
   } catch (error) {
     await pool.close()
@@ -41,7 +36,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   return { ...connectionsOf(pool, options), ping, apart, url, hasAutovacuum: true }
 }
 
-/** Opens a database that is up to date, as in another thread of a process that has migrated it. */
+/** Opens a database without migrating it: for a thread of a process that has migrated it already. */
 export function connectPostgres(url: string, connectionsMax: number): DatabaseConnections {
   return connectionsOf(new Pool(url, connectionsMax), {})
 }
@@ -55,16 +50,18 @@ function connectionsOf(
 }
 
 /**
- * Connections that are given up when one of them may be dead without saying so. Retired ones take no new
- * call; calls that are open on them may still end well, and are cut off after `RETIREMENT_MS`.
+ * A pool that replaces all its connections when one of them may be silently dead.
+ *
+ * States of a set of connections: current, when it takes new calls; retired, when it takes none but
+ * open calls may still succeed; ended, `DATABASE_DEADLINE_MS` after it retired or by `close`.
  */
 class Pool {
-  /** Stands for the connections of the moment. */
+  /** Forwards to the current connections. */
   readonly client: Sql
   private readonly url: string
   private readonly connectionsMax: number
   private current: Sql
-  /** Each with the timer that ends it. */
+  /** Each with the timer that will end it. */
   private readonly retired = new Map<Sql, NodeJS.Timeout>()
   private renewedAtMs = Number.NEGATIVE_INFINITY
   private readonly unguard: () => void
@@ -81,7 +78,7 @@ class Pool {
     this.unguard = onLostWrite(() => this.replace())
   }
 
-  /** New calls go to new connections from now on; several renewals at once are one. */
+  /** New calls go to new connections from now on. Renewals within a second count as one. */
   renew(): void {
     if (performance.now() - this.renewedAtMs >= RENEWAL_PAUSE_MS) this.replace()
   }
@@ -93,7 +90,7 @@ class Pool {
     const cutOff = setTimeout(() => {
       this.retired.delete(old)
       old.end({ timeout: 0 }).catch(() => undefined)
-    }, RETIREMENT_MS)
+    }, DATABASE_DEADLINE_MS)
     this.retired.set(old, cutOff.unref())
   }
 
@@ -123,8 +120,10 @@ function connect(url: string, connectionsMax: number): Sql {
 }
 
 /**
- * On a connection of its own, because the lock belongs to the session; ending it frees the lock. Where nothing
- * is to be done no lock is taken: one that passes through a pool of transactions would never be freed.
+ * Migrates under a lock, so that one replica at a time does so.
+ *
+ * It uses a connection of its own: the lock belongs to the session, and ending the session frees it.
+ * It takes no lock if the database is up to date: a transaction pooler would never free that lock.
  */
 async function migrateAlone(url: string): Promise<void> {
   const client = postgres(url, {
@@ -141,7 +140,7 @@ async function migrateAlone(url: string): Promise<void> {
   }
 }
 
-/** Whether the newest migration is committed, by the notes of drizzle. */
+/** Whether the newest migration is committed, according to drizzle's own table. */
 async function isMigrated(client: Sql): Promise<boolean> {
   const newest = readMigrationFiles(MIGRATIONS).at(-1)?.folderMillis ?? Infinity
   const [notes] = await client<{ are_there: boolean }[]>`

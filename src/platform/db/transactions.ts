@@ -1,9 +1,10 @@
-import { eq, sql } from 'drizzle-orm'
-import type { Database, Transaction } from './client.ts'
-import { teams } from './tables/auth.ts'
+import { sql } from 'drizzle-orm'
+import { type Database, rowsOf, type Transaction } from './client.ts'
 
-/** Things of which only one at a time may happen, over all replicas. */
+/** Locks of work that one replica does at a time. */
 type LockName = 'first_owner' | 'score_log_partitions'
+/** Work that one replica does and others leave to it. */
+type TryLockName = 'score_blocks'
 
 /** Runs `work` in a transaction that no other transaction with the same lock overlaps. */
 export function withAdvisoryLock<T>(
@@ -18,9 +19,20 @@ export function withAdvisoryLock<T>(
 }
 
 /**
- * Makes the changes of a team's things one after the other, until the transaction ends. All of them
- * take this lock first, so that none waits for another crosswise; reading waits for none of it.
+ * Runs `work` in a transaction if no other transaction has the lock.
+ *
+ * @returns null if another has it
  */
-export async function lockTeam(tx: Transaction, teamId: string): Promise<void> {
-  await tx.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('no key update')
+export function unlessLocked<T>(
+  db: Database,
+  name: TryLockName,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T | null> {
+  return db.transaction(async (tx) => {
+    const [row] = await rowsOf<{ taken: boolean }>(
+      tx,
+      sql`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as taken`,
+    )
+    return row?.taken === true ? work(tx) : null
+  })
 }

@@ -21,6 +21,17 @@ export function toBase62(value: number, chars: number): string {
   return text
 }
 
+/** @returns null for a text with other characters */
+export function fromBase62(text: string): number | null {
+  let value = 0
+  for (const character of text) {
+    const digit = ALPHABET.indexOf(character)
+    if (digit < 0) return null
+    value = value * ALPHABET.length + digit
+  }
+  return value
+}
+
 /** Unpredictable characters of `[0-9A-Za-z]`, each equally likely: 5.95 bits for each. */
 export function randomBase62(chars: number): string {
   let text = ''
@@ -29,7 +40,8 @@ export function randomBase62(chars: number): string {
       randomFillSync(pool)
       poolUsed = 0
     }
-    // Six bits give 0..63. The two beyond the alphabet are thrown away: a remainder would favour some.
+    // Six bits give 0..63. The two values beyond the alphabet are dropped: a remainder would favour
+    // some.
     const index = (pool[poolUsed++] ?? 0) & 63
     if (index < ALPHABET.length) text += ALPHABET[index]
   }

@@ -1,4 +1,4 @@
-import { randomBase62, toBase62 } from './base62.ts'
+import { fromBase62, randomBase62, toBase62 } from './base62.ts'
 
 /** 62^8 ms reach beyond the year 8000. */
 const TIME_CHARS = 8
@@ -6,16 +6,7 @@ const TIME_CHARS = 8
 const RANDOM_CHARS = 14
 const ID_CHARS_MAX = 64
 
-export type IdPrefix =
-  | 'mod_'
-  | 'dep_'
-  | 'ch_'
-  | 'key_'
-  | 'req_'
-  | 'usr_'
-  | 'team_'
-  | 'aud_'
-  | 'fam_'
+type IdPrefix = 'mod_' | 'dep_' | 'ch_' | 'key_' | 'req_' | 'usr_' | 'team_' | 'aud_' | 'fam_'
 
 /**
  * A new identifier: prefix, time, then at least 80 random bits, in `[0-9A-Za-z]`.
@@ -31,6 +22,13 @@ export function newId(prefix: IdPrefix, epochMs: number): string {
 /** Whether a text from outside has the form of an identifier, so that looking it up makes sense. */
 export function isId(text: string, prefix: IdPrefix): boolean {
   return text.length <= ID_CHARS_MAX && text.startsWith(prefix) && /^[0-9A-Za-z_]+$/.test(text)
+}
+
+/** When the thing with this id was made, milliseconds since 1970; null for an id without a time. */
+export function timeOfId(id: string): number | null {
+  const start = id.indexOf('_') + 1
+  const time = id.slice(start, start + TIME_CHARS)
+  return time.length === TIME_CHARS ? fromBase62(time) : null
 }
 
 let lastMs = -1

@@ -5,7 +5,7 @@
  */
 export class Histogram {
   readonly bounds: readonly number[]
-  /** One for each bound, and one for what is above the last. */
+  /** One count for each bound, and one above the last. */
   readonly counts: Float64Array
   sum = 0
 

@@ -1,11 +1,11 @@
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
-import { Histogram } from '../histogram.ts'
-import { EventLoopWatch } from '../shedding/event-loop.ts'
+import { EventLoopWatch } from '../event-loop.ts'
+import { Histogram } from './histogram.ts'
 import type { MetricRegistry } from './registry.ts'
 
 const GC_BOUNDS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 
-/** Processor and memory of this process, as Node tells them. */
+/** Adds the process's use of processor and memory. */
 export function addProcessMetrics(metrics: MetricRegistry): void {
   metrics.counter('process_cpu_seconds_total', 'Processor time used.', () => {
     const { user, system } = process.cpuUsage()
@@ -29,7 +29,7 @@ export function addProcessMetrics(metrics: MetricRegistry): void {
   })
 }
 
-/** How busy its one thread is with answers, and with garbage. */
+/** Adds how busy the event loop is, and the pauses for garbage. */
 export function addThreadMetrics(
   metrics: MetricRegistry,
   loop: EventLoopWatch,
@@ -65,7 +65,7 @@ export class GarbagePauses {
   }
   private readonly observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {
-      // Node's types lack what entries of collections have.
+      // Node's types lack the details of `gc` entries.
       const { detail, duration } = entry as PerformanceEntry & { detail: { kind: number } }
       this.histogramOf(detail.kind).observe(duration / 1000)
     }

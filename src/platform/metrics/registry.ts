@@ -1,9 +1,9 @@
-import type { Histogram } from '../histogram.ts'
+import type { Histogram } from './histogram.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** One figure, or one for each set of labels. Labels have few values: none of a team, key or slug. */
-export type Reading<T> = () => T | ReadonlyArray<readonly [Labels, T]>
+/** Reads one value, or one for each set of labels. Labels have few values: no team, key or slug. */
+type Reading<T> = () => T | ReadonlyArray<readonly [Labels, T]>
 
 interface Value {
   readonly value: number
@@ -11,38 +11,38 @@ interface Value {
   readonly metricName?: string
 }
 
-interface Figure {
+interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly values: readonly Value[]
 }
 
-/** What one process shows at a moment, in a form that goes between processes. */
-export type FigureSet = readonly Figure[]
+/** The metrics of one process at a moment, in a form that can be sent to another process. */
+export type MetricSnapshot = readonly Metric[]
 
-/** Gives the figures of all processes that a scrape is about; null: they can't be had now. */
-export type FigureSource = () => Promise<ReadonlyArray<{
+/** Collects the metrics of all processes; null if they can't be had now. */
+export type MetricSource = () => Promise<ReadonlyArray<{
   readonly worker: string
-  readonly figures: FigureSet
+  readonly metrics: MetricSnapshot
 }> | null>
 
 /**
- * What the process shows of itself, in Prometheus' text form.
+ * The metrics of the process, in Prometheus' text format.
  *
- * Domains count in plain numbers and `Histogram`s of their own, which are read when somebody looks. The
- * metric classes of prom-client look labels up by text: 360 ns for an observation (10 for a `Histogram`),
- * 65 for a count; what would be left of it is the text form.
+ * Domains count in plain numbers and `Histogram`s of their own, which are read at each scrape. This
+ * is why prom-client is not used: its classes look labels up by text, which takes 360 ns for an
+ * observation (a `Histogram` takes 10) and 65 ns for a count. Only its text format would be left.
  *
  * @source Prometheus, Exposition formats, text-based format 0.0.4
  */
 export class MetricRegistry {
   readonly contentType = 'text/plain; version=0.0.4; charset=utf-8'
-  /** Of the workers of a machine, which one of them answers for; null: the process is alone. */
-  source: FigureSource | null = null
-  private readonly readers = new Map<string, () => Figure>()
+  /** Collects the metrics of all workers; null in a single process. */
+  source: MetricSource | null = null
+  private readonly readers = new Map<string, () => Metric>()
 
-  /** What only grows while the process lives; its name ends in `_total`. */
+  /** Adds a value that only grows while the process lives; its name ends in `_total`. */
   counter(name: string, help: string, read: Reading<number>): void {
     this.add(name, () => ({ name, help, type: 'counter', values: plainValues(read()) }))
   }
@@ -60,30 +60,32 @@ export class MetricRegistry {
     }))
   }
 
-  /** The figures of this process. */
-  read(): FigureSet {
+  /** Reads the metrics of this process. */
+  read(): MetricSnapshot {
     return [...this.readers.values()].map((read) => read())
   }
 
-  /** Those of all processes, with the label `worker`, where there are several; else those of this one. */
+  /**
+   * The metrics of all workers, with the label `worker`; of this process if there are no workers.
+   */
   async text(): Promise<string> {
     const all = (await this.source?.()) ?? null
     return textOf(all === null ? this.read() : joined(all))
   }
 
-  private add(name: string, read: () => Figure): void {
-    if (this.readers.has(name)) throw new Error(`there is a figure ${name} already`)
+  private add(name: string, read: () => Metric): void {
+    if (this.readers.has(name)) throw new Error(`the metric ${name} exists already`)
     this.readers.set(name, read)
   }
 }
 
-/** One figure for each name, as the text form wants it. */
-function joined(all: NonNullable<Awaited<ReturnType<FigureSource>>>): FigureSet {
-  const byName = new Map<string, Figure & { values: Value[] }>()
-  for (const { worker, figures } of all) {
-    for (const { values, ...figure } of figures) {
-      const one = byName.get(figure.name) ?? { ...figure, values: [] }
-      byName.set(figure.name, one)
+/** Joins the metrics of all workers under one entry for each name, as the text format requires. */
+function joined(all: NonNullable<Awaited<ReturnType<MetricSource>>>): MetricSnapshot {
+  const byName = new Map<string, Metric & { values: Value[] }>()
+  for (const { worker, metrics } of all) {
+    for (const { values, ...metric } of metrics) {
+      const one = byName.get(metric.name) ?? { ...metric, values: [] }
+      byName.set(metric.name, one)
       for (const value of values) {
         one.values.push({ ...value, labels: { ...value.labels, worker } })
       }
@@ -92,8 +94,8 @@ function joined(all: NonNullable<Awaited<ReturnType<FigureSource>>>): FigureSet 
   return [...byName.values()]
 }
 
-function textOf(figures: FigureSet): string {
-  const texts = figures.map(({ name, help, type, values }) => {
+function textOf(metrics: MetricSnapshot): string {
+  const texts = metrics.map(({ name, help, type, values }) => {
     const lines = values.map(({ metricName = name, labels, value }) => {
       return `${metricName}${labelText(labels)} ${value === Infinity ? '+Inf' : value}\n`
     })
@@ -112,7 +114,7 @@ function escaped(value: string): string {
 }
 
 function labelled<T>(reading: T | ReadonlyArray<readonly [Labels, T]>): Array<[Labels, T]> {
-  // A reading is an array exactly where it has labels: figures are numbers and histograms.
+  // A reading is an array exactly if it has labels: values are numbers and histograms.
   if (Array.isArray(reading)) return reading
   return [[{}, reading as T]]
 }

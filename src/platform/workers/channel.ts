@@ -1,8 +1,8 @@
-import type { FigureSource, MetricRegistry } from '../metrics/registry.ts'
-import { isMessage, type ProcessFigures, type ToPrimary } from './messages.ts'
+import type { MetricRegistry, MetricSource } from '../metrics/registry.ts'
+import { isMessage, type ProcessMetrics, type ToPrimary } from './messages.ts'
 
-/** The way from a worker to its supervisor: `process`. */
-export interface Channel {
+/** The channel from a worker to the primary: `process`. */
+interface Channel {
   send?(message: ToPrimary): unknown
   readonly connected: boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
@@ -10,14 +10,14 @@ export interface Channel {
 }
 
 const LIFE_SIGN_EVERY_MS = 2_000
-/** A scrape is answered with this worker's figures alone when the others' don't come. */
-const ANSWER_TIMEOUT_MS = 3_000
+/** After this time a scrape is answered with the metrics of this worker alone. */
+const COLLECT_TIMEOUT_MS = 3_000
 
-/** What a worker tells the process that supervises it, and asks it. */
-export class PrimaryLink {
+/** Sends a worker's state and metrics to the primary, and requests the metrics of all from it. */
+export class PrimaryChannel {
   private readonly channel: Channel
-  private readonly waiting = new Map<number, (all: readonly ProcessFigures[] | null) => void>()
-  private questions = 0
+  private readonly waiting = new Map<number, (all: readonly ProcessMetrics[] | null) => void>()
+  private requests = 0
   private timer: NodeJS.Timeout | null = null
   private listener: (message: unknown) => void = () => undefined
 
@@ -25,30 +25,30 @@ export class PrimaryLink {
     this.channel = channel
   }
 
-  /** Gives signs of life from now on. */
+  /** Sends signs of life from now on. */
   open(): void {
-    this.timer = setInterval(() => this.tell({ kind: 'alive' }), LIFE_SIGN_EVERY_MS).unref()
+    this.timer = setInterval(() => this.send({ kind: 'alive' }), LIFE_SIGN_EVERY_MS).unref()
   }
 
   /**
-   * Tells the worker's figures when they are asked for.
+   * Sends the worker's metrics whenever the primary requests them.
    *
-   * @returns where the worker gets those of all from
+   * @returns requests the metrics of all processes
    */
-  share(metrics: MetricRegistry): FigureSource {
+  share(metrics: MetricRegistry): MetricSource {
     this.listener = (message) => {
       if (!isMessage(message)) return
-      if (message.kind === 'tell') {
-        this.tell({ kind: 'figures', round: message.round, figures: metrics.read() })
+      if (message.kind === 'get_metrics') {
+        this.send({ kind: 'metrics', round: message.round, metrics: metrics.read() })
       }
-      if (message.kind === 'answer') this.waiting.get(message.question)?.(message.all)
+      if (message.kind === 'all_metrics') this.waiting.get(message.request)?.(message.all)
     }
     this.channel.on('message', this.listener)
-    return () => this.askAll()
+    return () => this.requestAll()
   }
 
   ready(url: string): void {
-    this.tell({ kind: 'ready', url })
+    this.send({ kind: 'ready', url })
   }
 
   close(): void {
@@ -56,22 +56,22 @@ export class PrimaryLink {
     this.channel.off('message', this.listener)
   }
 
-  private askAll(): Promise<readonly ProcessFigures[] | null> {
-    const question = this.questions++
+  private requestAll(): Promise<readonly ProcessMetrics[] | null> {
+    const request = this.requests++
     return new Promise((resolve) => {
-      const finish = (all: readonly ProcessFigures[] | null) => {
+      const finish = (all: readonly ProcessMetrics[] | null) => {
         clearTimeout(timer)
-        this.waiting.delete(question)
+        this.waiting.delete(request)
         resolve(all)
       }
-      const timer = setTimeout(() => finish(null), ANSWER_TIMEOUT_MS).unref()
-      this.waiting.set(question, finish)
-      this.tell({ kind: 'ask', question })
+      const timer = setTimeout(() => finish(null), COLLECT_TIMEOUT_MS).unref()
+      this.waiting.set(request, finish)
+      this.send({ kind: 'get_all_metrics', request })
     })
   }
 
-  /** The supervisor may be gone; the worker's end is then under way. */
-  private tell(message: ToPrimary): void {
+  /** Does nothing once the primary has ended; the worker ends then too. */
+  private send(message: ToPrimary): void {
     if (this.channel.connected) this.channel.send?.(message)
   }
 }

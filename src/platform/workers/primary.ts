@@ -5,45 +5,47 @@ import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
 import { addProcessMetrics } from '../metrics/process.ts'
 import { MetricRegistry } from '../metrics/registry.ts'
-import { FigureRounds } from './figure-rounds.ts'
 import { isMessage, type ToPrimary, type ToWorker } from './messages.ts'
+import { type CollectedWorker, WorkerMetricsCollector } from './metrics-collector.ts'
 import { Supervisor, type Worker, type WorkerEvents } from './supervisor.ts'
 
-export interface PrimaryOptions {
+interface PrimaryOptions {
   readonly workers: number
   readonly host: string
-  /** 0 picks a free one, the same for all. */
+  /** 0 picks a free port, the same for all workers. */
   readonly port: number
   readonly log: Logger
 }
 
-/** Workers that answer at one address, in processes of their own. */
+/** Runs workers, processes that answer at one address. */
 export class Primary {
   readonly supervisor: Supervisor
-  /** Where they answer, once they do. */
+  /** Address at which the workers answer; empty until they do. */
   url = ''
   private readonly options: PrimaryOptions
   private readonly live = new Map<number, ClusterWorker>()
-  private readonly rounds: FigureRounds
+  private readonly collector: WorkerMetricsCollector
   private port = 0
 
   constructor(options: PrimaryOptions) {
     const { log, workers } = options
     this.options = options
-    // Workers take connections themselves. Those that the primary hands on are lost, neither answered nor closed,
-    // when their worker dies before it has said that it has them.
+    // Workers accept connections themselves. If the primary handed connections on, those that a
+    // worker has not confirmed when it dies would be lost, neither answered nor closed.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     this.supervisor = new Supervisor({
       workers,
-      start: (place, events) => this.fork(place, events),
+      start: (number, events) => this.fork(number, events),
       clock: systemClock,
       after: (ms, callback) => {
         const timer = setTimeout(callback, ms)
         return () => clearTimeout(timer)
       },
       log: {
-        replacing: (facts) => log.error(named(facts), 'a worker has ended and will be replaced'),
-        silent: (facts) => log.error(named(facts), 'a worker gives no sign of life and is killed'),
+        replacing: (facts) =>
+          log.error(loggedFacts(facts), 'a worker has ended and will be replaced'),
+        silent: (facts) =>
+          log.error(loggedFacts(facts), 'a worker gives no sign of life and is killed'),
       },
     })
     const metrics = new MetricRegistry()
@@ -54,8 +56,8 @@ export class Primary {
       'Workers that took the place of one that had ended.',
       () => this.supervisor.replacements,
     )
-    this.rounds = new FigureRounds(
-      () => [...this.live.keys()].map((place) => this.asked(place)),
+    this.collector = new WorkerMetricsCollector(
+      () => [...this.live.keys()].map((number) => this.collected(number)),
       () => metrics.read(),
     )
   }
@@ -63,21 +65,22 @@ export class Primary {
   /** @throws WorkerStartError */
   async start(): Promise<void> {
     const { host, port } = this.options
-    // Workers that are told 0 would agree on one, but those that replace them all would pick another.
+    // Workers that are given port 0 agree on a port; if all are replaced, the new ones pick
+    // another.
     this.port = port === 0 ? await freePort(host) : port
     await this.supervisor.start()
   }
 
-  private fork(place: number, events: WorkerEvents): Worker {
+  private fork(number: number, events: WorkerEvents): Worker {
     const worker = cluster.fork({ PORT: `${this.port}` })
-    this.live.set(place, worker)
+    this.live.set(number, worker)
     worker.on('message', (message: unknown) => {
-      if (isMessage(message)) this.hear(place, message as ToPrimary, events)
+      if (isMessage(message)) this.receive(number, message as ToPrimary, events)
     })
-    // A message to a worker that has just died; its end is told by itself.
+    // A message could not be sent because the worker has just died; `exit` reports that.
     worker.on('error', () => undefined)
     worker.once('exit', (exitCode: number | null, signal: string | null) => {
-      if (this.live.get(place) === worker) this.live.delete(place)
+      if (this.live.get(number) === worker) this.live.delete(number)
       events.onEnd({ exitCode: signal ? null : exitCode, signal: signal || null })
     })
     return {
@@ -86,29 +89,29 @@ export class Primary {
     }
   }
 
-  private hear(place: number, message: ToPrimary, events: WorkerEvents): void {
+  private receive(number: number, message: ToPrimary, events: WorkerEvents): void {
     events.onAlive()
     if (message.kind === 'ready') {
       this.url = message.url
       events.onReady()
     } else if (message.kind !== 'alive') {
-      this.rounds.heard(this.asked(place), message)
+      this.collector.receive(this.collected(number), message)
     }
   }
 
-  private asked(place: number) {
+  private collected(number: number): CollectedWorker {
     return {
-      place,
+      number,
       send: (message: ToWorker) => {
-        const worker = this.live.get(place)
+        const worker = this.live.get(number)
         if (worker?.isConnected() === true) worker.send(message)
       },
     }
   }
 }
 
-/** Each line of the log has the primary's own `pid`. */
-function named<T extends { readonly pid: number }>({ pid, ...facts }: T) {
+/** Renames `pid`, because each line of the log has the primary's own under that name. */
+function loggedFacts<T extends { readonly pid: number }>({ pid, ...facts }: T) {
   return { ...facts, workerPid: pid }
 }
 

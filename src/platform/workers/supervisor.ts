@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts'
 
 /** How a worker ended: with an exit code, or by a signal. */
-export interface WorkerEnd {
+interface WorkerEnd {
   readonly exitCode: number | null
   readonly signal: string | null
 }
 
-/** What a worker tells its supervisor. */
+/** Receives what happens to a worker. */
 export interface WorkerEvents {
-  /** It answers requests. */
+  /** The worker answers requests. */
   onReady(): void
-  /** Its event loop turns. */
+  /** The worker's event loop turns. */
   onAlive(): void
   onEnd(end: WorkerEnd): void
 }
@@ -21,26 +21,27 @@ export interface Worker {
   kill(signal: NodeJS.Signals): void
 }
 
-/** Told of what operators must know. */
-export interface SupervisorLog {
-  /** A worker that answered has ended, and another takes its place after the pause. */
+/** Receives the events an operator should see in the log. */
+interface SupervisorLog {
+  /** A worker that answered has ended, and another one replaces it after the pause. */
   replacing(facts: ReplacementFacts): void
   /** A worker gave no sign of life and is killed. */
-  silent(facts: { readonly place: number; readonly pid: number }): void
+  silent(facts: { readonly worker: number; readonly pid: number }): void
 }
 
 export interface ReplacementFacts extends WorkerEnd {
-  readonly place: number
+  /** The worker's number. */
+  readonly worker: number
   readonly pid: number
   readonly pauseMs: number
 }
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly workers: number
-  /** @param place from 1 on; a worker has that of the one that it replaces */
-  readonly start: (place: number, events: WorkerEvents) => Worker
+  /** @param number from 1 on; a worker has the number of the one that it replaces */
+  readonly start: (number: number, events: WorkerEvents) => Worker
   readonly clock: Clock
-  /** Calls back once after so long; what it returns prevents that. */
+  /** Calls back once, after a time; returns a function that prevents it. */
   readonly after: (ms: number, callback: () => void) => () => void
   readonly log: SupervisorLog
 }
@@ -50,40 +51,46 @@ export class WorkerStartError extends Error {}
 
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000
-/** Who has run for so long did not fail for what made the one before fail. */
+/** A worker that has run for so long did not fail for the reason of the one before it. */
 const STABLE_MS = 60_000
-/** Far above any pause of a process that works; see `LIFE_SIGN_EVERY_MS` of `link.ts`. */
+/** Far above any pause of a process that works; see `LIFE_SIGN_EVERY_MS` in `channel.ts`. */
 const SILENCE_MS_MAX = 30_000
 const LOOK_EVERY_MS = 5_000
-/** Longest time from the signal to the end of all; the workers' own deadline is shorter. */
+/** Longest time from the signal to the end of all workers; their own deadline is shorter. */
 const END_DEADLINE_MS = 9_800
 
-interface Place {
+/** A worker and those that replace it. */
+interface Slot {
   readonly number: number
   worker: Worker | null
   startedAtMs: number
   heardAtMs: number
-  /** Whether its worker has answered. */
+  /** Whether the worker has answered. */
   isReady: boolean
-  /** Ends in a row, none after `STABLE_MS`. */
+  /** Ends in a row, each within `STABLE_MS` of its start. */
   failures: number
-  /** Gives up the replacement that is due. */
+  /** Prevents the replacement that is due. */
   cancel: () => void
 }
 
 /**
- * Keeps workers running, each in its place, and does no work itself.
+ * Keeps a number of workers running, and does no work itself.
  *
- * States: *starting*: the first worker alone, which migrates the database, then the others; one that ends
- * before it has answered fails the start. *Running*: a worker that ends is replaced, after a pause of 0.1 s that doubles up to 10 s
- * while workers of that place end within a minute; one that gives no sign of life for 30 s is killed. *Ending*:
- * signals are passed on and nobody is replaced; who has not ended after 9.8 s is killed. *Ended*: none is left.
+ * States:
+ * - *Starting*: the first worker starts alone, because it migrates the database; then the others
+ *   start. A worker that ends before it has answered fails the start.
+ * - *Running*: a worker that ends is replaced, after a pause of 0.1 s. The pause doubles up to 10 s
+ *   while the replacements end within a minute. A worker that gives no sign of life for 30 s is
+ *   killed.
+ * - *Ending*: signals are passed on, and no worker is replaced. A worker that has not ended after
+ *   9.8 s is killed.
+ * - *Ended*: no worker is left.
  */
 export class Supervisor {
-  /** Workers that took the place of another so far. */
+  /** Workers that have replaced another one so far. */
   replacements = 0
   private readonly options: SupervisorOptions
-  private readonly places: Place[]
+  private readonly slots: Slot[]
   private state: 'starting' | 'running' | 'ending' = 'starting'
   private worstCode = 0
   private failStart: (error: Error) => void = () => undefined
@@ -92,9 +99,13 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.options = options
-    this.places = Array.from({ length: options.workers }, (_, index) => ({
-      ...{ number: index + 1, worker: null, startedAtMs: 0, heardAtMs: 0, failures: 0 },
+    this.slots = Array.from({ length: options.workers }, (_, index) => ({
+      number: index + 1,
+      worker: null,
+      startedAtMs: 0,
+      heardAtMs: 0,
       isReady: false,
+      failures: 0,
       cancel: () => undefined,
     }))
   }
@@ -108,7 +119,7 @@ export class Supervisor {
     const failed = new Promise<never>((_resolve, reject) => {
       this.failStart = reject
     })
-    const [first, ...others] = this.places.map((place) => () => this.launch(place))
+    const [first, ...others] = this.slots.map((slot) => () => this.launch(slot))
     await Promise.race([first?.(), failed])
     await Promise.race([Promise.all(others.map((launch) => launch())), failed])
     if (this.state === 'starting') this.state = 'running'
@@ -117,18 +128,19 @@ export class Supervisor {
 
   /** Workers that run now. */
   get running(): number {
-    return this.places.filter(({ worker }) => worker !== null).length
+    return this.slots.filter(({ worker }) => worker !== null).length
   }
 
   /**
-   * Passes the signal on and waits for the end of all; a second call passes its signal on as well.
+   * Passes the signal on and waits for the end of all workers; a second call passes its signal on
+   * too.
    *
-   * @returns the worst of their exit codes; 1 for one that a signal ended
+   * @returns the highest of their exit codes, where 1 counts for a worker that a signal ended
    */
   async end(signal: NodeJS.Signals): Promise<number> {
     const isFirst = this.state !== 'ending'
     this.state = 'ending'
-    for (const { worker, cancel } of this.places) {
+    for (const { worker, cancel } of this.slots) {
       cancel()
       worker?.kill(signal)
     }
@@ -140,64 +152,66 @@ export class Supervisor {
     return this.ended.promise
   }
 
-  private launch(place: Place): Promise<void> {
+  private launch(slot: Slot): Promise<void> {
     if (this.state === 'ending') return Promise.resolve()
     const { clock, start } = this.options
     const ready = Promise.withResolvers<void>()
-    place.startedAtMs = clock.monotonicMs()
-    place.heardAtMs = place.startedAtMs
-    place.isReady = false
-    place.worker = start(place.number, {
+    slot.startedAtMs = clock.monotonicMs()
+    slot.heardAtMs = slot.startedAtMs
+    slot.isReady = false
+    slot.worker = start(slot.number, {
       onReady: () => {
-        place.isReady = true
+        slot.isReady = true
         ready.resolve()
       },
       onAlive: () => {
-        place.heardAtMs = clock.monotonicMs()
+        slot.heardAtMs = clock.monotonicMs()
       },
-      onEnd: (end) => this.noteEnd(place, end),
+      onEnd: (end) => this.noteEnd(slot, end),
     })
     return ready.promise
   }
 
-  private noteEnd(place: Place, end: WorkerEnd): void {
+  private noteEnd(slot: Slot, end: WorkerEnd): void {
     const { clock, after, log } = this.options
-    const pid = place.worker?.pid ?? 0
-    place.worker = null
+    const pid = slot.worker?.pid ?? 0
+    slot.worker = null
     if (this.state === 'ending') {
       this.worstCode = Math.max(this.worstCode, end.exitCode ?? 1)
       this.settle()
       return
     }
-    if (this.state === 'starting' && !place.isReady) {
+    if (this.state === 'starting' && !slot.isReady) {
       this.worstCode = Math.max(this.worstCode, end.exitCode ?? 1, 1)
-      this.failStart(new WorkerStartError(`worker ${place.number} ended before it answered`))
+      this.failStart(new WorkerStartError(`worker ${slot.number} ended before it answered`))
       return
     }
-    const isStable = clock.monotonicMs() - place.startedAtMs >= STABLE_MS
-    place.failures = isStable ? 1 : place.failures + 1
-    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** (place.failures - 1))
-    log.replacing({ place: place.number, pid, ...end, pauseMs })
-    place.cancel = after(pauseMs, () => {
+    const isStable = clock.monotonicMs() - slot.startedAtMs >= STABLE_MS
+    slot.failures = isStable ? 1 : slot.failures + 1
+    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** (slot.failures - 1))
+    log.replacing({ worker: slot.number, pid, ...end, pauseMs })
+    slot.cancel = after(pauseMs, () => {
       this.replacements++
-      void this.launch(place)
+      void this.launch(slot)
     })
   }
 
-  /** A worker that hangs is handed no connection, so that no probe from outside would find it. */
+  /**
+   * Kills workers that hang: they accept no connection, so that no probe from outside finds them.
+   */
   private look(): void {
     if (this.state === 'ending') return
     const { clock, after, log } = this.options
-    for (const { number, worker, heardAtMs } of this.places) {
+    for (const { number, worker, heardAtMs } of this.slots) {
       if (worker === null || clock.monotonicMs() - heardAtMs < SILENCE_MS_MAX) continue
-      log.silent({ place: number, pid: worker.pid })
+      log.silent({ worker: number, pid: worker.pid })
       worker.kill('SIGKILL')
     }
     this.cancelLook = after(LOOK_EVERY_MS, () => this.look())
   }
 
   private killAll(): void {
-    for (const { worker } of this.places) worker?.kill('SIGKILL')
+    for (const { worker } of this.slots) worker?.kill('SIGKILL')
   }
 
   private settle(): void {

@@ -1,15 +1,15 @@
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Makes `directory` a complete database directory, or leaves the complete one that is there.
+ * Makes a database in `directory`, or leaves the one that exists.
  *
- * A new one is made in a sibling folder and renamed into place when it is finished: whatever is
- * found at `directory` was made to the end, and a start that was killed leaves only a sibling, which
- * the next start removes. The caller holds the lock of the parent directory.
+ * A new database is made in a sibling folder, which is renamed when the database is complete. So
+ * `directory` never holds half a database: a start that is killed leaves only a sibling, and the
+ * next start removes it. The caller holds the lock of the parent directory.
  *
- * @param initialise makes a database in the empty folder it is given, all of it, or rejects
- * @throws Error if `directory` holds something else than a database, or can't be made
+ * @param initialise makes a complete database in the empty folder that it is given, or rejects
+ * @throws Error if `directory` holds something other than a database, or can't be made
  */
 export async function ensureDatabaseDirectory(
   directory: string,
@@ -21,14 +21,18 @@ export async function ensureDatabaseDirectory(
   await removeUnfinished(parent, unfinishedPrefix)
 
   const found = await listFolder(directory)
-  if (found?.includes('PG_VERSION')) return
+  if (found?.includes('PG_VERSION')) {
+    // A copied or restored directory may be readable for others; a new one is not.
+    await chmod(directory, 0o700)
+    return
+  }
   if (found !== null && found.length > 0) {
     throw new Error(`${directory} holds files but no database: move them, or set another DATA_DIR.`)
   }
   const unfinished = await mkdtemp(join(parent, unfinishedPrefix))
   try {
     await initialise(unfinished)
-    // An empty folder would be in the way on Windows.
+    // Windows doesn't rename onto an empty folder.
     if (found !== null) await rmdir(directory)
     await rename(unfinished, directory)
   } catch (error) {

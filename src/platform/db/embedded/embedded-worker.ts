@@ -1,10 +1,11 @@
-// The thread that hosts PGlite for `embedded.ts`. An entry point: it runs when it is loaded.
+// The thread that hosts PGlite for `embedded.ts`. This is an entry point: it runs when it is
+// loaded.
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { messages, PGlite, type Transaction } from '@electric-sql/pglite'
 
-/** What a thread is started for: to make a database in an empty directory, or to serve one. */
+/** Task of the thread: to make a database in an empty directory, or to serve one. */
 export interface WorkerTask {
   readonly task: 'initialise' | 'serve'
   readonly directory: string
@@ -16,14 +17,14 @@ export type Call =
       sql: string
       params: unknown[]
       rowMode: 'array' | 'object'
-      /** Ids of the types whose values are answered as PostgreSQL's text. */
+      /** Ids of the types whose values are returned as PostgreSQL's text. */
       textTypes: readonly string[]
       tx: number | null
     }
   | { kind: 'exec'; sql: string; tx: number | null }
   | { kind: 'begin' | 'commit' | 'rollback'; tx: number }
 
-/** Each call is answered once, in any order; `close` is answered by the end of the thread. */
+/** Each call gets one reply, in any order; the reply to `close` is the end of the thread. */
 export type Request = { id: number; call: Call } | 'close'
 
 export type Reply =
@@ -32,7 +33,7 @@ export type Reply =
   | { kind: 'done' }
   | { kind: 'value'; id: number; value: unknown }
   | { kind: 'error'; id: number; error: ErrorRecord }
-  /** The thread ends next, because of this. */
+  /** The thread ends next, for this reason. */
   | { kind: 'failed'; reason: string }
 
 /** An error with its own properties, which a message between threads would drop. */
@@ -51,12 +52,12 @@ interface OpenTransaction {
   readonly done: Promise<void>
 }
 
-// V8's optimizing compiler takes 600 MB for one function of PGlite, the SQL parser, some hundred
-// queries after each start. Without that compiler a query takes 10 to 50 percent longer, and the
-// process a quarter of the memory. The flags hold for all WebAssembly of the process.
+// Some hundred queries after each start, V8's optimizing compiler takes 600 MB for one function of
+// PGlite, the SQL parser. Without that compiler a query takes 10 to 50 percent longer, and the
+// process takes a quarter of the memory. The flags apply to all WebAssembly of the process.
 const V8_FLAGS = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']
-// PostgreSQL's default of 128 MB would be the largest part of the process. Log segments of 1 MB
-// instead of 16 spare memory while the first start copies them.
+// PostgreSQL's default of 128 MB would be the largest part of the process's memory. Log segments of
+// 1 MB instead of 16 save memory while the first start copies them.
 const INITDB_ARGS = ['-c', 'shared_buffers=16MB', '--wal-segsize=1']
 const CHECKPOINT_WAL_BYTES = 32 * 1024 * 1024
 const CHECKPOINT_CHECK_MS = 1_000
@@ -81,7 +82,7 @@ async function openDatabase(): Promise<PGlite> {
   const pg = await PGlite.create(directory, {
     initDbStartParams: INITDB_ARGS,
     onStderr: (line) => {
-      // Only these lines: others quote the statement, and with it personal data.
+      // Other lines quote the statement, and with it personal data.
       lastPanic = /(?:PANIC|FATAL): +(.*)/.exec(line)?.[1] ?? lastPanic
       return false
     },
@@ -98,7 +99,9 @@ async function finish(pg: PGlite): Promise<void> {
   port?.close()
 }
 
-/** Ends the thread before another statement runs; in a worker `process.exit` ends no more. */
+/**
+ * Ends the thread before another statement runs; in a worker `process.exit` ends only the thread.
+ */
 function fail(reason: string): never {
   send({ kind: 'failed', reason })
   process.exit(1)
@@ -121,7 +124,7 @@ function serve(host: Host): void {
   send({ kind: 'ready' })
 }
 
-/** Runs calls on PGlite, whose own mutex makes everything else wait while a transaction is open. */
+/** Runs calls on PGlite, whose mutex makes other calls wait while a transaction is open. */
 class Host {
   readonly #pg: PGlite
   readonly #transactions = new Map<number, OpenTransaction>()
@@ -179,7 +182,7 @@ class Host {
     }
   }
 
-  /** Rolls back what is open, waits for what is queued, checkpoints, and ends the thread. */
+  /** Rolls back open transactions, waits for queued calls, checkpoints, and ends the thread. */
   async close(): Promise<void> {
     this.#isClosing = true
     for (const { rollback } of this.#transactions.values()) rollback(CLOSING)
@@ -211,7 +214,7 @@ class Host {
   }
 }
 
-/** Leaves out the statement and its parameters, which the caller has and a log must not. */
+/** Leaves out the statement and its parameters: the caller has them, and a log must not. */
 function describeError(error: unknown): ErrorRecord {
   if (!(error instanceof Error))
     return { message: String(error), isDatabaseError: false, fields: {} }

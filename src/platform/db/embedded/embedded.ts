@@ -4,22 +4,22 @@ import { ensureDatabaseDirectory } from './embedded-init.ts'
 import type { Call, ErrorRecord, Reply, Request, WorkerTask } from './embedded-worker.ts'
 
 const WORKER = new URL('./embedded-worker.ts', import.meta.url)
-// With Node's 4 MB a deeply nested statement overran V8's stack, which PGlite does not notice; with
-// 16 MB PostgreSQL's own limit is met first, and answers with its error 54001.
+// With Node's 4 MB a deeply nested statement overruns V8's stack, and PGlite does not notice. With
+// 16 MB the statement meets PostgreSQL's own limit first, and fails with error 54001.
 const STACK_MB = 16
 const CLOSE_TIMEOUT_MS = 5_000
 
-export interface EmbeddedQueryOptions {
+interface EmbeddedQueryOptions {
   /** Default `object`. */
   readonly rowMode?: 'array' | 'object'
   /**
-   * Values of the types named by these keys arrive as PostgreSQL's text. Only the keys count: a
-   * function can't enter the thread, and drizzle passes none but the identity.
+   * Values of the types with these keys arrive as PostgreSQL's text. Only the keys count: a
+   * function can't be sent to the thread, and drizzle passes only the identity.
    */
   readonly parsers?: Readonly<Record<number, (text: string) => unknown>>
 }
 
-export interface EmbeddedResult<Row = Record<string, unknown>> {
+interface EmbeddedResult<Row = Record<string, unknown>> {
   readonly rows: Row[]
   readonly fields: { name: string; dataTypeID: number }[]
   readonly affectedRows?: number
@@ -27,7 +27,7 @@ export interface EmbeddedResult<Row = Record<string, unknown>> {
   readonly command?: string
 }
 
-export interface EmbeddedTransaction {
+interface EmbeddedTransaction {
   /** Runs one statement with parameters `$1`, `$2` and so on. */
   query<Row = Record<string, unknown>>(
     sql: string,
@@ -40,27 +40,31 @@ export interface EmbeddedTransaction {
 
 export interface EmbeddedClient extends EmbeddedTransaction {
   /**
-   * Commits what `work` did when it resolves, rolls back when it rejects, and passes on its outcome.
-   * Everything outside `work` waits meanwhile: a call on the client inside of it would never answer.
+   * Commits when `work` resolves, rolls back when it rejects, and passes on its outcome. All other
+   * calls wait meanwhile: inside `work`, a call on the client itself would never settle.
    */
   transaction<T>(work: (tx: EmbeddedTransaction) => Promise<T>): Promise<T>
   /**
    * Rejects open calls with `EmbeddedClosedError`, rolls back open transactions, checkpoints, and
-   * ends the thread. What takes longer than 5 s is cut off, as by a kill. Repeatable.
+   * ends the thread. After 5 s the thread is terminated, which is like a kill. Further calls wait
+   * for the same end.
    */
   close(): Promise<void>
 }
 
 interface EmbeddedOptions {
-  /** Of the database alone, inside a directory that the caller has locked. */
+  /** Directory of the database alone, inside one that the caller has locked. */
   readonly directory: string
-  /** Called once, if the database dies after it was opened; it does not come back by itself. */
+  /** Called once, if the database dies after it was opened; it does not restart by itself. */
   readonly onCrash: (error: EmbeddedClosedError) => void
 }
 
-/** The embedded database is closed or has died; a call that was open may or may not have happened. */
+/**
+ * The embedded database is closed or has died; a call that was open may or may not have been
+ * carried out.
+ */
 export class EmbeddedClosedError extends Error {
-  /** As the driver of a PostgreSQL server says it. */
+  /** The code that the driver of a PostgreSQL server gives. */
   readonly code = 'CONNECTION_CLOSED'
 
   constructor(message: string) {
@@ -72,15 +76,16 @@ export class EmbeddedClosedError extends Error {
 /**
  * Opens the embedded PostgreSQL in `directory`, making it at the first start.
  *
- * PGlite runs in a thread of its own, so that no query stops this one. The client has what
- * `drizzle-orm/pglite` and its migrator call, and nothing more. Values cross the thread as copies:
- * dates, bigints, byte arrays, nulls and arrays arrive as what they were, a parameter that can't be
- * copied (a function, say) rejects its call. PostgreSQL's errors arrive as PGlite's `DatabaseError`.
+ * PGlite runs in a thread of its own, so that no query blocks this one. The client has the methods
+ * that `drizzle-orm/pglite` and its migrator call, and no others. Values are copied between
+ * threads: dates, bigints, byte arrays, nulls and arrays keep their types; a parameter that can't
+ * be copied, such as a function, rejects its call. PostgreSQL's errors arrive as PGlite's
+ * `DatabaseError`.
  *
- * A commit that was answered survives the death of the process, SIGKILL included: the log is then
- * in the operating system's hands. It is not synced to the disk, so a power loss or a crash of the
- * operating system may cost the last commits, or the database; what must survive these has to be
- * kept elsewhere as well.
+ * A confirmed commit survives the death of the process, SIGKILL included, because the operating
+ * system has its write-ahead log by then. The log is not synced to the disk: a power loss or a
+ * crash of the operating system may cost the last commits, or the database. Data that must survive
+ * these has to be stored elsewhere too.
  *
  * Memory on top of the process: 430 MB during the 2 s of the first start, 130 MB from the second.
  *
@@ -95,8 +100,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedCl
 }
 
 /**
- * In a thread of its own, which gives most of its memory back when it ends. A child process would
- * give back all, but could outlive a kill of this one, and would be interrupted by Ctrl-C.
+ * Makes the database in a thread of its own, which gives most of its memory back when it ends. A
+ * child process would give back all of it, but it could outlive a kill of this process, and Ctrl-C
+ * would interrupt it.
  */
 async function initialise(directory: string): Promise<void> {
   const failure = await endOf(startWorker({ task: 'initialise', directory }))
@@ -106,11 +112,14 @@ async function initialise(directory: string): Promise<void> {
 }
 
 function startWorker(workerData: WorkerTask): Worker {
-  // Of the options of this process some, such as `--input-type`, would stop the thread.
+  // Some options of this process, such as `--input-type`, would stop the thread.
   return new Worker(WORKER, { workerData, execArgv: [], resourceLimits: { stackSizeMb: STACK_MB } })
 }
 
-/** Resolves when the thread has ended: with `null` after it said that its task is done. */
+/**
+ * Resolves when the thread has ended: with `null` if it had reported that its task is done, else
+ * the reason.
+ */
 function endOf(worker: Worker): Promise<string | null> {
   let failure: string | null = 'its thread ended'
   worker.on('message', (reply: Reply) => {
@@ -126,8 +135,8 @@ function endOf(worker: Worker): Promise<string | null> {
 }
 
 /**
- * States: opening, until `ready` settles; open, when calls are taken; ended, by `close` or by a
- * crash, when `#refusal` says why calls are refused. A crash while opening only rejects `ready`.
+ * States: *opening*, until `ready` settles; *open*, while calls are taken; *ended*, by `close` or
+ * by a crash: calls are then rejected with `#refusal`. A crash while opening only rejects `ready`.
  */
 class WorkerClient implements EmbeddedClient {
   readonly ready: Promise<void>
@@ -175,7 +184,7 @@ class WorkerClient implements EmbeddedClient {
     try {
       result = await work(new Statements((call) => this.#call(call), tx))
     } catch (error) {
-      // Why the work failed says more than why the rollback did, if that fails too.
+      // If the rollback fails too, the failure of the work is the one to report.
       await Promise.allSettled([this.#call({ kind: 'rollback', tx })])
       throw error
     }
@@ -208,9 +217,9 @@ class WorkerClient implements EmbeddedClient {
     if (this.#refusal !== null) throw this.#refusal
     const id = ++this.#lastId
     this.#post({ id, call })
-    const answer = Promise.withResolvers<unknown>()
-    this.#openCalls.set(id, answer)
-    return answer.promise
+    const reply = Promise.withResolvers<unknown>()
+    this.#openCalls.set(id, reply)
+    return reply.promise
   }
 
   #post(request: Request): void {
@@ -231,7 +240,7 @@ class WorkerClient implements EmbeddedClient {
   }
 }
 
-/** Statements of one transaction, or, with `null`, outside of any. */
+/** Runs statements in one transaction, or, with `null`, outside of any. */
 class Statements implements EmbeddedTransaction {
   readonly #call: (call: Call) => Promise<unknown>
   readonly #tx: number | null
@@ -247,13 +256,13 @@ class Statements implements EmbeddedTransaction {
     { rowMode = 'object', parsers = {} }: EmbeddedQueryOptions = {},
   ) {
     const textTypes = Object.keys(parsers)
-    const answer = this.#call({ kind: 'query', sql, params, rowMode, textTypes, tx: this.#tx })
-    // The caller knows what its statement answers.
-    return answer as Promise<EmbeddedResult<Row>>
+    const result = this.#call({ kind: 'query', sql, params, rowMode, textTypes, tx: this.#tx })
+    // The caller knows the columns of its statement.
+    return result as Promise<EmbeddedResult<Row>>
   }
 
   exec(sql: string) {
-    // PGlite answers `exec` with one result for each statement.
+    // PGlite returns one result for each statement.
     return this.#call({ kind: 'exec', sql, tx: this.#tx }) as Promise<EmbeddedResult[]>
   }
 }

@@ -1,14 +1,18 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
 import { migrate } from 'drizzle-orm/pglite/migrator'
-import { type DatabaseHandle, type DatabaseOptions, MIGRATIONS } from './client.ts'
+import type { DatabaseHandle, DatabaseOptions } from '../client.ts'
+import { MIGRATIONS } from '../migrations.ts'
 import { openEmbedded } from './embedded.ts'
 
-/** Opens the embedded database. No lock is needed to migrate: its directory has one process. */
+/**
+ * Opens the embedded database and migrates it. It takes no lock: this process alone holds the
+ * directory.
+ */
 export async function openPglite(options: DatabaseOptions): Promise<DatabaseHandle> {
   const { directory, onCrash, queryLog } = options
   const embedded = await openEmbedded({ directory, onCrash })
-  // It has of PGlite what drizzle calls.
+  // It has the methods of PGlite that drizzle calls, and no others.
   const client = embedded as unknown as PGlite
   const db = drizzle({ client, ...(queryLog && { logger: queryLog }) })
   await migrate(db, MIGRATIONS)

@@ -1,0 +1,56 @@
+/** Things that processes cache and that management changes. */
+export type ChangedKind = 'deployment' | 'key' | 'user'
+
+/** Receives the changes that this process or another one makes. */
+export interface ChangeListener {
+  /** @param name under which the thing is cached */
+  changed(kind: ChangedKind, name: string): void
+  /** Changes may have been missed: any cached thing may be stale. */
+  missedSome(): void
+}
+
+/**
+ * Notifies all processes of each change, once it is committed.
+ *
+ * The process that makes a change applies it before `publish` returns, so that its own caches are never
+ * older than its responses; the others apply it within a second. If a message is lost, they serve the
+ * old state until the time-to-live of their caches ends.
+ */
+export interface InvalidationFeed {
+  publish(kind: ChangedKind, name: string): void
+  /** Waits briefly for messages that are being sent, then closes the connections. */
+  close(): Promise<void>
+}
+
+/** A cache of things of one kind. */
+interface InvalidatedCache {
+  /** The thing with this name has changed. */
+  invalidate(name: string): void
+  /** Any cached thing may have changed. */
+  invalidateAll(): void
+}
+
+/** The caches of a process, by kind. */
+export class InvalidatedCaches implements ChangeListener {
+  private readonly caches = new Map<ChangedKind, InvalidatedCache>()
+
+  add(kind: ChangedKind, cache: InvalidatedCache): void {
+    this.caches.set(kind, cache)
+  }
+
+  changed(kind: ChangedKind, name: string): void {
+    this.caches.get(kind)?.invalidate(name)
+  }
+
+  missedSome(): void {
+    for (const cache of this.caches.values()) cache.invalidateAll()
+  }
+}
+
+/** The feed of a service that is one process. */
+export function localFeed(listener: ChangeListener): InvalidationFeed {
+  return {
+    publish: (kind, name) => listener.changed(kind, name),
+    close: async () => {},
+  }
+}

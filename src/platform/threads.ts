@@ -1,0 +1,55 @@
+import { Worker } from 'node:worker_threads'
+
+export interface ThreadBounds {
+  /** Old generation of the thread's heap, in MiB. */
+  readonly memoryMb: number
+  /** Young generation of the thread's heap, in MiB; Node's default when left out. */
+  readonly youngMemoryMb?: number
+  readonly deadlineMs: number
+}
+
+/** A thread that reached one of its bounds; `message` names the bound. */
+export class ThreadBoundError extends Error {}
+
+/**
+ * Runs one task in a thread of its own and returns the first message that the thread posts.
+ *
+ * The thread is terminated at the deadline.
+ *
+ * @param file entry point of the thread; reads the task from `workerData`
+ * @param task must be structured-cloneable
+ * @throws ThreadBoundError when the task takes more memory or time than allowed; otherwise the
+ *   error that the thread threw
+ */
+export function runInThread<Result>(
+  file: URL,
+  task: object,
+  { memoryMb, youngMemoryMb, deadlineMs }: ThreadBounds,
+): Promise<Result> {
+  const worker = new Worker(file, {
+    workerData: task,
+    execArgv: [],
+    resourceLimits: {
+      maxOldGenerationSizeMb: memoryMb,
+      ...(youngMemoryMb !== undefined && { maxYoungGenerationSizeMb: youngMemoryMb }),
+    },
+  })
+  return new Promise((resolve, reject) => {
+    const deadline = setTimeout(() => {
+      reject(new ThreadBoundError(`more than ${deadlineMs / 1000} seconds`))
+      void worker.terminate()
+    }, deadlineMs)
+    worker.on('message', resolve)
+    worker.on('error', (error) =>
+      reject(isOutOfMemory(error) ? new ThreadBoundError('too much memory') : error),
+    )
+    worker.on('exit', () => {
+      clearTimeout(deadline)
+      reject(new Error('the thread ended without a result'))
+    })
+  })
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}

@@ -1,0 +1,59 @@
+import { sql } from 'drizzle-orm'
+import { bigint, boolean, index, integer, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-core'
+import { bytes, idText, moment } from './columns.ts'
+
+/**
+ * The score log, second form: the requests of one drained batch and one hour of UTC in each row, as
+ * compressed columns. Written by the drain, and by the merge that makes large blocks of small ones.
+ * Partitioned by day (see its migration: drizzle can't say it); rows leave with their partition.
+ *
+ * No foreign keys: the drain must not fail because of what happens elsewhere.
+ */
+export const scoreBlocks = pgTable(
+  'score_blocks',
+  {
+    /** When the oldest and the newest request were scored. */
+    firstAt: moment('first_at').notNull(),
+    lastAt: moment('last_at').notNull(),
+    /** Least and greatest time in the request ids. */
+    idFrom: moment('id_from').notNull(),
+    idTo: moment('id_to').notNull(),
+    /** Random. */
+    blockId: bigint('block_id', { mode: 'number' }).notNull(),
+    /** Number of requests. */
+    records: integer('records').notNull(),
+    applicants: integer('applicants').notNull(),
+    /** Hashes of the deployments, see `deploymentHash`. */
+    deployments: integer('deployments').array().notNull(),
+    /** Rollups of the block by deployment and minute, see `readSums`; empty once they are summed. */
+    sums: bytes('sums').notNull(),
+    /** Whether `score_rollups` contains the sums. */
+    isSummed: boolean('is_summed').notNull(),
+    /** Set once a merged block holds the requests: readers that have listed this one finish. */
+    supersededAt: moment('superseded_at'),
+    /** Bloom filter over the references, see `referenceFilter`; null without references. */
+    referenceFilter: bytes('reference_filter'),
+    /** Index in `CODECS`. */
+    codec: smallint('codec').notNull(),
+    rawBytes: integer('raw_bytes').notNull(),
+    /** CRC-32 of the raw bytes. */
+    checksum: bigint('checksum', { mode: 'number' }).notNull(),
+    data: bytes('data').notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'score_blocks_identity', columns: [table.firstAt, table.blockId] }),
+    index('score_blocks_unsummed').on(table.firstAt).where(sql`not ${table.isSummed}`),
+  ],
+)
+
+/**
+ * How far each spool is drained. The drain moves it in the transaction of the blocks, and only from
+ * the position that it expects: a batch is stored once, whoever drains it.
+ */
+export const spoolCursors = pgTable('spool_cursors', {
+  /** Random identity of a spool's directory. */
+  spoolId: idText('spool_id').primaryKey(),
+  segment: integer('segment').notNull(),
+  offset: bigint('offset', { mode: 'number' }).notNull(),
+  updatedAt: moment('updated_at').notNull(),
+})
