@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { readCounts } from './counts.ts'
 import type { Rollup } from './rollup.ts'
 
-/** A row of the rollups as `ROLLUP_COLUMNS` reads it: alike from both drivers. */
+/** A row of the rollups as `ROLLUP_COLUMNS` reads it, the same from both drivers. */
 export interface RollupRow {
   readonly deployment_id: string
   readonly span: string
@@ -22,6 +22,12 @@ export interface RollupRow {
 /** Milliseconds since 1970 of a moment. */
 export const epochMs = (moment: SQL): SQL => sql`(extract(epoch from ${moment}) * 1000)::float8`
 
+/** A moment as PostgreSQL reads it; either infinity is one. */
+export function momentText(epochMs: number): string {
+  if (Number.isFinite(epochMs)) return new Date(epochMs).toISOString()
+  return epochMs < 0 ? '-infinity' : 'infinity'
+}
+
 export const ROLLUP_COLUMNS = sql`deployment_id, span, ${epochMs(sql`starts_at`)} as starts_at_ms,
   request_count, result_count, score_avg, score_min, score_max, pd_avg, latency_avg_ms,
   ${epochMs(sql`last_request_at`)} as last_request_at_ms,
@@ -37,7 +43,7 @@ export function rollupOfRow(row: RollupRow): Rollup {
     pdAvg: row.pd_avg,
     latencyAvgMs: row.latency_avg_ms,
     lastRequestAtMs: row.last_request_at_ms,
-    // Numbers alone, and of our own making: nothing of others to be read with care.
+    // The service wrote these itself, and they hold only numbers: plain `JSON.parse` is safe.
     scoreBuckets: readCounts(JSON.parse(row.score_buckets)),
     latencyBuckets: readCounts(JSON.parse(row.latency_buckets)),
   }

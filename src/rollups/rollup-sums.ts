@@ -1,64 +1,82 @@
-import type { LoggedRecord } from './drain.ts'
-import { addRequest, copyOf, mergeRollup, type Rollup, rollupOf } from './rollup.ts'
+import {
+  addRequest,
+  copyOf,
+  mergeRollup,
+  type Rollup,
+  rollupOf,
+  type ServedResults,
+} from './rollup.ts'
 import { SPANS, type Span, spanStart } from './spans.ts'
 
-/** The row of a rollup. */
-export interface Place {
+/** Identifies a rollup of one writer. */
+export interface RollupKey {
   readonly deploymentId: string
   readonly span: Span
   readonly startsAtMs: number
 }
 
-export interface PlacedRollup extends Place {
+export interface KeyedRollup extends RollupKey {
   readonly rollup: Rollup
+}
+
+/** A logged request: the facts of its record that the sums need, and the results it served. */
+export interface SummedRequest {
+  readonly record: { readonly deploymentId: string; readonly modelCount: number }
+  readonly served: ServedResults
 }
 
 /** Sums up requests by deployment and time. */
 export class RollupSums {
   records = 0
-  /** Of all models. */
+  /** Results of all models, served or not. */
   results = 0
-  private readonly minutes = new Map<string, PlacedRollup>()
-  private last: PlacedRollup | undefined
+  private readonly minutes = new Map<string, KeyedRollup>()
+  private last: KeyedRollup | undefined
 
   /** A request without applicants adds to no rollup. */
-  add({ record, served }: LoggedRecord): void {
+  add({ record, served }: SummedRequest): void {
     this.records++
     this.results += served.scores.length * record.modelCount
     if (served.scores.length === 0) return
     const { deploymentId } = record
     const startsAtMs = spanStart('minute', served.scoredAtMs)
-    // Nearly always the same as of the record before.
+    // Nearly always the record before has the same deployment and minute.
     if (this.last?.deploymentId !== deploymentId || this.last.startsAtMs !== startsAtMs) {
-      this.last = this.minutes.get(placeText({ deploymentId, span: 'minute', startsAtMs }))
+      this.last = this.minutes.get(rollupKeyText({ deploymentId, span: 'minute', startsAtMs }))
     }
     if (this.last !== undefined) addRequest(this.last.rollup, served)
     else {
       this.last = { deploymentId, span: 'minute', startsAtMs, rollup: rollupOf(served) }
-      this.minutes.set(placeText(this.last), this.last)
+      this.minutes.set(rollupKeyText(this.last), this.last)
     }
   }
 
-  /** The minutes, and the hours and days that they add up to. */
-  placed(): PlacedRollup[] {
-    const minutes = [...this.minutes.values()]
+  /** The rollups of all minutes. */
+  minuteRollups(): KeyedRollup[] {
+    return [...this.minutes.values()]
+  }
+
+  /** The rollups of all minutes, and of the hours and days that they add up to. */
+  rollups(): KeyedRollup[] {
+    const minutes = this.minuteRollups()
     const hours = merged(minutes, SPANS[1])
     return [...minutes, ...hours, ...merged(hours, SPANS[2])]
   }
 }
 
-function merged(parts: readonly PlacedRollup[], span: Span): PlacedRollup[] {
-  const wholes = new Map<string, PlacedRollup>()
+/** Merges rollups into those of longer spans. */
+export function merged(parts: readonly KeyedRollup[], span: Span): KeyedRollup[] {
+  const wholes = new Map<string, KeyedRollup>()
   for (const { deploymentId, startsAtMs, rollup } of parts) {
-    const place = { deploymentId, span, startsAtMs: spanStart(span, startsAtMs) }
-    const held = wholes.get(placeText(place))
-    if (held !== undefined) mergeRollup(held.rollup, rollup)
-    else wholes.set(placeText(place), { ...place, rollup: copyOf(rollup) })
+    const key = { deploymentId, span, startsAtMs: spanStart(span, startsAtMs) }
+    const found = wholes.get(rollupKeyText(key))
+    if (found !== undefined) mergeRollup(found.rollup, rollup)
+    else wholes.set(rollupKeyText(key), { ...key, rollup: copyOf(rollup) })
   }
   return [...wholes.values()]
 }
 
-/** Ids hold no blank. */
-export function placeText({ deploymentId, span, startsAtMs }: Place): string {
+/** The key as one text. Unique, because ids contain no blank. */
+export function rollupKeyText({ deploymentId, span, startsAtMs }: RollupKey): string {
   return `${deploymentId} ${span} ${startsAtMs}`
 }

@@ -2,7 +2,7 @@ import { type Counts, count, mergeCounts } from './counts.ts'
 import { latencyBucketOf } from './latency-buckets.ts'
 import { scoreBucketOf } from './score-buckets.ts'
 
-/** Sums over served results, one for each applicant; made for at least one of them. */
+/** Sums over served results, one for each applicant, of at least one applicant. */
 export interface Rollup {
   requestCount: number
   resultCount: number
@@ -10,21 +10,35 @@ export interface Rollup {
   scoreAvg: number
   scoreMin: number
   scoreMax: number
+  /** NaN where one of the results has no probability of default. */
   pdAvg: number
-  /** All results of a request share its latency. */
+  /** Average over results, each with its share of the request's latency, see `latencyShareMs`. */
   latencyAvgMs: number
   lastRequestAtMs: number
   readonly scoreBuckets: Counts
   readonly latencyBuckets: Counts
 }
 
-/** What of a request a rollup sums up. */
+/** The results of a request that a rollup sums up. */
 export interface ServedResults {
   readonly scoredAtMs: number
+  /** Latency of the whole request. */
   readonly latencyMs: number
   /** One for each applicant, at least one. */
   readonly scores: readonly number[]
+  /** NaN where the model has no scale. */
   readonly pds: readonly number[]
+}
+
+/**
+ * Latency of one applicant: the request's latency divided by its applicants. With the whole latency
+ * for each, one batch of 1,000 would outweigh 999 single scores in every average and percentile.
+ *
+ * @param latencyMs latency of the whole request
+ * @param applicants at least one
+ */
+export function latencyShareMs(latencyMs: number, applicants: number): number {
+  return latencyMs / applicants
 }
 
 /** The rollup of one request. */
@@ -34,13 +48,15 @@ export function rollupOf(served: ServedResults): Rollup {
   return rollup
 }
 
-/** Adds a request to `rollup`: the same as merging its own, which costs more to make. */
+/**
+ * Adds a request to `rollup`. Merging the request's own rollup gives the same, at a higher cost.
+ */
 export function addRequest(rollup: Rollup, served: ServedResults): void {
   mergeSums(rollup, sumsOf(served))
   countRequest(rollup, served)
 }
 
-/** Adds `more` to `rollup`: the same as if both had been made at once, in any order. */
+/** Adds `more` to `rollup`. The order of merges does not matter. */
 export function mergeRollup(rollup: Rollup, more: Rollup): void {
   mergeSums(rollup, more)
   mergeCounts(rollup.scoreBuckets, more.scoreBuckets)
@@ -63,14 +79,15 @@ function sumsOf({ scoredAtMs, latencyMs, scores, pds }: ServedResults): Sums {
     scoreMin,
     scoreMax,
     pdAvg: averageOf(pds),
-    latencyAvgMs: latencyMs,
+    latencyAvgMs: latencyShareMs(latencyMs, scores.length),
     lastRequestAtMs: scoredAtMs,
   }
 }
 
 function countRequest(rollup: Rollup, { latencyMs, scores }: ServedResults): void {
   for (const score of scores) count(rollup.scoreBuckets, scoreBucketOf(score), 1)
-  count(rollup.latencyBuckets, latencyBucketOf(latencyMs), scores.length)
+  const shareMs = latencyShareMs(latencyMs, scores.length)
+  count(rollup.latencyBuckets, latencyBucketOf(shareMs), scores.length)
 }
 
 function mergeSums(rollup: Rollup, more: Sums): void {
@@ -88,7 +105,7 @@ function mergeSums(rollup: Rollup, more: Sums): void {
   rollup.resultCount = total
 }
 
-/** The rollup of several; null of none. */
+/** The sum of several rollups; null for an empty list. */
 export function mergedRollup(rollups: readonly Rollup[]): Rollup | null {
   const [first, ...others] = rollups
   if (first === undefined) return null
@@ -105,12 +122,12 @@ export function copyOf(rollup: Rollup): Rollup {
   }
 }
 
-/** Rounding could carry an average of the largest scores out of their range. */
+/** Keeps an average within the range of its scores: rounding can push it out. */
 function within({ scoreMin, scoreMax }: Rollup, average: number): number {
   return Math.min(scoreMax, Math.max(scoreMin, average))
 }
 
-/** Of few enough values that dividing each of them costs no precision, where their sum is no number. */
+/** Average that divides before it adds where the sum overflows; exact enough for few values. */
 function averageOf(values: readonly number[]): number {
   const sum = values.reduce((total, value) => total + value, 0)
   if (Number.isFinite(sum)) return sum / values.length

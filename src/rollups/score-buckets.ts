@@ -1,24 +1,29 @@
+import { SCORE_BUCKET_WIDTH } from '../../schemas/stats.ts'
 import type { Counts } from './counts.ts'
 
-/** Width of a bucket in points. */
-const WIDTH = 100
 /**
- * Scores this far from 0 share the outermost buckets. Any score is legal, and a card could else give each
- * applicant a bucket of its own.
+ * Scores this far from 0 share the outermost buckets. Any score is legal: without a bound, a card
+ * could give each applicant a bucket of its own.
  */
 const EDGE = 1_000_000
-export const SCORE_BUCKET_MAX = EDGE / WIDTH
-export const SCORE_BUCKET_MIN = -EDGE / WIDTH - 1
+export const SCORE_BUCKET_MAX = EDGE / SCORE_BUCKET_WIDTH
+export const SCORE_BUCKET_MIN = -EDGE / SCORE_BUCKET_WIDTH - 1
 
-/** The bucket of a score: `[100 × bucket, 100 × bucket + 100)`, but for the outermost two. */
+/**
+ * The bucket of a score: `[width × bucket, width × (bucket + 1))`, except for the outermost two.
+ */
 export function scoreBucketOf(score: number): number {
-  return Math.max(SCORE_BUCKET_MIN, Math.min(SCORE_BUCKET_MAX, Math.floor(score / WIDTH)))
+  const bucket = Math.floor(score / SCORE_BUCKET_WIDTH)
+  return Math.max(SCORE_BUCKET_MIN, Math.min(SCORE_BUCKET_MAX, bucket))
 }
 
-/** Name of a bucket: `600-700` holds 600 and not 700; the outermost end at an `Infinity`. */
+/**
+ * Name of a bucket: `600-700` includes 600 and excludes 700; the outermost end at an `Infinity`.
+ */
 export function scoreBucketLabel(bucket: number): string {
-  const low = bucket <= SCORE_BUCKET_MIN ? Number.NEGATIVE_INFINITY : bucket * WIDTH
-  const high = bucket >= SCORE_BUCKET_MAX ? Number.POSITIVE_INFINITY : (bucket + 1) * WIDTH
+  const low = bucket <= SCORE_BUCKET_MIN ? Number.NEGATIVE_INFINITY : bucket * SCORE_BUCKET_WIDTH
+  const high =
+    bucket >= SCORE_BUCKET_MAX ? Number.POSITIVE_INFINITY : (bucket + 1) * SCORE_BUCKET_WIDTH
   return `${low}-${high}`
 }
 

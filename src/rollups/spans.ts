@@ -1,4 +1,4 @@
-/** Lengths of time that rollups are kept for; each holds a whole number of the one before, in UTC. */
+/** Lengths of time of rollups, in UTC. Each is a multiple of the one before. */
 export const SPANS = ['minute', 'hour', 'day'] as const
 export type Span = (typeof SPANS)[number]
 
@@ -8,37 +8,37 @@ export const SPAN_MS: Readonly<Record<Span, number>> = {
   day: 86_400_000,
 }
 
-/** Start of the minute, hour or day that a moment is in. */
+/** Start of the minute, hour or day that contains a moment. */
 export function spanStart(span: Span, epochMs: number): number {
   return Math.floor(epochMs / SPAN_MS[span]) * SPAN_MS[span]
 }
 
-/** From a moment up to another, which is not in it; either may be infinite. */
-export interface Stretch {
+/** Includes `fromMs` and excludes `toMs`; either may be infinite. */
+export interface TimeRange {
   readonly fromMs: number
   readonly toMs: number
 }
 
-export interface SpanStretch extends Stretch {
+export interface SpanRange extends TimeRange {
   readonly span: Span
 }
 
-/** How a stretch of time is put together. */
+/** The parts of a time range. */
 export interface Cover {
-  /** Whole minutes, hours and days, to be read from rollups. */
-  readonly spans: readonly SpanStretch[]
-  /** Parts of a minute at the ends, to be read from the log; two at the most. */
-  readonly rests: readonly Stretch[]
+  /** Whole minutes, hours and days, read from rollups. */
+  readonly spans: readonly SpanRange[]
+  /** Parts of a minute at the ends, read from the log; at most two. */
+  readonly rests: readonly TimeRange[]
 }
 
 /**
- * Covers a stretch of time by the fewest whole days, hours and minutes, and parts of a minute at its
- * ends; nothing is covered twice.
+ * Splits a time range into the fewest whole days, hours and minutes, and parts of a minute at its
+ * ends. The parts do not overlap.
  */
-export function coverOf(stretch: Stretch): Cover {
-  const spans: SpanStretch[] = []
-  const rests: Stretch[] = []
-  const cover = ({ fromMs, toMs }: Stretch, level: number) => {
+export function coverOf(range: TimeRange): Cover {
+  const spans: SpanRange[] = []
+  const rests: TimeRange[] = []
+  const cover = ({ fromMs, toMs }: TimeRange, level: number) => {
     const span = SPANS[level]
     if (!(fromMs < toMs)) return
     if (span === undefined) {
@@ -55,6 +55,6 @@ export function coverOf(stretch: Stretch): Cover {
       cover({ fromMs: whole.toMs, toMs }, level - 1)
     } else cover({ fromMs, toMs }, level - 1)
   }
-  cover(stretch, SPANS.length - 1)
+  cover(range, SPANS.length - 1)
   return { spans, rests }
 }

@@ -1,31 +1,38 @@
 import type { Logger } from 'pino'
-import { randomBase62 } from '../base62.ts'
-import { type Clock, systemClock } from '../clock.ts'
-import type { DatabaseConnections, DatabaseHandle } from '../db/client.ts'
-import { guardStore } from '../db/guard.ts'
-import type { Carrier } from './carrier.ts'
-import { CarrierThread } from './carrier-thread.ts'
-import { Drain } from './drain.ts'
-import { PostgresLogTables } from './partitions.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
+import type { DatabaseConnections, DatabaseHandle } from '../platform/db/client.ts'
+import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
+import { randomBase62 } from '../platform/ids/base62.ts'
+import { CompiledModels } from './blocks/compiled-models.ts'
+import { PostgresBlockTables } from './blocks/upkeep/block-tables.ts'
+import { BlockUpkeep } from './blocks/upkeep/block-upkeep.ts'
+import { Drain } from './drain/drain.ts'
+import { DrainThread } from './drain/drain-thread.ts'
+import type { RangeDrainer } from './drain/drained-range.ts'
+import { PostgresScoreLogStore } from './drain/store.ts'
+import { PartitionMaintenance } from './retention/partition-maintenance.ts'
+import { PostgresLogTables } from './retention/partitions.ts'
 import type { Durability } from './score-log.ts'
-import { Spool } from './spool.ts'
-import { PostgresScoreLogStore } from './store.ts'
-import { Upkeep } from './upkeep.ts'
+import { Spool } from './spool/spool.ts'
 
 export interface ScoreLogOptions {
   readonly database: DatabaseHandle
-  /** Of the spools of all processes. */
+  /** Directory of the spools of all processes. */
   readonly directory: string
   readonly durability: Durability
   readonly spoolBytesMax: number
+  /** How long drained records stay in the spool. */
+  readonly spoolKeepMs: number
+  /** Longest wait of a response, see `SpoolOptions`. */
+  readonly answerDeadlineMs?: number
   readonly retentionDays: number
   readonly clock: Clock
   readonly log: Logger
-  /** What may be logged of an error. */
+  /** The facts of an error that may appear in the service's log. */
   readonly factsOf: (error: unknown) => object
 }
 
-/** Spool, drain and upkeep at work. */
+/** Running spool, drain and partition maintenance. */
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
@@ -35,69 +42,82 @@ export interface OpenScoreLog {
 
 /** Longest time that the end of the process waits for the drain. */
 const DRAIN_CLOSE_MS = 2_000
-/** One for the drain, one for upkeep. */
+/** One for the drain, one for maintenance. */
 const CONNECTIONS = 2
-/** Longest time that a batch may take; then its connection counts as dead. */
-const DRAIN_DEADLINE_MS = 10_000
-/** Of a round of upkeep, which no request waits for. */
-const UPKEEP_DEADLINE_MS = 60_000
+/** Longest time of a round of maintenance, which no request waits for. */
+const MAINTENANCE_DEADLINE_MS = 60_000
 const WRITER_CHARS = 10
-/** Records gather for a fifth of a second: stats are that much behind, and a busy log saves transactions. */
+/** Records gather for 0.2 s. Statistics lag by that time, and a busy log saves transactions. */
 const GATHER_MS = 200
 const DRAIN_BATCH = { batchRecordsMax: 1_000, batchBytesMax: 4 * 1024 * 1024 }
 
 /**
- * Opens the spool, makes sure that there are partitions, and drains what is left of processes before.
+ * Opens the spool, creates missing partitions, and drains what ended processes have left.
  *
  * @throws SpoolOpenError
  */
 export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreLog> {
+  await using opened = new AsyncDisposableStack()
   const spool = await openSpool(options)
+  opened.defer(() => spool.close())
   const connections = options.database.apart(CONNECTIONS)
-  const upkeep = makeUpkeep(options, connections)
-  const carrier = makeCarrier(options, connections.renew)
-  const drain = makeDrain(options, { connections, spool, carrier })
-  // Before the first record comes: there must be a partition for it.
-  await upkeep.start()
+  opened.defer(() => connections.close())
+  const maintenance = makePartitionMaintenance(options, connections)
+  opened.defer(() => maintenance.close())
+  const upkeep = makeBlockUpkeep(options, connections)
+  opened.defer(() => upkeep.close())
+  const thread = makeDrainThread(options, connections.renew)
+  opened.defer(async () => thread?.close())
+  const drain = makeDrain(options, { connections, spool, thread })
+  // The first record needs a partition.
+  await maintenance.start()
   drain.start()
+  upkeep.start()
+  opened.move()
   return {
     spool,
     drain,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()
-      // At once: each may have to wait for a database that is silent.
-      await Promise.all([carrier?.close(), upkeep.close(), connections.close()])
+      // In parallel: each can have to wait for a database that does not respond.
+      const upkeeps = [maintenance.close(), upkeep.close()]
+      await Promise.all([thread?.close(), ...upkeeps, connections.close()])
     },
   }
 }
 
 /** The name of a process's directory sorts by its start. */
 function openSpool(options: ScoreLogOptions): Promise<Spool> {
-  const { directory, durability, spoolBytesMax, clock, log } = options
+  const { directory, durability, spoolBytesMax, spoolKeepMs, clock, log, factsOf } = options
+  const { answerDeadlineMs } = options
   return Spool.open({
     directory,
     name: `${String(systemClock.epochMs()).padStart(15, '0')}-${process.pid}`,
     durability,
     bytesMax: spoolBytesMax,
+    keepMs: spoolKeepMs,
+    ...(answerDeadlineMs !== undefined && { answerDeadlineMs }),
     clock,
     warn: (facts, text) => log.warn(facts, text),
+    onThrown: (error) => log.error({ err: factsOf(error) }, 'an answer could not be given'),
   })
 }
 
-/** For rollup rows that nobody else writes: neither another replica nor the other thread of this one. */
+/** Names rollup rows with one writer: no other replica, and no other thread of this one. */
 function newWriter(): string {
   return randomBase62(WRITER_CHARS)
 }
 
-/** The embedded database has a thread of its own already, and takes one caller. */
-function makeCarrier(
+/** Null for the embedded database, which has its own thread and takes one caller. */
+function makeDrainThread(
   { database: { url }, log, factsOf }: ScoreLogOptions,
   onSilent: () => void,
-): Carrier | null {
+): RangeDrainer | null {
   if (url === null) return null
-  return new CarrierThread({
-    ...{ databaseUrl: url, writer: newWriter() },
+  return new DrainThread({
+    databaseUrl: url,
+    writer: newWriter(),
     onCrash: (error) =>
       log.error({ err: factsOf(error) }, 'the thread that drains the score log has ended'),
     onSilent,
@@ -107,37 +127,53 @@ function makeCarrier(
 interface DrainParts {
   readonly connections: DatabaseConnections
   readonly spool: Spool
-  readonly carrier: Carrier | null
+  readonly thread: RangeDrainer | null
 }
 
 function makeDrain(
   { durability, clock, log, factsOf }: ScoreLogOptions,
-  { connections: { db, renew }, spool, carrier }: DrainParts,
+  { connections: { db, renew }, spool, thread }: DrainParts,
 ): Drain {
   const store = new PostgresScoreLogStore(db, newWriter())
   return new Drain({
     spool,
-    carrier,
-    store: guardStore(store, { deadlineMs: DRAIN_DEADLINE_MS, onOverdue: renew }),
+    thread,
+    store: guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew }),
     clock,
     log: {
       failing: (facts, error) =>
-        log.error({ ...facts, err: factsOf(error) }, 'the score log can not be drained'),
+        log.error({ ...facts, err: factsOf(error) }, "the score log can't be drained"),
       recovered: (facts) => log.info(facts, 'the score log is drained again'),
-      setAside: (facts) => log.error(facts, 'a record of the score log was set aside'),
+      quarantine: (facts) => log.error(facts, 'a record of the score log was set aside'),
     },
     gatherMs: durability === 'database' ? 0 : GATHER_MS,
     ...DRAIN_BATCH,
   })
 }
 
-function makeUpkeep(
+function makeBlockUpkeep(
+  { clock, log, factsOf }: ScoreLogOptions,
+  { db, renew }: DatabaseConnections,
+): BlockUpkeep {
+  const tables = new PostgresBlockTables(db, new CompiledModels(db))
+  return new BlockUpkeep({
+    tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
+    clock,
+    onFailed: (error) =>
+      log.error(
+        { err: factsOf(error) },
+        'upkeep of the blocks of the score log failed and will be tried again',
+      ),
+  })
+}
+
+function makePartitionMaintenance(
   { database, retentionDays, clock, log, factsOf }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
-): Upkeep {
+): PartitionMaintenance {
   const tables = new PostgresLogTables(db)
-  return new Upkeep({
-    tables: guardStore(tables, { deadlineMs: UPKEEP_DEADLINE_MS, onOverdue: renew }),
+  return new PartitionMaintenance({
+    tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
     clock,
     retentionDays,
     hasAutovacuum: database.hasAutovacuum,
@@ -145,7 +181,10 @@ function makeUpkeep(
       dropped: (partitions) => log.info({ partitions }, 'partitions beyond the retention dropped'),
       stray: (rows) => log.warn({ rows }, 'rows of the score log have no partition of their day'),
       failed: (error) =>
-        log.error({ err: factsOf(error) }, 'upkeep of the score log failed, will try again'),
+        log.error(
+          { err: factsOf(error) },
+          'maintenance of the score log failed and will be tried again',
+        ),
     },
   })
 }

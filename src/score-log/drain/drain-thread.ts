@@ -1,64 +1,64 @@
 import { Worker } from 'node:worker_threads'
-import type { Carried, Carrier } from './carrier.ts'
-import type { SpoolStretch } from './reader.ts'
+import type { SegmentRange } from '../spool/reader.ts'
+import type { DrainedRange, RangeDrainer } from './drained-range.ts'
 
-/** What the thread is handed. */
-export interface CarrierOrder {
+/** Start data of the thread. */
+export interface DrainWorkerData {
   readonly databaseUrl: string
   /** Names the rollup rows that only this thread writes. */
   readonly writer: string
 }
 
-interface CarrierThreadOptions extends CarrierOrder {
-  /** Told when the thread has ended by itself, or can't be started; another takes its place. */
+interface DrainThreadOptions extends DrainWorkerData {
+  /** Called if the thread ends by itself or can't be started; another thread replaces it. */
   readonly onCrash: (error: unknown) => void
-  /** Told when the database did not answer the thread: other connections to it may be dead as well. */
+  /** Called if the database did not answer the thread: other connections can be dead too. */
   readonly onSilent: () => void
 }
 
-/** Asks the thread to end when nothing is under way. */
+/** Message that ends the thread after its current range. */
 export const END = 'end'
-/** Tells that the database did not answer in time. */
+/** Message that the database did not answer in time. */
 export const SILENT = 'silent'
 
-const WORKER = new URL('carrier-worker.ts', import.meta.url)
-/** The thread itself gives up on the database before that. */
+const WORKER = new URL('./drain-worker.ts', import.meta.url)
+/** Longer than the thread's own deadline for the database. */
 const DEADLINE_MS = 15_000
 const RESTART_PAUSE_MS = 5_000
 const CLOSE_TIMEOUT_MS = 1_000
-/** A batch is 4 MB, and little of it is held as objects. */
+/** A batch is at most 8 MiB, in a buffer outside the heap. */
 const MEMORY_MB = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 }
 
 /**
- * A thread that reads records from the spool's files and gives them to PostgreSQL: in the thread that
- * answers requests that took as long as everything else of a score.
+ * A thread that reads records from the spool's files and writes them to PostgreSQL. On the thread
+ * that answers requests, this took as long as the rest of a score.
  *
- * Carries one stretch at a time. A thread that dies, or does not answer in time, is replaced; what it was at
- * then may or may not be in the log.
+ * It drains one range at a time. A thread that dies or exceeds its deadline is replaced; its range
+ * may or may not be in the log then.
  */
-export class CarrierThread implements Carrier {
-  private readonly options: CarrierThreadOptions
+export class DrainThread implements RangeDrainer {
+  private readonly options: DrainThreadOptions
   private worker: Worker | null = null
   private endedAtMs = Number.NEGATIVE_INFINITY
   private isClosed = false
-  private answered: (carried: Carried | null) => void = () => undefined
+  private onReply: (drained: DrainedRange | null) => void = () => undefined
 
-  constructor(options: CarrierThreadOptions) {
+  constructor(options: DrainThreadOptions) {
     this.options = options
     this.start()
   }
 
-  async carry(stretch: SpoolStretch): Promise<Carried | null> {
+  async drainRange(range: SegmentRange): Promise<DrainedRange | null> {
     if (this.worker === null) this.start()
     const { worker } = this
     if (worker === null) return null
-    const { promise, resolve } = Promise.withResolvers<Carried | null>()
-    this.answered = resolve
+    const { promise, resolve } = Promise.withResolvers<DrainedRange | null>()
+    this.onReply = resolve
     const overdue = setTimeout(() => {
       this.options.onCrash(new Error('it did not answer in time'))
       void worker.terminate()
     }, DEADLINE_MS)
-    worker.postMessage(stretch)
+    worker.postMessage(range)
     try {
       return await promise
     } finally {
@@ -80,28 +80,30 @@ export class CarrierThread implements Carrier {
   private start(): void {
     if (this.isClosed || performance.now() - this.endedAtMs < RESTART_PAUSE_MS) return
     const { databaseUrl, writer, onCrash, onSilent } = this.options
-    const workerData: CarrierOrder = { databaseUrl, writer }
+    const workerData: DrainWorkerData = { databaseUrl, writer }
     let worker: Worker
     try {
       worker = new Worker(WORKER, {
-        ...{ workerData, execArgv: [], name: 'score log' },
+        workerData,
+        execArgv: [],
+        name: 'score log',
         resourceLimits: MEMORY_MB,
       })
     } catch (error) {
-      // The system has no thread left.
+      // The system can't create another thread.
       this.endedAtMs = performance.now()
       onCrash(error)
       return
     }
-    worker.on('message', (message: Carried | null | typeof SILENT) => {
+    worker.on('message', (message: DrainedRange | null | typeof SILENT) => {
       if (message === SILENT) onSilent()
-      else this.answered(message)
+      else this.onReply(message)
     })
     worker.on('error', onCrash)
     worker.on('exit', () => {
       this.worker = null
       this.endedAtMs = performance.now()
-      this.answered(null)
+      this.onReply(null)
     })
     this.worker = worker
   }

@@ -1,61 +1,85 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
-import { guardStore } from '../db/guard.ts'
-import { connectPostgres } from '../db/postgres.ts'
-import type { Carried } from './carrier.ts'
-import { type CarrierOrder, END, SILENT } from './carrier-thread.ts'
+import { DATABASE_DEADLINE_MS, guardStore } from '../../platform/db/guard.ts'
+import { connectPostgres } from '../../platform/db/postgres.ts'
+import { RollupSums } from '../../rollups/rollup-sums.ts'
+import { encodeBlocks } from '../blocks/encode-blocks.ts'
+import { CompiledModels } from '../blocks/compiled-models.ts'
+import { ErasureList, ErasuresMovedError } from '../erasure/erasure-list.ts'
+import { readRecordV3 } from '../record/record-v3.ts'
+import { HEAD_AT, RECORD_V4, SCORED_AT } from '../record/record-v4.ts'
+import { servedOf } from '../record/served.ts'
+import { type ByteRange, scanFrames } from '../spool/frames.ts'
+import type { SegmentRange } from '../spool/reader.ts'
 import type { Appended } from './drain.ts'
-import { type Stretch, scanFrames } from './frames.ts'
-import type { SpoolStretch } from './reader.ts'
-import { readRecord } from './record.ts'
-import { RollupSums } from './rollup-sums.ts'
-import { servedOf } from './served.ts'
+import { type DrainWorkerData, END, SILENT } from './drain-thread.ts'
+import type { DrainedRange } from './drained-range.ts'
 import { type LogBatch, PostgresScoreLogStore } from './store.ts'
 
-const DEADLINE_MS = 10_000
-/** Bounds of a transaction. Nobody waits for this thread, so that it may take more at once than the other. */
+/**
+ * Upper bounds of a batch. No request waits for this thread: its batches can be larger than the
+ * drain's.
+ */
 const RECORDS_MAX = 8_000
 const BYTES_MAX = 8 * 1024 * 1024
-/** Of these bounds as much is taken as the database takes in time. */
+/** A batch uses 1 to 8 eighths of these bounds: as much as the database writes in time. */
 const SHARES = 8
-/** Of a statement: larger texts and their copies live where only the whole heap's collection frees them. */
+/** Size of a statement. Only a full garbage collection frees larger texts and their copies. */
 const PORTION_BYTES = 100 * 1024
 const LINE_BREAK = 0x0a
 
-const { databaseUrl, writer }: CarrierOrder = workerData
+const { databaseUrl, writer }: DrainWorkerData = workerData
 const connections = connectPostgres(databaseUrl, 1)
-const store = guardStore(new PostgresScoreLogStore(connections.db, writer), {
-  deadlineMs: DEADLINE_MS,
+const models = new CompiledModels(connections.db)
+const guard = {
+  deadlineMs: DATABASE_DEADLINE_MS,
   onOverdue: () => {
     connections.renew()
     parentPort?.postMessage(SILENT)
   },
-})
-/** Used again for each stretch: memory that the system has to clear costs more than reading into it. */
+}
+const store = guardStore(new PostgresScoreLogStore(connections.db, writer, models), guard)
+const erasures = new ErasureList(connections.db)
+const erasureLoads = guardStore({ load: () => erasures.load() }, guard)
+/** Reused for each range: clearing fresh memory costs the system more than reading into it. */
 const bytes = Buffer.allocUnsafeSlow(BYTES_MAX)
 let shares = SHARES
 
-parentPort?.on('message', async (message: SpoolStretch | typeof END) => {
+parentPort?.on('message', async (message: SegmentRange | typeof END) => {
   if (message === END) {
     await connections.close()
     parentPort?.close()
     return
   }
-  // Why not is found out by the drain, which knows what to do about it.
-  parentPort?.postMessage(await carry(message).catch(() => null))
+  // The drain finds the reason of a failure and handles it.
+  parentPort?.postMessage(await drainRange(message).catch(() => null))
 })
 
-async function carry({ path, offset, readableBytes }: SpoolStretch): Promise<Carried | null> {
+async function drainRange({
+  path,
+  spoolId,
+  from,
+  segment,
+  offset,
+  readableBytes,
+}: SegmentRange): Promise<DrainedRange | null> {
   const recordsMax = (RECORDS_MAX * shares) / SHARES
   const bytesMax = (BYTES_MAX * shares) / SHARES
   const restBytes = readableBytes - offset
-  const piece = bytes.subarray(0, read(path, offset, Math.min(restBytes, bytesMax)))
-  const { payloads, damaged, tornAt, end } = scanFrames(piece, restBytes, recordsMax)
-  // A record may be larger than what is tried.
+  const range = bytes.subarray(0, read(path, offset, Math.min(restBytes, bytesMax)))
+  const { payloads, damaged, tornAt, end } = scanFrames(range, restBytes, recordsMax)
+  // A record can be larger than the current bound.
   if (payloads.length === 0) tryMore()
   if (damaged.length > 0 || tornAt !== null || payloads.length === 0) return null
-  const { newestAtMs, ...batch } = batchOf(piece, payloads)
-  const added = await append(batch)
+  const position = { spoolId, from, to: { segment, offset: offset + end } }
+  const isFirstForm = payloads.some(({ start }) => range[start] !== RECORD_V4)
+  // Rare: the last spools of the version before, after an erasure.
+  if (isFirstForm && !erasures.isEmpty) return null
+  const version = erasures.version
+  const { newestAtMs, ...batch } = isFirstForm
+    ? rowsOf(range, payloads)
+    : await blocksOf(range, payloads)
+  const added = await append({ ...batch, position, erasures: version })
   return {
     end: offset + end,
     records: payloads.length,
@@ -67,8 +91,9 @@ async function carry({ path, offset, readableBytes }: SpoolStretch): Promise<Car
 }
 
 /**
- * What failed may have been more than a slow database takes in time: the next try is half as large, and what
- * succeeds makes it larger step by step. Else each would cost the drain its whole deadline.
+ * Appends a batch and adapts the size of the next. After a failure the next batch is half as large,
+ * because a slow database may not write a full one in time; each success makes it larger by one
+ * step. Without this each batch could cost the drain its whole deadline.
  */
 async function append(batch: LogBatch): Promise<Appended> {
   try {
@@ -76,7 +101,9 @@ async function append(batch: LogBatch): Promise<Appended> {
     tryMore()
     return added
   } catch (error) {
-    shares = Math.max(1, shares >>> 1)
+    // The drain stores this batch, and this thread the next one.
+    if (error instanceof ErasuresMovedError) await erasureLoads.load()
+    else shares = Math.max(1, shares >>> 1)
     throw error
   }
 }
@@ -85,25 +112,33 @@ function tryMore(): void {
   shares = Math.min(SHARES, shares + 1)
 }
 
+type Batch = Omit<LogBatch, 'position' | 'erasures'> & { readonly newestAtMs: number }
+
+async function blocksOf(range: Buffer, payloads: readonly ByteRange[]): Promise<Batch> {
+  const records = payloads.map(({ start, end }) => erasures.applied(range.subarray(start, end)))
+  const blocks = await encodeBlocks(records, models)
+  const last = records.at(-1) ?? Buffer.alloc(0)
+  const newestAtMs = last.readDoubleLE(HEAD_AT + last.readUInt16LE(1) + SCORED_AT)
+  return { portions: [], sums: new RollupSums(), blocks, newestAtMs }
+}
+
 /**
- * Makes lines of the payloads in their own place. Nothing of a record is kept, so that the garbage collector
- * has nothing to move.
+ * Turns the payloads of version 3 into lines, in place. It keeps no object of a record, so that the garbage
+ * collector has nothing to move.
  */
-function batchOf(piece: Buffer, payloads: readonly Stretch[]): LogBatch & { newestAtMs: number } {
+function rowsOf(range: Buffer, payloads: readonly ByteRange[]): Batch {
   const sums = new RollupSums()
   const ends: number[] = []
   let newestAtMs = 0
   let from = 0
   let at = 0
   for (const { start, end } of payloads) {
-    const record = readRecord(piece.subarray(start, end))
-    // One of an older version, which does not stand in the piece as it is stored.
-    if (record.payload.buffer !== piece.buffer) throw new Error('the record was upgraded')
+    const record = readRecordV3(range.subarray(start, end))
     const served = servedOf(record)
     sums.add({ record, served })
     newestAtMs = served.scoredAtMs
-    if (at > from) piece[at++] = LINE_BREAK
-    piece.copyWithin(at, start, end)
+    if (at > from) range[at++] = LINE_BREAK
+    range.copyWithin(at, start, end)
     at += end - start
     if (at - from >= PORTION_BYTES) {
       ends.push(at)
@@ -111,21 +146,22 @@ function batchOf(piece: Buffer, payloads: readonly Stretch[]): LogBatch & { newe
     }
   }
   if (at > from) ends.push(at)
-  return { portions: portionsOf(piece, ends), sums, newestAtMs }
+  return { portions: portionsOf(range, ends), sums, blocks: [], newestAtMs }
 }
 
-function* portionsOf(piece: Buffer, ends: readonly number[]): Generator<string> {
+function* portionsOf(range: Buffer, ends: readonly number[]): Generator<string> {
   let from = 0
   for (const end of ends) {
-    yield piece.toString('utf8', from, end)
+    yield range.toString('utf8', from, end)
     from = end
   }
 }
 
 /**
- * Opens the file each time: one that is kept open takes its place on the disk after it was removed.
+ * Reads part of a file. It opens the file each time: an open file uses disk space after its
+ * removal.
  *
- * @returns how many bytes there were
+ * @returns number of bytes read, fewer than `length` at the end of the file
  */
 function read(path: string, offset: number, length: number): number {
   const descriptor = openSync(path, 'r')

@@ -1,24 +1,32 @@
-import { parseJson } from '../json.ts'
-import { fieldsOfV2 } from './record-v2.ts'
+import { parseStoredJson } from '../../platform/json.ts'
 
-/** What one model says of all applicants of a request; arrays have one item for each applicant. */
+/**
+ * Results of one model for all applicants of a request; arrays have one item for each applicant.
+ */
 export interface ModelResults {
   readonly modelId: string
   readonly role: 'champion' | 'challenger'
   readonly challengerId: string | null
-  /** Null where the challenger failed on that applicant, as in the other arrays. */
+  /** Null if the challenger failed for that applicant, as in the other arrays. */
   readonly scores: readonly (number | null)[]
+  /** Also null if the model has no scale. */
   readonly pds: readonly (number | null)[]
-  /** Null too where the score has no grade. */
+  /** Also null if the score has no grade. */
   readonly grades: readonly (string | null)[]
-  /** Index in the spec of the bin that each feature matched, in spec order; -1 where no bin's points
-   * were used. Empty where the challenger failed. */
+  /**
+   * For each feature, in spec order, the index in the spec of the matched bin; -1 if no bin gave
+   * points. Empty if the challenger failed.
+   */
   readonly bins: readonly (readonly number[])[]
   readonly warningCounts: readonly number[]
 }
 
-/** One answered scoring request, with every model's result for every applicant. */
+/**
+ * Version 3 of the record of one answered request, a text. It is only read: from the spools of
+ * processes that ended, and from the rows of the score log's first form.
+ */
 export interface ScoreRecord {
+  readonly version: 3
   /** Unique; with `scoredAtMs` the identity of the record. */
   readonly requestId: string
   readonly scoredAtMs: number
@@ -26,9 +34,9 @@ export interface ScoreRecord {
   readonly deploymentId: string
   readonly keyId: string
   readonly cacheVersion: number
-  /** Of a live split, else null. */
+  /** Bucket of a live split, else null. */
   readonly bucket: number | null
-  /** From the request's headers to its answer written out. */
+  /** From the request's headers to its serialized response. */
   readonly latencyMs: number
   readonly isBatch: boolean
   /** Null outside of a batch. */
@@ -36,26 +44,27 @@ export interface ScoreRecord {
   /** Position in `models` of the one that answered. */
   readonly served: number
   readonly servedModelId: string
-  /** What that one said of each applicant, as arrays of PostgreSQL: `{612.5,480}`. */
+  /** Its results for each applicant as PostgreSQL arrays, `{612.5,480}`; a `pd` can be `NaN`. */
   readonly servedScores: string
   readonly servedPds: string
   readonly modelCount: number
   /** Champion first. */
   readonly models: readonly ModelResults[]
-  /** Its fields as texts, see `RECORD_FIELDS`; `readRecord` reads them. */
+  /** The fields as texts, see `RECORD_FIELDS`; `readRecordV3` reads them. */
   readonly payload: Buffer
 }
 
 /**
- * The fields of a record in their order, texts of UTF-8 with `FIELD_SEPARATOR` between them. JSON escapes that
- * character and the line break, and no other field can hold one. The drain hands the bytes of many records to
- * the database as lines of one text, and reads but few fields itself.
+ * The fields of a record in their order: UTF-8 texts with `FIELD_SEPARATOR` between them. JSON
+ * escapes that character and the line break, and no other field can contain one. The drain gives
+ * the bytes of many records to the database as lines of one text, and itself reads only a few
+ * fields.
  */
 export const RECORD_FIELDS = [
   /**
-   * `models` and `recordIds` as JSON: `{"models":[{"model_id","role","challenger_id"?}],"results":[[record id,
-   * [score, pd, grade, warning count, "bin,bin,…"] for each model or null],…]}`. First, because it is
-   * written while the applicants are scored.
+   * `models` and `recordIds` as JSON: `{"models":[{"model_id","role","challenger_id"?}],
+   * "results":[[record id, [score, pd or null, grade, warning count, "bin,bin,…"] for each model or
+   * null],…]}`. First, because it is written while the applicants are scored.
    */
   'results',
   'scoredAtMs',
@@ -75,19 +84,19 @@ export const RECORD_FIELDS = [
   'servedPds',
   /** Grades of the model that answered as JSON, one for each applicant. */
   'servedGrades',
-  /** Of the record's form. */
+  /** Version of the record's form. */
   'version',
 ] as const
 
 export type RecordField = (typeof RECORD_FIELDS)[number]
 
-/** What ASCII calls the unit separator. */
+/** The unit separator of ASCII. */
 export const FIELD_SEPARATOR = '\x1f'
 const SEPARATOR_BYTE = FIELD_SEPARATOR.charCodeAt(0)
 const LINE_BREAK_BYTE = 0x0a
 export const RECORD_VERSION = '3'
 
-/** One applicant on one model, or null where the challenger failed. */
+/** The result of one model for one applicant, or null if the challenger failed. */
 type Result = readonly [number | null, number | null, string | null, number, string] | null
 
 interface ResultsDocument {
@@ -100,30 +109,25 @@ interface ResultsDocument {
 }
 
 /**
- * Reads a record that `RecordWriter` wrote. Its results are left as they are until somebody asks: whoever stores
- * them passes them on.
+ * Reads a record of `RecordWriter`. It parses the results on first use: the drain passes them on
+ * unparsed.
  *
- * @throws Error saying what is wrong with it, never quoting it
+ * @throws Error that says what is wrong with the record, without quoting it
  */
-export function readRecord(payload: Buffer): ScoreRecord {
+export function readRecordV3(payload: Buffer): ScoreRecord {
   const resultsEnd = payload.indexOf(SEPARATOR_BYTE)
-  if (resultsEnd < 0) return readRecord(upgraded(payload))
-  if (payload.includes(LINE_BREAK_BYTE)) throw new Error('this is no record')
+  if (resultsEnd < 0 || payload.includes(LINE_BREAK_BYTE)) {
+    throw new Error('this is not a record')
+  }
   const facts = payload.toString('utf8', resultsEnd + 1).split(FIELD_SEPARATOR)
   if (facts.length !== RECORD_FIELDS.length - 1) throw new Error('the record lacks fields')
   if (facts.at(-1) !== RECORD_VERSION) throw new Error('the record is of another version')
   return new StoredRecord(payload, resultsEnd, facts)
 }
 
-function upgraded(payload: Buffer): Buffer {
-  const fields = fieldsOfV2(payload)
-  if (fields === null) throw new Error('this is no record')
-  return Buffer.from([...fields, RECORD_VERSION].join(FIELD_SEPARATOR))
-}
-
 /** The models of the field `results`, champion first. */
 export function readModels(results: string): ModelResults[] {
-  return modelsOf(parseJson(results) as ResultsDocument)
+  return modelsOf(parseStoredJson(results) as ResultsDocument)
 }
 
 function modelsOf({ models, results }: ResultsDocument): ModelResults[] {
@@ -133,7 +137,7 @@ function modelsOf({ models, results }: ResultsDocument): ModelResults[] {
   })
 }
 
-/** Where a field stands among those behind the results. */
+/** Index of a field among those after the results. */
 const factOf = (field: RecordField) => RECORD_FIELDS.indexOf(field) - 1
 const SCORED_AT = factOf('scoredAtMs')
 const REQUEST_ID = factOf('requestId')
@@ -151,6 +155,7 @@ const SERVED_SCORES = factOf('servedScores')
 const SERVED_PDS = factOf('servedPds')
 
 class StoredRecord implements ScoreRecord {
+  readonly version = 3
   readonly payload: Buffer
   private readonly resultsEnd: number
   private readonly facts: readonly string[]
@@ -233,7 +238,7 @@ class StoredRecord implements ScoreRecord {
 
   private readResults(): ResultsDocument {
     const text = () => this.payload.toString('utf8', 0, this.resultsEnd)
-    this.document ??= parseJson(text()) as ResultsDocument
+    this.document ??= parseStoredJson(text()) as ResultsDocument
     return this.document
   }
 
@@ -242,7 +247,7 @@ class StoredRecord implements ScoreRecord {
   }
 }
 
-/** Makes the arrays only when asked: the drain wants those of the model that answered. */
+/** Builds the arrays on demand: the drain needs only those of the model that answered. */
 class StoredResults implements ModelResults {
   readonly modelId: string
   readonly role: 'champion' | 'challenger'

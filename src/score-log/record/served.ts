@@ -1,10 +1,10 @@
-import type { ScoreRecord } from './record.ts'
-import type { ServedResults } from './rollup.ts'
+import type { ServedResults } from '../../rollups/rollup.ts'
+import type { ScoreRecord } from './record-v3.ts'
 
 /**
- * What a record says of the model that answered.
+ * The results of the model that answered.
  *
- * @throws Error for a record that no answered request can have left
+ * @throws Error for a record that no answered request can have written
  */
 export function servedOf(record: ScoreRecord): ServedResults {
   const { scoredAtMs, latencyMs, servedScores, servedPds } = record
@@ -17,16 +17,23 @@ export function servedOf(record: ScoreRecord): ServedResults {
   if (!Number.isFinite(scoredAtMs) || !Number.isFinite(latencyMs)) {
     throw new Error('the record does not say when it was answered')
   }
-  if (!served.scores.every(Number.isFinite) || !served.pds.every(Number.isFinite)) {
+  if (!served.scores.every(Number.isFinite) || !arePds(served.pds, servedPds)) {
     throw new Error('the record has no score for one of its applicants')
   }
   return served
 }
 
-/** Of an array of PostgreSQL, `{612.5,480}`. */
+/**
+ * All finite or all written as NaN, since one model answers. `Number` reads other texts as NaN too.
+ */
+function arePds(pds: readonly number[], text: string): boolean {
+  return pds.every(Number.isFinite) || text === `{${pds.map(() => 'NaN').join()}}`
+}
+
+/** Reads a PostgreSQL array, `{612.5,480}`. */
 function numbersOf(text: string): number[] {
   if (text === '{}') return []
   const inner = text.slice(1, -1)
-  // Mostly it is one.
+  // Mostly it is one number.
   return inner.includes(',') ? inner.split(',').map(Number) : [Number(inner)]
 }

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.ts'
-import { SPAN_MS, spanStart } from './spans.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
 
-/** What the passing of time needs of the database. */
+/** Changes to the tables of the score log as time passes. */
 export interface LogTables {
   /**
-   * Makes the partitions of these days that are missing.
+   * Creates the missing partitions of these days.
    *
    * @returns their names
    */
@@ -15,26 +15,26 @@ export interface LogTables {
    * @returns the names of the partitions
    */
   dropBefore(dayStartMs: number): Promise<string[]>
-  /** Rows that have no partition of their own. */
+  /** Number of rows in the default partition. */
   strayRows(): Promise<number>
-  /** Forgets dead rows, where the database does not by itself. */
+  /** Removes dead rows, for a database without autovacuum. */
   vacuum(): Promise<void>
 }
 
-/** Told of what upkeep did and of what it could not do. */
-export interface UpkeepLog {
+/** Receives the events of maintenance that an operator should see. */
+export interface MaintenanceLog {
   dropped(partitions: readonly string[]): void
-  /** Rows came for days that had no partition: a clock is wrong, or upkeep failed for a week. */
+  /** Rows of days without a partition: a clock is wrong, or maintenance failed for a week. */
   stray(rows: number): void
   failed(error: unknown): void
 }
 
-export interface UpkeepOptions {
+export interface MaintenanceOptions {
   readonly tables: LogTables
   readonly clock: Clock
   readonly retentionDays: number
   readonly hasAutovacuum: boolean
-  readonly log: UpkeepLog
+  readonly log: MaintenanceLog
 }
 
 const DAYS_AHEAD = 7
@@ -43,17 +43,17 @@ const EVERY_MS = 3_600_000
 const RETRY_MS = 60_000
 
 /**
- * Keeps the tables of the score log fit for the days to come: partitions are there a week ahead, and what
- * is older than the retention goes. A round runs at the start and once an hour, in each replica; rounds that
- * meet find nothing left to do. A round that fails is told and tried again after a minute.
+ * Creates the partitions of the score log a week ahead, and drops data older than the retention. A
+ * round runs at the start and once an hour in each replica. Rounds that run at the same time do the
+ * work once. A failed round is logged and tried again after a minute.
  */
-export class Upkeep {
-  private readonly options: UpkeepOptions
+export class PartitionMaintenance {
+  private readonly options: MaintenanceOptions
   private timer: NodeJS.Timeout | undefined
   private round: Promise<void> = Promise.resolve()
   private isClosed = false
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: MaintenanceOptions) {
     this.options = options
   }
 
@@ -63,7 +63,7 @@ export class Upkeep {
     await this.round
   }
 
-  /** Waits for the round that runs; none follows. */
+  /** Waits for the running round and starts no other. */
   async close(): Promise<void> {
     this.isClosed = true
     clearTimeout(this.timer)

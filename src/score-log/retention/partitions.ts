@@ -1,21 +1,30 @@
-import { sql } from 'drizzle-orm'
-import { type Database, rowsOf, type Transaction } from '../db/client.ts'
-import { withAdvisoryLock } from '../db/transactions.ts'
-import { SPAN_MS } from './spans.ts'
-import type { LogTables } from './upkeep.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
+import { withAdvisoryLock } from '../../platform/db/transactions.ts'
+import { SPAN_MS } from '../../rollups/spans.ts'
+import type { LogTables } from './partition-maintenance.ts'
 
-/** Who waits for a table makes those behind it wait: better to try again later. */
+/** A statement that waits for a lock blocks all later ones: it fails and is tried again later. */
 const LOCK_TIMEOUT_MS = 3_000
-/** Rows that one statement deletes, so that it ends soon. */
+/** Most rows that one statement deletes, so that it ends soon. */
 const DELETED_ROWS_MAX = 10_000
-const NAME = /^score_log_p(\d{4})(\d{2})(\d{2})$/
+/** The tables and the columns that they are partitioned by. */
+const TABLES = [
+  { table: 'score_log', moment: 'scored_at' },
+  { table: 'score_blocks', moment: 'first_at' },
+] as const
+/** Tables with rows that are often written again. */
+const OTHER_TABLES = ['api_keys', 'refresh_tokens']
+type LogTable = (typeof TABLES)[number]
+const NAME = /_p(\d{4})(\d{2})(\d{2})$/
 
 /**
- * The tables of the score log as time passes over them. A partition holds the requests of one day in UTC and
- * is called `score_log_p20261121`; what has no such partition is in `score_log_default`.
+ * The partitions of the score log, in both of its forms. A partition holds the requests of one day
+ * in UTC and has a name such as `score_blocks_p20261121`. Rows without such a partition are in
+ * `score_blocks_default`.
  *
- * One replica at a time changes them. New partitions are made aside and then attached, which lets reading
- * and writing go on; dropping one locks the log for the moment that it takes.
+ * One replica at a time changes them. A new partition is created as a table and then attached, so
+ * that reads and writes go on. Dropping a partition locks the log briefly.
  */
 export class PostgresLogTables implements LogTables {
   private readonly db: Database
@@ -24,40 +33,51 @@ export class PostgresLogTables implements LogTables {
     this.db = db
   }
 
-  makePartitions(dayStartsMs: readonly number[]): Promise<string[]> {
+  async makePartitions(dayStartsMs: readonly number[]): Promise<string[]> {
+    const made: string[] = []
+    for (const of of TABLES) made.push(...(await this.makePartitionsOf(of, dayStartsMs)))
+    return made
+  }
+
+  private makePartitionsOf(of: LogTable, dayStartsMs: readonly number[]): Promise<string[]> {
     return this.changing(async (tx) => {
-      const present = new Set(await partitionNames(tx))
-      const missing = dayStartsMs.filter((dayMs) => !present.has(nameOf(dayMs)))
+      const present = new Set(await partitionNames(tx, of))
+      const missing = dayStartsMs.filter((dayMs) => !present.has(nameOf(of, dayMs)))
       if (missing.length === 0) return []
-      // Before anything else: rows would else be written to it while those of the day are moved.
-      await tx.execute(sql`lock table score_log_default in access exclusive mode`)
-      for (const dayMs of missing) await makePartition(tx, dayMs)
-      return missing.map(nameOf)
+      // First: without this lock, rows of the day could be written to it during the move.
+      await tx.execute(sql`lock table ${defaultOf(of)} in access exclusive mode`)
+      for (const dayMs of missing) await makePartition(tx, of, dayMs)
+      return missing.map((dayMs) => nameOf(of, dayMs))
     })
   }
 
   async dropBefore(dayStartMs: number): Promise<string[]> {
-    const names = await partitionNames(this.db)
-    const old = names.filter((name) => dayOf(name) < dayStartMs)
-    for (const name of old) {
-      await this.changing((tx) => tx.execute(sql`drop table if exists ${sql.identifier(name)}`))
-    }
+    const dropped: string[] = []
     const before = new Date(dayStartMs).toISOString()
-    await this.deleteAll('score_log_default', sql`scored_at < ${before}`)
+    for (const of of TABLES) {
+      const names = await partitionNames(this.db, of)
+      const old = names.filter((name) => dayOf(name) < dayStartMs)
+      for (const name of old) {
+        await this.changing((tx) => tx.execute(sql`drop table if exists ${sql.identifier(name)}`))
+      }
+      dropped.push(...old)
+      await this.deleteAll(`${of.table}_default`, sql`${sql.identifier(of.moment)} < ${before}`)
+    }
     await this.deleteAll('score_rollups', sql`starts_at < ${before}`)
-    return old
+    return dropped
   }
 
   async strayRows(): Promise<number> {
     const [row] = await rowsOf<{ stray: number }>(
       this.db,
-      sql`select count(*)::float8 as stray from score_log_default`,
+      sql`select ((select count(*) from score_log_default)
+        + (select count(*) from score_blocks_default))::float8 as stray`,
     )
     return row?.stray ?? 0
   }
 
   async vacuum(): Promise<void> {
-    for (const table of ['score_rollups', 'api_keys', 'refresh_tokens']) {
+    for (const table of ['score_rollups', 'score_blocks', 'spool_cursors', ...OTHER_TABLES]) {
       await this.db.execute(sql`vacuum (analyze) ${sql.identifier(table)}`)
     }
     await this.db.execute(sql`analyze score_log`)
@@ -83,29 +103,35 @@ export class PostgresLogTables implements LogTables {
   }
 }
 
-async function partitionNames(db: Database): Promise<string[]> {
+async function partitionNames(db: Database, { table }: LogTable): Promise<string[]> {
   const rows = await rowsOf<{ name: string }>(
     db,
     sql`select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = 'score_log'::regclass`,
+      where i.inhparent = ${table}::text::regclass`,
   )
   return rows.map((row) => row.name).filter((name) => NAME.test(name))
 }
 
-async function makePartition(tx: Transaction, dayMs: number): Promise<void> {
-  const name = sql.identifier(nameOf(dayMs))
+async function makePartition(tx: Transaction, of: LogTable, dayMs: number): Promise<void> {
+  const name = sql.identifier(nameOf(of, dayMs))
+  const table = sql.identifier(of.table)
+  const moment = sql.identifier(of.moment)
   const [from, to] = [dayMs, dayMs + SPAN_MS.day].map((ms) => new Date(ms).toISOString())
-  await tx.execute(sql`create table ${name} (like score_log including all)`)
-  await tx.execute(sql`with moved as (delete from score_log_default
-      where scored_at >= ${from} and scored_at < ${to} returning *)
+  await tx.execute(sql`create table ${name} (like ${table} including all)`)
+  await tx.execute(sql`with moved as (delete from ${defaultOf(of)}
+      where ${moment} >= ${from} and ${moment} < ${to} returning *)
     insert into ${name} select * from moved`)
-  // A statement of this kind takes no parameters.
+  // PostgreSQL accepts no parameters in this statement.
   const bounds = sql.raw(`from ('${from}') to ('${to}')`)
-  await tx.execute(sql`alter table score_log attach partition ${name} for values ${bounds}`)
+  await tx.execute(sql`alter table ${table} attach partition ${name} for values ${bounds}`)
 }
 
-function nameOf(dayMs: number): string {
-  return `score_log_p${new Date(dayMs).toISOString().slice(0, 10).replaceAll('-', '')}`
+function defaultOf({ table }: LogTable): SQL {
+  return sql`${sql.identifier(`${table}_default`)}`
+}
+
+function nameOf({ table }: LogTable, dayMs: number): string {
+  return `${table}_p${new Date(dayMs).toISOString().slice(0, 10).replaceAll('-', '')}`
 }
 
 function dayOf(name: string): number {

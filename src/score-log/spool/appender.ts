@@ -1,19 +1,23 @@
 import { closeSync, fdatasync, fsync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Segment, Segments } from './segments.ts'
 
 const syncData = promisify(fdatasync)
 const syncAll = promisify(fsync)
+const PROBE_FILE = 'probe'
+const PROBE_BYTES = 64 * 1024
 
-/** Writes to the newest segment of this process; what could not be written whole leaves nothing behind. */
+/** Writes to the newest segment of this process. A partial write is truncated. */
 export class Appender {
   private readonly segments: Segments
   private readonly segmentBytes: number
   private open: { readonly file: Segment; readonly descriptor: number } | null = null
-  /** The name of the open segment may not be on the disk yet. */
+  /** Whether the name of the open segment may not be on the disk yet. */
   private isNew = false
 
-  /** @param segmentBytes from this size on the next segment is begun */
+  /** @param segmentBytes size of a segment from which the next append begins another */
   constructor(segments: Segments, segmentBytes: number) {
     this.segments = segments
     this.segmentBytes = segmentBytes
@@ -25,12 +29,13 @@ export class Appender {
   }
 
   /**
-   * Appends frames; they may be read after `release`.
+   * Appends frames; they can be read after `release`.
    *
-   * @throws Error of the system; then nothing is appended
+   * @throws Error of the system; then nothing is appended, and the next append begins another
+   *   segment
    */
   append(frames: Buffer): void {
-    if (this.open !== null && this.open.file.bytes >= this.segmentBytes) this.leave()
+    if (this.open !== null && this.open.file.bytes >= this.segmentBytes) this.closeSegment()
     if (this.open === null) {
       this.open = this.segments.create()
       this.isNew = true
@@ -43,13 +48,15 @@ export class Appender {
         written += writeSync(descriptor, frames, written, rest, file.bytes + written)
       }
     } catch (error) {
-      this.takeBack(file.bytes)
+      this.truncateTo(file.bytes)
+      // A closed segment is removed once drained: a full disk needs that room for the next one.
+      if (file.bytes > 0) this.closeSegment()
       throw error
     }
     file.bytes += frames.length
   }
 
-  /** Brings what was appended to the disk. */
+  /** Syncs the appended frames to the disk. */
   async sync(): Promise<void> {
     if (this.open === null) return
     const { file, descriptor } = this.open
@@ -59,9 +66,9 @@ export class Appender {
       if (isNew) await this.syncName()
       this.isNew = false
     } catch (error) {
-      // The system may have dropped the pages that it could not write: the file is not to be trusted.
-      this.takeBack(file.readableBytes)
-      this.leave()
+      // The system may have dropped the pages that it could not write: the file can't be trusted.
+      this.truncateTo(file.readableBytes)
+      this.closeSegment()
       throw error
     }
   }
@@ -75,46 +82,64 @@ export class Appender {
     }
   }
 
-  /** What was appended so far may be read. */
+  /** Allows the appended frames to be read. */
   release(): void {
     if (this.open !== null) this.open.file.readableBytes = this.open.file.bytes
   }
 
-  /** Where what was appended so far ends. */
+  /** End of the appended frames. */
   get position(): { readonly segment: number; readonly offset: number } {
     const { file } = this.open ?? {}
     return { segment: file?.number ?? 0, offset: file?.bytes ?? 0 }
   }
 
-  /** Ends the open segment, so that it goes once it is drained; the next append begins another. */
-  leave(): void {
+  /** Closes the open segment: it is removed once drained, and the next append begins another. */
+  closeSegment(): void {
     if (this.open === null) return
     closeSync(this.open.descriptor)
     this.open = null
   }
 
   /**
-   * For when all is drained: a segment need not be full for its place on the disk to be freed.
+   * Closes a drained segment that is large but not full, to free its disk space.
    *
-   * @returns whether the segment was left
+   * @returns whether the segment was closed
    */
-  leaveIfLarge(): boolean {
+  closeIfLarge(): boolean {
     const { file } = this.open ?? {}
     if (file === undefined || file.bytes !== file.readableBytes) return false
     if (file.bytes < this.segmentBytes / 4) return false
-    this.leave()
+    this.closeSegment()
     return true
   }
 
-  private takeBack(bytes: number): void {
+  /**
+   * Checks that the disk has room for these bytes and accepts a write, in a file that it removes.
+   * It writes only a part of them: a full one could fill the disk for other writers.
+   *
+   * @throws Error if the disk has no room or rejects the write
+   */
+  async probe(bytes: number): Promise<void> {
+    const { path } = this.segments
+    const { bavail, bsize } = await statfs(path)
+    if (bavail * bsize < bytes) throw new Error('the disk has too little room')
+    const file = join(path, PROBE_FILE)
+    try {
+      await writeFile(file, Buffer.alloc(PROBE_BYTES), { mode: 0o600, flush: true })
+    } finally {
+      await rm(file, { force: true })
+    }
+  }
+
+  private truncateTo(bytes: number): void {
     if (this.open === null) return
     const { file, descriptor } = this.open
     file.bytes = bytes
     try {
       ftruncateSync(descriptor, bytes)
     } catch {
-      // Behind its size as known here nothing is read; another segment takes what comes.
-      this.leave()
+      // Nothing is read after the size known here; the next records go into another segment.
+      this.closeSegment()
     }
   }
 }

@@ -1,10 +1,10 @@
 /** How an attempt to store records failed, judged by its error. */
 export type Failure =
-  /** One of the records can't be stored, now or ever. */
+  /** One of the records can never be stored. */
   | 'record'
-  /** Maybe one of the records, maybe the state of the database. */
+  /** The cause is one of the records or the state of the database. */
   | 'unclear'
-  /** The database is away, or refuses whatever it is given. */
+  /** The database is unavailable, or rejects every statement. */
   | 'database'
 
 export interface Suspect<R> {
@@ -13,23 +13,25 @@ export interface Suspect<R> {
   readonly failure: Failure
 }
 
-/** Records that fail alone before one has been stored, after which the fault is the database's. */
+/** After this many records failed alone and none was stored, a witness is needed. */
 const LONE_FAILURES_MAX = 2
 
 /**
- * Stores records in as few attempts as it takes to find those that can't be stored: what fails is tried again
- * in halves.
+ * Stores records and finds those that can't be stored by bisection: it repeats a failed part in
+ * halves.
  *
- * @param store stores all of them or none
- * @param judge what an error of `store` says
+ * @param store stores all given records or none
+ * @param judge classifies an error of `store`
+ * @param witness stores other records; resolves to true if the database accepted some
  * @returns the records that failed alone, in order; all others are stored
- * @throws the error of `store` where it says that the fault is not a record's, or as long as nothing could
- *   be stored that would prove so
+ * @throws the error of `store` if no record is the cause, or while no stored record proves that one
+ *   is
  */
 export async function storeAllBut<R>(
   records: readonly R[],
   store: (records: readonly R[]) => Promise<void>,
   judge: (error: unknown) => Failure,
+  witness: () => Promise<boolean>,
 ): Promise<Suspect<R>[]> {
   const suspects: Suspect<R>[] = []
   let isAnyStored = false
@@ -48,10 +50,19 @@ export async function storeAllBut<R>(
         return
       }
       suspects.push({ record, error, failure })
-      const unclear = suspects.filter((suspect) => suspect.failure === 'unclear')
-      if (!isAnyStored && unclear.length >= LONE_FAILURES_MAX) throw error
+      if (unclearIn(suspects).length >= LONE_FAILURES_MAX) await prove(error)
     }
   }
+  const prove = async (error: unknown): Promise<void> => {
+    isAnyStored ||= await witness()
+    if (!isAnyStored) throw error
+  }
   await attempt(records)
+  const [unclear] = unclearIn(suspects)
+  if (unclear !== undefined) await prove(unclear.error)
   return suspects
+}
+
+function unclearIn<R>(suspects: readonly Suspect<R>[]): Suspect<R>[] {
+  return suspects.filter(({ failure }) => failure === 'unclear')
 }

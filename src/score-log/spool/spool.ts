@@ -1,38 +1,52 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock } from '../clock.ts'
-import { waitForDirectory } from '../directory-lock.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { waitForDirectory } from '../../platform/data-dir/directory-lock.ts'
+import { DeadLetters } from '../drain/dead-letters.ts'
+import type { PreparedHead } from '../record/prepared-head.ts'
+import type { AnyRecord } from '../record/record.ts'
+import type { RequestFacts, ResponseFacts } from '../record/record-writer.ts'
+import type { Durability, OnLogged, ResultsWriter, ScoreLog } from '../score-log.ts'
 import { Appender } from './appender.ts'
-import { DrainSide } from './drain-side.ts'
+import { DiskFaults } from './disk-faults.ts'
 import { GroupCommit } from './group-commit.ts'
-import type { DrainBatch, DrainToken, SpoolReader, SpoolStats, SpoolStretch } from './reader.ts'
-import type { ScoreRecord } from './record.ts'
-import { RejectedFiles } from './rejected.ts'
-import type { Durability, ResultsWriter, ScoreLog, Told } from './score-log.ts'
-import { Segments } from './segments.ts'
+import type { DrainBatch, DrainToken, SegmentRange, SpoolReader, SpoolStats } from './reader.ts'
+import { type Cursor, type Keeping, Segments } from './segments.ts'
+import { SpoolSource } from './spool-source.ts'
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
-/** A spool that is bounded tightly has smaller segments, so that draining makes room soon. */
+/** A spool with a small bound has smaller segments, so that draining frees room soon. */
 const SEGMENTS_MIN = 8
-/** Of records that gather while a slow disk is synced. */
+/** Most bytes of records that gather during a slow sync. */
 const GATHERING_BYTES_MAX = 64 * 1024 * 1024
-/** After a failed write requests are refused at once for as long as they are told to wait. */
-const FAILURE_PAUSE_MS = 1_000
 const REJECTED_DIRECTORY = 'rejected'
-const TORN = 'the spool ended amid a record, which was cut off'
+/** How often kept segments are looked at. */
+const TIDY_EVERY_MS = 60_000
+/** Above this share of the bound, drained segments are not kept. */
+const KEPT_SHARE_MAX = 0.75
+const TORN = 'the spool ended within a record, which was cut off'
 
 export interface SpoolOptions {
   /** Holds a directory for each process that has records in the spool. */
   readonly directory: string
-  /** Of the directory of this process; sorts behind the names of those before it. */
+  /** Name of this process's directory; sorts after the names of earlier processes. */
   readonly name: string
   readonly durability: Durability
-  /** Of all segments; at it requests are refused. What gathers in one turn may go beyond. */
+  /** Most bytes of all segments; at it requests are refused. One turn's records can exceed it. */
   readonly bytesMax: number
   readonly clock: Clock
-  /** Told of what an operator must know; the facts hold no personal data. */
+  /** Receives what an operator should see in the log; the facts contain no personal data. */
   readonly warn: (facts: Readonly<Record<string, unknown>>, text: string) => void
+  /** Called with an error that the callback of a request has thrown. */
+  readonly onThrown: (error: unknown) => void
+  /**
+   * How long drained segments stay, so that they can be drained again after a failover that lost
+   * commits; by default they go at once. They go earlier if `bytesMax` leaves no room.
+   */
+  readonly keepMs?: number
+  /** Longest time that a response waits for the disk or the database; by default 10 s. */
+  readonly answerDeadlineMs?: number
 }
 
 /** The spool can't be used; the message is for the operator. */
@@ -48,59 +62,79 @@ function openError(path: string, cause: unknown): SpoolOpenError {
 /**
  * Keeps each answered request on the local disk until the database has it.
  *
- * Open: it takes records, see `GroupCommit`, and hands them to the drain, those of processes that are gone
- * first. At its bound, and for a second after a write that failed, it refuses requests before they are
- * scored; it never drops a record. Closed: what was answered and not drained stays for the next process.
+ * *Open*: it takes records, see `GroupCommit`, and gives them to the drain, those of ended
+ * processes first. At its bound, and for a second after a failed write, see `DiskFaults`, it
+ * refuses requests before they are scored. It never drops a record of an answered request.
+ * *Closed*: records that are not drained stay for the next process.
  */
 export class Spool implements ScoreLog, SpoolReader {
   private readonly options: SpoolOptions
   private readonly own: Segments
-  /** Those of others first. */
+  /** Segments of ended processes first. */
   private readonly sources: Segments[]
-  private readonly rejectedFiles: RejectedFiles
+  private readonly deadLetters: DeadLetters
   private readonly appender: Appender
   private readonly group: GroupCommit
-  private readonly drainSide: DrainSide
+  private readonly diskFaults: DiskFaults
+  private readonly drainSource: SpoolSource
+  private readonly tidying: NodeJS.Timeout | undefined
   private readonly listeners: (() => void)[] = []
-  private readonly setAsideIds = new Set<string>()
-  /** On disk, as of the last write or acknowledgement. */
+  /** Requests that wait for the database, and whether the drain has quarantined their records. */
+  private readonly quarantinedById = new Map<string, boolean>()
+  /** Request of the open record. */
+  private openRequestId = ''
+  /** Bytes on disk after the last write or acknowledgement. */
   private bytes = 0
   private records = 0
   private oldestAtMs: number | null = null
-  private failedAtMs = -Infinity
+  /** Bytes of segments that are drained and kept. */
+  private keptBytes = 0
 
   private constructor(options: SpoolOptions, own: Segments, leftovers: readonly Segments[]) {
     this.options = options
     this.own = own
     this.sources = [...leftovers, own]
-    this.rejectedFiles = new RejectedFiles(join(options.directory, REJECTED_DIRECTORY))
+    this.deadLetters = new DeadLetters(join(options.directory, REJECTED_DIRECTORY))
     const segmentBytesMax = Math.min(SEGMENT_BYTES_MAX, Math.ceil(options.bytesMax / SEGMENTS_MIN))
     this.appender = new Appender(own, segmentBytesMax)
     this.group = new GroupCommit({
       appender: this.appender,
       durability: options.durability,
       onAppended: (records) => this.noteAppended(records),
-      onFailed: (error) => this.noteFailed(error),
+      onFailed: (error, bytes) => this.noteFailed(error, bytes),
+      onThrown: options.onThrown,
+      ...(options.answerDeadlineMs !== undefined && { deadlineMs: options.answerDeadlineMs }),
     })
-    this.drainSide = new DrainSide({
+    this.diskFaults = new DiskFaults({
+      clock: options.clock,
+      warn: options.warn,
+      probe: (bytes) => this.appender.probe(bytes),
+    })
+    this.drainSource = new SpoolSource({
       sources: this.sources,
-      rejectedFiles: this.rejectedFiles,
+      deadLetters: this.deadLetters,
       inUse: () => this.appender.inUse,
+      keeping: () => this.keeping(),
     })
+    const { keepMs = 0 } = options
+    if (keepMs > 0) {
+      const everyMs = Math.min(keepMs, TIDY_EVERY_MS)
+      this.tidying = setInterval(() => void this.tidyAll(), everyMs).unref()
+    }
     for (const leftover of leftovers) this.adopt(leftover)
     this.countBytes()
   }
 
   /**
-   * Makes the directory of this process, and takes over those of processes that are gone.
+   * Creates the directory of this process, and takes over those of ended processes.
    *
    * @throws SpoolOpenError
    */
   static async open(options: SpoolOptions): Promise<Spool> {
     const { directory, name } = options
     const opened: Segments[] = []
-    // While one process looks through the directories no other makes or removes one.
-    const looking = await waitForDirectory(directory).catch((cause) => {
+    // While one process scans the directories, no other creates or removes one.
+    const scanLock = await waitForDirectory(directory).catch((cause) => {
       throw openError(directory, cause)
     })
     try {
@@ -113,100 +147,156 @@ export class Spool implements ScoreLog, SpoolReader {
       const own = Segments.open(join(directory, name))
       if (own === null) throw new Error(`${name} is taken`)
       opened.push(own)
-      looking.close()
+      scanLock.close()
       const spool = new Spool(options, own, leftovers)
-      for (const leftover of leftovers) await spool.drainSide.tidy(leftover)
+      for (const leftover of leftovers) await spool.drainSource.tidy(leftover)
       return spool
     } catch (cause) {
       for (const segments of opened) segments.close()
       throw openError(directory, cause)
     } finally {
-      looking.close()
+      scanLock.close()
     }
   }
 
-  begin(head: Buffer): ResultsWriter {
-    const { bytesMax, clock } = this.options
+  begin(head: PreparedHead, request: RequestFacts): ResultsWriter {
+    const { bytesMax } = this.options
     const gatheringBytes = this.group.writer.endedBytes
     if (this.bytes + gatheringBytes >= bytesMax || gatheringBytes >= GATHERING_BYTES_MAX) {
-      throw new AppError('unavailable', 'the score log is full until the database takes more')
+      throw new AppError('unavailable', 'the score log is full until the database stores more')
     }
-    if (this.failedAtMs !== -Infinity) {
-      if (clock.monotonicMs() - this.failedAtMs < FAILURE_PAUSE_MS) {
-        throw new AppError('unavailable', 'the score can not be logged now')
-      }
+    if (this.group.isSilent) throw new AppError('unavailable', 'the disk does not answer')
+    if (this.diskFaults.isPausing) {
+      throw new AppError('unavailable', "the score can't be logged now")
     }
-    this.group.writer.begin(head)
+    this.group.writer.begin(head, request)
+    this.openRequestId = request.requestId
     return this.group.writer
   }
 
-  end(requestId: string, facts: string, told: Told): void {
-    if (this.options.durability !== 'database') this.group.add(facts, told)
-    else {
-      this.group.add(facts, (failure) => {
-        const isSetAside = this.setAsideIds.delete(requestId)
-        told(
-          isSetAside ? new AppError('unavailable', 'the database did not take the score') : failure,
-        )
-      })
+  end(facts: ResponseFacts, onLogged: OnLogged): void {
+    if (this.options.durability !== 'database') {
+      this.group.add(facts, onLogged)
+      return
     }
+    const requestId = this.openRequestId
+    this.group.add(facts, (failure) => {
+      const isQuarantined = this.quarantinedById.get(requestId) === true
+      this.quarantinedById.delete(requestId)
+      const refusal = isQuarantined
+        ? new AppError('unavailable', 'the database did not take the score')
+        : failure
+      onLogged(refusal)
+    })
+    this.quarantinedById.set(requestId, false)
   }
 
-  oldest(): SpoolStretch | null {
-    return this.drainSide.oldest()
+  oldest(): SegmentRange | null {
+    return this.drainSource.oldest()
+  }
+
+  /** All ranges with records that are not drained, oldest first. */
+  undrained(): SegmentRange[] {
+    return this.drainSource.undrained()
   }
 
   async readBatch(maxRecords: number, maxBytes: number): Promise<DrainBatch> {
-    const batch = await this.drainSide.readBatch(maxRecords, maxBytes, (token) => this.note(token))
+    const batch = await this.drainSource.readBatch(maxRecords, maxBytes, (token) =>
+      this.note(token),
+    )
     if (batch.rejected.length > 0) {
-      this.options.warn({ rejected: batch.rejected.length }, 'unreadable records were set aside')
+      const reasons = [...new Set(batch.rejected.map(({ reason }) => reason))]
+      const facts = { rejected: batch.rejected.length, first: batch.rejected[0]?.position, reasons }
+      this.options.warn(facts, 'unreadable records were set aside')
     }
     this.oldestAtMs = batch.records[0]?.scoredAtMs ?? null
     return batch
   }
 
-  async acknowledge(token: DrainToken): Promise<void> {
-    await this.drainSide.acknowledge(token)
-    this.note(token)
-    if (this.isDrained() && this.appender.leaveIfLarge()) {
-      await this.drainSide.tidy(this.own)
-      this.countBytes()
-    }
+  readBehind(token: DrainToken, maxRecords: number, maxBytes: number): Promise<AnyRecord[]> {
+    return this.drainSource.readBehind(token, maxRecords, maxBytes)
   }
 
-  async setAside(record: ScoreRecord, reason: string): Promise<void> {
-    this.rejectedFiles.keep(record.requestId, record.payload, reason)
-    if (this.options.durability === 'database') this.setAsideIds.add(record.requestId)
+  async acknowledge(token: DrainToken): Promise<void> {
+    try {
+      await this.drainSource.acknowledge(token)
+    } finally {
+      // The database has committed it, even if the cursor can't be written.
+      this.note(token)
+    }
+    if (this.isDrained() && this.appender.closeIfLarge()) {
+      await this.drainSource.tidy(this.own)
+      this.countBytes()
+    }
+    if (this.keptBytes > 0 && this.keeping().excessBytes > 0) await this.tidyAll()
+  }
+
+  positions(): ReadonlyMap<string, Cursor> {
+    return new Map(this.sources.map(({ identity, storedCursor }) => [identity, storedCursor]))
+  }
+
+  async follow(spoolId: string, stored: Cursor): Promise<number> {
+    const way = await this.drainSource.follow(spoolId, stored)
+    if (way === null) return 0
+    const { token, isBack, isWhole } = way
+    if (isBack) {
+      const facts = { directory: token.directory, from: stored }
+      if (!isWhole) {
+        this.options.warn(facts, 'the database lacks records that the spool no longer keeps')
+      }
+      this.noteLost(token)
+      return 0
+    }
+    this.note(token)
+    return token.records
+  }
+
+  async quarantine(record: AnyRecord, reason: string): Promise<void> {
+    this.deadLetters.store(record.requestId, record.payload, reason)
+    // Nobody waits if the response is overdue, or an ended process has sent it.
+    if (this.quarantinedById.has(record.requestId)) this.quarantinedById.set(record.requestId, true)
+  }
+
+  /** Why scores are refused or will be; null if they are not. */
+  get refusal(): string | null {
+    if (this.bytes >= this.options.bytesMax) return 'full'
+    if (this.group.isSilent) return 'the disk does not answer'
+    return this.diskFaults.isFailing ? "can't be written to" : null
   }
 
   get stats(): SpoolStats {
     const { oldestAtMs } = this
     const oldestAgeMs =
       oldestAtMs === null ? null : Math.max(0, this.options.clock.epochMs() - oldestAtMs)
-    return { bytes: this.bytes, records: this.records, oldestAgeMs }
+    const { overdue: overdueRequests } = this.group
+    return { bytes: this.bytes, records: this.records, oldestAgeMs, overdueRequests }
   }
 
   onAppend(listener: () => void): void {
     this.listeners.push(listener)
   }
 
-  /** Brings what was answered to the disk; call it when no request is in flight and the drain has ended. */
+  /**
+   * Syncs all records to the disk. Call it when no request is in flight and the drain has ended.
+   */
   async close(): Promise<void> {
+    clearInterval(this.tidying)
     await this.group.flush()
+    await this.diskFaults.close()
     await this.appender.sync()
-    this.appender.leave()
-    await this.drainSide.tidy(this.own)
-    await this.drainSide.close()
-    const looking = await waitForDirectory(this.options.directory)
+    this.appender.closeSegment()
+    await this.drainSource.tidy(this.own)
+    await this.drainSource.close()
+    const scanLock = await waitForDirectory(this.options.directory)
     for (const source of this.sources) source.close()
-    looking.close()
+    scanLock.close()
   }
 
   private adopt(leftover: Segments): void {
     const { clock, warn } = this.options
-    const { records } = leftover.inspect((place, tail) => {
-      this.rejectedFiles.keep(place, tail, TORN)
-      warn({ place, bytes: tail.length }, TORN)
+    const { records } = leftover.inspect((position, tail) => {
+      this.deadLetters.store(position, tail, TORN)
+      warn({ place: position, bytes: tail.length }, TORN)
     })
     this.records += records
     if (records === 0) return
@@ -218,7 +308,7 @@ export class Spool implements ScoreLog, SpoolReader {
   private note({ directory, segment, offset, records, newestAtMs }: DrainToken): void {
     if (directory === this.own.name) this.group.drained(segment, offset)
     this.records = Math.max(0, this.records - records)
-    // Else the age is that of what was drained now, until the next batch is read.
+    // Otherwise the age is that of the drained record, until the next batch is read.
     if (this.isDrained()) {
       this.records = 0
       this.oldestAtMs = null
@@ -233,19 +323,58 @@ export class Spool implements ScoreLog, SpoolReader {
   private noteAppended(records: number): void {
     this.records += records
     this.oldestAtMs ??= this.options.clock.epochMs()
-    this.failedAtMs = -Infinity
+    this.diskFaults.noteWritten()
     this.countBytes()
     for (const listener of this.listeners) listener()
   }
 
-  private noteFailed(error: unknown): void {
-    const isFirst = this.failedAtMs === -Infinity
-    this.failedAtMs = this.options.clock.monotonicMs()
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (isFirst) this.options.warn({ code }, 'the spool can not be written to')
+  private noteFailed(error: unknown, bytes: number): void {
+    this.diskFaults.noteFailed(error, bytes)
+    // The segment was closed. If all of it is drained, no later acknowledgement removes it.
+    void this.tidyAll()
   }
 
   private countBytes(): void {
-    this.bytes = this.sources.reduce((sum, { bytes }) => sum + bytes, 0)
+    const bytes = this.sources.reduce((sum, source) => sum + source.bytes, 0)
+    this.bytes = this.sources.reduce(
+      (sum, source) => sum + source.bytesInUse(this.inUseOf(source)),
+      0,
+    )
+    this.keptBytes = bytes - this.bytes
+  }
+
+  private inUseOf(source: Segments): number | null {
+    return source === this.own ? this.appender.inUse : null
+  }
+
+  /**
+   * Kept segments make room before requests are refused. None is kept on a disk that takes no
+   * writes, which can be full of them.
+   */
+  private keeping(): Keeping {
+    const { bytesMax, keepMs = 0, clock } = this.options
+    const excessBytes = this.diskFaults.isFailing
+      ? Number.POSITIVE_INFINITY
+      : this.bytes + this.keptBytes - bytesMax * KEPT_SHARE_MAX
+    return { keepMs, nowMs: clock.monotonicMs(), excessBytes }
+  }
+
+  /** Records that the database has lost wait again. */
+  private noteLost({ directory, segment, offset, records }: DrainToken): void {
+    this.countBytes()
+    if (records === 0) return
+    this.records += records
+    this.oldestAtMs ??= this.options.clock.epochMs()
+    const facts = { directory, position: { segment, offset }, records }
+    this.options.warn(facts, 'the database has lost records, which are drained again')
+  }
+
+  private async tidyAll(): Promise<void> {
+    try {
+      for (const source of [...this.sources]) await this.drainSource.tidy(source)
+      this.countBytes()
+    } catch (error) {
+      this.options.onThrown(error)
+    }
   }
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "deployments" ADD COLUMN "strict_mode" boolean DEFAULT false NOT NULL;

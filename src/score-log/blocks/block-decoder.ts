@@ -1,0 +1,237 @@
+import type { ModelsById } from '../record/model-source.ts'
+import {
+  BUCKET_AT,
+  FAILED,
+  FIXED_FACTS_BYTES,
+  FLAGS_AT,
+  ID_NUMBER,
+  ID_UTF16,
+  IS_BATCH,
+  LATENCY_AT,
+  RECORD_V4,
+  ROWS_AT,
+  readHeadV4,
+  SCORED,
+  SCORED_AT,
+  SERVED_AT,
+} from '../record/record-v4.ts'
+import type { BlockGroup, OpenBlock, ResultColumns } from './block.ts'
+import { BLOCK_FORM } from './block-encoder.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+import { readBytes, readDeltas, readPlanes } from './columns.ts'
+import { unpacked } from './compression.ts'
+import { GroupDecoder } from './group-decoder.ts'
+import { readRequestIds } from './request-id-column.ts'
+import type { BlockData } from './stored-block.ts'
+
+/**
+ * Opens a block.
+ *
+ * @throws RangeError if the block is damaged or of an unknown form
+ */
+export function openBlock(block: BlockData): OpenBlock {
+  const { columns, random } = unpacked(block)
+  return new DecodedBlock(new ByteReader(columns), new ByteReader(random))
+}
+
+/** The opposite of `BlockEncoder`. */
+class DecodedBlock implements OpenBlock {
+  readonly count: number
+  private readonly heads: readonly Buffer[]
+  private readonly keys: readonly string[]
+  private readonly headOf: Uint32Array
+  private readonly keyOf: Uint32Array
+  private readonly scoredAt: Float64Array
+  private readonly ids: readonly string[]
+  private readonly latencies: Uint32Array
+  private readonly buckets: Uint32Array
+  private readonly servedBy: Uint8Array
+  private readonly flags: Uint8Array
+  private readonly rowCounts: Uint32Array
+  private readonly references: readonly Buffer[] | null
+  /** First row of each request within its group. */
+  private readonly firstRow: Int32Array
+  private readonly decoders: readonly GroupDecoder[]
+  private places: Map<string, number> | null = null
+
+  constructor(from: ByteReader, random: ByteReader) {
+    if (from.u8() !== BLOCK_FORM) throw new RangeError('the block is of another form')
+    const count = from.varint()
+    this.count = count
+    this.heads = Array.from({ length: from.varint() }, () => from.block())
+    this.keys = Array.from({ length: from.varint() }, () => from.block().toString('latin1'))
+    this.headOf = readPlanes(from, count)
+    this.keyOf = readPlanes(from, count)
+    this.scoredAt = readDeltas(from, count)
+    this.ids = readRequestIds(from, random, this.scoredAt)
+    this.latencies = readPlanes(from, count)
+    this.buckets = readPlanes(from, count)
+    this.servedBy = readBytes(from, count)
+    this.flags = readBytes(from, count)
+    this.rowCounts = readPlanes(from, count)
+    this.references =
+      from.u8() === 0 ? null : Array.from({ length: count }, () => from.take(from.u8()))
+    this.firstRow = new Int32Array(count)
+    const requests = this.requestsByHead()
+    this.decoders = this.heads.map((bytes, head) => {
+      const requestOfRow = requests[head] ?? new Int32Array(0)
+      return new GroupDecoder(readHeadV4(bytes), bytes, requestOfRow, from)
+    })
+  }
+
+  get modelIds(): string[] {
+    const ids = this.decoders.flatMap(({ head }) => head.models.map(({ modelId }) => modelId))
+    return [...new Set(ids)]
+  }
+
+  get groups(): readonly BlockGroup[] {
+    return this.decoders
+  }
+
+  requestId(index: number): string {
+    return this.ids[index] ?? ''
+  }
+
+  scoredAtMs(index: number): number {
+    return this.scoredAt[index] ?? Number.NaN
+  }
+
+  latencyMs(index: number): number {
+    return (this.latencies[index] ?? 0) / 1_000
+  }
+
+  teamId(index: number): string {
+    return this.decoderOf(index).teamId
+  }
+
+  deploymentId(index: number): string {
+    return this.decoderOf(index).deploymentId
+  }
+
+  served(index: number): number {
+    return this.servedBy[index] ?? 0
+  }
+
+  isBatch(index: number): boolean {
+    return this.flags[index] === IS_BATCH
+  }
+
+  applicants(index: number): number {
+    return this.rowCounts[index] ?? 0
+  }
+
+  firstRowOf(index: number): number {
+    return this.firstRow[index] ?? 0
+  }
+
+  groupOf(index: number): number {
+    return this.headOf[index] ?? 0
+  }
+
+  recordId(index: number, row: number): string | number | null {
+    const decoder = this.decoderOf(index)
+    const at = this.firstRowOf(index) + row
+    const id = decoder.idOf(at)
+    if (!Buffer.isBuffer(id)) return id
+    return id.toString(decoder.idKinds[at] === ID_UTF16 ? 'utf16le' : 'utf8')
+  }
+
+  reference(index: number): string | null {
+    return this.references?.[index]?.toString() || null
+  }
+
+  find(requestId: string): number {
+    this.places ??= new Map(this.ids.map((id, index) => [id, index]))
+    return this.places.get(requestId) ?? -1
+  }
+
+  results(group: number, model: number, models: ModelsById): ResultColumns {
+    const decoder = this.decoders[group]
+    if (decoder === undefined) throw new RangeError('the block has no such group')
+    return decoder.results(model, models)
+  }
+
+  payload(index: number, models: ModelsById): Buffer {
+    const { headBytes } = this.decoderOf(index)
+    const out = new ByteWriter()
+    out.u8(RECORD_V4)
+    out.u16(headBytes.length)
+    out.copy(headBytes, 0, headBytes.length)
+    const facts = out.room(FIXED_FACTS_BYTES)
+    facts.writeDoubleLE(this.scoredAtMs(index), SCORED_AT)
+    facts.writeUInt32LE(this.latencies[index] ?? 0, LATENCY_AT)
+    facts.writeInt16LE((this.buckets[index] ?? 0) - 1, BUCKET_AT)
+    facts[SERVED_AT] = this.served(index)
+    facts[FLAGS_AT] = this.flags[index] ?? 0
+    facts.writeUInt32LE(this.applicants(index), ROWS_AT)
+    writeText(out, Buffer.from(this.requestId(index), 'latin1'))
+    writeText(out, Buffer.from(this.keys[this.keyOf[index] ?? 0] ?? '', 'latin1'))
+    writeText(out, this.references?.[index] ?? Buffer.alloc(0))
+    this.writeRows(out, index, models)
+    return Buffer.from(out.written())
+  }
+
+  private writeRows(out: ByteWriter, index: number, models: ModelsById): void {
+    const decoder = this.decoderOf(index)
+    const columns = decoder.models
+    const first = this.firstRowOf(index)
+    for (let row = first; row < first + this.applicants(index); row++) {
+      writeId(out, decoder.idKinds[row] ?? 0, decoder.idOf(row))
+      for (const [position, { features, bytesPerCell }] of decoder.head.models.entries()) {
+        const model = columns[position]
+        if (model?.scored[row] !== SCORED) {
+          out.u8(FAILED)
+          continue
+        }
+        const { scores, pds, grades } = decoder.results(position, models)
+        out.u8(SCORED)
+        out.f64(scores[row] ?? 0)
+        out.f64(pds[row] ?? 0)
+        out.u32(grades[row] ?? 0)
+        out.u16(model.warningCounts[row] ?? 0)
+        decoder.copyCells(position, row, out.room(features * bytesPerCell), 0)
+      }
+    }
+  }
+
+  private decoderOf(index: number): GroupDecoder {
+    const decoder = this.decoders[this.headOf[index] ?? 0]
+    if (decoder === undefined || index >= this.count) {
+      throw new RangeError('the block has no such request')
+    }
+    return decoder
+  }
+
+  private requestsByHead(): Int32Array[] {
+    const rows = this.heads.map(() => 0)
+    for (let index = 0; index < this.count; index++) {
+      const head = this.headOf[index] ?? 0
+      rows[head] = (rows[head] ?? 0) + (this.rowCounts[index] ?? 0)
+    }
+    const requests = rows.map((length) => new Int32Array(length))
+    const filled = this.heads.map(() => 0)
+    for (let index = 0; index < this.count; index++) {
+      const head = this.headOf[index] ?? 0
+      const start = filled[head] ?? 0
+      const end = start + (this.rowCounts[index] ?? 0)
+      this.firstRow[index] = start
+      requests[head]?.fill(index, start, end)
+      filled[head] = end
+    }
+    return requests
+  }
+}
+
+function writeText(out: ByteWriter, bytes: Buffer): void {
+  out.u8(bytes.length)
+  out.copy(bytes, 0, bytes.length)
+}
+
+function writeId(out: ByteWriter, kind: number, id: number | Buffer | null): void {
+  out.u8(kind)
+  if (kind === ID_NUMBER) out.f64(typeof id === 'number' ? id : 0)
+  else if (Buffer.isBuffer(id)) {
+    out.u32(id.length)
+    out.copy(id, 0, id.length)
+  }
+}

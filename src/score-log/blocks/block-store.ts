@@ -1,0 +1,215 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { type Database, rowsOf } from '../../platform/db/client.ts'
+import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
+import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
+import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
+import { deploymentHash, referenceHashes } from './hashes.ts'
+import type { StoredBlock } from './stored-block.ts'
+
+/** Which blocks to read. */
+export interface BlockQuery {
+  /** Blocks that hold a request of this deployment, and by a rare accident of the hash others. */
+  readonly deploymentId?: string
+  /** Blocks that may hold this reference of the team: about one block in a hundred more. */
+  readonly reference?: { readonly teamId: string; readonly reference: string }
+  /** Blocks with a request in this range; a block also holds requests around it. */
+  readonly fromMs: number
+  readonly toMs: number
+  /** By hours of UTC, and within an hour by `firstAtMs`, or by `lastAtMs` from the newest on. */
+  readonly order: 'oldest' | 'newest'
+  /** Also blocks whose requests a merged block holds, too. */
+  readonly withSuperseded?: boolean
+}
+
+/**
+ * Reads blocks from the database.
+ *
+ * A block holds requests of one hour of UTC. Blocks overlap: two replicas write at the same time.
+ * Read newest first, no block of the same or an earlier hour holds a request after its `lastAtMs`.
+ *
+ * The iterators list the blocks of one hour at a time and then read a bounded number of bytes at a
+ * time. Each request of a listed hour comes exactly once, also when blocks are merged meanwhile:
+ * merged blocks stay readable for minutes.
+ */
+export interface BlockReader {
+  /** Blocks that can hold the request whose id has this time, likely ones first. */
+  blocksAt(idMs: number): AsyncIterable<StoredBlock>
+  blocksIn(query: BlockQuery): AsyncIterable<StoredBlock>
+}
+
+/** A block of an hour, before its data are read. */
+interface ListedBlock {
+  readonly block_id: string
+  readonly first_at_ms: number
+  readonly bytes: number
+}
+
+/** Bytes of data in one statement; a single block can be larger. */
+const PORTION_BYTES = 4 * 1024 * 1024
+/** Blocks in the first statement of an hour, and at most: many readers want only a few. */
+const PORTION_BLOCKS_MIN = 4
+const PORTION_BLOCKS_MAX = 512
+/** A request id is made when the headers are there; the answer follows within this time. */
+const ANSWER_MS_MAX = 30 * 60_000
+/** How far clocks were set back between the id and the answer. */
+const CLOCK_MS_MAX = 60_000
+/** Nearly all requests are answered within this time. */
+const NEAR_MS = 5_000
+
+/** Blocks in PostgreSQL. */
+export class PostgresBlockReader implements BlockReader {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async *blocksAt(idMs: number): AsyncIterable<StoredBlock> {
+    const near = sql`first_at >= ${momentText(idMs - NEAR_MS)}
+      and first_at < ${momentText(idMs + NEAR_MS)}`
+    // A block begins at most an hour before its last request.
+    const fromMs = spanStart('hour', idMs - CLOCK_MS_MAX)
+    const far = sql`first_at >= ${momentText(fromMs)}
+      and first_at < ${momentText(idMs + ANSWER_MS_MAX)} and not (${near})`
+    for (const range of [near, far]) {
+      const listed = await this.list(
+        sql`${range} and id_from <= ${momentText(Math.ceil(idMs))}
+          and id_to >= ${momentText(Math.floor(idMs))}`,
+        'newest',
+      )
+      yield* this.read(listed)
+    }
+  }
+
+  async *blocksIn(query: BlockQuery): AsyncIterable<StoredBlock> {
+    const bounds = await this.boundsOf(query)
+    if (bounds === null) return
+    const { firstHourMs, lastHourMs } = bounds
+    const isRising = query.order === 'oldest'
+    const step = isRising ? SPAN_MS.hour : -SPAN_MS.hour
+    let hourMs = isRising ? firstHourMs : lastHourMs
+    while (hourMs >= firstHourMs && hourMs <= lastHourMs) {
+      const listed = await this.list(
+        sql`${conditionOf(query)} and first_at >= ${momentText(hourMs)}
+          and first_at < ${momentText(hourMs + SPAN_MS.hour)}`,
+        query.order,
+        query.withSuperseded,
+      )
+      yield* this.read(listed)
+      const nextMs = listed.length > 0 ? hourMs + step : await this.nextHour(query, hourMs)
+      if (nextMs === null) return
+      hourMs = nextMs
+    }
+  }
+
+  /** The hours of the first and the last block of a query. */
+  private async boundsOf(
+    query: BlockQuery,
+  ): Promise<{ readonly firstHourMs: number; readonly lastHourMs: number } | null> {
+    const [row] = await rowsOf<{ first_ms: number | null; last_ms: number | null }>(
+      this.db,
+      sql`select ${epochMs(sql`min(first_at)`)} as first_ms, ${epochMs(sql`max(first_at)`)} as last_ms
+        from score_blocks where ${rangeOf(query)}`,
+    )
+    if (row === undefined || row.first_ms === null || row.last_ms === null) return null
+    return {
+      firstHourMs: spanStart('hour', row.first_ms),
+      lastHourMs: spanStart('hour', row.last_ms),
+    }
+  }
+
+  /** The hour of the next block after an hour without one. */
+  private async nextHour(query: BlockQuery, hourMs: number): Promise<number | null> {
+    const isRising = query.order === 'oldest'
+    const beyond = isRising
+      ? sql`first_at >= ${momentText(hourMs + SPAN_MS.hour)}`
+      : sql`first_at < ${momentText(hourMs)}`
+    const next = isRising ? sql`min(first_at)` : sql`max(first_at)`
+    const [row] = await rowsOf<{ next_ms: number | null }>(
+      this.db,
+      sql`select ${epochMs(next)} as next_ms from score_blocks where ${rangeOf(query)} and ${beyond}`,
+    )
+    const nextMs = row?.next_ms ?? null
+    return nextMs === null ? null : spanStart('hour', nextMs)
+  }
+
+  private list(
+    condition: SQL,
+    order: BlockQuery['order'],
+    withSuperseded = false,
+  ): Promise<ListedBlock[]> {
+    const isWanted = withSuperseded ? sql`true` : sql`superseded_at is null`
+    const by = order === 'oldest' ? sql`first_at, block_id` : sql`last_at desc, block_id`
+    return rowsOf<ListedBlock>(
+      this.db,
+      sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
+          octet_length(data) as bytes
+        from score_blocks where ${isWanted} and ${condition} order by ${by}`,
+    )
+  }
+
+  private async *read(listed: readonly ListedBlock[]): AsyncIterable<StoredBlock> {
+    for (const portion of portionsOf(listed)) {
+      const keys = sql.join(
+        portion.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
+        sql`, `,
+      )
+      const rows = await rowsOf<BlockRow>(
+        this.db,
+        sql`select ${BLOCK_COLUMNS} from score_blocks
+          where (first_at, block_id) in (select at::timestamptz, id
+            from (values ${keys}) as wanted(at, id))`,
+      )
+      const byId = new Map(rows.map((row) => [row.block_id, row]))
+      for (const { block_id } of portion) {
+        const row = byId.get(block_id)
+        // Its day has left the log meanwhile.
+        if (row !== undefined) yield blockOf(row)
+      }
+    }
+  }
+}
+
+function* portionsOf(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
+  let portion: ListedBlock[] = []
+  let bytes = 0
+  let blocksMax = PORTION_BLOCKS_MIN
+  for (const block of listed) {
+    if (portion.length > 0 && bytes + block.bytes > PORTION_BYTES) {
+      yield portion
+      portion = []
+      bytes = 0
+    }
+    portion.push(block)
+    bytes += block.bytes
+    if (portion.length >= blocksMax) {
+      yield portion
+      blocksMax = Math.min(PORTION_BLOCKS_MAX, 2 * blocksMax)
+      portion = []
+      bytes = 0
+    }
+  }
+  if (portion.length > 0) yield portion
+}
+
+/** Bounds that lead to the partitions and to the primary key. */
+function rangeOf({ fromMs, toMs }: BlockQuery): SQL {
+  const startMs = Number.isFinite(fromMs) ? spanStart('hour', fromMs) : fromMs
+  return sql`first_at >= ${momentText(startMs)} and first_at < ${momentText(toMs)}`
+}
+
+function conditionOf(query: BlockQuery): SQL {
+  const parts = [rangeOf(query), sql`last_at >= ${momentText(query.fromMs)}`]
+  const { deploymentId, reference } = query
+  if (deploymentId !== undefined) {
+    parts.push(sql`deployments @> ${`{${deploymentHash(deploymentId)}}`}::integer[]`)
+  }
+  if (reference !== undefined) {
+    const bits = sql`octet_length(reference_filter) * 8`
+    parts.push(sql`reference_filter is not null`)
+    for (const hash of referenceHashes(reference.teamId, reference.reference)) {
+      parts.push(sql`get_bit(reference_filter, ${hash}::bigint % (${bits})) = 1`)
+    }
+  }
+  return sql.join(parts, sql` and `)
+}

@@ -1,0 +1,153 @@
+const BYTES_MIN = 256
+const VARINT_BITS = 7
+const MORE = 0x80
+
+/** Writes numbers and bytes one after the other, little-endian, into a buffer that grows. */
+export class ByteWriter {
+  private bytes = Buffer.allocUnsafe(BYTES_MIN)
+  private used = 0
+
+  get length(): number {
+    return this.used
+  }
+
+  clear(): void {
+    this.used = 0
+  }
+
+  u8(value: number): void {
+    this.reserve(1)
+    this.bytes[this.used++] = value
+  }
+
+  u16(value: number): void {
+    this.reserve(2)
+    this.used = this.bytes.writeUInt16LE(value, this.used)
+  }
+
+  u32(value: number): void {
+    this.reserve(4)
+    this.used = this.bytes.writeUInt32LE(value, this.used)
+  }
+
+  f64(value: number): void {
+    this.reserve(8)
+    this.used = this.bytes.writeDoubleLE(value, this.used)
+  }
+
+  /** @param value a whole number from 0 to 2^53 - 1 */
+  varint(value: number): void {
+    this.reserve(8)
+    let rest = value
+    while (rest >= MORE) {
+      this.bytes[this.used++] = (rest % MORE) | MORE
+      rest = rest < 2 ** 31 ? rest >>> VARINT_BITS : Math.floor(rest / MORE)
+    }
+    this.bytes[this.used++] = rest
+  }
+
+  /** @param value a whole number from -2^52 to 2^52: small ones of either sign take one byte */
+  zigzag(value: number): void {
+    this.varint(value < 0 ? -2 * value - 1 : 2 * value)
+  }
+
+  /** Copies bytes, with their number before them. */
+  block(bytes: Uint8Array): void {
+    this.varint(bytes.length)
+    this.copy(bytes, 0, bytes.length)
+  }
+
+  copy(bytes: Uint8Array, start: number, end: number): void {
+    this.reserve(end - start)
+    if (end - start > COPIED_BY_LOOP_MAX) this.bytes.set(bytes.subarray(start, end), this.used)
+    else for (let at = start; at < end; at++) this.bytes[this.used + at - start] = bytes[at] ?? 0
+    this.used += end - start
+  }
+
+  /** Room for bytes that the caller fills at once. */
+  room(length: number): Buffer {
+    this.reserve(length)
+    const start = this.used
+    this.used += length
+    return this.bytes.subarray(start, this.used)
+  }
+
+  /** What was written; valid until the next write. */
+  written(): Buffer {
+    return this.bytes.subarray(0, this.used)
+  }
+
+  private reserve(length: number): void {
+    const wanted = this.used + length
+    if (wanted <= this.bytes.length) return
+    const larger = Buffer.allocUnsafe(Math.max(wanted, 2 * this.bytes.length))
+    this.bytes.copy(larger, 0, 0, this.used)
+    this.bytes = larger
+  }
+}
+
+/** A call costs more than a loop over so few bytes. */
+const COPIED_BY_LOOP_MAX = 32
+
+/** Reads what `ByteWriter` has written. Throws `RangeError` at the end of the bytes. */
+export class ByteReader {
+  readonly bytes: Buffer
+  private at: number
+
+  constructor(bytes: Buffer, at = 0) {
+    this.bytes = bytes
+    this.at = at
+  }
+
+  get position(): number {
+    return this.at
+  }
+
+  u8(): number {
+    return this.bytes.readUInt8(this.step(1))
+  }
+
+  u16(): number {
+    return this.bytes.readUInt16LE(this.step(2))
+  }
+
+  u32(): number {
+    return this.bytes.readUInt32LE(this.step(4))
+  }
+
+  f64(): number {
+    return this.bytes.readDoubleLE(this.step(8))
+  }
+
+  varint(): number {
+    let value = 0
+    for (let factor = 1; ; factor *= MORE) {
+      const byte = this.u8()
+      value += (byte & (MORE - 1)) * factor
+      if (byte < MORE) break
+    }
+    if (!Number.isSafeInteger(value)) throw new RangeError('a number of the block is too large')
+    return value
+  }
+
+  zigzag(): number {
+    const value = this.varint()
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+  }
+
+  block(): Buffer {
+    return this.take(this.varint())
+  }
+
+  take(length: number): Buffer {
+    const start = this.step(length)
+    return this.bytes.subarray(start, start + length)
+  }
+
+  private step(length: number): number {
+    const start = this.at
+    if (start + length > this.bytes.length) throw new RangeError('the block is cut off')
+    this.at = start + length
+    return start
+  }
+}

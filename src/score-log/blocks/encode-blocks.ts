@@ -1,0 +1,47 @@
+import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
+import type { ModelSource, ModelsById } from '../record/model-source.ts'
+import { HEAD_AT, readHeadV4, SCORED_AT } from '../record/record-v4.ts'
+import { BlockEncoder, type EncodedBlock } from './block-encoder.ts'
+
+/**
+ * Turns records of version 4 into blocks, one for each hour of UTC.
+ *
+ * @throws Error that says what is wrong with one of the records; or of the database
+ */
+export async function encodeBlocks(
+  payloads: readonly Buffer[],
+  source: ModelSource,
+): Promise<EncodedBlock[]> {
+  if (payloads.length === 0) return []
+  const models = await source.compiled(modelIdsOf(payloads))
+  return encodeByHour(payloads, models)
+}
+
+/** @param payloads can be reused afterwards */
+export function encodeByHour(payloads: readonly Buffer[], models: ModelsById): EncodedBlock[] {
+  const hours = new Map<number, BlockEncoder>()
+  for (const payload of payloads) {
+    const scoredAtMs = payload.readDoubleLE(HEAD_AT + payload.readUInt16LE(1) + SCORED_AT)
+    const hour = spanStart('hour', scoredAtMs) / SPAN_MS.hour
+    let encoder = hours.get(hour)
+    if (encoder === undefined) {
+      encoder = new BlockEncoder(models)
+      hours.set(hour, encoder)
+    }
+    encoder.add(payload)
+  }
+  return [...hours.values()].flatMap((encoder) => encoder.encode() ?? [])
+}
+
+/** Ids of the models of these records. */
+export function modelIdsOf(payloads: readonly Buffer[]): string[] {
+  const ids = new Set<string>()
+  let before: Buffer = Buffer.alloc(0)
+  for (const payload of payloads) {
+    const head = payload.subarray(HEAD_AT, HEAD_AT + payload.readUInt16LE(1))
+    if (head.equals(before)) continue
+    for (const { modelId } of readHeadV4(head).models) ids.add(modelId)
+    before = head
+  }
+  return [...ids]
+}

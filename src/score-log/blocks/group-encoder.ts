@@ -1,0 +1,187 @@
+import type { CompiledModel } from '../../engine/index.ts'
+import type { ModelsById } from '../record/model-source.ts'
+import {
+  FAILED,
+  ID_HEADER_BYTES,
+  ID_NULL,
+  ID_NUMBER,
+  ID_UTF16,
+  RESULT_HEADER_BYTES,
+  type RecordHead,
+  type RecordModel,
+  SCORED,
+} from '../record/record-v4.ts'
+import { ByteWriter } from './bytes.ts'
+import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
+import { ResultsColumn } from './results-column.ts'
+
+const F64_BYTES = 8
+const PD_AT = 1 + F64_BYTES
+const GRADE_AT = PD_AT + F64_BYTES
+const WARNINGS_AT = GRADE_AT + 4
+
+/** What the model that answered says of each applicant of a request. */
+export interface ServedColumns {
+  readonly scores: number[]
+  readonly pds: number[]
+}
+
+/** The rows of a record. */
+interface AddedRows {
+  readonly rowCount: number
+  /** Position of the model that answered. */
+  readonly served: number
+  /** Called with the record id of each row as text; null for none. */
+  readonly onId?: (text: string | null) => void
+}
+
+/** Collects the rows of all requests with the same head, as columns. */
+export class GroupEncoder {
+  readonly head: RecordHead
+  readonly headBytes: Buffer
+  /** Number of applicants. */
+  rows = 0
+  private readonly idKinds = new ByteWriter()
+  private readonly idNumbers: number[] = []
+  private readonly idTexts = new ByteWriter()
+  private readonly models: readonly ModelEncoder[]
+
+  constructor(head: RecordHead, headBytes: Buffer, models: ModelsById) {
+    this.head = head
+    this.headBytes = headBytes
+    this.models = head.models.map((model) => new ModelEncoder(model, models.get(model.modelId)))
+  }
+
+  /**
+   * Adds the rows of a record.
+   *
+   * @param start offset of its first row
+   * @throws Error if the rows are not as the head and the facts say
+   */
+  add(
+    payload: Buffer,
+    start: number,
+    { rowCount, served: servedBy, onId }: AddedRows,
+  ): ServedColumns {
+    const served: ServedColumns = { scores: [], pds: [] }
+    if (servedBy >= this.models.length) throw new Error('the record lacks the model that answered')
+    let at = start
+    for (let row = 0; row < rowCount; row++) {
+      const idAt = at
+      at = this.addId(payload, at)
+      onId?.(idText(payload, idAt, at))
+      for (let position = 0; position < this.models.length; position++) {
+        const isServed = position === servedBy
+        if (isServed && payload[at] === FAILED) throw new Error('the record lacks a result')
+        if (isServed) {
+          served.scores.push(payload.readDoubleLE(at + 1))
+          served.pds.push(payload.readDoubleLE(at + PD_AT))
+        }
+        at = this.models[position]?.add(payload, at) ?? at
+      }
+    }
+    if (at !== payload.length) throw new Error('the record is longer than its contents')
+    this.rows += rowCount
+    return served
+  }
+
+  write(out: ByteWriter): void {
+    writeBytes(out, this.idKinds.written())
+    if (this.idNumbers.length > 0) writeDeltas(out, this.idNumbers)
+    out.copy(this.idTexts.written(), 0, this.idTexts.length)
+    for (const model of this.models) model.write(out)
+  }
+
+  private addId(payload: Buffer, at: number): number {
+    const kind = payload.readUInt8(at)
+    this.idKinds.u8(kind)
+    if (kind === ID_NULL) return at + 1
+    if (kind === ID_NUMBER) {
+      this.idNumbers.push(payload.readDoubleLE(at + 1))
+      return at + 1 + F64_BYTES
+    }
+    if (kind > ID_UTF16) throw new Error('the record has a record id of an unknown kind')
+    const bytes = payload.readUInt32LE(at + 1)
+    const end = at + ID_HEADER_BYTES + bytes
+    if (end > payload.length) throw new Error('the record is cut off')
+    this.idTexts.varint(bytes)
+    this.idTexts.copy(payload, end - bytes, end)
+    return end
+  }
+}
+
+/** The columns of one model. Cells, warnings and results have an item for each scored row. */
+class ModelEncoder {
+  private readonly record: RecordModel
+  private readonly status = new ByteWriter()
+  private readonly warnings: number[] = []
+  /** Row after row. */
+  private readonly cells = new ByteWriter()
+  private readonly results: ResultsColumn
+  private readonly rowCells: Uint8Array | Uint16Array
+  private scored = 0
+
+  constructor(record: RecordModel, model: CompiledModel | undefined) {
+    const isKnown = model !== undefined && model.features.length === record.features
+    this.record = record
+    this.results = new ResultsColumn(isKnown ? model : null)
+    this.rowCells =
+      record.bytesPerCell === 1 ? new Uint8Array(record.features) : new Uint16Array(record.features)
+  }
+
+  /** @returns offset after the result */
+  add(payload: Buffer, at: number): number {
+    const status = payload.readUInt8(at)
+    if (status !== FAILED && status !== SCORED) {
+      throw new Error('the record has a result of an unknown kind')
+    }
+    this.status.u8(status)
+    if (status === FAILED) return at + 1
+    const { features, bytesPerCell } = this.record
+    const start = at + RESULT_HEADER_BYTES
+    const end = start + features * bytesPerCell
+    if (end > payload.length) throw new Error('the record is cut off')
+    const { rowCells } = this
+    if (bytesPerCell === 1) {
+      for (let feature = 0; feature < features; feature++) {
+        rowCells[feature] = payload[start + feature] ?? 0
+      }
+    } else {
+      for (let feature = 0; feature < features; feature++) {
+        rowCells[feature] = payload.readUInt16LE(start + 2 * feature)
+      }
+    }
+    this.results.add(
+      payload.readDoubleLE(at + 1),
+      payload.readDoubleLE(at + PD_AT),
+      payload.readUInt32LE(at + GRADE_AT),
+      rowCells,
+    )
+    this.warnings.push(payload.readUInt16LE(at + WARNINGS_AT))
+    this.cells.copy(payload, start, end)
+    this.scored++
+    return end
+  }
+
+  write(out: ByteWriter): void {
+    writeBytes(out, this.status.written())
+    writePlanes(out, this.warnings)
+    const { features, bytesPerCell } = this.record
+    const { scored } = this
+    const rows = this.cells.written()
+    const width = features * bytesPerCell
+    const column = new Uint8Array(scored)
+    for (let place = 0; place < width; place++) {
+      for (let row = 0, at = place; row < scored; row++, at += width) column[row] = rows[at] ?? 0
+      writeBytes(out, column)
+    }
+    this.results.write(out)
+  }
+}
+
+function idText(payload: Buffer, start: number, end: number): string | null {
+  const kind = payload[start]
+  if (kind === ID_NULL) return null
+  if (kind === ID_NUMBER) return String(payload.readDoubleLE(start + 1))
+  return payload.toString(kind === ID_UTF16 ? 'utf16le' : 'utf8', start + ID_HEADER_BYTES, end)
+}

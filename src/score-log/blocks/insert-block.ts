@@ -1,0 +1,21 @@
+import { randomInt } from 'node:crypto'
+import { type SQL, sql } from 'drizzle-orm'
+import { momentText } from '../../rollups/rollup-rows.ts'
+import type { EncodedBlock } from './block-encoder.ts'
+import { CODECS } from './stored-block.ts'
+
+const BLOCK_ID_MAX = 2 ** 48 - 1
+
+/** Inserts a block. Two blocks of one millisecond have the same id once in a hundred years. */
+export function insertOf(block: EncodedBlock, { isSummed }: { readonly isSummed: boolean }): SQL {
+  const { firstAtMs, lastAtMs, idFromMs, idToMs, records, applicants, deployments } = block
+  const sums = isSummed ? Buffer.alloc(0) : block.sums
+  return sql`insert into score_blocks (first_at, last_at, id_from, id_to, block_id, records,
+      applicants, deployments, sums, is_summed, superseded_at, reference_filter, codec, raw_bytes,
+      checksum, data)
+    values (${momentText(Math.floor(firstAtMs))}, ${momentText(Math.ceil(lastAtMs))},
+      ${momentText(Math.floor(idFromMs))}, ${momentText(Math.ceil(idToMs))}, ${randomInt(BLOCK_ID_MAX)},
+      ${records}, ${applicants}, ${`{${deployments}}`}::integer[], ${sums}, ${isSummed}, null,
+      ${block.referenceFilter}, ${CODECS.indexOf(block.codec)}, ${block.rawBytes},
+      ${block.checksum}, ${block.data})`
+}

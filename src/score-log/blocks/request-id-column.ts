@@ -1,0 +1,125 @@
+import type { ByteReader, ByteWriter } from './bytes.ts'
+import { readBytes, writeBytes } from './columns.ts'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const BASE = ALPHABET.length
+const PREFIX = 'req_'
+const TIME_CHARS = 8
+const HALF_CHARS = 7
+const ID_CHARS = PREFIX.length + TIME_CHARS + 2 * HALF_CHARS
+/** A half is below 62^7, less than 2^42: 4 bytes, 1 byte and 2 bits. */
+const HALF_BYTES = 5
+const HIGH = 2 ** 40
+const PACKED = 0
+const TEXT = 1
+
+const VALUE_OF_CODE = new Int8Array(128).fill(-1)
+for (let value = 0; value < BASE; value++) VALUE_OF_CODE[ALPHABET.charCodeAt(value)] = value
+
+/** Milliseconds since 1970 in an id of the service; null if the text is none. */
+export function timeOfRequestId(id: string): number | null {
+  if (id.length !== ID_CHARS || !id.startsWith(PREFIX)) return null
+  const time = numberOf(id, PREFIX.length, TIME_CHARS)
+  return time < 0 ? null : time
+}
+
+/**
+ * The ids of a block's requests. The time of an id is written as its distance to the time of the
+ * score, and the random characters as bits, which no compression makes smaller.
+ */
+export class RequestIdColumn {
+  private readonly forms: number[] = []
+  private readonly times: number[] = []
+  private readonly halves: number[] = []
+  private readonly others: string[] = []
+  /** Least and greatest time in the ids; of an id without a time it is that of the score. */
+  fromMs = Number.POSITIVE_INFINITY
+  toMs = Number.NEGATIVE_INFINITY
+
+  add(id: string, scoredAtMs: number): void {
+    const isLong = id.length === ID_CHARS && id.startsWith(PREFIX)
+    const time = isLong ? numberOf(id, PREFIX.length, TIME_CHARS) : -1
+    const first = isLong ? numberOf(id, PREFIX.length + TIME_CHARS, HALF_CHARS) : -1
+    const second = isLong ? numberOf(id, ID_CHARS - HALF_CHARS, HALF_CHARS) : -1
+    const timeMs = time < 0 ? scoredAtMs : time
+    if (timeMs < this.fromMs) this.fromMs = timeMs
+    if (timeMs > this.toMs) this.toMs = timeMs
+    if (time < 0 || first < 0 || second < 0 || !Number.isSafeInteger(scoredAtMs)) {
+      this.forms.push(TEXT)
+      this.others.push(id)
+      return
+    }
+    this.forms.push(PACKED)
+    this.times.push(scoredAtMs - time)
+    this.halves.push(first, second)
+  }
+
+  /** @param random receives the bytes that can't be compressed */
+  write(out: ByteWriter, random: ByteWriter): void {
+    writeBytes(out, Uint8Array.from(this.forms))
+    for (const time of this.times) out.zigzag(time)
+    for (const id of this.others) out.block(Buffer.from(id, 'latin1'))
+    const { halves } = this
+    const low = random.room(halves.length * HALF_BYTES)
+    for (let index = 0; index < halves.length; index++) {
+      low.writeUIntLE((halves[index] ?? 0) % HIGH, index * HALF_BYTES, HALF_BYTES)
+    }
+    // Four bits of each id, two ids in a byte.
+    const high = random.room((halves.length + 3) >>> 2).fill(0)
+    for (let index = 0; index < halves.length; index++) {
+      const bits = Math.floor((halves[index] ?? 0) / HIGH)
+      high[index >>> 2] = (high[index >>> 2] ?? 0) | (bits << (2 * (index & 3)))
+    }
+  }
+}
+
+/** @returns the ids */
+export function readRequestIds(
+  from: ByteReader,
+  random: ByteReader,
+  scoredAtMs: Float64Array,
+): string[] {
+  const forms = readBytes(from, scoredAtMs.length)
+  const packed = forms.reduce((sum, form) => sum + (form === PACKED ? 1 : 0), 0)
+  const times = new Float64Array(packed)
+  for (let index = 0; index < packed; index++) times[index] = from.zigzag()
+  const low = random.take(2 * packed * HALF_BYTES)
+  const high = random.take((2 * packed + 3) >>> 2)
+  const half = (index: number) => {
+    const bits = ((high[index >>> 2] ?? 0) >>> (2 * (index & 3))) & 3
+    return textOf(low.readUIntLE(index * HALF_BYTES, HALF_BYTES) + bits * HIGH, HALF_CHARS)
+  }
+  const ids: string[] = []
+  let next = 0
+  for (const [index, form] of forms.entries()) {
+    if (form === TEXT) {
+      ids.push(from.block().toString('latin1'))
+      continue
+    }
+    const time = textOf((scoredAtMs[index] ?? 0) - (times[next] ?? 0), TIME_CHARS)
+    ids.push(PREFIX + time + half(2 * next) + half(2 * next + 1))
+    next++
+  }
+  return ids
+}
+
+/** The number that characters stand for; -1 if one is not of the alphabet. */
+function numberOf(text: string, start: number, length: number): number {
+  let number = 0
+  for (let at = start; at < start + length; at++) {
+    const value = VALUE_OF_CODE[text.charCodeAt(at)] ?? -1
+    if (value < 0) return -1
+    number = number * BASE + value
+  }
+  return number
+}
+
+function textOf(number: number, length: number): string {
+  let text = ''
+  let rest = number
+  for (let index = 0; index < length; index++) {
+    text = ALPHABET[rest % BASE] + text
+    rest = Math.floor(rest / BASE)
+  }
+  return text
+}

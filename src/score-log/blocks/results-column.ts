@@ -1,0 +1,144 @@
+import { crc32 } from 'node:zlib'
+import { type CompiledModel, EngineError, scoreOfCells } from '../../engine/index.ts'
+import { NO_GRADE } from '../record/record-v4.ts'
+import type { ResultColumns } from './block.ts'
+import type { ByteReader, ByteWriter } from './bytes.ts'
+import { readPlanes, writePlanes } from './columns.ts'
+
+const STORED = 0
+const DERIVED = 1
+const F64_BYTES = 8
+
+/** Score, probability and grade of one result. */
+interface Result {
+  readonly score: number
+  readonly pd: number
+  readonly grade: number
+}
+
+/**
+ * The scores, probabilities and grades of a model. What follows from the model and the cells is not
+ * stored: each result is computed again when it is added, and stored where one bit differs. A
+ * checksum over all of them lets the reader prove that it restored them.
+ */
+export class ResultsColumn {
+  private readonly model: CompiledModel | null
+  private readonly scores: number[] = []
+  private readonly pds: number[] = []
+  private readonly grades: number[] = []
+  private readonly exceptions: number[] = []
+
+  /** @param model null if it is unknown: then all results are stored */
+  constructor(model: CompiledModel | null) {
+    this.model = model
+  }
+
+  add(score: number, pd: number, grade: number, cells: ArrayLike<number>): void {
+    const derived = this.model === null ? null : resultOf(this.model, cells)
+    const isDerived =
+      derived !== null &&
+      Object.is(derived.score, score) &&
+      Object.is(derived.pd, pd) &&
+      derived.grade === grade
+    if (!isDerived) this.exceptions.push(this.scores.length)
+    this.scores.push(score)
+    this.pds.push(pd)
+    this.grades.push(grade)
+  }
+
+  write(out: ByteWriter): void {
+    const { scores, pds, grades, exceptions } = this
+    if (this.model === null) {
+      out.u8(STORED)
+      for (const score of scores) out.f64(score)
+      for (const pd of pds) out.f64(pd)
+      writePlanes(out, grades)
+      return
+    }
+    out.u8(DERIVED)
+    out.u32(checksumOf(Float64Array.from(scores), Float64Array.from(pds), Uint32Array.from(grades)))
+    out.varint(exceptions.length)
+    for (const index of exceptions) {
+      out.varint(index)
+      out.f64(scores[index] ?? 0)
+      out.f64(pds[index] ?? 0)
+      out.u32(grades[index] ?? 0)
+    }
+  }
+}
+
+/**
+ * @param cellsOf cells of a scored row
+ * @throws Error if the model is needed and unknown, or gives other results than were logged
+ */
+export function readResults(
+  from: ByteReader,
+  count: number,
+  model: CompiledModel | null,
+  cellsOf: (index: number) => ArrayLike<number>,
+): ResultColumns {
+  const results = {
+    scores: new Float64Array(count),
+    pds: new Float64Array(count),
+    grades: new Uint32Array(count),
+  }
+  const { scores, pds, grades } = results
+  if (from.u8() === STORED) {
+    for (let index = 0; index < count; index++) scores[index] = from.f64()
+    for (let index = 0; index < count; index++) pds[index] = from.f64()
+    grades.set(readPlanes(from, count))
+    return results
+  }
+  if (model === null) throw new Error('the model of a logged score is not in the database')
+  const checksum = from.u32()
+  for (let index = 0; index < count; index++) {
+    const result = resultOf(model, cellsOf(index))
+    if (result === null) continue
+    scores[index] = result.score
+    pds[index] = result.pd
+    grades[index] = result.grade
+  }
+  for (let rest = from.varint(); rest > 0; rest--) {
+    const index = from.varint()
+    scores[index] = from.f64()
+    pds[index] = from.f64()
+    grades[index] = from.u32()
+  }
+  if (checksumOf(scores, pds, grades) !== checksum) {
+    throw new Error('the logged scores do not follow from their model')
+  }
+  return results
+}
+
+/** Reads over the results. */
+export function skipResults(from: ByteReader, count: number): void {
+  if (from.u8() === STORED) {
+    from.take(2 * F64_BYTES * count)
+    readPlanes(from, count)
+    return
+  }
+  from.u32()
+  for (let rest = from.varint(); rest > 0; rest--) {
+    from.varint()
+    from.take(2 * F64_BYTES + 4)
+  }
+}
+
+/** @returns null for cells that the model lacks */
+function resultOf(model: CompiledModel, cells: ArrayLike<number>): Result | null {
+  try {
+    const { score, pd, gradeIndex } = scoreOfCells(model, cells)
+    return { score, pd, grade: gradeIndex < 0 ? NO_GRADE : gradeIndex }
+  } catch (error) {
+    if (error instanceof EngineError) return null
+    throw error
+  }
+}
+
+function checksumOf(scores: Float64Array, pds: Float64Array, grades: Uint32Array): number {
+  return [scores, pds, grades].reduce((sum, column) => crc32(bytesOf(column), sum), 0)
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float64Array | Uint32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
+}

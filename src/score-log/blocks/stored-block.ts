@@ -1,0 +1,27 @@
+/** How the payload of a block is compressed. */
+export const CODECS = ['raw', 'zstd'] as const
+export type Codec = (typeof CODECS)[number]
+
+/** The columns of a payload and their compressed bytes. */
+export interface BlockData {
+  readonly codec: Codec
+  readonly rawBytes: number
+  /** CRC-32 of the raw payload. */
+  readonly checksum: number
+  readonly data: Buffer
+}
+
+/** A row of the blocks. */
+export interface StoredBlock extends BlockData {
+  /** Unique with `firstAtMs`. */
+  readonly blockId: string
+  /** When the oldest and the newest request were scored. */
+  readonly firstAtMs: number
+  readonly lastAtMs: number
+  /** Least and greatest time in the request ids. */
+  readonly idFromMs: number
+  readonly idToMs: number
+  /** Number of requests. */
+  readonly records: number
+  readonly applicants: number
+}

@@ -1,0 +1,181 @@
+import { setImmediate } from 'node:timers/promises'
+import { type SQL, sql } from 'drizzle-orm'
+import { type Database, rowsOf, type Transaction } from '../../../platform/db/client.ts'
+import { unlessLocked } from '../../../platform/db/transactions.ts'
+import { epochMs, momentText } from '../../../rollups/rollup-rows.ts'
+import { type KeyedRollup, merged } from '../../../rollups/rollup-sums.ts'
+import { SPAN_MS, SPANS, spanStart } from '../../../rollups/spans.ts'
+import { addToRollups } from '../../drain/rollup-writer.ts'
+import type { ModelSource } from '../../record/model-source.ts'
+import { openBlock } from '../block-decoder.ts'
+import { BlockEncoder, type EncodedBlock } from '../block-encoder.ts'
+import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../block-rows.ts'
+import { readSums } from '../block-sums.ts'
+import { insertOf } from '../insert-block.ts'
+import type { StoredBlock } from '../stored-block.ts'
+import type { BlockTables } from './block-upkeep.ts'
+
+/** Names the rollups of blocks. */
+const WRITER = 'blocks'
+/** Blocks of one transaction: a second of work. */
+const ROLLED_BLOCKS_MAX = 2_000
+/** A larger block gains too little from a merge to be worth its work. */
+const SMALL_RECORDS_MAX = 256
+const MERGED_RECORDS_MAX = 8_192
+const MERGED_RAW_BYTES_MAX = 64 * 1024 * 1024
+const MERGED_BLOCKS_MAX = 4_096
+/** An hour is merged this long after its end, and no more after two days. */
+const MERGE_AFTER_MS = 10 * 60_000
+const MERGE_WITHIN_MS = 2 * SPAN_MS.day
+/** How long readers that have listed a block may still read it. */
+const SUPERSEDED_MS = 10 * 60_000
+/** About a millisecond of work; then the event loop serves others. */
+const RECORDS_A_TURN = 50
+
+interface BlockKey {
+  readonly block_id: string
+  readonly first_at_ms: number
+}
+
+/** Blocks in PostgreSQL. */
+export class PostgresBlockTables implements BlockTables {
+  private readonly db: Database
+  private readonly models: ModelSource
+  /** Hours with a block that can't be merged. */
+  private readonly skippedHours = new Set<number>()
+
+  constructor(db: Database, models: ModelSource) {
+    this.db = db
+    this.models = models
+  }
+
+  /** Readers add the sums of all other blocks: they see the same before and after. */
+  async rollUp(): Promise<number> {
+    const rolled = await unlessLocked(this.db, 'score_blocks', async (tx) => {
+      const blocks = await rowsOf<BlockKey & { readonly sums: Uint8Array }>(
+        tx,
+        sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, sums
+          from score_blocks where not is_summed order by first_at limit ${ROLLED_BLOCKS_MAX}`,
+      )
+      if (blocks.length === 0) return 0
+      await addToRollups(tx, { writer: WRITER, added: rollupsOf(blocks.map(({ sums }) => sums)) })
+      await tx.execute(sql`update score_blocks set is_summed = true, sums = ''::bytea
+        where ${areIn(blocks)}`)
+      return blocks.length
+    })
+    return rolled ?? 0
+  }
+
+  async merge(nowMs: number): Promise<number> {
+    const blocks = await this.smallBlocks(nowMs)
+    if (blocks.length < 2) return 0
+    const encoded = await this.encoded(blocks).catch((error: unknown) => {
+      // Without this the next round would try the same blocks, and no others.
+      this.skippedHours.add(spanStart('hour', blocks[0]?.firstAtMs ?? 0))
+      throw error
+    })
+    const done = await unlessLocked(this.db, 'score_blocks', (tx) => replace(tx, blocks, encoded))
+    return done === true ? blocks.length : 0
+  }
+
+  async dropSuperseded(nowMs: number): Promise<void> {
+    await this.db.execute(sql`delete from score_blocks
+      where first_at >= ${momentText(nowMs - MERGE_WITHIN_MS - SPAN_MS.day)}
+        and superseded_at < ${momentText(nowMs - SUPERSEDED_MS)}`)
+  }
+
+  /** Small blocks of the oldest hour that has at least two of them. */
+  private async smallBlocks(nowMs: number): Promise<StoredBlock[]> {
+    const endMs = spanStart('hour', nowMs - MERGE_AFTER_MS)
+    const isSmall = sql`superseded_at is null and is_summed and records < ${SMALL_RECORDS_MAX}`
+    const hours = await rowsOf<{ hour_ms: number }>(
+      this.db,
+      sql`select ${epochMs(sql`date_trunc('hour', first_at, 'UTC')`)} as hour_ms from score_blocks
+        where first_at >= ${momentText(nowMs - MERGE_WITHIN_MS)} and first_at < ${momentText(endMs)}
+          and ${isSmall}
+        group by 1 having count(*) > 1 order by 1`,
+    )
+    const hour = hours.find(({ hour_ms }) => !this.skippedHours.has(hour_ms))
+    if (hour === undefined) return []
+    const rows = await rowsOf<BlockRow>(
+      this.db,
+      sql`select ${BLOCK_COLUMNS} from (
+          select *, sum(records) over before_it as records_before,
+            sum(raw_bytes::bigint) over before_it as bytes_before
+          from score_blocks
+          where first_at >= ${momentText(hour.hour_ms)}
+            and first_at < ${momentText(hour.hour_ms + SPAN_MS.hour)} and ${isSmall}
+          window before_it as (order by first_at, block_id)
+          order by first_at, block_id limit ${MERGED_BLOCKS_MAX}
+        ) as small
+        where records_before <= ${MERGED_RECORDS_MAX} and bytes_before <= ${MERGED_RAW_BYTES_MAX}
+        order by first_at, block_id`,
+    )
+    return rows.map(blockOf)
+  }
+
+  /** The requests of all blocks in the order of time, as one block. */
+  private async encoded(blocks: readonly StoredBlock[]): Promise<EncodedBlock> {
+    const opened = blocks.map(openBlock)
+    const models = await this.models.compiled(opened.flatMap(({ modelIds }) => modelIds))
+    const requests = opened
+      .flatMap((block) =>
+        Array.from({ length: block.count }, (_, index) => ({
+          block,
+          index,
+          atMs: block.scoredAtMs(index),
+        })),
+      )
+      .sort((one, other) => one.atMs - other.atMs)
+    const encoder = new BlockEncoder(models)
+    for (const [number, { block, index }] of requests.entries()) {
+      encoder.add(block.payload(index, models))
+      if (number % RECORDS_A_TURN === 0) await setImmediate()
+    }
+    const encoded = encoder.encode()
+    if (encoded === null) throw new Error('blocks without requests')
+    return encoded
+  }
+}
+
+/** @returns false if one of the blocks has gone meanwhile; then nothing is changed */
+async function replace(
+  tx: Transaction,
+  blocks: readonly StoredBlock[],
+  encoded: EncodedBlock,
+): Promise<boolean> {
+  const keys = blocks.map(({ blockId, firstAtMs }) => ({
+    block_id: blockId,
+    first_at_ms: firstAtMs,
+  }))
+  const locked = await rowsOf<{ checksum: number }>(
+    tx,
+    sql`select checksum::float8 as checksum from score_blocks
+      where ${areIn(keys)} and superseded_at is null for update`,
+  )
+  // An erasure changes a block in its place.
+  const checksums = (of: readonly { readonly checksum: number }[]) =>
+    of
+      .map(({ checksum }) => checksum)
+      .sort((a, b) => a - b)
+      .join()
+  if (checksums(locked) !== checksums(blocks)) return false
+  await tx.execute(insertOf(encoded, { isSummed: true }))
+  await tx.execute(sql`update score_blocks set superseded_at = now() where ${areIn(keys)}`)
+  return true
+}
+
+/** The rollups of all minutes, hours and days. */
+function rollupsOf(sums: readonly Uint8Array[]): KeyedRollup[] {
+  const minutes = sums.flatMap((bytes) => readSums(Buffer.from(bytes)))
+  return SPANS.flatMap((span) => merged(minutes, span))
+}
+
+function areIn(keys: readonly BlockKey[]): SQL {
+  const wanted = JSON.stringify(keys.map(({ block_id, first_at_ms }) => [first_at_ms, block_id]))
+  const times = keys.map(({ first_at_ms }) => first_at_ms)
+  return sql`first_at >= ${momentText(times.reduce((a, b) => Math.min(a, b), Infinity))}
+    and first_at <= ${momentText(times.reduce((a, b) => Math.max(a, b), -Infinity))}
+    and (first_at, block_id) in (select to_timestamp((key->>0)::float8 / 1000), (key->>1)::bigint
+      from json_array_elements(${wanted}::text::json) as wanted(key))`
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../../platform/clock.ts'
+
+/** Changes to stored blocks as time passes. One replica at a time makes them. */
+export interface BlockTables {
+  /**
+   * Adds the sums of new blocks to the rollups.
+   *
+   * @returns number of blocks; 0 if there is none, or another replica does it
+   */
+  rollUp(): Promise<number>
+  /**
+   * Makes one large block of small ones of an hour that is over.
+   *
+   * @returns number of small blocks; 0 if there are none, or another replica does it
+   */
+  merge(nowMs: number): Promise<number>
+  /** Deletes blocks whose requests have been in a merged block for some time. */
+  dropSuperseded(nowMs: number): Promise<void>
+}
+
+export interface BlockUpkeepOptions {
+  readonly tables: BlockTables
+  readonly clock: Clock
+  readonly onFailed: (error: unknown) => void
+}
+
+const EVERY_MS = 60_000
+/** Most merged blocks of a round. */
+const MERGES_MAX = 100
+
+/** Rolls up and merges blocks, once a minute in each replica. A failed round is tried again. */
+export class BlockUpkeep {
+  private readonly options: BlockUpkeepOptions
+  private timer: NodeJS.Timeout | undefined
+  private round: Promise<void> = Promise.resolve()
+  private isClosed = false
+
+  constructor(options: BlockUpkeepOptions) {
+    this.options = options
+  }
+
+  start(): void {
+    this.timer = setTimeout(() => {
+      this.round = this.run().finally(() => {
+        if (!this.isClosed) this.start()
+      })
+    }, EVERY_MS).unref()
+  }
+
+  /** Waits for the running round and starts no other. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    clearTimeout(this.timer)
+    await this.round
+  }
+
+  /** One round; never rejects. */
+  async run(): Promise<void> {
+    const { tables, clock, onFailed } = this.options
+    try {
+      while (!this.isClosed && (await tables.rollUp()) > 0);
+      for (let merges = 0; merges < MERGES_MAX && !this.isClosed; merges++) {
+        if ((await tables.merge(clock.epochMs())) === 0) break
+      }
+      await tables.dropSuperseded(clock.epochMs())
+    } catch (error) {
+      onFailed(error)
+    }
+  }
+}

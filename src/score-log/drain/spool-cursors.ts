@@ -1,0 +1,75 @@
+import { sql } from 'drizzle-orm'
+import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
+import { NEWEST_ERASURE } from '../erasure/erasure-list.ts'
+import type { DrainPosition } from '../spool/reader.ts'
+import type { Cursor } from '../spool/segments.ts'
+
+interface Moved {
+  readonly erasures: number
+}
+
+const START: Cursor = { segment: 0, offset: 0 }
+
+/** A batch does not begin where the database is: it is stored already, or others before it are not. */
+export class CursorMovedError extends Error {
+  readonly spoolId: string
+  /** Where the database is. */
+  readonly stored: Cursor
+
+  constructor(spoolId: string, stored: Cursor) {
+    super('the database has another position of the spool')
+    this.spoolId = spoolId
+    this.stored = stored
+  }
+}
+
+/**
+ * Moves the cursor of a spool over a batch. The row stays locked until the end of the transaction,
+ * so that an attempt that was given up as overdue, and may still commit, is waited for.
+ *
+ * @returns the number of the newest erasure, see `NEWEST_ERASURE`
+ * @throws CursorMovedError
+ */
+export async function moveCursor(tx: Transaction, position: DrainPosition): Promise<number> {
+  const { spoolId, from, to } = position
+  const isExpected = sql`(spool_cursors.segment, spool_cursors."offset")
+    = (${from.segment}::integer, ${from.offset}::bigint)`
+  const moved =
+    from.segment === START.segment && from.offset === START.offset
+      ? await rowsOf<Moved>(
+          tx,
+          sql`insert into spool_cursors (spool_id, segment, "offset", updated_at)
+            values (${spoolId}, ${to.segment}, ${to.offset}, now())
+            on conflict (spool_id) do update set segment = excluded.segment,
+              "offset" = excluded."offset", updated_at = excluded.updated_at
+            where ${isExpected} returning ${NEWEST_ERASURE} as erasures`,
+        )
+      : await rowsOf<Moved>(
+          tx,
+          sql`update spool_cursors set segment = ${to.segment}, "offset" = ${to.offset},
+              updated_at = now()
+            where spool_id = ${spoolId} and ${isExpected} returning ${NEWEST_ERASURE} as erasures`,
+        )
+  const [row] = moved
+  if (row !== undefined) return row.erasures
+  const stored = await readCursors(tx, [spoolId])
+  throw new CursorMovedError(spoolId, stored.get(spoolId) ?? START)
+}
+
+/** The cursors of these spools; a spool of which nothing is stored is at the start. */
+export async function readCursors(
+  db: Database,
+  spoolIds: readonly string[],
+): Promise<ReadonlyMap<string, Cursor>> {
+  const ids = sql.join(
+    spoolIds.map((id) => sql`${id}`),
+    sql`, `,
+  )
+  const rows = await rowsOf<{ id: string; segment: number; at: number }>(
+    db,
+    sql`select spool_id as id, segment, "offset"::float8 as at from spool_cursors
+      where spool_id in (${ids})`,
+  )
+  const stored = new Map(rows.map(({ id, segment, at }) => [id, { segment, offset: at }]))
+  return new Map(spoolIds.map((id) => [id, stored.get(id) ?? START]))
+}

@@ -1,0 +1,179 @@
+import { AppError } from '../../errors.ts'
+import type { OpenBlock } from '../blocks/block.ts'
+import { openBlock } from '../blocks/block-decoder.ts'
+import { BlockEncoder, type EncodedBlock } from '../blocks/block-encoder.ts'
+import type { BlockReader } from '../blocks/block-store.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
+import type { FirstFormRow } from '../reading/first-form.ts'
+import type { LogPosition } from '../reading/log-query.ts'
+import { hasReference } from '../reading/log-reader.ts'
+import type { FirstFormStore, SearchedPart } from '../reading/log-rows.ts'
+import { TurnTaker } from '../reading/turn-taker.ts'
+import type { ModelSource } from '../record/model-source.ts'
+import { withoutReferences } from './erased-record.ts'
+import { withoutIds } from './first-form-ids.ts'
+
+export interface Erasure {
+  readonly teamId: string
+  readonly reference: string
+  /** Requests that were scored until then lose the reference. */
+  readonly untilMs: number
+}
+
+/** What an erasure changes in the database. */
+export interface ErasureStore {
+  /**
+   * Lists the erasure for all drains. When it returns, no drain can store the reference any more,
+   * and what drains stored before can be read.
+   *
+   * @throws AppError `unavailable` if the list is full
+   */
+  list(erasure: Erasure): Promise<void>
+  /** @returns false if the block has gone or was changed meanwhile */
+  replaceBlock(block: StoredBlock, encoded: EncodedBlock): Promise<boolean>
+  /** @param results the field `results` of the row */
+  replaceRow(row: FirstFormRow, results: string): Promise<void>
+}
+
+/** What an erasure took out of the database so far. */
+export class ErasedPlaces {
+  /** Number of references and record ids. */
+  places = 0
+  private readonly ids = new Set<string>()
+
+  /** Number of requests. */
+  get requests(): number {
+    return this.ids.size
+  }
+
+  /** Counts a request once, also if several blocks hold it because of a merge. */
+  add(requestId: string, places: number): void {
+    if (this.ids.has(requestId)) return
+    this.ids.add(requestId)
+    this.places += places
+  }
+}
+
+interface LogEraserOptions {
+  readonly blocks: BlockReader
+  readonly rows: FirstFormStore
+  readonly models: ModelSource
+  readonly store: ErasureStore
+}
+
+/** A merge that moves the reference to another block makes one more pass necessary. */
+const PASSES_MAX = 20
+
+/**
+ * Takes a reference out of the log in the database. All else stays: a block is encoded again from
+ * its records without the reference, and replaces its data in place.
+ *
+ * First the erasure is listed, so that nothing new with the reference is drained. Then passes over
+ * the log follow until one finds nothing: a merge can have copied a block before it was changed.
+ */
+export class LogEraser {
+  private readonly options: LogEraserOptions
+
+  constructor(options: LogEraserOptions) {
+    this.options = options
+  }
+
+  /**
+   * @param erased counts what was erased, also before an error
+   * @throws AppError `unavailable`
+   */
+  async erase(erasure: Erasure, erased: ErasedPlaces): Promise<void> {
+    await this.options.store.list(erasure)
+    await this.eraseInRows(erasure, erased)
+    for (let passes = 0; passes < PASSES_MAX; passes++) {
+      if (!(await this.eraseInBlocks(erasure, erased))) return
+    }
+    throw new AppError('unavailable', 'the blocks of the log change too fast: erase again')
+  }
+
+  /** @returns whether a block held the reference */
+  private async eraseInBlocks(erasure: Erasure, erased: ErasedPlaces): Promise<boolean> {
+    const { teamId, reference, untilMs } = erasure
+    let hasFound = false
+    for await (const stored of this.options.blocks.blocksIn({
+      reference: { teamId, reference },
+      fromMs: Number.NEGATIVE_INFINITY,
+      toMs: untilMs + 1,
+      order: 'oldest',
+      withSuperseded: true,
+    })) {
+      const block = openBlock(stored)
+      const requests = await requestsWith(erasure, block)
+      if (requests.size === 0) continue
+      hasFound = true
+      const encoded = await this.encodedWithout(erasure, block, requests)
+      if (!(await this.options.store.replaceBlock(stored, encoded))) continue
+      for (const [index, places] of requests) erased.add(block.requestId(index), places)
+    }
+    return hasFound
+  }
+
+  private async encodedWithout(
+    erasure: Erasure,
+    block: OpenBlock,
+    requests: ReadonlyMap<number, number>,
+  ): Promise<EncodedBlock> {
+    const models = await this.options.models.compiled(block.modelIds)
+    const encoder = new BlockEncoder(models)
+    const turns = new TurnTaker()
+    const isErased = (reference: string) => reference === erasure.reference
+    for (let index = 0; index < block.count; index++) {
+      const payload = block.payload(index, models)
+      const isHit = requests.has(index)
+      encoder.add(isHit ? withoutReferences(payload, () => isErased).payload : payload)
+      await turns.giveWay()
+    }
+    const encoded = encoder.encode()
+    if (encoded === null) throw new Error('a block without requests')
+    return encoded
+  }
+
+  /** Only batches have references in the first form: the ids of their records. */
+  private async eraseInRows(erasure: Erasure, erased: ErasedPlaces): Promise<void> {
+    const { teamId, reference, untilMs } = erasure
+    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: untilMs + 1 }
+    const turns = new TurnTaker()
+    let before: LogPosition | null = null
+    do {
+      const part: SearchedPart = await this.options.rows.search({
+        ...{ teamId, reference, deploymentId: null, before },
+        ...range,
+      })
+      for (const row of part.rows) {
+        const { text, places } = withoutIds(row.results, (id) => id === reference)
+        if (places === 0) continue
+        await this.options.store.replaceRow(row, text)
+        erased.add(row.request_id, places)
+        await turns.giveWay()
+      }
+      before = part.next
+    } while (before !== null)
+  }
+}
+
+/** The requests of a block that hold the reference, and in how many places. */
+async function requestsWith(
+  { teamId, reference, untilMs }: Erasure,
+  block: OpenBlock,
+): Promise<Map<number, number>> {
+  const found = new Map<number, number>()
+  const turns = new TurnTaker()
+  for (let index = 0; index < block.count; index++) {
+    if (block.teamId(index) !== teamId || block.scoredAtMs(index) > untilMs) continue
+    await turns.giveWay()
+    const request = { isBatch: block.isBatch(index), reference: block.reference(index) }
+    const rows = request.isBatch ? block.applicants(index) : 1
+    let places = 0
+    for (let row = 0; row < rows; row++) {
+      const id = request.isBatch ? block.recordId(index, row) : null
+      if (hasReference(request, id, reference)) places++
+    }
+    if (places > 0) found.set(index, places)
+  }
+  return found
+}

@@ -1,0 +1,132 @@
+import type { OpenBlock } from '../blocks/block.ts'
+import { openBlock } from '../blocks/block-decoder.ts'
+import type { BlockReader } from '../blocks/block-store.ts'
+import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
+import type { ModelSource, ModelsById } from '../record/model-source.ts'
+import { columnsOfBlock, type ScannedColumns } from './columns.ts'
+import type { ScanQuery, SearchQuery } from './log-query.ts'
+import { isNewer, type LogPart } from './log-reader.ts'
+import { TurnTaker } from './turn-taker.ts'
+
+interface LogBlocksOptions {
+  readonly blocks: BlockReader
+  readonly models: ModelSource
+}
+
+/** Requests of the second form: blocks. */
+export class LogBlocks implements LogPart {
+  private readonly options: LogBlocksOptions
+
+  constructor(options: LogBlocksOptions) {
+    this.options = options
+  }
+
+  async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
+    const { blocks } = this.options
+    for await (const stored of blocks.blocksAt(idMs)) {
+      const block = openBlock(stored)
+      const index = block.find(requestId)
+      if (index >= 0) return requestAt(block, index, await this.modelsOf(block))
+    }
+    return null
+  }
+
+  async *search(query: SearchQuery): AsyncGenerator<LoggedRequest> {
+    const { blocks } = this.options
+    const { teamId, deploymentId, reference, fromMs, before } = query
+    // The request at the position belongs to the answer: a batch can go on there.
+    const toMs = before === null ? query.toMs : Math.min(query.toMs, before.scoredAtMs + 1)
+    const turns = new TurnTaker()
+    /** Found, and perhaps older than a request of the next block; newest last. */
+    let waiting: LoggedRequest[] = []
+    for await (const stored of blocks.blocksIn({
+      ...(deploymentId !== null && { deploymentId }),
+      reference: { teamId, reference },
+      fromMs,
+      toMs,
+      order: 'newest',
+    })) {
+      while ((waiting.at(-1)?.scoredAtMs ?? Number.NEGATIVE_INFINITY) > stored.lastAtMs) {
+        const next = waiting.pop()
+        if (next !== undefined) yield next
+      }
+      const block = openBlock(stored)
+      const isWanted = wanted(block, { ...query, toMs })
+      for (let index = 0; index < block.count; index++) {
+        if (!isWanted(index)) continue
+        await turns.giveWay()
+        if (!holds(block, index, reference)) continue
+        const request = requestAt(block, index, await this.modelsOf(block))
+        if (before !== null && isNewer(request, before)) continue
+        waiting.push(request)
+      }
+      waiting = waiting.sort((a, b) => (isNewer(a, b) ? 1 : -1))
+    }
+    yield* waiting.reverse()
+  }
+
+  async *scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {
+    const turns = new TurnTaker()
+    for await (const block of this.openIn(query)) {
+      const models = await this.modelsOf(block)
+      const isWanted = wanted(block, query)
+      const requests: LoggedRequest[] = []
+      for (let index = 0; index < block.count; index++) {
+        if (!isWanted(index)) continue
+        requests.push(requestAt(block, index, models))
+        await turns.giveWay()
+      }
+      if (requests.length > 0) yield requests
+    }
+  }
+
+  async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
+    for await (const block of this.openIn(query)) {
+      yield columnsOfBlock(block, await this.modelsOf(block), query)
+    }
+  }
+
+  private async *openIn({ deploymentId, fromMs, toMs }: ScanQuery): AsyncGenerator<OpenBlock> {
+    const { blocks } = this.options
+    for await (const stored of blocks.blocksIn({
+      ...(deploymentId !== null && { deploymentId }),
+      fromMs,
+      toMs,
+      order: 'oldest',
+    })) {
+      yield openBlock(stored)
+    }
+  }
+
+  private modelsOf({ modelIds }: OpenBlock): Promise<ModelsById> {
+    return this.options.models.compiled(modelIds)
+  }
+}
+
+function requestAt(block: OpenBlock, index: number, models: ModelsById): LoggedRequest {
+  return readLoggedRequest(block.payload(index, models), models)
+}
+
+/** Whether a request of a block is one that a query asks for. */
+function wanted(block: OpenBlock, { teamId, deploymentId, fromMs, toMs }: ScanQuery) {
+  return (index: number) => {
+    const atMs = block.scoredAtMs(index)
+    return (
+      atMs >= fromMs &&
+      atMs < toMs &&
+      block.teamId(index) === teamId &&
+      (deploymentId === null || block.deploymentId(index) === deploymentId)
+    )
+  }
+}
+
+/** Whether a request has the reference, or holds a record with it. */
+function holds(block: OpenBlock, index: number, reference: string): boolean {
+  if (!block.isBatch(index)) return block.reference(index) === reference
+  const applicants = block.applicants(index)
+  for (let row = 0; row < applicants; row++) {
+    const id = block.recordId(index, row)
+    if (id !== null && String(id) === reference) return true
+  }
+  return false
+}

@@ -1,0 +1,20 @@
+/** A request in the order of the log: by time, then by id. */
+export interface LogPosition {
+  readonly scoredAtMs: number
+  readonly requestId: string
+}
+
+/** Which requests to read: from `fromMs` to before `toMs`, either may be infinite. */
+export interface ScanQuery {
+  readonly teamId: string
+  /** A deployment of the team; null: all. */
+  readonly deploymentId: string | null
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface SearchQuery extends ScanQuery {
+  readonly reference: string
+  /** Only this request and older ones; null: from the newest. */
+  readonly before: LogPosition | null
+}

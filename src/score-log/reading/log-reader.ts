@@ -1,0 +1,104 @@
+import { isId, timeOfId } from '../../platform/ids/ids.ts'
+import type { LoggedRequest } from '../record/logged-request.ts'
+import type { ScannedColumns } from './columns.ts'
+import type { LogPosition, ScanQuery, SearchQuery } from './log-query.ts'
+
+/** One form of the log. */
+export interface LogPart {
+  /** @param idMs the time in the id */
+  find(requestId: string, idMs: number): Promise<LoggedRequest | null>
+  /** Newest first. */
+  search(query: SearchQuery): AsyncIterable<LoggedRequest>
+  /** In portions, from the oldest hour of UTC to the newest. */
+  scan(query: ScanQuery): AsyncIterable<readonly LoggedRequest[]>
+  /** The results of the same requests as columns, which is faster. */
+  columns(query: ScanQuery): AsyncIterable<readonly ScannedColumns[]>
+}
+
+/** Records of this process that the database does not have yet. */
+export interface LogTail {
+  find(requestId: string, idMs: number): Promise<LoggedRequest | null>
+}
+
+/**
+ * Reads the score log: both forms in the database, and the records in the spool of this process.
+ *
+ * Callers check that a request belongs to the team and the environment of who asks.
+ */
+export class LogReader {
+  private readonly parts: readonly LogPart[]
+  private readonly tail: LogTail | null
+
+  /** @param parts the newest form first */
+  constructor(parts: readonly LogPart[], tail: LogTail | null = null) {
+    this.parts = parts
+    this.tail = tail
+  }
+
+  /** The request with this id, or null. */
+  async find(requestId: string): Promise<LoggedRequest | null> {
+    const idMs = isId(requestId, 'req_') ? timeOfId(requestId) : null
+    if (idMs === null) return null
+    // The spool first: a record that is drained meanwhile is then found in the database.
+    const waiting = await this.tail?.find(requestId, idMs)
+    if (waiting != null) return waiting
+    for (const part of this.parts) {
+      const found = await part.find(requestId, idMs)
+      if (found !== null) return found
+    }
+    return null
+  }
+
+  /** Requests that have the reference or hold a record with it, newest first. */
+  async *search(query: SearchQuery): AsyncGenerator<LoggedRequest> {
+    yield* newestOf(this.parts.map((part) => part.search(query)[Symbol.asyncIterator]()))
+  }
+
+  /** All requests of a time range, in portions: form by form, each from the oldest to the newest. */
+  async *scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {
+    for (const part of this.parts.toReversed()) yield* part.scan(query)
+  }
+
+  /** The results of the same requests as columns. */
+  async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
+    for (const part of this.parts.toReversed()) yield* part.columns(query)
+  }
+}
+
+/** Merges lists that are newest first. */
+async function* newestOf(lists: readonly AsyncIterator<LoggedRequest>[]) {
+  try {
+    const heads = await Promise.all(lists.map((list) => list.next()))
+    for (;;) {
+      let newest = -1
+      for (const [index, head] of heads.entries()) {
+        if (head.done === true) continue
+        const best = heads[newest]
+        if (best === undefined || best.done === true || isNewer(head.value, best.value)) {
+          newest = index
+        }
+      }
+      const head = heads[newest]
+      const list = lists[newest]
+      if (head === undefined || head.done === true || list === undefined) return
+      yield head.value
+      heads[newest] = await list.next()
+    }
+  } finally {
+    await Promise.all(lists.map((list) => list.return?.()))
+  }
+}
+
+export function isNewer(one: LogPosition, other: LogPosition): boolean {
+  if (one.scoredAtMs !== other.scoredAtMs) return one.scoredAtMs > other.scoredAtMs
+  return one.requestId > other.requestId
+}
+
+/** Whether a row of a request has the reference: a batch by the ids of its records. */
+export function hasReference(
+  { isBatch, reference: ofRequest }: Pick<LoggedRequest, 'isBatch' | 'reference'>,
+  id: string | number | null,
+  reference: string,
+): boolean {
+  return isBatch ? id !== null && String(id) === reference : ofRequest === reference
+}

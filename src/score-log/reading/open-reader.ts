@@ -1,0 +1,79 @@
+import type { Database } from '../../platform/db/client.ts'
+import { type BlockQuery, type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
+import { LogEraser } from '../erasure/eraser.ts'
+import { ErasureList } from '../erasure/erasure-list.ts'
+import { PostgresErasureStore } from '../erasure/erasure-store.ts'
+import { PostgresFirstFormStore } from './first-form-store.ts'
+import { LogBlocks } from './log-blocks.ts'
+import { LogReader } from './log-reader.ts'
+import { LogRows } from './log-rows.ts'
+import { PostgresModelTextStore } from './model-text-store.ts'
+import { SpoolTail, type UndrainedSpool } from './spool-tail.ts'
+import { StoredModels } from './stored-models.ts'
+
+type Guard = <Store extends object>(store: Store) => Store
+
+interface LogReaderOptions {
+  readonly db: Database
+  /** Bounds the calls of a store, see `guardStore`. */
+  readonly guarded: Guard
+  /** Absent in a process that does not score. */
+  readonly spool?: UndrainedSpool
+}
+
+/** Makes a reader of the log, the models that its readers need, and what erases references. */
+export function openLogReader({ db, guarded, spool }: LogReaderOptions): {
+  readonly reader: LogReader
+  readonly models: StoredModels
+  readonly eraser: LogEraser
+} {
+  const models = new StoredModels(guarded(new PostgresModelTextStore(db)))
+  const erasures = new ErasureList(db)
+  const { erased } = guarded({
+    erased: async (payload: Buffer) => {
+      await erasures.load()
+      return erasures.applied(payload)
+    },
+  })
+  const tail = spool === undefined ? null : new SpoolTail(spool, models, erased)
+  const blocks = new GuardedBlockReader(new PostgresBlockReader(db), guarded)
+  const rows = guarded(new PostgresFirstFormStore(db))
+  const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
+  const store = guarded(new PostgresErasureStore(db))
+  const eraser = new LogEraser({ blocks, rows, models, store })
+  return { reader: new LogReader(parts, tail), models, eraser }
+}
+
+/** Bounds each step of reading blocks, as a guarded store bounds each of its calls. */
+class GuardedBlockReader implements BlockReader {
+  private readonly blocks: BlockReader
+  private readonly steps: { next<T>(iterator: AsyncIterator<T>): Promise<IteratorResult<T>> }
+
+  constructor(blocks: BlockReader, guarded: Guard) {
+    this.blocks = blocks
+    this.steps = guarded({ next: (iterator) => iterator.next() })
+  }
+
+  blocksAt(idMs: number): AsyncIterable<StoredBlock> {
+    return this.guard(this.blocks.blocksAt(idMs))
+  }
+
+  blocksIn(query: BlockQuery): AsyncIterable<StoredBlock> {
+    return this.guard(this.blocks.blocksIn(query))
+  }
+
+  private async *guard<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+    const iterator = items[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const step = await this.steps.next(iterator)
+        if (step.done === true) return
+        yield step.value
+      }
+    } finally {
+      // Not awaited: after a step that took too long it would wait for that step.
+      iterator.return?.().catch(() => undefined)
+    }
+  }
+}

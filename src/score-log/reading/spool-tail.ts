@@ -1,0 +1,141 @@
+import { open } from 'node:fs/promises'
+import pLimit from 'p-limit'
+import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
+import type { ModelSource } from '../record/model-source.ts'
+import { isRecordV4, readRecord } from '../record/record.ts'
+import { readHeadV4 } from '../record/record-v4.ts'
+import { scanFrames } from '../spool/frames.ts'
+import type { SegmentRange } from '../spool/reader.ts'
+import type { LogTail } from './log-reader.ts'
+
+/** Parts of segments that are not drained. */
+export interface UndrainedSpool {
+  /** Oldest first. */
+  undrained(): readonly SegmentRange[]
+}
+
+const PART_BYTES = 512 * 1024
+/** A request's time lies at most so much after the time in its id. */
+const SCORED_WITHIN_MS = 120_000
+/** Searches that read files at a time: further ones wait. */
+const SEARCHES_MAX = 2
+
+/**
+ * Finds a record that the database does not have yet in the spool of this process.
+ *
+ * Usually the drain is less than a second behind, and there is little to read. After an outage of
+ * the database gigabytes can wait: then only segments are read whose first records show that the
+ * request can be among them, and of these the bytes are searched for the id before any is parsed.
+ */
+export class SpoolTail implements LogTail {
+  private readonly spool: UndrainedSpool
+  private readonly models: ModelSource
+  private readonly erased: (payload: Buffer) => Promise<Buffer>
+  private readonly limit = pLimit(SEARCHES_MAX)
+
+  /** @param erased takes the references out of a record that are erased by now */
+  constructor(
+    spool: UndrainedSpool,
+    models: ModelSource,
+    erased: (payload: Buffer) => Promise<Buffer>,
+  ) {
+    this.spool = spool
+    this.models = models
+    this.erased = erased
+  }
+
+  async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
+    if (this.spool.undrained().length === 0) return null
+    const found = await this.limit(() => this.payloadOf(requestId, idMs))
+    if (found === null) return null
+    const payload = await this.erased(found)
+    const record = readRecord(payload)
+    const modelIds = isRecordV4(record)
+      ? readHeadV4(record.headBytes).models.map(({ modelId }) => modelId)
+      : []
+    return readLoggedRequest(payload, await this.models.compiled(modelIds))
+  }
+
+  private async payloadOf(requestId: string, idMs: number): Promise<Buffer | null> {
+    const id = Buffer.from(requestId)
+    /** The range that follows in the same directory, and when its first record was scored. */
+    let behind: { readonly directory: string; readonly firstAtMs: number | null } | null = null
+    // From the newest range on, because each says when the one before it ends.
+    for (const range of this.spool.undrained().toReversed()) {
+      const { directory } = range
+      const firstAtMs = await startOf(range)
+      const endsAtMs = behind?.directory === directory ? behind.firstAtMs : null
+      behind = { directory, firstAtMs }
+      if (firstAtMs !== null && firstAtMs > idMs + SCORED_WITHIN_MS) continue
+      if (endsAtMs !== null && endsAtMs < idMs - SCORED_WITHIN_MS) continue
+      const payload = await payloadIn(range, id)
+      if (payload !== null) return payload
+    }
+    return null
+  }
+}
+
+/** When the first record of a range was scored; null if that can't be read. */
+async function startOf(range: SegmentRange): Promise<number | null> {
+  for await (const { bytes, payloads } of partsOf(range)) {
+    const [first] = payloads
+    if (first === undefined) continue
+    try {
+      return readRecord(bytes.subarray(first.start, first.end)).scoredAtMs
+    } catch {
+      // The drain sets it aside.
+      return null
+    }
+  }
+  return null
+}
+
+/** The record that contains the id as its own. */
+async function payloadIn(range: SegmentRange, id: Buffer): Promise<Buffer | null> {
+  for await (const { bytes, payloads } of partsOf(range)) {
+    if (!bytes.includes(id)) continue
+    for (const { start, end } of payloads) {
+      const payload = bytes.subarray(start, end)
+      // A batch can contain the id as the id of a record.
+      if (payload.includes(id) && requestIdOf(payload) === id.toString()) return payload
+    }
+  }
+  return null
+}
+
+function requestIdOf(payload: Buffer): string | null {
+  try {
+    return readRecord(payload).requestId
+  } catch {
+    return null
+  }
+}
+
+/** Whole frames of a range, part by part; a part is as large as its largest frame at least. */
+async function* partsOf({ path, offset, readableBytes }: SegmentRange) {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    // The drain has removed it: the database has its records.
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (file === null) return
+  try {
+    let at = offset
+    let wantedBytes = PART_BYTES
+    while (at < readableBytes) {
+      const restBytes = readableBytes - at
+      const room = Buffer.allocUnsafe(Math.min(wantedBytes, restBytes))
+      const { bytesRead } = await file.read(room, 0, room.length, at)
+      if (bytesRead === 0) return
+      const bytes = room.subarray(0, bytesRead)
+      const scan = scanFrames(bytes, restBytes)
+      const passed = scan.end + (scan.end === 0 ? scan.oversizedBytes : 0)
+      if (passed === 0 && scan.wantedBytes <= bytesRead) return
+      yield { bytes, payloads: scan.payloads }
+      at += passed
+      wantedBytes = passed === 0 ? scan.wantedBytes : PART_BYTES
+    }
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,12 @@
+import type { CompiledModel } from '../../engine/index.ts'
+
+/** Models by id. */
+export type ModelsById = ReadonlyMap<string, CompiledModel>
+
+/** Gives compiled models: blocks leave out what follows from a model and its matched bins. */
+export interface ModelSource {
+  /**
+   * @returns the models with these ids that the database holds; others are missing from the map
+   */
+  compiled(modelIds: readonly string[]): Promise<ModelsById>
+}

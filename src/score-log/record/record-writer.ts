@@ -1,0 +1,218 @@
+import type { ModelScore } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import { UTF8_BYTES_MAX, writeText } from '../../platform/bytes/utf8-writer.ts'
+import { FRAME_HEADER_BYTES, PAYLOAD_BYTES_MAX, sealFrame } from '../spool/frames.ts'
+import type { ModelParts } from './model-parts.ts'
+import type { PreparedHead } from './prepared-head.ts'
+import {
+  BUCKET_AT,
+  FAILED,
+  FIXED_FACTS_BYTES,
+  FLAGS_AT,
+  ID_HEADER_BYTES,
+  ID_NULL,
+  ID_NUMBER,
+  ID_UTF8,
+  ID_UTF16,
+  IS_BATCH,
+  LATENCY_AT,
+  LATENCY_US_MAX,
+  NO_BUCKET,
+  RESULT_HEADER_BYTES,
+  ROWS_AT,
+  SCORED,
+  SCORED_AT,
+  SERVED_AT,
+  WARNINGS_MAX,
+} from './record-v4.ts'
+
+const BYTES_MIN = 256 * 1024
+/** A buffer that a burst has made larger than this is released after it. */
+const BUFFER_BYTES_MAX = 4 * 1024 * 1024
+const TEXT8_BYTES_MAX = 255
+const NUMBER_ID_BYTES = 9
+
+/** The facts of a request that are known before its applicants are scored. */
+export interface RequestFacts {
+  readonly requestId: string
+  readonly keyId: string
+  /** The lender's application number; null for none. */
+  readonly reference: string | null
+}
+
+/** The facts of a request that are known once its response is made. */
+export interface ResponseFacts {
+  readonly scoredAtMs: number
+  /** From the request's headers to its serialized response. */
+  readonly latencyMs: number
+  /** Bucket of a live split, else null. */
+  readonly bucket: number | null
+  /** Position of the model that answered, the champion's is 0. */
+  readonly served: number
+  readonly isBatch: boolean
+}
+
+/**
+ * Writes records of version 4 into one buffer, frame after frame. The layout is in `record-v4.ts`.
+ *
+ * One record is open at a time, from `begin` to `end`, within one turn of the event loop. The next
+ * `begin` drops a record that was not ended. A record above `PAYLOAD_BYTES_MAX` is refused with
+ * AppError `payload_too_large`, because the drain could not read it.
+ */
+export class RecordWriter {
+  private bytes: Buffer = Buffer.allocUnsafe(BYTES_MIN)
+  private view = viewOf(this.bytes)
+  private used = 0
+  /** End of the records that are ended. */
+  private ended = 0
+  /** Place of the facts of the open record, which `end` fills in. */
+  private factsAt = 0
+  private rows = 0
+
+  /** Bytes of the records that ended since the last `clear`. */
+  get endedBytes(): number {
+    return this.ended
+  }
+
+  begin({ bytes: head }: PreparedHead, { requestId, keyId, reference }: RequestFacts): void {
+    const factsBytes = FIXED_FACTS_BYTES + 3 * (1 + TEXT8_BYTES_MAX)
+    this.reserve(this.ended, FRAME_HEADER_BYTES + head.length + factsBytes)
+    const { bytes } = this
+    const headAt = this.ended + FRAME_HEADER_BYTES
+    bytes.set(head, headAt)
+    this.factsAt = headAt + head.length
+    let at = this.factsAt + FIXED_FACTS_BYTES
+    at = writeText8(bytes, at, requestId)
+    at = writeText8(bytes, at, keyId)
+    at = writeText8(bytes, at, reference ?? '')
+    this.used = at
+    this.rows = 0
+  }
+
+  /** @param id the applicant's record id; null unless it is a text or a finite number */
+  openRow(id: unknown): void {
+    this.rows++
+    if (typeof id === 'string') this.writeTextId(id)
+    else if (typeof id === 'number' && Number.isFinite(id)) {
+      this.reserve(this.used, NUMBER_ID_BYTES)
+      this.bytes[this.used] = ID_NUMBER
+      this.view.setFloat64(this.used + 1, id, true)
+      this.used += NUMBER_ID_BYTES
+    } else {
+      this.reserve(this.used, 1)
+      this.bytes[this.used++] = ID_NULL
+    }
+  }
+
+  /** Writes the result in a model's sheet; models come in the order of the head. */
+  result(sheet: ModelScore, parts: ModelParts, warningCount: number): void {
+    this.reserve(this.used, parts.resultBytes)
+    const { bytes, view, used } = this
+    bytes[used] = SCORED
+    view.setFloat64(used + 1, sheet.score, true)
+    view.setFloat64(used + 9, sheet.pd, true)
+    // -1 becomes the number that stands for none.
+    view.setUint32(used + 17, sheet.gradeIndex, true)
+    view.setUint16(used + 21, Math.min(warningCount, WARNINGS_MAX), true)
+    const at = used + RESULT_HEADER_BYTES
+    if (parts.bytesPerCell === 1) writeCells(bytes, at, sheet.slots, parts.cellOfSlot)
+    else writeLargeCells(view, at, sheet.slots, parts.cellOfSlot)
+    this.used = used + parts.resultBytes
+  }
+
+  /** Writes that a model has no result. */
+  noResult(): void {
+    this.reserve(this.used, 1)
+    this.bytes[this.used++] = FAILED
+  }
+
+  closeRow(): void {
+    this.checkSize()
+  }
+
+  end({ scoredAtMs, latencyMs, bucket, served, isBatch }: ResponseFacts): void {
+    this.checkSize()
+    const { view, factsAt } = this
+    const latencyUs = Math.min(Math.max(Math.round(latencyMs * 1_000), 0), LATENCY_US_MAX)
+    view.setFloat64(factsAt + SCORED_AT, scoredAtMs, true)
+    view.setUint32(factsAt + LATENCY_AT, latencyUs, true)
+    view.setInt16(factsAt + BUCKET_AT, bucket ?? NO_BUCKET, true)
+    view.setUint8(factsAt + SERVED_AT, served)
+    view.setUint8(factsAt + FLAGS_AT, isBatch ? IS_BATCH : 0)
+    view.setUint32(factsAt + ROWS_AT, this.rows, true)
+    sealFrame(this.bytes, this.ended, this.used)
+    this.ended = this.used
+  }
+
+  /** The frames of the records that ended; valid until the next `begin`. */
+  frames(): Buffer {
+    return this.bytes.subarray(0, this.ended)
+  }
+
+  clear(): void {
+    this.ended = 0
+    this.used = 0
+    if (this.bytes.length > BUFFER_BYTES_MAX) this.replace(Buffer.allocUnsafe(BYTES_MIN))
+  }
+
+  /** Half a character has no UTF-8. */
+  private writeTextId(id: string): void {
+    this.reserve(this.used, ID_HEADER_BYTES + UTF8_BYTES_MAX * id.length)
+    const { bytes, view, used } = this
+    const at = used + ID_HEADER_BYTES
+    const isWellFormed = id.isWellFormed()
+    this.used = isWellFormed ? writeText(bytes, at, id) : at + bytes.write(id, at, 'utf16le')
+    bytes[used] = isWellFormed ? ID_UTF8 : ID_UTF16
+    view.setUint32(used + 1, this.used - at, true)
+  }
+
+  private checkSize(): void {
+    if (this.used - this.ended <= FRAME_HEADER_BYTES + PAYLOAD_BYTES_MAX) return
+    throw new AppError(
+      'payload_too_large',
+      'the record of this request in the score log would be larger than 32 MiB: send fewer records',
+    )
+  }
+
+  private reserve(from: number, bytes: number): void {
+    const wanted = from + bytes
+    if (wanted <= this.bytes.length) return
+    const larger = Buffer.allocUnsafe(Math.max(wanted, 2 * this.bytes.length))
+    this.bytes.copy(larger, 0, 0, from)
+    this.replace(larger)
+  }
+
+  private replace(bytes: Buffer): void {
+    this.bytes = bytes
+    this.view = viewOf(bytes)
+  }
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length)
+}
+
+/** Writes a text of at most 255 bytes, which no id and no reference exceeds. */
+function writeText8(bytes: Buffer, from: number, text: string): number {
+  const end = writeText(bytes, from + 1, text)
+  if (end - from - 1 > TEXT8_BYTES_MAX) throw new Error('an id is too long for the score log')
+  bytes[from] = end - from - 1
+  return end
+}
+
+function writeCells(bytes: Buffer, from: number, slots: Int32Array, cellOfSlot: Uint16Array): void {
+  for (let feature = 0; feature < slots.length; feature++) {
+    bytes[from + feature] = cellOfSlot[slots[feature] ?? 0] ?? 0
+  }
+}
+
+function writeLargeCells(
+  view: DataView,
+  from: number,
+  slots: Int32Array,
+  cellOfSlot: Uint16Array,
+): void {
+  for (let feature = 0; feature < slots.length; feature++) {
+    view.setUint16(from + 2 * feature, cellOfSlot[slots[feature] ?? 0] ?? 0, true)
+  }
+}
