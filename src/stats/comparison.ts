@@ -1,27 +1,15 @@
-import { setImmediate } from 'node:timers/promises'
 import { COMPARISON_SLICES } from '../../schemas/stats.ts'
-import { type ModelResults, readModels } from '../scorelog/record.ts'
+import type { Counts } from '../rollups/counts.ts'
+import { latencyBucketOf, latencyPercentileMs } from '../rollups/latency-buckets.ts'
+import { latencyShareMs } from '../rollups/rollup.ts'
+import type { ScannedColumns, ScannedModel } from '../score-log/reading/columns.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { type Histogram, scaleOver, ValueDistribution } from './value-distribution.ts'
 
-/** One request of the log, with what all models said of its applicants. */
-export interface LoggedRequest {
-  readonly scoredAtMs: number
-  readonly latencyMs: number
-  readonly servedModelId: string
-  /** See `RECORD_FIELDS`. */
-  readonly resultsText: string
-}
-
-/** Counts by bins of one width: bin n is `[low + n × width, low + (n + 1) × width)`. */
-export interface Histogram {
-  readonly low: number
-  readonly width: number
-  readonly counts: number[]
-}
-
-/** What one model said; latencies are of the requests that it answered. */
+/** The results of one model. Latencies are those of the applicants it served. */
 export interface ComparedModel {
   readonly modelId: string
-  /** In the newest of its requests. */
+  /** Its role in the newest of its requests. */
   readonly role: 'champion' | 'challenger'
   readonly scored: number
   readonly served: number
@@ -29,12 +17,14 @@ export interface ComparedModel {
   readonly pdAvg: number | null
   readonly latencyP50Ms: number | null
   readonly latencyP95Ms: number | null
-  /** Null without a score, or where scores lie too far apart to be counted by bins. */
+  /** Null without a score, or where scores lie too far apart for bins. */
   readonly scores: Histogram | null
   readonly servedBySlice: readonly number[]
 }
 
-/** A challenger beside the champion of the same requests; differences are its score less the champion's. */
+/**
+ * A challenger and the champion of the same requests; a difference is challenger minus champion.
+ */
 export interface ComparedChallenger {
   readonly challengerId: string
   readonly modelId: string
@@ -46,11 +36,13 @@ export interface ComparedChallenger {
   readonly differenceP50: number | null
   readonly differenceP95: number | null
   readonly differences: Histogram | null
-  readonly grades: readonly {
-    readonly champion: string | null
-    readonly challenger: string | null
-    readonly applicants: number
-  }[]
+  readonly grades: readonly GradePair[]
+}
+
+interface GradePair {
+  readonly champion: string | null
+  readonly challenger: string | null
+  applicants: number
 }
 
 export interface Comparison {
@@ -62,213 +54,248 @@ export interface Comparison {
   readonly challengers: readonly ComparedChallenger[]
 }
 
-/** What is gathered of a model. */
+/** Values collected for a model. */
 interface ModelTally {
   readonly modelId: string
-  readonly role: 'champion' | 'challenger'
-  readonly scores: number[]
-  readonly pds: number[]
-  /** One for each applicant that it answered for. */
-  readonly latenciesMs: number[]
-  readonly servedBySlice: number[]
+  role: 'champion' | 'challenger'
+  /** Position among the models of its newest request, and when that was scored. */
+  position: number
+  lastAtMs: number
+  readonly scores: ValueDistribution
+  pdAvg: number
+  pdCount: number
+  served: number
+  readonly servedAt: ValueDistribution
+  readonly latencies: Counts
 }
 
-/** What is gathered of a challenger and its champion. */
+/** Values collected for a challenger and its champion. */
 interface PairTally {
   readonly challengerId: string
   readonly modelId: string
   readonly championModelId: string
-  readonly differences: number[]
+  lastAtMs: number
+  compared: number
+  readonly differences: ValueDistribution
   failed: number
-  readonly grades: Map<
-    string,
-    { champion: string | null; challenger: string | null; applicants: number }
-  >
+  readonly grades: Map<string, GradePair>
 }
 
-/** So many applicants take about a millisecond; then others have their turn. */
-const APPLICANTS_A_TURN = 100
+/** Applicants between two looks at the clock. */
+const APPLICANTS_A_LOOK = 200
 
 /**
- * Puts the models of a deployment side by side, a little at a time: scores must not wait for it.
- *
- * @param requests newest first, none of them without applicants
+ * Compares the models of a deployment over all applicants that it is given, in bounded memory. It
+ * yields to the event loop, so that scores do not wait.
  */
-export async function compareModels(requests: readonly LoggedRequest[]): Promise<Comparison> {
-  const models = new Map<string, ModelTally>()
-  const pairs = new Map<string, PairTally>()
-  const lastAtMs = requests[0]?.scoredAtMs ?? null
-  const firstAtMs = requests.at(-1)?.scoredAtMs ?? null
-  const sliceMs = (Number(lastAtMs) - Number(firstAtMs) + 1) / COMPARISON_SLICES
-  let applicants = 0
-  let ofThisTurn = 0
-  for (const request of requests) {
-    const said = readModels(request.resultsText)
-    const [champion] = said
-    if (champion === undefined) continue
-    const slice = Math.floor((request.scoredAtMs - Number(firstAtMs)) / sliceMs)
-    const size = champion.scores.length
-    applicants += size
-    ofThisTurn += size
-    if (ofThisTurn >= APPLICANTS_A_TURN) {
-      ofThisTurn = 0
-      await setImmediate()
-    }
-    for (const results of said) {
-      tallyModel(models, results, { request, slice })
-      if (results !== champion) tallyPair(pairs, champion, results)
+export async function compareModels(
+  portions: AsyncIterable<readonly ScannedColumns[]>,
+): Promise<Comparison> {
+  const tallies = new Tallies()
+  const turns = new TurnTaker()
+  for await (const portion of portions) {
+    for (const columns of portion) {
+      const adders = tallies.addersOf(columns)
+      const { wanted } = columns
+      for (let index = 0; index < wanted.length; index++) {
+        const row = wanted[index] ?? 0
+        for (const add of adders) add(row)
+        if (index % APPLICANTS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
+      }
     }
   }
-  const scale = scaleOf([...models.values()].flatMap(({ scores }) => scores))
-  return {
-    applicants,
-    firstAtMs,
-    lastAtMs,
-    models: [...models.values()].map((tally) => comparedModel(tally, scale)),
-    challengers: [...pairs.values()].map(comparedChallenger),
+  return tallies.comparison()
+}
+
+/** What has been seen of each model and of each pair. */
+class Tallies {
+  private applicants = 0
+  private firstAtMs = Number.POSITIVE_INFINITY
+  private lastAtMs = Number.NEGATIVE_INFINITY
+  private readonly models = new Map<string, ModelTally>()
+  private readonly pairs = new Map<string, PairTally>()
+
+  /** Functions that each add an applicant, by its index in the columns. */
+  addersOf(columns: ScannedColumns): ((row: number) => void)[] {
+    const { models, requestOfRow } = columns
+    const [champion] = models
+    if (champion === undefined) return []
+    const countRow = (row: number) => {
+      const atMs = columns.scoredAtMs(requestOfRow[row] ?? 0)
+      this.applicants++
+      if (atMs < this.firstAtMs) this.firstAtMs = atMs
+      if (atMs > this.lastAtMs) this.lastAtMs = atMs
+    }
+    return [
+      countRow,
+      ...models.map((model, position) => this.modelAdder(columns, model, position)),
+      ...models.slice(1).map((model) => this.pairAdder(columns, champion, model)),
+    ]
+  }
+
+  private modelAdder(columns: ScannedColumns, model: ScannedModel, position: number) {
+    const tally = this.models.get(model.modelId) ?? newModelTally(model)
+    this.models.set(model.modelId, tally)
+    const { scored, scores, pds, role } = model
+    return (row: number) => {
+      const request = columns.requestOfRow[row] ?? 0
+      const atMs = columns.scoredAtMs(request)
+      if (atMs >= tally.lastAtMs) Object.assign(tally, { lastAtMs: atMs, role, position })
+      if (scored[row] === 1) {
+        tally.scores.add(scores[row] ?? 0)
+        const pd = pds[row] ?? Number.NaN
+        if (!Number.isNaN(pd)) tally.pdAvg += (pd - tally.pdAvg) / ++tally.pdCount
+      }
+      if (columns.served(request) !== position) return
+      const shareMs = latencyShareMs(columns.latencyMs(request), columns.applicants(request))
+      const bucket = latencyBucketOf(shareMs)
+      tally.served++
+      tally.servedAt.add(atMs)
+      tally.latencies.set(bucket, (tally.latencies.get(bucket) ?? 0) + 1)
+    }
+  }
+
+  private pairAdder(columns: ScannedColumns, champion: ScannedModel, challenger: ScannedModel) {
+    const challengerId = challenger.challengerId ?? ''
+    const name = `${challengerId} ${champion.modelId}`
+    const tally = this.pairs.get(name) ?? newPairTally(challengerId, challenger, champion)
+    this.pairs.set(name, tally)
+    /** Pairs of this part by the indexes of their grades. */
+    const pairs = new Map<number, GradePair>()
+    return (row: number) => {
+      tally.lastAtMs = Math.max(tally.lastAtMs, columns.scoredAtMs(columns.requestOfRow[row] ?? 0))
+      if (challenger.scored[row] !== 1 || champion.scored[row] !== 1) {
+        tally.failed++
+        return
+      }
+      tally.compared++
+      const difference = (challenger.scores[row] ?? 0) - (champion.scores[row] ?? 0)
+      // The difference of the largest scores can overflow.
+      if (Number.isFinite(difference)) tally.differences.add(difference)
+      const from = gradeIndexOf(champion, row)
+      const to = gradeIndexOf(challenger, row)
+      const key = from * GRADES_MAX + to
+      const pair = pairs.get(key) ?? gradePair(tally, champion, challenger, from, to)
+      pairs.set(key, pair)
+      pair.applicants++
+    }
+  }
+
+  comparison(): Comparison {
+    const newestFirst = (a: { lastAtMs: number }, b: { lastAtMs: number }) =>
+      b.lastAtMs - a.lastAtMs
+    const models = [...this.models.values()].sort(
+      (a, b) => newestFirst(a, b) || a.position - b.position,
+    )
+    const champion = models.findIndex(({ role }) => role === 'champion')
+    if (champion > 0) models.unshift(...models.splice(champion, 1))
+    const scale = scaleOver(models.map(({ scores }) => scores))
+    const { applicants, firstAtMs, lastAtMs } = this
+    const isEmpty = applicants === 0
+    return {
+      applicants,
+      firstAtMs: isEmpty ? null : firstAtMs,
+      lastAtMs: isEmpty ? null : lastAtMs,
+      models: models.map((tally) => ({
+        modelId: tally.modelId,
+        role: tally.role,
+        scored: tally.scores.count,
+        served: tally.served,
+        scoreAvg: tally.scores.average,
+        pdAvg: tally.pdCount === 0 ? null : tally.pdAvg,
+        latencyP50Ms: latencyPercentileMs(tally.latencies, 0.5),
+        latencyP95Ms: latencyPercentileMs(tally.latencies, 0.95),
+        scores: tally.scores.histogram(scale),
+        servedBySlice: slicesOf(tally.servedAt, firstAtMs, lastAtMs),
+      })),
+      challengers: [...this.pairs.values()].sort(newestFirst).map(comparedChallenger),
+    }
   }
 }
 
-function tallyModel(
-  models: Map<string, ModelTally>,
-  { modelId, role, scores, pds }: ModelResults,
-  { request, slice }: { readonly request: LoggedRequest; readonly slice: number },
-): void {
-  const tally: ModelTally = models.get(modelId) ?? {
+/** More than a model can have; an index for none can be larger. */
+const GRADES_MAX = 0x1_0000
+
+/** -1 for none. */
+function gradeIndexOf({ grades, gradeNames }: ScannedModel, row: number): number {
+  const index = grades[row] ?? -1
+  return index < gradeNames.length ? index : -1
+}
+
+function newModelTally({ modelId, role }: ScannedModel): ModelTally {
+  return {
     modelId,
     role,
-    scores: [],
-    pds: [],
-    latenciesMs: [],
-    servedBySlice: Array.from({ length: COMPARISON_SLICES }, () => 0),
+    position: 0,
+    lastAtMs: Number.NEGATIVE_INFINITY,
+    scores: new ValueDistribution(),
+    pdAvg: 0,
+    pdCount: 0,
+    served: 0,
+    servedAt: new ValueDistribution(),
+    latencies: new Map(),
   }
-  models.set(modelId, tally)
-  for (const score of scores) if (score !== null) tally.scores.push(score)
-  for (const pd of pds) if (pd !== null) tally.pds.push(pd)
-  if (request.servedModelId !== modelId) return
-  for (const _ of scores) tally.latenciesMs.push(request.latencyMs)
-  tally.servedBySlice[slice] = (tally.servedBySlice[slice] ?? 0) + scores.length
 }
 
-function tallyPair(
-  pairs: Map<string, PairTally>,
-  champion: ModelResults,
-  challenger: ModelResults,
-): void {
-  const challengerId = challenger.challengerId ?? ''
-  const name = `${challengerId} ${champion.modelId}`
-  const tally: PairTally = pairs.get(name) ?? {
+function newPairTally(
+  challengerId: string,
+  challenger: ScannedModel,
+  champion: ScannedModel,
+): PairTally {
+  return {
     challengerId,
     modelId: challenger.modelId,
     championModelId: champion.modelId,
-    differences: [],
+    lastAtMs: Number.NEGATIVE_INFINITY,
+    compared: 0,
+    differences: new ValueDistribution(),
     failed: 0,
     grades: new Map(),
   }
-  pairs.set(name, tally)
-  const { scores, grades } = challenger
-  const { scores: championScores, grades: championGrades } = champion
-  for (const [index, score] of scores.entries()) {
-    const championScore = championScores[index] ?? null
-    if (score === null || championScore === null) {
-      tally.failed++
-      continue
-    }
-    tally.differences.push(score - championScore)
-    const pair = { champion: championGrades[index] ?? null, challenger: grades[index] ?? null }
-    const key = JSON.stringify([pair.champion, pair.challenger])
-    const found = tally.grades.get(key)
-    if (found === undefined) tally.grades.set(key, { ...pair, applicants: 1 })
-    else found.applicants++
+}
+
+function gradePair(
+  { grades }: PairTally,
+  champion: ScannedModel,
+  challenger: ScannedModel,
+  from: number,
+  to: number,
+): GradePair {
+  const names = {
+    champion: champion.gradeNames[from] ?? null,
+    challenger: challenger.gradeNames[to] ?? null,
   }
+  const key = JSON.stringify(names)
+  const pair = grades.get(key) ?? { ...names, applicants: 0 }
+  grades.set(key, pair)
+  return pair
 }
 
-interface Scale {
-  readonly low: number
-  readonly width: number
-  readonly bins: number
-}
-
-const BINS_WANTED = 30
-
-/** Bins of a round width over all values; null where there are none, or no such width is a number. */
-function scaleOf(values: readonly number[]): Scale | null {
-  if (values.length === 0) return null
-  let least = Number.POSITIVE_INFINITY
-  let most = Number.NEGATIVE_INFINITY
-  for (const value of values) {
-    least = Math.min(least, value)
-    most = Math.max(most, value)
-  }
-  const width = roundWidth((most - least) / BINS_WANTED)
-  const low = Math.floor(least / width) * width
-  const bins = Math.floor((most - low) / width) + 1
-  return Number.isFinite(low) && bins <= 2 * BINS_WANTED + 2 ? { low, width, bins } : null
-}
-
-/** The next of 1, 2 or 5 times a power of ten; at least a thousandth. */
-function roundWidth(width: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(width, 0.001)))
-  return ([1, 2, 5].find((times) => times * power >= width) ?? 10) * power
-}
-
-function histogramOf(values: readonly number[], scale: Scale | null): Histogram | null {
-  if (scale === null || values.length === 0) return null
-  const { low, width, bins } = scale
-  const counts = Array.from({ length: bins }, () => 0)
-  for (const value of values) {
-    const bin = Math.min(bins - 1, Math.max(0, Math.floor((value - low) / width)))
-    counts[bin] = (counts[bin] ?? 0) + 1
-  }
-  return { low, width, counts }
-}
-
-function comparedModel(tally: ModelTally, scale: Scale | null): ComparedModel {
-  const latenciesMs = tally.latenciesMs.toSorted((a, b) => a - b)
-  return {
-    modelId: tally.modelId,
-    role: tally.role,
-    scored: tally.scores.length,
-    served: latenciesMs.length,
-    scoreAvg: averageOf(tally.scores),
-    pdAvg: averageOf(tally.pds),
-    latencyP50Ms: percentileOf(latenciesMs, 0.5),
-    latencyP95Ms: percentileOf(latenciesMs, 0.95),
-    scores: histogramOf(tally.scores, scale),
-    servedBySlice: tally.servedBySlice,
-  }
+function slicesOf(servedAt: ValueDistribution, firstAtMs: number, lastAtMs: number): number[] {
+  const width = (lastAtMs - firstAtMs + 1) / COMPARISON_SLICES
+  const counts = Array.from({ length: COMPARISON_SLICES }, () => 0)
+  servedAt.forEach((atMs, times) => {
+    const slice = Math.floor((atMs - firstAtMs) / width)
+    const known = Math.min(COMPARISON_SLICES - 1, Math.max(0, slice))
+    counts[known] = (counts[known] ?? 0) + times
+  })
+  return counts
 }
 
 function comparedChallenger(tally: PairTally): ComparedChallenger {
-  // The difference of the largest scores may be more than a number can be.
-  const differences = tally.differences.filter(Number.isFinite).toSorted((a, b) => a - b)
+  const { differences } = tally
+  const [p5 = null, p50 = null, p95 = null] = differences.percentiles([0.05, 0.5, 0.95])
   return {
     challengerId: tally.challengerId,
     modelId: tally.modelId,
     championModelId: tally.championModelId,
-    compared: tally.differences.length,
+    compared: tally.compared,
     failed: tally.failed,
-    differenceAvg: averageOf(differences),
-    differenceP5: percentileOf(differences, 0.05),
-    differenceP50: percentileOf(differences, 0.5),
-    differenceP95: percentileOf(differences, 0.95),
-    differences: histogramOf(differences, scaleOf(differences)),
+    differenceAvg: differences.average,
+    differenceP5: p5,
+    differenceP50: p50,
+    differenceP95: p95,
+    differences: differences.histogram(scaleOver([differences])),
     grades: [...tally.grades.values()],
   }
-}
-
-/** By shares, whose sum is a number where that of the largest scores is none; null of nothing. */
-function averageOf(values: readonly number[]): number | null {
-  if (values.length === 0) return null
-  return values.reduce((sum, value) => sum + value / values.length, 0)
-}
-
-/** Interpolated between neighbours, as `percentile_cont` of PostgreSQL does. */
-function percentileOf(rising: readonly number[], share: number): number | null {
-  const rank = share * (rising.length - 1)
-  const below = rising[Math.floor(rank)]
-  const above = rising[Math.ceil(rank)]
-  if (below === undefined || above === undefined) return null
-  const part = rank - Math.floor(rank)
-  return below * (1 - part) + above * part
 }

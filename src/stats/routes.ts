@@ -10,11 +10,11 @@ import {
   StatsSeries,
   StatsSeriesQuery,
 } from '../../schemas/stats.ts'
-import { MEMBER_OR_READING_KEY } from '../auth/caller.ts'
-import { provenCaller } from '../auth/plugin.ts'
-import { latencyPercentileMs } from '../scorelog/latency-buckets.ts'
-import type { Rollup } from '../scorelog/rollup.ts'
-import { labelledScoreBuckets } from '../scorelog/score-buckets.ts'
+import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import { latencyPercentileMs } from '../rollups/latency-buckets.ts'
+import type { Rollup } from '../rollups/rollup.ts'
+import { labelledScoreBuckets } from '../rollups/score-buckets.ts'
 import type { Comparison } from './comparison.ts'
 import type { RecentScore, StatsService } from './service.ts'
 
@@ -24,7 +24,7 @@ interface StatsRouteOptions {
 
 const SlugParams = Type.Object({ slug: Type.String() })
 
-/** What deployments have answered. */
+/** Routes of the statistics of a deployment. */
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (app, { stats }) => {
   app.get(
     '/v1/deployments/:slug/stats',
@@ -44,8 +44,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (
         to,
       })
       return {
-        summary: found.summary === null ? NOTHING : summaryAnswer(found.summary),
-        recent_scores: found.recent.map(recentAnswer),
+        summary: found.summary === null ? NOTHING : summaryResponse(found.summary),
+        recent_scores: found.recent.map(recentScoreResponse),
       }
     },
   )
@@ -63,7 +63,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (
     async (request) => {
       const { from, to } = request.query
       const found = await stats.series(provenCaller(request), request.params.slug, { from, to })
-      return { step: found.step, points: found.points.map(pointAnswer) }
+      return { step: found.step, points: found.points.map(pointResponse) }
     },
   )
 
@@ -80,25 +80,25 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (
     async (request) => {
       const { from, to } = request.query
       const found = await stats.compare(provenCaller(request), request.params.slug, { from, to })
-      return comparisonAnswer(found)
+      return comparisonResponse(found)
     },
   )
 }
 
-function pointAnswer({ startsAtMs, rollup }: { startsAtMs: number; rollup: Rollup }) {
+function pointResponse({ startsAtMs, rollup }: { startsAtMs: number; rollup: Rollup }) {
   const latency = (share: number) => latencyPercentileMs(rollup.latencyBuckets, share) ?? 0
   return {
     starts_at: new Date(startsAtMs).toISOString(),
     total_requests: rollup.resultCount,
     avg_score: rollup.scoreAvg,
-    avg_pd: rollup.pdAvg,
+    avg_pd: orNull(rollup.pdAvg),
     avg_latency_ms: rollup.latencyAvgMs,
     p50_latency_ms: latency(0.5),
     p95_latency_ms: latency(0.95),
   }
 }
 
-function comparisonAnswer({ applicants, firstAtMs, lastAtMs, models, challengers }: Comparison) {
+function comparisonResponse({ applicants, firstAtMs, lastAtMs, models, challengers }: Comparison) {
   const moment = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
   return {
     applicants,
@@ -144,7 +144,7 @@ const NOTHING = {
   score_buckets: {},
 }
 
-function summaryAnswer(rollup: Rollup) {
+function summaryResponse(rollup: Rollup) {
   return {
     total_requests: rollup.resultCount,
     avg_score: rollup.scoreAvg,
@@ -152,15 +152,29 @@ function summaryAnswer(rollup: Rollup) {
     p95_latency_ms: latencyPercentileMs(rollup.latencyBuckets, 0.95),
     min_score: rollup.scoreMin,
     max_score: rollup.scoreMax,
-    avg_pd: rollup.pdAvg,
+    avg_pd: orNull(rollup.pdAvg),
     last_request_at: new Date(rollup.lastRequestAtMs).toISOString(),
     score_buckets: labelledScoreBuckets(rollup.scoreBuckets),
   }
 }
 
-function recentAnswer({ requestId, score, grade, pd, latencyMs, scoredAtMs }: RecentScore) {
+/** An average is NaN if one result has no probability: an average of the others would mislead. */
+function orNull(average: number): number | null {
+  return Number.isNaN(average) ? null : average
+}
+
+function recentScoreResponse({
+  requestId,
+  recordId,
+  score,
+  grade,
+  pd,
+  latencyMs,
+  scoredAtMs,
+}: RecentScore) {
   return {
     request_id: requestId,
+    id: recordId,
     score,
     risk_grade: grade,
     pd,

@@ -1,39 +1,44 @@
-import { COMPARED_APPLICANTS_MAX } from '../../schemas/stats.ts'
-import type { Caller, Environment } from '../auth/caller.ts'
-import type { Clock } from '../clock.ts'
+import pLimit from 'p-limit'
+import type { Caller, Environment } from '../access/caller.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
-import { isId } from '../ids.ts'
-import { mergedRollup, type Rollup } from '../scorelog/rollup.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId } from '../platform/ids/ids.ts'
+import { readMoment, readTimeRange, requireOrder } from '../rollups/moment.ts'
+import { mergedRollup, type Rollup } from '../rollups/rollup.ts'
 import {
   coverOf,
   SPAN_MS,
   type Span,
-  type SpanStretch,
-  type Stretch,
+  type SpanRange,
   spanStart,
-} from '../scorelog/spans.ts'
-import { type Comparison, compareModels, type LoggedRequest } from './comparison.ts'
-import { readMoment } from './moment.ts'
+  type TimeRange,
+} from '../rollups/spans.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import { type Comparison, compareModels } from './comparison.ts'
 
 export interface StatsQuery {
   readonly recent: number
-  /** ISO 8601; absent: from the beginning. */
+  /** ISO 8601; undefined: no lower bound. */
   readonly from: string | undefined
-  /** ISO 8601; absent: until now. */
+  /** ISO 8601; undefined: no upper bound. */
   readonly to: string | undefined
 }
 
 export interface RecentScore {
   readonly requestId: string
+  /** The record's own id in a batch; null without one, and outside of a batch. */
+  readonly recordId: string | number | null
   readonly score: number
   readonly grade: string | null
-  readonly pd: number
+  /** Null if the model has no scale. */
+  readonly pd: number | null
+  /** In a batch, the record's share of the latency. */
   readonly latencyMs: number
   readonly scoredAtMs: number
 }
 
 export interface DeploymentStats {
-  /** Null when nothing was scored. */
+  /** Null if there are no scores. */
   readonly summary: Rollup | null
   /** Newest first. */
   readonly recent: readonly RecentScore[]
@@ -46,59 +51,53 @@ export interface SpanRollup {
   readonly rollup: Rollup
 }
 
-/** What was answered in each step of a stretch of time, oldest first; empty steps are left out. */
+/** The results of each step of a time range, oldest first; empty steps are left out. */
 export interface StatsSeries {
   readonly step: Span
   readonly points: readonly { readonly startsAtMs: number; readonly rollup: Rollup }[]
 }
 
-/** What the service needs of the database. */
+/** The queries that the service needs. */
 export interface StatsStore {
-  /** @returns null when the team has no such deployment */
+  /** @returns null if the team has no such deployment */
   environmentOf(teamId: string, deploymentId: string): Promise<Environment | null>
-  rollups(deploymentId: string, spans: readonly SpanStretch[]): Promise<SpanRollup[]>
-  /** Sums up the log itself; null when there is nothing in these stretches. */
-  rollupOfLog(deploymentId: string, stretches: readonly Stretch[]): Promise<Rollup | null>
+  rollups(deploymentId: string, spans: readonly SpanRange[]): Promise<SpanRollup[]>
+  /** Sums up the log itself; null if these ranges hold no results. */
+  rollupOfLog(deploymentId: string, ranges: readonly TimeRange[]): Promise<Rollup | null>
   /**
    * The newest results of the log.
    *
-   * @param stretches newest first, without overlap
+   * @param ranges newest first, without overlap
    */
-  recent(deploymentId: string, stretches: readonly Stretch[], limit: number): Promise<RecentScore[]>
-  /**
-   * The newest requests of the log, as few as hold so many applicants, newest first.
-   *
-   * @param stretches newest first, without overlap
-   */
-  newestRequests(
-    deploymentId: string,
-    stretches: readonly Stretch[],
-    applicantsMax: number,
-  ): Promise<LoggedRequest[]>
+  recent(deploymentId: string, ranges: readonly TimeRange[], limit: number): Promise<RecentScore[]>
 }
 
-/** What deployments have answered. */
+/** Statistics of served results. */
 export class StatsService {
   private readonly store: StatsStore
+  private readonly log: Pick<LogReader, 'columns'>
   private readonly clock: Clock
+  private readonly comparisons = pLimit(COMPARISONS_MAX)
 
-  constructor(store: StatsStore, clock: Clock) {
+  constructor(store: StatsStore, log: Pick<LogReader, 'columns'>, clock: Clock) {
     this.store = store
+    this.log = log
     this.clock = clock
   }
 
   /**
-   * Sums up what a deployment, active or not, has served.
+   * Sums up the served results of a deployment, active or not.
    *
-   * Reads rollups, so that it costs the same however long the log is: of all time those of days, of a
-   * stretch of it whole days, hours and minutes, and from the log only the parts of a minute at its ends.
+   * Reads rollups, so that its cost does not grow with the log: the days without a range; else
+   * whole days, hours and minutes, and from the log only the parts of a minute at the ends of the
+   * range.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`
    */
   async get(caller: Caller, slug: string, query: StatsQuery): Promise<DeploymentStats> {
-    const stretch = stretchOf(query)
+    const range = readTimeRange(query)
     await this.requireVisible(caller, slug)
-    const { spans, rests } = coverOf(stretch)
+    const { spans, rests } = coverOf(range)
     const [rollups, ofLog] = await Promise.all([
       spans.length === 0 ? [] : this.store.rollups(slug, spans),
       rests.length === 0 ? null : this.store.rollupOfLog(slug, rests),
@@ -108,13 +107,13 @@ export class StatsService {
       ...(ofLog ? [ofLog] : []),
     ])
     if (summary === null) return { summary, recent: [] }
-    const stretches = newestStretches(rollups, rests, query.recent)
-    return { summary, recent: await this.store.recent(slug, stretches, query.recent) }
+    const ranges = newestRanges(rollups, rests, query.recent)
+    return { summary, recent: await this.store.recent(slug, ranges, query.recent) }
   }
 
   /**
-   * What a deployment has served in each minute, hour or day: of up to 6 hours, 14 days, or longer. The
-   * stretch ends now and is a day long unless asked otherwise.
+   * The served results of each minute (range up to 6 hours), hour (up to 14 days) or day (longer).
+   * By default the range ends now and is a day long.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`
    */
@@ -129,9 +128,9 @@ export class StatsService {
     await this.requireVisible(caller, slug)
     const lengthMs = toMs - fromMs
     const step = lengthMs <= MINUTES_MS_MAX ? 'minute' : lengthMs <= HOURS_MS_MAX ? 'hour' : 'day'
-    const stretch = { span: step, fromMs: spanStart(step, fromMs), toMs } as const
+    const range = { span: step, fromMs: spanStart(step, fromMs), toMs } as const
     const byStart = new Map<number, Rollup[]>()
-    for (const { startsAtMs, rollup } of await this.store.rollups(slug, [stretch])) {
+    for (const { startsAtMs, rollup } of await this.store.rollups(slug, [range])) {
       byStart.set(startsAtMs, [...(byStart.get(startsAtMs) ?? []), rollup])
     }
     const points = [...byStart]
@@ -144,27 +143,28 @@ export class StatsService {
   }
 
   /**
-   * The models of a deployment side by side on the newest applicants of the log, about
-   * `applicantsMax` at the most: what it costs does not grow with the log.
+   * Compares the models of a deployment over all applicants of a time range. It reads them all: a
+   * month of ten million takes some seconds, and one comparison runs at a time.
    *
-   * @throws AppError `invalid_request`, `deployment_not_found`
+   * @throws AppError `invalid_request`, `deployment_not_found`; `unavailable` when too many wait
    */
   async compare(
     caller: Caller,
     slug: string,
     query: { readonly from: string | undefined; readonly to: string | undefined },
   ): Promise<Comparison> {
-    const stretch = stretchOf(query)
+    const range = readTimeRange(query)
     await this.requireVisible(caller, slug)
-    const { spans, rests } = coverOf(stretch)
-    const rollups = spans.length === 0 ? [] : await this.store.rollups(slug, spans)
-    const stretches = newestStretches(rollups, rests, COMPARED_APPLICANTS_MAX)
-    if (stretches.length === 0) return compareModels([])
-    const max = COMPARED_APPLICANTS_MAX
-    return compareModels(await this.store.newestRequests(slug, stretches, max))
+    if (this.comparisons.pendingCount >= COMPARISONS_WAITING_MAX) {
+      throw new AppError('unavailable', 'other comparisons are under way: try again in a minute')
+    }
+    const { teamId } = caller
+    return this.comparisons(() =>
+      compareModels(this.log.columns({ teamId, deploymentId: slug, ...range })),
+    )
   }
 
-  /** A deployment of another team or environment answers as one that does not exist. */
+  /** A deployment of another team or environment looks like one that does not exist. */
   private async requireVisible(caller: Caller, slug: string): Promise<void> {
     const environment = isId(slug, 'dep_')
       ? await this.store.environmentOf(caller.teamId, slug)
@@ -174,42 +174,34 @@ export class StatsService {
   }
 }
 
-/** Longest stretches that are told by the minute, and by the hour. */
+/** Comparisons that run at a time, and that wait: each can keep a core busy for seconds. */
+const COMPARISONS_MAX = 1
+const COMPARISONS_WAITING_MAX = 8
+/** Longest ranges with a step of a minute, and of an hour. */
 const MINUTES_MS_MAX = 6 * SPAN_MS.hour
 const HOURS_MS_MAX = 14 * SPAN_MS.day
 
-function stretchOf({ from, to }: Pick<StatsQuery, 'from' | 'to'>): Stretch {
-  const fromMs = from === undefined ? Number.NEGATIVE_INFINITY : readMoment('from', from)
-  const toMs = to === undefined ? Number.POSITIVE_INFINITY : readMoment('to', to)
-  requireOrder({ fromMs, toMs })
-  return { fromMs, toMs }
-}
-
-function requireOrder({ fromMs, toMs }: Stretch): void {
-  if (fromMs > toMs) throw new AppError('invalid_request', 'from must not be later than to')
-}
-
 /**
- * Where the newest results lie, newest first: the log is then looked into only there, whatever else it
- * holds. The ends of a minute have no count of their own and are always looked into.
+ * The ranges of the newest results, newest first: the query reads only these parts of the log.
+ * The parts of a minute have no count and are always read.
  */
-function newestStretches(
+function newestRanges(
   rollups: readonly SpanRollup[],
-  rests: readonly Stretch[],
-  wanted: number,
-): Stretch[] {
-  const counts = new Map<number, { stretch: Stretch; results: number }>()
+  rests: readonly TimeRange[],
+  resultsMax: number,
+): TimeRange[] {
+  const counts = new Map<number, { range: TimeRange; results: number }>()
   for (const { span, startsAtMs, rollup } of rollups) {
-    const stretch = { fromMs: startsAtMs, toMs: startsAtMs + SPAN_MS[span] }
-    const found = counts.get(startsAtMs) ?? { stretch, results: 0 }
-    counts.set(startsAtMs, { stretch, results: found.results + rollup.resultCount })
+    const range = { fromMs: startsAtMs, toMs: startsAtMs + SPAN_MS[span] }
+    const found = counts.get(startsAtMs) ?? { range, results: 0 }
+    counts.set(startsAtMs, { range, results: found.results + rollup.resultCount })
   }
-  const stretches = [...rests]
+  const ranges = [...rests]
   let results = 0
   for (const [, found] of [...counts].sort(([a], [b]) => b - a)) {
-    stretches.push(found.stretch)
+    ranges.push(found.range)
     results += found.results
-    if (results >= wanted) break
+    if (results >= resultsMax) break
   }
-  return stretches.sort((a, b) => b.fromMs - a.fromMs)
+  return ranges.sort((a, b) => b.fromMs - a.fromMs)
 }

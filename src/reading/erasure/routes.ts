@@ -1,0 +1,30 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { LogErasure, LogErasureBody } from '../../../schemas/scores.ts'
+import { OWNER_OR_ADMIN } from '../../access/caller.ts'
+import { userCaller } from '../../access/request-caller.ts'
+import { erasureFields } from './response.ts'
+import type { LogErasureService } from './service.ts'
+
+interface LogErasureRouteOptions {
+  readonly logErasures: LogErasureService
+}
+
+/** Takes references out of the score log. */
+export const logErasureRoutes: FastifyPluginAsyncTypebox<LogErasureRouteOptions> = async (
+  app,
+  { logErasures },
+) => {
+  app.post(
+    '/v1/log/erasures',
+    {
+      schema: {
+        body: LogErasureBody,
+        response: { 200: LogErasure, ...errorResponses(400, 401, 403, 413, 415) },
+      },
+      config: { operation: 'log.erase', access: OWNER_OR_ADMIN },
+    },
+    async (request) =>
+      erasureFields(await logErasures.erase(userCaller(request), request.body.reference)),
+  )
+}

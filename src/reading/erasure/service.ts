@@ -1,0 +1,82 @@
+import { type Actor, auditRecord, type NewAuditRecord } from '../../audit/record.ts'
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { ErasedPlaces, type LogEraser } from '../../score-log/erasure/eraser.ts'
+import { hashOfReference } from '../../score-log/erasure/erasure-list.ts'
+
+/** What an erasure has done. */
+export interface LogErasure {
+  /** SHA-256 in hex of the team and the reference, as in the audit log. */
+  readonly referenceSha256: string
+  /** Number of references and record ids that were taken out of the database. */
+  readonly places: number
+  /** Number of requests that held them. */
+  readonly requests: number
+  /** Requests that were scored until then have lost the reference. */
+  readonly untilMs: number
+}
+
+interface LogErasureOptions {
+  readonly eraser: LogEraser
+  /** Stores the audit record of an erasure. */
+  readonly store: { record(record: NewAuditRecord): Promise<void> }
+  readonly clock: Clock
+}
+
+/** How much faster the clock of another replica may be. */
+const CLOCKS_MS_MAX = 2_000
+
+/** Takes references out of the score log of a team. */
+export class LogErasureService {
+  private readonly options: LogErasureOptions
+  private isRunning = false
+
+  constructor(options: LogErasureOptions) {
+    this.options = options
+  }
+
+  /**
+   * Erases a reference. The audit record is stored at the end, also if the erasure failed after it
+   * had changed something: it can then be repeated.
+   *
+   * @throws AppError `unavailable`, also while another erasure is under way in this process
+   */
+  async erase(actor: Actor, reference: string): Promise<LogErasure> {
+    if (this.isRunning) {
+      throw new AppError('unavailable', 'another erasure is under way: try again when it is done')
+    }
+    this.isRunning = true
+    const { teamId } = actor
+    const untilMs = this.options.clock.epochMs() + CLOCKS_MS_MAX
+    const erased = new ErasedPlaces()
+    const referenceSha256 = hashOfReference(teamId, reference)
+    let isComplete = false
+    try {
+      await this.options.eraser.erase({ teamId, reference, untilMs }, erased)
+      isComplete = true
+    } finally {
+      this.isRunning = false
+      if (isComplete || erased.places > 0) {
+        await this.record(actor, referenceSha256, erased, isComplete)
+      }
+    }
+    return { referenceSha256, places: erased.places, requests: erased.requests, untilMs }
+  }
+
+  private async record(
+    actor: Actor,
+    referenceSha256: string,
+    { places, requests }: ErasedPlaces,
+    isComplete: boolean,
+  ): Promise<void> {
+    const { store, clock } = this.options
+    const after = {
+      reference_sha256: referenceSha256,
+      places,
+      requests,
+      is_complete: isComplete,
+    }
+    const change = { action: 'log.erase', subject: actor.teamId, after } as const
+    await store.record(auditRecord(actor, change, clock.epochMs()))
+  }
+}

@@ -1,0 +1,69 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import { FoundScores, LoggedScore, ScoreQuery, ScoresQuery } from '../../schemas/scores.ts'
+import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import { JSON_TYPE, nextCursor } from '../http/reply.ts'
+import { sendPieces } from '../http/text-stream.ts'
+import { scoreTexts } from './score-text.ts'
+import type { FoundScore, ScoreReadingService } from './service.ts'
+
+interface ReadingRouteOptions {
+  readonly scoreReading: ScoreReadingService
+}
+
+const RequestParams = Type.Object({ request_id: Type.String() })
+
+/** Routes that read scores back. */
+export const readingRoutes: FastifyPluginAsyncTypebox<ReadingRouteOptions> = async (
+  app,
+  { scoreReading },
+) => {
+  app.get(
+    '/v1/scores/:request_id',
+    {
+      schema: {
+        params: RequestParams,
+        querystring: ScoreQuery,
+        response: { 200: LoggedScore, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'scores.get', access: MEMBER_OR_READING_KEY },
+    },
+    async (request, reply) => {
+      const { request_id } = request.params
+      const page = await scoreReading.get(provenCaller(request), request_id, request.query)
+      const headers = { 'content-type': JSON_TYPE }
+      return sendPieces(reply, scoreTexts(page), { what: 'a score', headers })
+    },
+  )
+
+  app.get(
+    '/v1/scores',
+    {
+      schema: {
+        querystring: ScoresQuery,
+        response: { 200: FoundScores, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'scores.list', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const found = await scoreReading.search(provenCaller(request), request.query)
+      return { scores: found.scores.map(foundScore), ...nextCursor(found.nextCursor) }
+    },
+  )
+}
+
+function foundScore(found: FoundScore) {
+  return {
+    request_id: found.requestId,
+    record_index: found.recordIndex,
+    deployment_id: found.deploymentId,
+    scored_at: new Date(found.scoredAtMs).toISOString(),
+    score: found.score,
+    risk_grade: found.grade,
+    pd: found.pd,
+    model_version: found.modelVersion,
+    reference: found.reference,
+  }
+}

@@ -1,0 +1,188 @@
+import { SCORE_RECORDS_DEFAULT, SCORES_DEFAULT } from '../../schemas/scores.ts'
+import type { Caller, Environment } from '../access/caller.ts'
+import { AppError, deploymentNotFound } from '../errors.ts'
+import { isId } from '../platform/ids/ids.ts'
+import { readTimeRange } from '../rollups/moment.ts'
+import type { LogPosition } from '../score-log/reading/log-query.ts'
+import { hasReference, type LogReader } from '../score-log/reading/log-reader.ts'
+import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
+import type { LoggedRequest } from '../score-log/record/logged-request.ts'
+import { readPosition, type ScorePosition, writePosition } from './position.ts'
+
+export interface ScoreQuery {
+  readonly record?: number | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+export interface ScoresQuery {
+  readonly reference: string
+  readonly deployment?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** A page of the records of a logged request. */
+export interface ScorePage {
+  readonly request: LoggedRequest
+  /** The models of the request, by id. */
+  readonly models: ReadonlyMap<string, StoredModel>
+  /** Indexes of the first record of the page and of the one after the last. */
+  readonly first: number
+  readonly end: number
+  readonly nextCursor: string | null
+}
+
+export interface FoundScore {
+  readonly requestId: string
+  readonly recordIndex: number
+  readonly deploymentId: string
+  readonly scoredAtMs: number
+  readonly score: number | null
+  readonly grade: string | null
+  readonly pd: number | null
+  readonly modelVersion: string
+  readonly reference: string
+}
+
+export interface FoundScores {
+  readonly scores: readonly FoundScore[]
+  readonly nextCursor: string | null
+}
+
+/** What the service asks the database beside the log. */
+export interface ReadingStore {
+  /** Environments of those of the deployments that the team has. */
+  environmentsOf(
+    teamId: string,
+    deploymentIds: readonly string[],
+  ): Promise<ReadonlyMap<string, Environment>>
+}
+
+/** Reads scores back: one by its request, or all of a reference. */
+export class ScoreReadingService {
+  private readonly reader: LogReader
+  private readonly models: StoredModels
+  private readonly store: ReadingStore
+
+  constructor(reader: LogReader, models: StoredModels, store: ReadingStore) {
+    this.reader = reader
+    this.models = models
+    this.store = store
+  }
+
+  /**
+   * The request with this id, if it is the team's and, for a key, of its environment.
+   *
+   * @throws AppError `score_not_found`; `invalid_request` for a cursor of something else
+   */
+  async get(caller: Caller, requestId: string, query: ScoreQuery): Promise<ScorePage> {
+    const { record, limit = SCORE_RECORDS_DEFAULT, cursor } = query
+    const start = cursor === undefined ? 0 : readIndex(cursor)
+    const request = await this.reader.find(requestId)
+    if (request === null || !(await this.isVisible(caller, request))) throw scoreNotFound()
+    const total = request.rows.length
+    if (record !== undefined && record >= total) throw scoreNotFound()
+    const first = Math.min(total, record ?? start)
+    const end = Math.min(total, first + (record === undefined ? limit : 1))
+    const models = await this.models.get(request.models.map(({ modelId }) => modelId))
+    const hasMore = record === undefined && end < total
+    return { request, models, first, end, nextCursor: hasMore ? String(end) : null }
+  }
+
+  /**
+   * The scores with this reference, newest first.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`
+   */
+  async search(caller: Caller, query: ScoresQuery): Promise<FoundScores> {
+    const { reference, deployment, limit = SCORES_DEFAULT, cursor } = query
+    const range = readTimeRange(query)
+    const before = cursor === undefined ? null : readPosition(cursor)
+    if (deployment !== undefined) await this.requireDeployment(caller, deployment)
+    const scores: FoundScore[] = []
+    let last: ScorePosition | null = null
+    for await (const request of this.reader.search({
+      teamId: caller.teamId,
+      deploymentId: deployment ?? null,
+      reference,
+      ...range,
+      before,
+    })) {
+      if (!(await this.isVisible(caller, request))) continue
+      const { models } = await this.versionsOf(request)
+      // Within a batch the last record is the newest.
+      for (let index = request.rows.length - 1; index >= 0; index--) {
+        if (before !== null && isAtOrAfter(before, request, index)) continue
+        const row = request.rows[index]
+        if (row === undefined || !hasReference(request, row.id, reference)) continue
+        if (scores.length === limit) {
+          return { scores, nextCursor: last === null ? null : writePosition(last) }
+        }
+        const result = row.results[request.served] ?? null
+        const { requestId, scoredAtMs, deploymentId } = request
+        last = { requestId, scoredAtMs, recordIndex: index }
+        scores.push({
+          requestId,
+          recordIndex: index,
+          deploymentId,
+          scoredAtMs,
+          score: result?.score ?? null,
+          grade: result?.grade ?? null,
+          pd: result?.pd ?? null,
+          modelVersion: models.get(request.models[request.served]?.modelId ?? '')?.version ?? '',
+          reference,
+        })
+      }
+    }
+    return { scores, nextCursor: null }
+  }
+
+  /** A deployment of another team or environment looks like one that does not exist. */
+  async requireDeployment(caller: Caller, deploymentId: string): Promise<void> {
+    const isOne = isId(deploymentId, 'dep_')
+    if (!isOne || !(await this.sees(caller, deploymentId))) throw deploymentNotFound()
+  }
+
+  private async versionsOf(request: LoggedRequest) {
+    const served = request.models[request.served]
+    return { models: await this.models.get(served === undefined ? [] : [served.modelId]) }
+  }
+
+  private async isVisible(caller: Caller, request: LoggedRequest): Promise<boolean> {
+    if (request.teamId !== caller.teamId) return false
+    if (caller.kind !== 'key' || caller.environment === null) return true
+    return this.sees(caller, request.deploymentId)
+  }
+
+  private async sees(caller: Caller, deploymentId: string): Promise<boolean> {
+    const found = await this.store.environmentsOf(caller.teamId, [deploymentId])
+    const environment = found.get(deploymentId)
+    if (environment === undefined) return false
+    const own = caller.kind === 'key' ? caller.environment : null
+    return own === null || own === environment
+  }
+}
+
+/** The same error for a score that is absent, of another team, or of another environment. */
+function scoreNotFound(): AppError {
+  return new AppError('score_not_found', 'the score log has no such score')
+}
+
+/** @throws AppError `invalid_request` */
+function readIndex(cursor: string): number {
+  if (!/^\d{1,9}$/.test(cursor)) throw new AppError('invalid_request', 'cursor is not of this list')
+  return Number(cursor)
+}
+
+/** Whether a record comes at or before a position in a list that is newest first. */
+function isAtOrAfter(
+  before: ScorePosition,
+  { scoredAtMs, requestId }: LogPosition,
+  index: number,
+): boolean {
+  if (scoredAtMs !== before.scoredAtMs || requestId !== before.requestId) return false
+  return index >= before.recordIndex
+}

@@ -1,0 +1,33 @@
+import { and, eq, inArray } from 'drizzle-orm'
+import type { Environment } from '../access/caller.ts'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database } from '../platform/db/client.ts'
+import { deployments } from '../tables/deployments.ts'
+import type { ReadingStore } from './service.ts'
+
+/** What readers of scores need of PostgreSQL beside the log. */
+export class PostgresReadingStore implements ReadingStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async environmentsOf(
+    teamId: string,
+    deploymentIds: readonly string[],
+  ): Promise<Map<string, Environment>> {
+    const rows = await this.db
+      .select({ id: deployments.id, environment: deployments.environment })
+      .from(deployments)
+      .where(and(eq(deployments.teamId, teamId), inArray(deployments.id, [...deploymentIds])))
+    // A check of the table allows only the two environments.
+    return new Map(rows.map(({ id, environment }) => [id, environment as Environment]))
+  }
+
+  /** Records an export in the audit log. */
+  async record(record: NewAuditRecord): Promise<void> {
+    await this.db.transaction((tx) => insertAuditRecord(tx, record))
+  }
+}

@@ -1,0 +1,161 @@
+import type { Database } from '../platform/db/client.ts'
+import { addRequest, latencyShareMs, type Rollup, rollupOf } from '../rollups/rollup.ts'
+import type { TimeRange } from '../rollups/spans.ts'
+import type { OpenBlock } from '../score-log/blocks/block.ts'
+import { openBlock } from '../score-log/blocks/block-decoder.ts'
+import { type BlockReader, PostgresBlockReader } from '../score-log/blocks/block-store.ts'
+import { CompiledModels } from '../score-log/blocks/compiled-models.ts'
+import type { ModelSource, ModelsById } from '../score-log/record/model-source.ts'
+import type { RecentScore } from './service.ts'
+
+/** A request of a block, and the block's models. */
+interface BlockRequest {
+  readonly block: OpenBlock
+  readonly index: number
+  readonly models: ModelsById
+}
+
+/** Statistics from the blocks of the log. */
+export class BlockStats {
+  private readonly blocks: BlockReader
+  private readonly models: ModelSource
+
+  constructor(db: Database) {
+    this.blocks = new PostgresBlockReader(db)
+    this.models = new CompiledModels(db)
+  }
+
+  /** Sums up the requests of these ranges; null if they hold no results. */
+  async rollup(deploymentId: string, ranges: readonly TimeRange[]): Promise<Rollup | null> {
+    let rollup: Rollup | null = null
+    for (const range of ranges) {
+      for await (const stored of this.blocks.blocksIn({
+        deploymentId,
+        ...range,
+        order: 'oldest',
+      })) {
+        const block = openBlock(stored)
+        const models = await this.models.compiled(block.modelIds)
+        for (const index of requestsOf(block, deploymentId, range)) {
+          const { scores, pds } = servedOf({ block, index, models })
+          const served = {
+            scoredAtMs: block.scoredAtMs(index),
+            latencyMs: block.latencyMs(index),
+            scores: [...scores],
+            pds: [...pds],
+          }
+          if (rollup === null) rollup = rollupOf(served)
+          else addRequest(rollup, served)
+        }
+      }
+    }
+    return rollup
+  }
+
+  /** The newest results, newest first, the last of a batch first. */
+  async recent(
+    deploymentId: string,
+    ranges: readonly TimeRange[],
+    limit: number,
+  ): Promise<RecentScore[]> {
+    const newest = await this.newestOf(deploymentId, ranges, limit)
+    return newest.flatMap(recentScoresOf).slice(0, limit)
+  }
+
+  private async newestOf(
+    deploymentId: string,
+    ranges: readonly TimeRange[],
+    applicantsMax: number,
+  ): Promise<BlockRequest[]> {
+    let newest: BlockRequest[] = []
+    for (const range of ranges) {
+      for await (const stored of this.blocks.blocksIn({
+        deploymentId,
+        ...range,
+        order: 'newest',
+      })) {
+        // All requests of this block, and of those after it, are older.
+        if (isEnough(newest, applicantsMax, stored.lastAtMs)) return newest
+        const block = openBlock(stored)
+        const models = await this.models.compiled(block.modelIds)
+        for (const index of requestsOf(block, deploymentId, range)) {
+          newest.push({ block, index, models })
+        }
+        newest = fewestOf(newest.sort(newestFirst), applicantsMax)
+      }
+    }
+    return newest
+  }
+}
+
+/** Requests with at least one applicant. */
+function requestsOf(block: OpenBlock, deploymentId: string, range: TimeRange): number[] {
+  return Array.from({ length: block.count }, (_, index) => index).filter((index) => {
+    const scoredAtMs = block.scoredAtMs(index)
+    return (
+      block.applicants(index) > 0 &&
+      scoredAtMs >= range.fromMs &&
+      scoredAtMs < range.toMs &&
+      block.deploymentId(index) === deploymentId
+    )
+  })
+}
+
+function isEnough(newest: readonly BlockRequest[], applicantsMax: number, lastAtMs: number) {
+  const applicants = newest.reduce((sum, { block, index }) => sum + block.applicants(index), 0)
+  const oldest = newest.at(-1)
+  return (
+    oldest !== undefined &&
+    applicants >= applicantsMax &&
+    oldest.block.scoredAtMs(oldest.index) > lastAtMs
+  )
+}
+
+function fewestOf(newest: readonly BlockRequest[], applicantsMax: number): BlockRequest[] {
+  let applicants = 0
+  return newest.filter(({ block, index }) => {
+    const isWanted = applicants < applicantsMax
+    applicants += block.applicants(index)
+    return isWanted
+  })
+}
+
+function newestFirst(one: BlockRequest, other: BlockRequest): number {
+  const laterBy = other.block.scoredAtMs(other.index) - one.block.scoredAtMs(one.index)
+  if (laterBy !== 0) return laterBy
+  return one.block.requestId(one.index) < other.block.requestId(other.index) ? 1 : -1
+}
+
+/** The columns of the model that answered, for the applicants of a request. */
+function servedOf({ block, index, models }: BlockRequest) {
+  const first = block.firstRowOf(index)
+  const end = first + block.applicants(index)
+  const results = block.results(block.groupOf(index), block.served(index), models)
+  return {
+    scores: results.scores.subarray(first, end),
+    pds: results.pds.subarray(first, end),
+    grades: results.grades.subarray(first, end),
+  }
+}
+
+function servedModelOf(block: OpenBlock, index: number): string {
+  return block.groups[block.groupOf(index)]?.models[block.served(index)]?.modelId ?? ''
+}
+
+function recentScoresOf(request: BlockRequest): RecentScore[] {
+  const { block, index, models } = request
+  const { scores, pds, grades } = servedOf(request)
+  const names = models.get(servedModelOf(block, index))?.grades.names ?? []
+  return Array.from(scores, (score, row) => {
+    const pd = pds[row] ?? Number.NaN
+    return {
+      requestId: block.requestId(index),
+      recordId: block.isBatch(index) ? block.recordId(index, row) : null,
+      score,
+      grade: names[grades[row] ?? -1] ?? null,
+      pd: Number.isNaN(pd) ? null : pd,
+      latencyMs: latencyShareMs(block.latencyMs(index), scores.length),
+      scoredAtMs: block.scoredAtMs(index),
+    }
+  }).reverse()
+}
