@@ -1,0 +1,66 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../platform/clock.ts'
+import type { DatabaseHandle } from '../platform/db/client.ts'
+import { guardStore } from '../platform/db/guard.ts'
+import { LogThrottle } from '../platform/log-throttle.ts'
+import { KeyMaintenance } from './maintenance.ts'
+import { IdempotencyService } from './service.ts'
+import { PostgresIdempotencyStore } from './store.ts'
+
+interface IdempotencyOptions {
+  readonly database: DatabaseHandle
+  /** Key of the service, from which others are derived. */
+  readonly secret: string | Buffer
+  /** Bound of what is kept. */
+  readonly bytesMax: number
+  readonly clock: Clock
+  readonly log: Logger
+  /** The facts of an error that may appear in the service's log. */
+  readonly factsOf: (error: unknown) => object
+}
+
+export interface OpenIdempotency {
+  readonly service: IdempotencyService
+  close(): Promise<void>
+}
+
+/** Longest wait of a request for its key. A slow database costs less than a second execution. */
+const STORE_DEADLINE_MS = 5_000
+/** No request waits for maintenance. */
+const MAINTENANCE_DEADLINE_MS = 60_000
+
+/** Opens idempotency and the maintenance of what it stores. */
+export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
+  const { database, secret, bytesMax, clock, log, factsOf } = options
+  const store = new PostgresIdempotencyStore(database.db)
+  const throttle = new LogThrottle(clock)
+  const logFailure = (text: string) => (error: unknown) => {
+    const count = throttle.hit(text)
+    if (count > 0) log.warn({ count, err: factsOf(error) }, text)
+  }
+  // A late answer says little about the connections: the guards of the domains replace dead ones.
+  const guarded = (deadlineMs: number) => guardStore(store, { deadlineMs, onOverdue: () => {} })
+  const service = new IdempotencyService({
+    store: guarded(STORE_DEADLINE_MS),
+    clock,
+    secret,
+    onFailure: logFailure('an answer could not be kept for its Idempotency-Key'),
+  })
+  const maintenance = new KeyMaintenance({
+    store: guarded(MAINTENANCE_DEADLINE_MS),
+    hasAutovacuum: database.hasAutovacuum,
+    bytesMax,
+    onRoom: (isFull) => {
+      if (isFull && !service.isFull) log.warn('there is no room for more idempotent answers')
+      service.isFull = isFull
+    },
+    onFailure: logFailure('maintenance of the idempotency keys failed and will be tried again'),
+  })
+  return {
+    service,
+    close: async () => {
+      service.close()
+      await maintenance.close()
+    },
+  }
+}

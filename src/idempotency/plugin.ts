@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import type {
+  FastifyReply,
+  FastifyRequest,
+  onSendHookHandler,
+  preHandlerHookHandler,
+  RequestPayload,
+} from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { IdempotencyClaim } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import { AppError } from '../errors.ts'
+import type { KeptAnswer } from './sealer.ts'
+import type { IdempotencyService } from './service.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null for a request without an `Idempotency-Key`, and on a route that takes none. */
+    keyed: Keyed | null
+  }
+}
+
+/**
+ * A request with an `Idempotency-Key`. States: *read*, until its body was read and found valid; *claimed*,
+ * while it is executed; *not-kept*, while it is executed and can't be kept; *settled*, when its answer is
+ * kept, or there is none to keep.
+ */
+interface Keyed {
+  bodyDigest: Uint8Array
+  state: 'read' | 'claimed' | 'not-kept' | 'settled'
+  claim: IdempotencyClaim | null
+}
+
+interface IdempotencyPluginOptions {
+  readonly idempotency: IdempotencyService
+}
+
+const HEADER = 'idempotency-key'
+const PRINTABLE = /^[ -~]{1,255}$/
+
+/**
+ * Executes requests with an `Idempotency-Key` once, on the routes that declare `takesIdempotencyKey`.
+ *
+ * A request claims its key after everything that could refuse it at once: a refused request needs no claim.
+ * Its answer is kept before it is sent, so that a client that hangs up finds it when it asks again. A request
+ * without the header costs two tests for null.
+ */
+export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
+  async (app, { idempotency }) => {
+    app.decorateRequest('keyed', null)
+
+    app.addHook('onRoute', (route) => {
+      if (route.config?.takesIdempotencyKey !== true) return
+      // After the hooks of other plugins: what they refuse is not claimed.
+      route.preParsing = [...listOf(route.preParsing), takeBody]
+      route.preHandler = [...listOf(route.preHandler), claimKey]
+      route.onSend = [...listOf(route.onSend), keepAnswer]
+    })
+
+    const claimKey: preHandlerHookHandler = (request, reply, done) => {
+      const { keyed } = request
+      if (keyed === null) {
+        done()
+        return
+      }
+      const caller = provenCaller(request)
+      const { method, url } = request.raw
+      const target = { caller, method: method ?? '', url: url ?? '', key: keyOf(request) }
+      idempotency.begin({ ...target, bodyDigest: keyed.bodyDigest }).then((begun) => {
+        if (begun.kind === 'answered') {
+          keyed.state = 'settled'
+          answerAgain(reply, begun.answer)
+          return
+        }
+        keyed.state = begun.kind
+        if (begun.kind === 'claimed') {
+          keyed.claim = begun.claim
+          if (caller.kind === 'user') request.caller = { ...caller, claim: begun.claim }
+        }
+        done()
+      }, done)
+    }
+
+    const keepAnswer: onSendHookHandler = (request, reply, payload, done) => {
+      const { keyed } = request
+      if (keyed === null || keyed.state === 'read' || keyed.state === 'settled') {
+        done(null, payload)
+        return
+      }
+      keyed.state = 'settled'
+      const isSuccess = reply.statusCode >= 200 && reply.statusCode < 300
+      const sayNotKept = () => void reply.header('idempotency-kept', 'false')
+      if (keyed.claim === null) {
+        if (isSuccess) sayNotKept()
+        done(null, payload)
+      } else if (isSuccess) {
+        const answer = answerOf(request, reply, payload)
+        idempotency.keep(keyed.claim, answer).then((isKept) => {
+          if (!isKept) sayNotKept()
+          done(null, payload)
+        }, done)
+      } else idempotency.release(keyed.claim).then(() => done(null, payload), done)
+    }
+  },
+  { name: 'idempotency', dependencies: ['auth'], fastify: '5.x' },
+)
+
+/** Takes the digest of the body's bytes, which the parser does not keep. */
+function takeBody(
+  request: FastifyRequest,
+  _reply: FastifyReply,
+  payload: RequestPayload,
+  done: (error: null, payload: RequestPayload) => void,
+): void {
+  if (request.headers[HEADER] !== undefined) {
+    const keyed: Keyed = { bodyDigest: digestOf(''), state: 'read', claim: null }
+    request.keyed = keyed
+    request.onBody = (bytes) => {
+      keyed.bodyDigest = digestOf(bytes)
+    }
+  }
+  done(null, payload)
+}
+
+/** @throws AppError `invalid_request` */
+function keyOf({ raw }: FastifyRequest): string {
+  // Node joins repeated headers by commas, which could be part of one key.
+  const { rawHeaders } = raw
+  const isKey = (_text: string, at: number) =>
+    at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === HEADER
+  const [key = '', ...others] = rawHeaders.filter(isKey)
+  if (others.length === 0 && PRINTABLE.test(key)) return key
+  const message = 'send one Idempotency-Key of 1 to 255 printable ASCII characters'
+  throw new AppError('invalid_request', message)
+}
+
+function answerOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): KeptAnswer {
+  if (payload !== null && typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
+    throw new TypeError(`${request.routeOptions.url} answers with a stream, which can't be kept`)
+  }
+  return {
+    status: reply.statusCode,
+    contentType: textOf(reply.getHeader('content-type')),
+    cacheControl: textOf(reply.getHeader('cache-control')),
+    requestId: request.id,
+    body: Buffer.from(payload ?? ''),
+  }
+}
+
+/** Gives the first answer, with the headers of this request's quota. */
+function answerAgain(reply: FastifyReply, answer: KeptAnswer): void {
+  const { status, contentType, cacheControl, requestId, body } = answer
+  reply.code(status).headers({ 'x-request-id': requestId, 'idempotent-replayed': 'true' })
+  if (contentType !== null) reply.header('content-type', contentType)
+  if (cacheControl !== null) reply.header('cache-control', cacheControl)
+  reply.send(body.length === 0 ? null : body)
+}
+
+function textOf(header: ReturnType<FastifyReply['getHeader']>): string | null {
+  return typeof header === 'string' ? header : null
+}
+
+function digestOf(bytes: Uint8Array | string): Uint8Array {
+  return createHash('sha256').update(bytes).digest()
+}
+
+function listOf<T>(hooks: T | T[] | undefined): T[] {
+  if (hooks === undefined) return []
+  return Array.isArray(hooks) ? hooks : [hooks]
+}

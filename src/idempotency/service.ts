@@ -1,0 +1,218 @@
+import type { Caller, IdempotencyClaim } from '../access/caller.ts'
+import { AppError } from '../errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { randomBase62 } from '../platform/ids/base62.ts'
+import { AnswerSealer, type KeptAnswer } from './sealer.ts'
+
+/** A request with an `Idempotency-Key`, once its body is there. */
+export interface KeyedRequest {
+  readonly caller: Caller
+  readonly method: string
+  /** Path and query, as they were sent. */
+  readonly url: string
+  readonly key: string
+  /** SHA-256 of the body's bytes. */
+  readonly bodyDigest: Uint8Array
+}
+
+export interface NewClaim extends IdempotencyClaim {
+  readonly bodyHash: Uint8Array
+}
+
+/** What is stored for a key that is not free. */
+export interface HeldKey {
+  readonly bodyHash: Uint8Array
+  /** Sealed; null without an answer. */
+  readonly answer: Uint8Array | null
+  /** Whether a request is under way. */
+  readonly isClaimed: boolean
+}
+
+/** Holds keys and answers for all replicas. Times are those of the database. */
+export interface IdempotencyStore {
+  /** Claims the key for `CLAIM_MS` if it is free: then nothing is held. */
+  claim(claim: NewClaim): Promise<{ readonly held: HeldKey | null }>
+  /**
+   * Keeps the answer for `KEPT_MS`.
+   *
+   * @returns false if another request has taken over the claim
+   */
+  keep(claim: IdempotencyClaim, answer: Uint8Array): Promise<boolean>
+  /** Ends a claim without an answer. The key is free unless its change is made. */
+  release(claim: IdempotencyClaim): Promise<void>
+  /** Extends claims that are still in force. */
+  renew(claimIds: readonly string[]): Promise<void>
+}
+
+/** What becomes of a request: it is answered from the store, executed under a claim, or executed without. */
+export type Begun =
+  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
+  | { readonly kind: 'not-kept' }
+
+interface IdempotencyOptions {
+  readonly store: IdempotencyStore
+  readonly clock: Clock
+  /** Key of the service, from which others are derived. */
+  readonly secret: string | Buffer
+  /** Receives what made the store fail. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** A claim whose process has died ends after this time. */
+export const CLAIM_MS = 30_000
+/** An answer is given again for a day. */
+export const KEPT_MS = 24 * 60 * 60 * 1000
+/** Three renewals fit into the life of a claim. */
+const RENEW_EVERY_MS = 8_000
+/** Longer than any request takes: an import waits for eight others, of a minute each at most. */
+const OPEN_MS_MAX = 15 * 60 * 1000
+/** A store that fails only after this time is left alone, so that not every request waits for it. */
+const SLOW_MS = 1_000
+const STORE_PAUSE_MS = 5_000
+/** Longer answers are not kept. A batch of 1,000 with 20 contributions each takes less than a quarter. */
+export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
+/** How long a client is asked to wait for a request that is under way. */
+const RETRY_AFTER_MS = 1_000
+const CLAIM_ID_CHARS = 22
+
+/**
+ * Executes a request with an `Idempotency-Key` once, and answers its repetitions with the first answer.
+ *
+ * States of a key: *free*; *claimed* by one request, which is under way, until it is answered, refused, or
+ * its process has not renewed the claim for `CLAIM_MS`; *kept*, with its answer, for `KEPT_MS`; *lost*, when
+ * the request has made its change but no answer is kept, for as long. Only a free key is executed. A claim
+ * ends in *kept* after a 2xx, and in *free* after any other answer, or when the process dies; if a change
+ * was committed under it, it ends in *lost*, since the change must not be made again.
+ *
+ * While the store fails, requests are executed without a claim. They say so.
+ */
+export class IdempotencyService {
+  /** Requests with a key, by what became of them. */
+  readonly counts = { claimed: 0, answered: 0, reused: 0, in_progress: 0, lost: 0, not_kept: 0 }
+  /** Set while what is kept takes all the room that it may take. */
+  isFull = false
+  private readonly options: IdempotencyOptions
+  private readonly sealer: AnswerSealer
+  /** Claims of this process by their ids, with the times since when they are renewed. */
+  private readonly open = new Map<string, number>()
+  private readonly renewals: NodeJS.Timeout
+  private storeRestsUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: IdempotencyOptions) {
+    this.options = options
+    this.sealer = new AnswerSealer(options.secret)
+    this.renewals = setInterval(() => this.renew(), RENEW_EVERY_MS).unref()
+  }
+
+  /**
+   * Claims the key of a request, or finds its answer.
+   *
+   * @throws AppError `idempotency_key_reused` if the key came with another body,
+   *   `idempotency_in_progress` while the first request is under way, `idempotency_answer_lost`
+   */
+  async begin({ bodyDigest, ...scope }: KeyedRequest): Promise<Begun> {
+    if (this.storeRests) return this.notKept()
+    const keyHash = this.sealer.keyHash(scope)
+    const bodyHash = this.sealer.bodyHash(keyHash, bodyDigest)
+    const claim = { keyHash, claimId: randomBase62(CLAIM_ID_CHARS) }
+    const found = await this.attempt(() => this.options.store.claim({ ...claim, bodyHash }))
+    if (found === null) return this.notKept()
+    const { held } = found
+    if (held === null) {
+      this.counts.claimed++
+      this.open.set(claim.claimId, this.options.clock.monotonicMs())
+      return { kind: 'claimed', claim }
+    }
+    return { kind: 'answered', answer: this.answerOf(keyHash, bodyHash, held) }
+  }
+
+  /**
+   * Keeps the answer to a request that was executed.
+   *
+   * @returns whether it is kept: if not, the answer has to say so
+   */
+  async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<boolean> {
+    if (this.isFull || answer.body.length > ANSWER_BYTES_MAX) {
+      this.counts.not_kept++
+      await this.release(claim)
+      return false
+    }
+    const sealed = this.sealer.seal(claim.keyHash, answer)
+    const isKept = await this.attempt(() => this.options.store.keep(claim, sealed))
+    if (isKept === true) {
+      this.open.delete(claim.claimId)
+      return true
+    }
+    this.counts.not_kept++
+    await this.release(claim)
+    return false
+  }
+
+  /** Ends the claim of a request that was refused or has failed. If that fails, it ends by its time. */
+  async release(claim: IdempotencyClaim): Promise<void> {
+    this.open.delete(claim.claimId)
+    if (this.storeRests) return
+    await this.attempt(() => this.options.store.release(claim))
+  }
+
+  close(): void {
+    clearInterval(this.renewals)
+  }
+
+  private answerOf(keyHash: Uint8Array, bodyHash: Uint8Array, held: HeldKey): KeptAnswer {
+    if (Buffer.compare(held.bodyHash, bodyHash) !== 0) {
+      this.counts.reused++
+      const message = 'this Idempotency-Key came with another body: use a new key for a new request'
+      throw new AppError('idempotency_key_reused', message)
+    }
+    if (held.answer !== null) {
+      this.counts.answered++
+      return this.sealer.open(keyHash, held.answer)
+    }
+    if (held.isClaimed) {
+      this.counts.in_progress++
+      const message =
+        'the first request with this Idempotency-Key is under way: send it again later'
+      throw new AppError('idempotency_in_progress', message, { retryAfterMs: RETRY_AFTER_MS })
+    }
+    this.counts.lost++
+    const message =
+      'a request with this Idempotency-Key made its change, but its answer was lost: ' +
+      'read the present state, and use a new key for a further change'
+    throw new AppError('idempotency_answer_lost', message)
+  }
+
+  private notKept(): Begun {
+    this.counts.not_kept++
+    return { kind: 'not-kept' }
+  }
+
+  private get storeRests(): boolean {
+    return this.options.clock.monotonicMs() < this.storeRestsUntilMs
+  }
+
+  /** @returns null if the store failed */
+  private async attempt<T>(call: () => Promise<T>): Promise<T | null> {
+    const { clock, onFailure } = this.options
+    const beganAtMs = clock.monotonicMs()
+    try {
+      return await call()
+    } catch (error) {
+      const nowMs = clock.monotonicMs()
+      if (nowMs - beganAtMs > SLOW_MS) this.storeRestsUntilMs = nowMs + STORE_PAUSE_MS
+      onFailure(error)
+      return null
+    }
+  }
+
+  /** Most requests end long before their claims: only slow ones, such as imports, meet this. */
+  private renew(): void {
+    const sinceMs = this.options.clock.monotonicMs() - OPEN_MS_MAX
+    for (const [claimId, beganAtMs] of this.open) {
+      if (beganAtMs < sinceMs) this.open.delete(claimId)
+    }
+    if (this.open.size === 0) return
+    this.options.store.renew([...this.open.keys()]).catch(this.options.onFailure)
+  }
+}

@@ -1,0 +1,124 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { IdempotencyClaim } from '../access/caller.ts'
+import { type Database, rowsOf } from '../platform/db/client.ts'
+import type { KeyMaintenanceStore } from './maintenance.ts'
+import { CLAIM_MS, type HeldKey, type IdempotencyStore, KEPT_MS, type NewClaim } from './service.ts'
+
+interface ClaimRow {
+  readonly is_own: boolean
+  readonly body_hash: Uint8Array | null
+  readonly answer: Uint8Array | null
+  readonly is_claimed: boolean | null
+}
+
+/** Two requests for a free key race at most so often; then the key counts as claimed by another. */
+const ATTEMPTS_MAX = 5
+const CLAIM_END = sql.raw(`now() + interval '${CLAIM_MS} milliseconds'`)
+const KEPT_END = sql.raw(`now() + interval '${KEPT_MS} milliseconds'`)
+
+/** Keys and answers in PostgreSQL. Each method is one statement, and so one transaction. */
+export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanceStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  /**
+   * Reads before it writes: a key that is not free is read without waiting for the lock that a change holds
+   * on it. Where two requests claim a free key at the same moment, the second one waits for the first one's
+   * insert, finds the key taken, and reads it at the next attempt.
+   */
+  async claim({ keyHash, bodyHash, claimId }: NewClaim): Promise<{ held: HeldKey | null }> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const [row] = await rowsOf<ClaimRow>(
+        this.db,
+        sql`with held as (
+            select body_hash, answer, claimed_until > now() as is_claimed
+            from idempotency_keys where key_hash = ${keyHash}::bytea and not (${isFree('')})
+          ), own as (
+            insert into idempotency_keys as present
+              (key_hash, body_hash, claim_id, claimed_until, expires_at)
+            select ${keyHash}::bytea, ${bodyHash}::bytea, ${claimId}::text, ${CLAIM_END}, ${KEPT_END}
+            where not exists (select from held)
+            on conflict (key_hash) do update set body_hash = excluded.body_hash,
+              claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
+              expires_at = excluded.expires_at, changed_at = null, answer = null
+            where ${isFree('present.')}
+            returning 1
+          )
+          select exists (select from own) as is_own, held.* from (select) one
+          left join held on true`,
+      )
+      if (row?.is_own === true) return { held: null }
+      if (row?.body_hash) {
+        const { body_hash: held, answer, is_claimed: isClaimed } = row
+        return { held: { bodyHash: held, answer, isClaimed: isClaimed === true } }
+      }
+    }
+    return { held: { bodyHash, answer: null, isClaimed: true } }
+  }
+
+  async keep({ keyHash, claimId }: IdempotencyClaim, answer: Uint8Array): Promise<boolean> {
+    const kept = await rowsOf(
+      this.db,
+      sql`update idempotency_keys set answer = ${answer}::bytea, expires_at = ${KEPT_END}
+        where key_hash = ${keyHash}::bytea and claim_id = ${claimId} returning 1`,
+    )
+    return kept.length > 0
+  }
+
+  async release({ keyHash, claimId }: IdempotencyClaim): Promise<void> {
+    const isOwn = sql`key_hash = ${keyHash}::bytea and claim_id = ${claimId} and answer is null`
+    await this.db.execute(
+      sql`with freed as (delete from idempotency_keys where ${isOwn} and changed_at is null)
+        update idempotency_keys set claimed_until = now()
+        where ${isOwn} and changed_at is not null`,
+    )
+  }
+
+  async renew(claimIds: readonly string[]): Promise<void> {
+    await this.db.execute(
+      sql`update idempotency_keys set claimed_until = ${CLAIM_END}
+        where answer is null and claimed_until > now()
+          and claim_id in (select json_array_elements_text(${JSON.stringify(claimIds)}::json))`,
+    )
+  }
+
+  async removeExpired(rowsMax: number): Promise<number> {
+    const removed = await rowsOf(
+      this.db,
+      sql`delete from idempotency_keys where key_hash = any(array(
+        select key_hash from idempotency_keys where expires_at <= now()
+        order by expires_at limit ${rowsMax} for update skip locked)) returning 1`,
+    )
+    return removed.length
+  }
+
+  async bytes(): Promise<number> {
+    const [row] = await rowsOf<{ bytes: number }>(
+      this.db,
+      sql`select pg_total_relation_size('idempotency_keys')::float8 as bytes`,
+    )
+    return row?.bytes ?? 0
+  }
+
+  async keptBytes(): Promise<number> {
+    const [row] = await rowsOf<{ bytes: number }>(
+      this.db,
+      sql`select coalesce(sum(octet_length(answer)), 0)::float8 as bytes from idempotency_keys`,
+    )
+    return row?.bytes ?? 0
+  }
+
+  async vacuum(): Promise<void> {
+    await this.db.execute(sql`vacuum (analyze) idempotency_keys`)
+  }
+}
+
+/** A key that nobody has, or has any more; see the states in `IdempotencyService`. */
+function isFree(row: '' | 'present.'): SQL {
+  const of = (column: string) => sql.raw(`${row}${column}`)
+  return sql`${of('expires_at')} <= now() or (${of('answer')} is null
+    and ${of('changed_at')} is null and ${of('claimed_until')} <= now())`
+}
