@@ -1,8 +1,18 @@
-export type Environment = 'production' | 'staging'
+import type { Static } from '@sinclair/typebox'
+import type { Environment } from '../../schemas/common.ts'
+import { MemberRole } from '../../schemas/members.ts'
 
-/** Highest first. */
-export const ROLES = ['owner', 'admin', 'lead_modeler', 'modeler', 'viewer'] as const
-export type Role = (typeof ROLES)[number]
+export type { Environment }
+
+export type Role = Static<typeof MemberRole>
+
+/** Highest first, as the public contract lists them. */
+export const ROLES: readonly Role[] = MemberRole.anyOf.map(({ const: role }) => role)
+
+/** The role of this name; null for a value that is not a role. */
+export function roleNamed(name: unknown): Role | null {
+  return ROLES.find((role) => role === name) ?? null
+}
 
 /** Whether a role is above another one. */
 export function outranks(role: Role, other: Role): boolean {
@@ -32,7 +42,25 @@ export interface UserCaller {
   readonly userId: string
   readonly teamId: string
   readonly role: Role
+  /** Under which the request makes its change; absent without an `Idempotency-Key`. */
+  readonly claim?: IdempotencyClaim
 }
+
+/** The right of one request to be the one that is executed for its `Idempotency-Key`. */
+export interface IdempotencyClaim {
+  /** Names the key, and who sent it where. */
+  readonly keyHash: Uint8Array
+  /** Names the request. */
+  readonly claimId: string
+}
+
+/** Whether a caller may score. */
+export function mayScore({ scopes }: KeyCaller): boolean {
+  return scopes.includes(SCORING_KEY.scope)
+}
+
+/** A caller is proven anew when its request takes longer than this until the body is there. */
+export const PROOF_LIFE_MS = 100
 
 /** Who may call a route: declared by each route, enforced before its body is read. */
 export type Access =

@@ -4,18 +4,19 @@ import { AppError } from '../errors.ts'
 export const FAILURES_MAX = 10
 export const FAILURES_WINDOW_MS = 60_000
 
-/** Told once, when a check that was begun has ended. */
+/** Called once, when a check has ended. */
 export type EndOfCheck = (isRight: boolean) => Promise<void>
 
 /**
- * Bounds how often passwords can be guessed, by what a guesser can't change at will: the subjects of a
- * login are the client's address and the email. At most `FAILURES_MAX` checks of a subject fail in any
- * `FAILURES_WINDOW_MS`; then none is begun until the oldest of these failures leaves the window.
+ * Bounds how often passwords can be guessed. It counts by what a guesser can't change at will: the
+ * subjects of a login are the client's address and the email. At most `FAILURES_MAX` checks of a
+ * subject fail in any `FAILURES_WINDOW_MS`. Then no check begins until the oldest of these failures
+ * leaves the window.
  * Right passwords don't count.
  */
 export interface LoginThrottle {
   /**
-   * Turns a guesser away before he costs anything.
+   * Refuses a guesser before they cost anything.
    *
    * @throws AppError `rate_limited`, whatever the password would have been
    */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import {
   type EndOfCheck,
   FAILURES_MAX,
@@ -8,15 +8,18 @@ import {
 } from './login-throttle.ts'
 
 /**
- * Of about 300 bytes each. No process checks passwords fast enough to fill it within the
- * window, so nothing that counts leaves it; above it the subject whose last failure is oldest does.
+ * Most subjects that are tracked, about 300 bytes each. No process checks passwords fast enough to
+ * fill it within the window, so nothing that counts leaves it; above it the subject whose last
+ * failure is oldest does.
  */
 const SUBJECTS_MAX = 200_000
 
 /** The failures of this process, each with its time: the window slides and is exact. */
 export class MemoryLoginThrottle implements LoginThrottle {
   private readonly clock: Clock
-  /** At most `FAILURES_MAX` each, oldest first; the subjects in the order of their latest failure. */
+  /**
+   * At most `FAILURES_MAX` each, oldest first; the subjects in the order of their latest failure.
+   */
   private readonly failuresAtMs = new Map<string, readonly number[]>()
   /** Checks that have begun and not ended. */
   private readonly running = new Map<string, number>()

@@ -28,8 +28,8 @@ export class Passwords {
   /**
    * Whether the password is the one hashed. Without a hash: false, after the same time.
    *
-   * @param begin called when it is this check's turn; what it throws ends the check before it costs
-   *   anything, what it answers is told the outcome
+   * @param begin called when it is this check's turn. If it throws, the check ends before it costs
+   *   anything; the function that it returns is called with the outcome
    */
   verify(
     passwordHash: string | null,

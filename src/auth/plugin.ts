@@ -1,52 +1,48 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Operation } from '../../schemas/docs.ts'
+import { bearerToken, KEY_PREFIX } from '../access/bearer.ts'
+import { type Access, type Caller, type KeyCaller, PROOF_LIFE_MS } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
-import { handoverOf } from '../handover.ts'
 import { notFoundHandler } from '../http/not-found.ts'
-import type { Access, Caller, KeyCaller, UserCaller } from './caller.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { AuthService } from './service.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who makes the request; null on a route that is open to anyone. */
-    caller: Caller | null
-    /** Why the request is not carried out; null if nothing of its caller speaks against it. */
-    refusal: Error | null
-  }
-  interface FastifyContextConfig {
-    /** Name of what the route does, shared by documentation, log and metrics. */
-    operation?: Operation | `docs.${string}` | `operations.${string}` | `console.${string}`
-    access?: Access
-    /** The route takes a request with the header of a JSON body but without the body. */
-    isBodyOptional?: boolean
-  }
-}
-
-/** Tells whose an API key is; null for none that is in force. */
+/** Finds the caller of an API key; null if no valid key has the secret. */
 interface KeyProver {
   callerOf(keySecret: string): KeyCaller | null | Promise<KeyCaller | null>
+  /**
+   * Whether `callerOf` would ask the database for a secret that this process has never admitted.
+   */
+  isUnknown(keySecret: string): boolean
 }
 
 interface AuthPluginOptions {
   readonly auth: AuthService
   readonly keys: KeyProver
+  readonly clock: Clock
+  /** Bounds the look-ups of unknown keys by address. */
+  readonly lookUps: LookUpGate
+}
+
+/** Runs look-ups for clients that are not proven yet, within the quota of their addresses. */
+interface LookUpGate {
+  /** @throws AppError `rate_limited`, without a look-up, for an address beyond its quota */
+  run<T>(address: string, lookUp: () => Promise<T>): Promise<T>
 }
 
 /**
- * Proves who calls before the body is read, and finds out who may not: 401 for a caller that is not
- * proven, 403 for a role that may not. `refusalPlugin` refuses them, once the quota has counted them.
+ * Proves the caller before the body is read. The refusal is 401 for a caller that is not proven,
+ * and 403 for a role that lacks the right. `refusalPlugin` sends it once the quota has counted the
+ * request.
  */
 export const authPlugin = fastifyPlugin<AuthPluginOptions>(
-  async (app, { auth, keys }) => {
+  async (app, { auth, keys, clock, lookUps }) => {
     app.decorateRequest('caller', null)
     app.decorateRequest('refusal', null)
+    app.decorateRequest('keyLookup', null)
 
     app.addHook('onRequest', (request, _reply, done) => {
-      const begun = handoverOf(request.raw)
-      if (begun !== undefined) {
-        request.caller = begun.caller
-        request.refusal = begun.failure
+      if (request.caller !== null || request.refusal !== null) {
         done()
         return
       }
@@ -56,7 +52,7 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
         return
       }
       if (access === undefined) {
-        done(new TypeError(`${request.routeOptions.url} does not say who may call it`))
+        done(new TypeError(`${request.routeOptions.url} declares no access`))
         return
       }
       const admit = (caller: Caller | null) => {
@@ -68,9 +64,27 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
         request.refusal = error
         done()
       }
-      const found = callerOf(request, access.by)
+      const found =
+        request.keyLookup === null ? callerOf(request, access.by) : request.keyLookup.found
       // A warm caller costs no turn of the event loop.
       if (found instanceof Promise) found.then(admit, fail)
+      else admit(found)
+    })
+
+    // A body may take a minute. Meanwhile its key may be revoked, or its member removed.
+    app.addHook('preValidation', (request, _reply, done) => {
+      const { access } = request.routeOptions.config
+      const isProven = clock.monotonicMs() - request.receivedAtMs <= PROOF_LIFE_MS
+      if (isProven || access === undefined || access.by === 'anyone') {
+        done()
+        return
+      }
+      const admit = (caller: Caller | null) => {
+        request.caller = caller
+        done(refusalOf(caller, access) ?? undefined)
+      }
+      const found = callerOf(request, access.by)
+      if (found instanceof Promise) found.then(admit, done)
       else admit(found)
     })
 
@@ -78,19 +92,35 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
       request: FastifyRequest,
       by: 'key' | 'user' | 'user-or-key',
     ): Caller | null | Promise<Caller | null> {
-      const token = bearerToken(request)
+      const token = bearerToken(request.headers.authorization)
       if (token === null) return null
       const isKey = by === 'key' || (by === 'user-or-key' && token.startsWith(KEY_PREFIX))
-      if (isKey) return keys.callerOf(token)
+      if (isKey) return lookedUp(request, token)
       const claims = verifiedClaims(token)
       return claims === null ? null : auth.currentUser(claims.sub, claims.team)
+    }
+
+    /**
+     * Refuses to look up an unknown key for an address that is beyond its quota: then a guess costs
+     * the database nothing. A valid key that is new to this process gets the same 429 with
+     * Retry-After, because only the look-up could tell it from a guess. The address regains room
+     * within a minute of its last wrong attempts. Known keys are in memory and are re-checked
+     * there, so others behind the same address don't affect them. A valid look-up takes nothing
+     * from the address.
+     */
+    function lookedUp(
+      request: FastifyRequest,
+      token: string,
+    ): KeyCaller | null | Promise<KeyCaller | null> {
+      if (!keys.isUnknown(token)) return keys.callerOf(token)
+      return lookUps.run(request.ip, async () => keys.callerOf(token))
     }
 
     function verifiedClaims(token: string): { sub: string; team: string } | null {
       try {
         return app.jwt.verify(token)
       } catch {
-        // Whatever is wrong with a token, its bearer is not proven.
+        // A token that fails for any reason proves nobody.
         return null
       }
     }
@@ -98,7 +128,7 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
   { name: 'auth', dependencies: ['@fastify/jwt'], fastify: '5.x' },
 )
 
-/** Refuses who may not, and at once what no route has: their bodies are not worth reading. */
+/** Answers refused requests, and paths without a route, before their bodies are read. */
 export const refusalPlugin = fastifyPlugin(
   async (app) => {
     app.addHook('onRequest', (request, reply, done) => {
@@ -110,37 +140,21 @@ export const refusalPlugin = fastifyPlugin(
   { name: 'refusal', dependencies: ['auth'], fastify: '5.x' },
 )
 
-/** The caller of a route that only API keys may call. */
-export function keyCaller(request: FastifyRequest): KeyCaller {
-  if (request.caller?.kind !== 'key') throw new TypeError('the route does not ask for an API key')
-  return request.caller
-}
-
-/** The caller of a route that only signed-in users may call. */
-export function userCaller(request: FastifyRequest): UserCaller {
-  if (request.caller?.kind !== 'user') throw new TypeError('the route does not ask for a user')
-  return request.caller
-}
-
-/** The caller of a route that lets in users and API keys. */
-export function provenCaller(request: FastifyRequest): Caller {
-  if (request.caller === null) throw new TypeError('the route is open to anyone')
-  return request.caller
-}
-
 function refusalOf(
   caller: Caller | null,
   access: Exclude<Access, { by: 'anyone' }>,
 ): AppError | null {
   if (access.by === 'key') {
     const isAllowed = caller?.kind === 'key' && caller.scopes.includes(access.scope)
-    const message = `send an API key with the scope ${access.scope} as Authorization: Bearer sk_…`
+    const message = `send an API key with the scope ${access.scope} as Authorization: Bearer ${KEY_PREFIX}…`
     return isAllowed ? null : new AppError('invalid_api_key', message)
   }
   if (access.by === 'user-or-key') {
     const isAllowed = caller?.kind === 'user' || caller?.scopes.includes(access.scope) === true
-    const message = `send an access token, or an API key with the scope ${access.scope}, as Authorization: Bearer …`
-    return isAllowed ? null : new AppError('unauthorized', message)
+    const proof = `an access token, or an API key with the scope ${access.scope}`
+    return isAllowed
+      ? null
+      : new AppError('unauthorized', `send ${proof}, as Authorization: Bearer …`)
   }
   if (caller?.kind !== 'user') {
     return new AppError(
@@ -152,15 +166,7 @@ function refusalOf(
   return new AppError('insufficient_role', `this needs the role ${access.roles.join(' or ')}`)
 }
 
-/** What the secrets of API keys begin with, and no token of a user does. */
-const KEY_PREFIX = 'sk_'
-const BEARER = /^Bearer +([^\s]+) *$/i
-
-function bearerToken(request: FastifyRequest): string | null {
-  return BEARER.exec(request.headers.authorization ?? '')?.[1] ?? null
-}
-
-/** Answers that hold a token stay out of every cache. */
+/** Keeps a response that holds a token out of every cache. */
 export function forbidStoring(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store')
 }

@@ -23,10 +23,10 @@ export function refreshTokenHashOf(token: string): string {
 /**
  * Makes the token that replaces another one.
  *
- * The successor is derived, not drawn: only hashes are stored, and yet a client whose answer was lost,
- * or whose second tab came a moment later, must get the same successor once more. A second one drawn
- * for it would fork the family, and a thief's fork could not be told from the owner's. Without the
- * key a successor is as hard to guess as a drawn one, for the holder of its predecessor too.
+ * The successor is derived, not random: only hashes are stored, and yet a client that lost the
+ * response, or its second tab, must get the same successor once more. A second random one would fork
+ * the family, and a thief's fork would look like the owner's. Without the key a successor is as hard
+ * to guess as a random one, even with its predecessor.
  */
 export class SuccessorMaker {
   private readonly key: Buffer

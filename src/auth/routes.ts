@@ -6,8 +6,9 @@ import {
   TokenResult,
 } from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
+import { ANYONE } from '../access/caller.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
 import { clientNetwork } from '../http/client-network.ts'
-import { ANYONE } from './caller.ts'
 import { forbidStoring } from './plugin.ts'
 import type { AuthService, Session } from './service.ts'
 
@@ -19,7 +20,7 @@ const BODY_BYTES_MAX = 16 * 1024
 
 /** Signing in, and staying so. */
 export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (app, { auth }) => {
-  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
   const response = { 200: TokenResult, ...errorResponses(400, 401, 413, 415) }
 
   app.post(

@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto'
+import type { Role, UserCaller } from '../access/caller.ts'
 import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { type CacheLookups, RecheckedCache } from '../rechecked-cache.ts'
-import type { Role, UserCaller } from './caller.ts'
+import {
+  type CacheLookups,
+  StaleWhileRevalidateCache,
+} from '../platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../platform/clock.ts'
+import { newId } from '../platform/ids/ids.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { Passwords } from './passwords.ts'
 import {
@@ -28,9 +31,9 @@ export interface NewRefreshToken {
   readonly expiresAt: Date
 }
 
-/** What has become of a refresh token. */
+/** The state of a refresh token. */
 export interface RefreshTokenState {
-  /** Whose it is, as he is now. */
+  /** The user it belongs to, as they are now. */
   readonly user: User
   readonly familyId: string
   readonly usedAt: Date | null
@@ -53,13 +56,13 @@ export interface AuthStore {
   /**
    * Starts a family with the token, and deletes the user's tokens that have expired by then.
    *
-   * @returns the user as he is now; null when he is gone or has another password by now
+   * @returns the user as they are now; null if they were removed or changed their password
    */
   startFamily(user: User, familyId: string, token: NewRefreshToken): Promise<User | null>
   /**
    * Replaces a token that is in force, in one statement.
    *
-   * @returns the user as he is now; null when no token in force has the hash
+   * @returns the user as they are now; null if no valid token has the hash
    */
   rotate(tokenHash: string, successor: NewRefreshToken): Promise<User | null>
   refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null>
@@ -74,10 +77,10 @@ export interface AuthStore {
   addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean>
 }
 
-export interface Credentials {
+interface Credentials {
   readonly email: string
   readonly password: string
-  /** Where the client calls from; of IPv6 what one client has at least to himself. */
+  /** The client's address; for IPv6 the network that one client has at least. */
   readonly clientAddress: string
 }
 
@@ -87,7 +90,7 @@ export interface Session {
   readonly refreshToken: string
 }
 
-export interface AuthOptions {
+interface AuthOptions {
   readonly store: AuthStore
   readonly passwords: Passwords
   readonly throttle: LoginThrottle
@@ -98,23 +101,26 @@ export interface AuthOptions {
   readonly secret: string | Buffer
 }
 
-/** How long a refresh token is good for. */
+/** Time for which a refresh token is valid. */
 export const REFRESH_TOKEN_LIFE_MS = 30 * 24 * 60 * 60 * 1000
-/** A used token is good for this long, for a client whose answer was lost and for its second tab. */
+/**
+ * Time for which a used token is still accepted, for a client that lost the response and for its
+ * second tab.
+ */
 const GRACE_MS = 10_000
 const USERS_CACHED_MAX = 10_000
 const FIRST_TEAM_NAME = 'Default team'
 
-/** Users: signing in, staying so, and who a signed-in user is now. */
+/** Signs users in and out, renews their sessions, and finds the user of an access token. */
 export class AuthService {
   private readonly options: AuthOptions
-  private readonly users: RecheckedCache<User>
+  private readonly users: StaleWhileRevalidateCache<User>
   private readonly successors: SuccessorMaker
 
   constructor(options: AuthOptions) {
     this.options = options
     this.successors = new SuccessorMaker(options.secret)
-    this.users = new RecheckedCache<User>({
+    this.users = new StaleWhileRevalidateCache<User>({
       load: (userId) => options.store.userById(userId),
       clock: options.clock,
       ttlMs: options.userTtlMs,
@@ -180,28 +186,31 @@ export class AuthService {
     return this.users.lookups
   }
 
-  /** Ends the session of a refresh token; one that is none, or is of an ended session, ends nothing. */
+  /**
+   * Ends the session of a refresh token. An unknown token, or one of an ended session, ends
+   * nothing.
+   */
   async logout(presented: string): Promise<void> {
     if (!isRefreshToken(presented)) return
     const state = await this.options.store.refreshTokenState(refreshTokenHashOf(presented))
     if (state !== null) await this.endFamily(state, 'signed out')
   }
 
-  /** The user as he is now, or null when he was removed or moved to another team. */
+  /** The user as they are now; null if they were removed or moved to another team. */
   currentUser(userId: string, teamId: string): UserCaller | null | Promise<UserCaller | null> {
     const found = this.users.get(userId)
     const toCaller = (user: User | null) => (user?.teamId === teamId ? callerOf(user) : null)
     return found instanceof Promise ? found.then(toCaller) : toCaller(found)
   }
 
-  /** Tells that a user was changed or removed: who asks from now on sees him as he is then. */
-  expire(userId: string): void {
-    this.users.expire(userId)
+  /** To be called when a user was changed or removed: later requests read them anew. */
+  invalidate(userId: string): void {
+    this.users.invalidate(userId)
   }
 
-  /** Tells that any user may have been changed. */
-  mistrust(): void {
-    this.users.mistrust()
+  /** To be called when any user may have changed. */
+  invalidateAll(): void {
+    this.users.invalidateAll()
   }
 
   hasUsers(): Promise<boolean> {
@@ -216,7 +225,8 @@ export class AuthService {
   async bootstrapOwner(email: string, password: string): Promise<boolean> {
     const { store, passwords, clock } = this.options
     const address = normalizeEmail(email)
-    if (address === null) throw new TypeError('the address of the first owner is no email address')
+    if (address === null)
+      throw new TypeError('the address of the first owner is not an email address')
     const epochMs = clock.epochMs()
     const createdAt = new Date(epochMs)
     const team = { id: newId('team_', epochMs), name: FIRST_TEAM_NAME, createdAt }
@@ -233,7 +243,7 @@ export class AuthService {
 
   private session(user: User, refreshToken: string): Session {
     // So that the role in the new access token counts at once.
-    this.users.expire(user.id)
+    this.users.invalidate(user.id)
     return { caller: callerOf(user), refreshToken }
   }
 
@@ -278,7 +288,7 @@ function comparableEmail(email: string): string {
   return email.trim().toLowerCase()
 }
 
-/** Of one length, whatever a client sent: so much of it is kept for a minute. */
+/** A text of fixed length for any input, because it is kept for a minute. */
 function subjectOf(name: string): string {
   return hash('sha256', name, 'base64')
 }

@@ -1,10 +1,10 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { insertAuditRecord } from '../audit/store.ts'
-import type { Database } from '../db/client.ts'
-import { refreshTokens, teams, users } from '../db/tables/auth.ts'
-import { lockTeam, withAdvisoryLock } from '../db/transactions.ts'
-import type { Role } from './caller.ts'
+import { lockTeam } from '../audit/lock-team.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database } from '../platform/db/client.ts'
+import { withAdvisoryLock } from '../platform/db/transactions.ts'
+import { refreshTokens, teams, users } from '../tables/auth.ts'
 import type { AuthStore, NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
 
 const USER = {
@@ -18,8 +18,9 @@ const USER = {
 /**
  * Users and refresh tokens in PostgreSQL.
  *
- * Whatever writes a user's refresh tokens locks his row first. So no token is added to a family while it
- * ends, which its end would overlook, and writers never wait for each other in a circle.
+ * Every writer of a user's refresh tokens locks the user's row first. So no token is added to a
+ * family while it ends, which its end would overlook, and writers never wait for each other in a
+ * circle.
  */
 export class PostgresAuthStore implements AuthStore {
   private readonly db: Database
@@ -30,12 +31,12 @@ export class PostgresAuthStore implements AuthStore {
 
   async userByEmail(email: string): Promise<User | null> {
     const [row] = await this.db.select().from(users).where(eq(users.email, email))
-    return row === undefined ? null : toUser(row)
+    return row ?? null
   }
 
   async userById(id: string): Promise<User | null> {
     const [row] = await this.db.select().from(users).where(eq(users.id, id))
-    return row === undefined ? null : toUser(row)
+    return row ?? null
   }
 
   async startFamily(
@@ -57,7 +58,7 @@ export class PostgresAuthStore implements AuthStore {
         ${momentOf(token.createdAt)}, ${momentOf(token.expiresAt)}
       from owner`)
     const [row] = await this.db.with(owner, expired, added).select().from(owner)
-    return row === undefined ? null : toUser(row)
+    return row ?? null
   }
 
   async rotate(tokenHash: string, successor: NewRefreshToken): Promise<User | null> {
@@ -91,7 +92,7 @@ export class PostgresAuthStore implements AuthStore {
       })
       .from(owner)
       .innerJoin(used, eq(used.userId, owner.id))
-    return row === undefined ? null : toUser(row)
+    return row ?? null
   }
 
   async refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null> {
@@ -106,7 +107,7 @@ export class PostgresAuthStore implements AuthStore {
     const { token, user, successor } = row
     const { familyId, usedAt, revokedAt, successorHash } = token
     const hasUnusedSuccessor = successor?.usedAt === null && successor.revokedAt === null
-    return { user: toUser(user), familyId, usedAt, revokedAt, successorHash, hasUnusedSuccessor }
+    return { user, familyId, usedAt, revokedAt, successorHash, hasUnusedSuccessor }
   }
 
   async endFamily(
@@ -140,11 +141,6 @@ export class PostgresAuthStore implements AuthStore {
       return true
     })
   }
-}
-
-/** The table's check holds the role to `ROLES`. */
-function toUser(row: Omit<User, 'role'> & { readonly role: string }): User {
-  return { ...row, role: row.role as Role }
 }
 
 /** A parameter where PostgreSQL can't tell by itself that it is a moment. */

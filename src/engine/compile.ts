@@ -2,7 +2,7 @@ import { type CategoryTable, compileCategoryTable } from './category-table.ts'
 import { EngineError } from './errors.ts'
 import { compileGrades, type GradeTable } from './grades.ts'
 import { type Interval, parseInterval } from './interval.ts'
-import { compileScale, type Scale } from './scaling.ts'
+import { type Scale, scaleOf } from './scaling.ts'
 import {
   CATEGORY_DELIMITER,
   DEFAULT_SPEC_VERSION,
@@ -11,29 +11,36 @@ import {
   type ScorecardSpec,
 } from './spec.ts'
 
-/** Slots of each feature before those of its bins. */
-export const SLOT_UNMATCHED = 0
-export const SLOT_MISSING = 1
-const SLOT_FIRST_BIN = 2
+/**
+ * The first slots of each feature; the slots of its bins follow. Slots of values that match no bin
+ * stand before that of a missing value, so that scoring tells the usual values by one comparison.
+ */
+export const SLOT_UNSEEN_CATEGORY = 0
+export const SLOT_NO_BIN = 1
+export const SLOT_NOT_A_NUMBER = 2
+export const SLOT_MISSING = 3
+export const SLOT_FIRST_BIN = 4
 
 /**
  * A feature laid out for scoring.
  *
- * An object rather than a row in each of a dozen typed arrays: V8 checks a typed array anew at each
- * access in a loop, ten instructions, and reads a property of an object it has checked with one.
+ * An object rather than a row in each of a dozen typed arrays: in a loop, V8 checks a typed array
+ * at each access, which takes ten instructions. It checks an object once and then reads each
+ * property with one instruction.
  */
 export interface CompiledFeature {
   readonly name: string
-  /** Place in the spec. */
+  /** Index in the spec. */
   readonly index: number
   readonly isNumeric: boolean
-  readonly unmatchedSlot: number
+  /** Slot of a number that lies in no interval. */
+  readonly noBinSlot: number
   readonly missingSlot: number
-  /** Place of the first interval; intervals are sorted. */
+  /** Index of the first interval in the model's intervals, which are sorted. */
   readonly intervalStart: number
   /** Number of intervals, 0 for a categorical feature. */
   readonly intervals: number
-  /** Slot of an interval less its place. */
+  /** Slot of an interval minus its index. */
   readonly intervalSlot: number
   readonly categories: CategoryTable
 }
@@ -41,10 +48,10 @@ export interface CompiledFeature {
 /**
  * A scorecard laid out for scoring; immutable, and safe to share between requests.
  *
- * A *slot* is one thing that can happen to a feature. The slots of all features stand in one row:
- * for each feature "a value that matches no bin", "no value", then its bins, those of a numeric
- * feature upwards. Scoring finds one slot for each feature; points, bin index and outcome all follow
- * from the slot.
+ * A *slot* is one possible outcome of a feature. One array holds the slots of all features: for
+ * each feature the three ways to match no bin, "no value", then its bins; those of a numeric
+ * feature are in ascending order. Scoring finds one slot for each feature; the slot determines
+ * points, bin index, outcome and cell.
  */
 export interface CompiledModel {
   readonly name: string
@@ -58,14 +65,19 @@ export interface CompiledModel {
   readonly slotStart: Int32Array
   /** Points of each slot. */
   readonly points: Float64Array
-  /** Index in the spec of the bin whose points each slot takes, -1 for none. */
+  /** Index in the spec of the bin whose points each slot has; -1 for none. */
   readonly binOfSlot: Int16Array
+  /** Cell of each slot in the score log, see `cells.ts`. */
+  readonly cellOfSlot: Uint16Array
+  /** Bytes in which every cell of the model fits. */
+  readonly bytesPerCell: 1 | 2
   /** Ends of all intervals. */
   readonly intervalLow: Float64Array
   readonly intervalHigh: Float64Array
   readonly grades: GradeTable
-  readonly scale: Scale
-  /** What the tables take in memory, roughly and rather too much than too little. */
+  /** Null when scores have no probability of default. */
+  readonly scale: Scale | null
+  /** Estimated memory of the tables, rather too high than too low. */
   readonly sizeBytes: number
 }
 
@@ -73,13 +85,14 @@ export interface CompiledModel {
  * Compiles a scorecard into flat tables.
  *
  * @param spec accepted by `checkSpec`
- * @throws EngineError for a spec that `checkSpec` would refuse in a range or its scaling
+ * @throws EngineError for a range or a scaling that `checkSpec` would refuse
  */
 export function compileModel(spec: ScorecardSpec): CompiledModel {
   const features: CompiledFeature[] = []
   const slotStart = [0]
   const points: number[] = []
   const binOfSlot: number[] = []
+  const cellOfSlot: number[] = []
   const intervals: Interval[] = []
   for (const feature of spec.features) {
     const ofFeature = sortedIntervals(feature)
@@ -90,12 +103,13 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
       intervals: ofFeature.length,
     }
     features.push(compileFeature(feature, place))
-    for (const bin of binsOfSlots(feature, ofFeature)) {
+    for (const [slot, bin] of binsOfSlots(feature, ofFeature).entries()) {
       binOfSlot.push(bin)
       points.push(feature.bins[bin]?.points ?? 0)
+      cellOfSlot.push(cellOf(feature, slot, bin))
     }
     slotStart.push(binOfSlot.length)
-    intervals.push(...ofFeature)
+    for (const interval of ofFeature) intervals.push(interval)
   }
   return {
     name: spec.name,
@@ -108,41 +122,45 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
     slotStart: Int32Array.from(slotStart),
     points: Float64Array.from(points),
     binOfSlot: Int16Array.from(binOfSlot),
+    cellOfSlot: Uint16Array.from(cellOfSlot),
+    bytesPerCell: spec.features.every(hasSmallCells) ? 1 : 2,
     intervalLow: Float64Array.from(intervals, (interval) => interval.low),
     intervalHigh: Float64Array.from(intervals, (interval) => interval.high),
     grades: compileGrades(spec.risk_grades ?? []),
-    scale: compileScale(spec.scaling),
-    sizeBytes: estimateBytes(spec.features),
+    scale: scaleOf(spec),
+    sizeBytes: estimateBytes(spec),
   }
 }
 
-interface FeaturePlace {
+interface FeatureOffsets {
   readonly index: number
   readonly firstSlot: number
   readonly intervalStart: number
   readonly intervals: number
 }
 
-function compileFeature(feature: FeatureSpec, place: FeaturePlace): CompiledFeature {
+function compileFeature(feature: FeatureSpec, place: FeatureOffsets): CompiledFeature {
   const { index, firstSlot, intervalStart, intervals } = place
-  const unmatchedSlot = firstSlot + SLOT_UNMATCHED
   const firstBinSlot = firstSlot + SLOT_FIRST_BIN
+  const isNumeric = feature.type === 'numeric'
+  // A number without an interval is looked up as a text only if the feature is categorical.
+  const otherText = firstSlot + (isNumeric ? SLOT_NOT_A_NUMBER : SLOT_UNSEEN_CATEGORY)
   return {
     name: asKey(feature.name),
     index,
-    isNumeric: feature.type === 'numeric',
-    unmatchedSlot,
+    isNumeric,
+    noBinSlot: firstSlot + SLOT_NO_BIN,
     missingSlot: firstSlot + SLOT_MISSING,
     intervalStart,
     intervals,
     intervalSlot: firstBinSlot - intervalStart,
-    categories: compileCategoryTable(slotsOfCategories(feature, firstBinSlot), unmatchedSlot),
+    categories: compileCategoryTable(slotsOfCategories(feature, firstBinSlot), otherText),
   }
 }
 
 /**
- * The same text, as V8 holds it where it is the name of a property: comparing it with a key of an
- * applicant is then comparing two addresses. For 20 features that is 0.16 us of 0.62.
+ * The same text as V8 stores it for a property name. Comparing it with a key of an applicant is
+ * then a comparison of two addresses, which saves 0.16 us of 0.62 us for 20 features.
  */
 function asKey(name: string): string {
   return Object.keys({ [name]: null })[0]!
@@ -153,18 +171,33 @@ export function binText(feature: FeatureSpec, bin: number): string {
   return feature.type === 'numeric' ? feature.bins[bin]!.range : feature.bins[bin]!.value
 }
 
-/** A numeric range may stand in white space, a category is compared as it is. */
+/** White space around a numeric range is ignored; a category is compared exactly. */
 export function isMissingBin(feature: FeatureSpec, bin: number): boolean {
   const text = binText(feature, bin)
   return (feature.type === 'numeric' ? text.trim() : text) === MISSING
 }
 
-/** An unmatched category takes the points of the Missing bin, an unmatched number takes none. */
+/**
+ * The bin of each slot. An unmatched category takes the points of the Missing bin, an unmatched
+ * number takes none.
+ */
 function binsOfSlots(feature: FeatureSpec, intervals: readonly BinInterval[]): number[] {
   const missingBin = feature.bins.findIndex((_, bin) => isMissingBin(feature, bin))
   return feature.type === 'numeric'
-    ? [-1, missingBin, ...intervals.map(({ bin }) => bin)]
-    : [missingBin, missingBin, ...feature.bins.keys()]
+    ? [-1, -1, -1, missingBin, ...intervals.map(({ bin }) => bin)]
+    : [missingBin, missingBin, missingBin, missingBin, ...feature.bins.keys()]
+}
+
+/** The Missing bin has the cell of a missing value, even if the applicant sends its text. */
+function cellOf(feature: FeatureSpec, slot: number, bin: number): number {
+  if (slot < SLOT_FIRST_BIN) return slot
+  return isMissingBin(feature, bin) ? SLOT_MISSING : SLOT_FIRST_BIN + bin
+}
+
+const SMALL_CELL_MAX = 255
+
+function hasSmallCells({ bins }: FeatureSpec): boolean {
+  return SLOT_FIRST_BIN + bins.length - 1 <= SMALL_CELL_MAX
 }
 
 interface BinInterval extends Interval {
@@ -189,7 +222,7 @@ function slotsOfCategories(feature: FeatureSpec, firstBinSlot: number): Map<stri
   const slots = new Map<string, number>()
   if (feature.type === 'numeric') return slots
   for (const [bin, { value }] of feature.bins.entries()) {
-    for (const category of asParsed(value.split(CATEGORY_DELIMITER))) {
+    for (const category of flattened(value.split(CATEGORY_DELIMITER))) {
       slots.set(category, firstBinSlot + bin)
     }
   }
@@ -197,16 +230,21 @@ function slotsOfCategories(feature: FeatureSpec, firstBinSlot: number): Map<stri
 }
 
 /**
- * The same texts, each laid out as one of an applicant is: characters in a row of its own. What
- * `split` cuts off stays a view of the whole, and to compare one V8 leaves its compiled code.
+ * The same texts, each with its own characters, like the texts of an applicant. `split` returns
+ * views of the whole text, and V8 leaves its compiled code to compare a view.
  */
-function asParsed(texts: readonly string[]): string[] {
+function flattened(texts: readonly string[]): string[] {
   return JSON.parse(JSON.stringify(texts))
 }
 
-/** Measured: about 60 bytes for a slot's numbers, 150 for a category beside its characters. */
-function estimateBytes(features: readonly FeatureSpec[]): number {
+/**
+ * Measured: about 60 bytes for the numbers of a slot, and 150 for a category in addition to its
+ * characters. The model cache counts three times this size, because serving a model takes up to 160
+ * bytes for a grade and 10 for each of its characters.
+ */
+function estimateBytes({ features, risk_grades: grades = [] }: ScorecardSpec): number {
   let bytes = 0
+  for (const { grade } of grades) bytes += 80 + 4 * grade.length
   for (const feature of features) {
     const slots = SLOT_FIRST_BIN + feature.bins.length
     bytes += 500 + slots * (60 + 2 * feature.name.length)

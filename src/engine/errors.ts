@@ -1,4 +1,7 @@
-/** A scorecard that can't be compiled. `checkSpec` finds these before; meeting one is a bug. */
+/**
+ * A scorecard that can't be compiled, which `checkSpec` refuses earlier, or cells that are not the
+ * model's. Either is a bug, or damaged data.
+ */
 export class EngineError extends Error {
   readonly code: EngineErrorCode
 
@@ -9,4 +12,4 @@ export class EngineError extends Error {
   }
 }
 
-export type EngineErrorCode = 'range_invalid' | 'scale_invalid'
+export type EngineErrorCode = 'range_invalid' | 'scale_invalid' | 'cell_invalid'

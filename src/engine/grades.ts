@@ -7,7 +7,7 @@ export interface GradeTable {
   readonly high: Float64Array
 }
 
-/** Lays grades that `checkSpec` found disjoint into a table for `gradeOf`. */
+/** Makes a table for `gradeIndexOf` from grades that `checkSpec` found disjoint. */
 export function compileGrades(grades: readonly RiskGradeSpec[]): GradeTable {
   const sorted = grades
     .map((grade) => ({
@@ -24,12 +24,12 @@ export function compileGrades(grades: readonly RiskGradeSpec[]): GradeTable {
 }
 
 /**
- * The grade whose closed range holds the score; `null` in a hole or without grades.
+ * Index of the grade whose closed range contains the score; -1 in a hole or without grades.
  *
- * The last grade that starts at or below the score is taken, so an end that two grades share
- * belongs to the grade that starts there.
+ * The search takes the last grade that starts at or below the score, so an end that two grades
+ * share belongs to the grade that starts there.
  */
-export function gradeOf(table: GradeTable, score: number): string | null {
+export function gradeIndexOf(table: GradeTable, score: number): number {
   let below = 0
   let above = table.low.length
   while (below < above) {
@@ -37,6 +37,5 @@ export function gradeOf(table: GradeTable, score: number): string | null {
     if (table.low[middle]! <= score) below = middle + 1
     else above = middle
   }
-  if (below === 0 || score > table.high[below - 1]!) return null
-  return table.names[below - 1]!
+  return below === 0 || score > table.high[below - 1]! ? -1 : below - 1
 }

@@ -6,18 +6,19 @@ export interface Interval {
   readonly high: number
 }
 
+/** A decimal number, without white space and without infinities. */
+export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const RANGE = /^\s*([([])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([)\]])\s*$/
-const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
-/** Longer than any double and its white space need be; holds for what the expressions look at. */
+/** Longer than any double and its white space need; bounds the input of the expressions. */
 const RANGE_CHARS_MAX = 1_000
 const INFINITE = /^([+-]?)Infinity$/
 
 /**
- * Reads a bin's range, `(min, max]` and the three other closures, white space free.
+ * Reads a bin's range: `(min, max]` or one of the three other closures, with optional white space.
  *
- * Each bound is read as the nearest double. An open end moves to the neighbouring double, so that
- * the four notations become one form that holds exactly the same doubles: comparing with it is
- * comparing with the text. Infinite ends keep their closure by meaning: no value is infinite.
+ * Each bound becomes the nearest double. An open end moves to the neighbouring double, so that all
+ * four notations become a closed interval of exactly the same doubles. An infinite end stays as it
+ * is, because no value is infinite.
  *
  * @returns the closed interval, or a sentence that says what is wrong with the text
  */
@@ -25,7 +26,7 @@ export function parseInterval(text: string): Interval | string {
   if (text.length > RANGE_CHARS_MAX) return `is longer than ${RANGE_CHARS_MAX} characters`
   const match = RANGE.exec(text)
   if (match === null) {
-    return 'is no range: write it as "(min, max]", with Infinity or -Infinity for an open end, or "Missing"'
+    return 'is not a range: write "(min, max]", with -Infinity or Infinity for an open end, or "Missing"'
   }
   const low = readBound(match[2]!)
   const high = readBound(match[3]!)
@@ -47,7 +48,7 @@ function readBound(text: string): number | string {
   if (infinite !== null) {
     return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   }
-  if (!DECIMAL.test(text)) return `has the bound ${quote(text)}, which is no number`
+  if (!DECIMAL.test(text)) return `has the bound ${quote(text)}, which is not a number`
   const bound = Number(text)
   if (!Number.isFinite(bound)) {
     return `has the bound ${quote(text)}, which is beyond the range of a double: write Infinity`

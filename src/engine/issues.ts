@@ -1,12 +1,12 @@
 import { NAME_CHARS_MAX } from './spec.ts'
 
-/** One fault or warning, at the path of the spec that it is about: `features[3].bins[1].range`. */
+/** One fault or warning, with its path in the spec: `features[3].bins[1].range`. */
 export interface SpecIssue {
   readonly path: string
   readonly message: string
 }
 
-/** Beyond this many the rest is only counted, so that a huge bad spec has an answer of bounded size. */
+/** Further issues are only counted, so that the response to a huge bad spec has a bounded size. */
 const ISSUES_MAX = 10_000
 const QUOTED_CHARS_MAX = 40
 
@@ -20,7 +20,7 @@ export class IssueList {
     else this.surplus++
   }
 
-  /** All of them, listed or not. */
+  /** Number of all issues, listed or not. */
   get count(): number {
     return this.issues.length + this.surplus
   }
@@ -36,7 +36,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a reader of a fault message calls a value of this type. */
+/** The type of a value as a phrase for a message: `is missing`, `is an array`, `is a string`. */
 export function typeName(value: unknown): string {
   if (value === undefined) return 'is missing'
   if (value === null) return 'is null'
@@ -44,7 +44,7 @@ export function typeName(value: unknown): string {
   return `is ${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
 }
 
-/** The finite number at `path`, or `null` after reporting what stands there instead. */
+/** The finite number at `path`, or `null` after reporting what was found instead. */
 export function readNumber(value: unknown, path: string, faults: IssueList): number | null {
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (typeof value === 'number') faults.add(path, 'is beyond the range of a double')
@@ -52,13 +52,13 @@ export function readNumber(value: unknown, path: string, faults: IssueList): num
   return null
 }
 
-/** Names a text that a spec holds, shortened where it is long. */
+/** Quotes a text of a spec for a message; a long text is shortened. */
 export function quote(text: string): string {
   const isLong = text.length > QUOTED_CHARS_MAX
   return JSON.stringify(isLong ? `${text.slice(0, QUOTED_CHARS_MAX)}…` : text)
 }
 
-/** Reports a name that is none, is empty or long, or that no database can keep. */
+/** Reports a name that is not a text, is empty or too long, or that no database can store. */
 export function checkName(value: unknown, path: string, faults: IssueList): void {
   if (typeof value !== 'string') faults.add(path, `must be a text, but ${typeName(value)}`)
   else if (value.trim() === '') faults.add(path, 'must not be empty')

@@ -1,18 +1,18 @@
 import type { CompiledFeature, CompiledModel } from './compile.ts'
 import type { Interval } from './interval.ts'
 
-/** Points of the numbers in a range, which is closed at both ends. */
+/** Points of the numbers in a range that is closed at both ends. */
 export interface IntervalRule extends Interval {
   readonly points: number
 }
 
-/** Points of the texts that are equal to one of these. */
+/** Points of every text that equals one of `texts`. */
 export interface CategoryRule {
   readonly texts: readonly string[]
   readonly points: number
 }
 
-/** What scoring does with a value of one feature, whatever the tables look like that it does it with. */
+/** How scoring treats the values of one feature, independent of the compiled tables. */
 export interface FeatureRule {
   readonly name: string
   readonly isNumeric: boolean
@@ -20,20 +20,21 @@ export interface FeatureRule {
   readonly missingPoints: number
   /** Points of a value that matches nothing below. */
   readonly unmatchedPoints: number
-  /** Of a numeric feature: disjoint, upwards. */
+  /** For a numeric feature: disjoint ranges in ascending order. */
   readonly intervals: readonly IntervalRule[]
-  /** Of a categorical feature: no text in two of them, in spec order. */
+  /** For a categorical feature: in spec order; no text is in two rules. */
   readonly categories: readonly CategoryRule[]
 }
 
-/** Tells the rules of a compiled model, in spec order, for whoever writes them in another language. */
+/** The rules of a compiled model in spec order, for writing them in another language. */
 export function rulesOf(model: CompiledModel): FeatureRule[] {
   const { points } = model
   return model.features.map((feature) => ({
     name: feature.name,
     isNumeric: feature.isNumeric,
     missingPoints: points[feature.missingSlot]!,
-    unmatchedPoints: points[feature.unmatchedSlot]!,
+    // The same for all slots of values that match no bin.
+    unmatchedPoints: points[feature.noBinSlot]!,
     intervals: intervalsOf(model, feature),
     categories: categoriesOf(model, feature),
   }))
@@ -47,7 +48,7 @@ function intervalsOf(model: CompiledModel, feature: CompiledFeature): IntervalRu
   })
 }
 
-/** The text of the Missing bin is left out: it has the points of an unmatched value. */
+/** Leaves out the text of the Missing bin, which has the points of an unmatched value. */
 function categoriesOf(model: CompiledModel, feature: CompiledFeature): CategoryRule[] {
   const missingBin = model.binOfSlot[feature.missingSlot]!
   const textsOfSlot = new Map<number, string[]>()

@@ -1,10 +1,21 @@
 import { EngineError } from './errors.ts'
-import type { ScalingSpec } from './spec.ts'
+import type { ScalingSpec, ScorecardSpec } from './spec.ts'
 
-/** Turns a score into odds: points per unit of log-odds, and the score at odds of 1:1. */
+/** Converts a score to odds: `factor` in points per unit of log-odds, `offset` the score at 1:1. */
 export interface Scale {
   readonly factor: number
   readonly offset: number
+}
+
+/**
+ * The scale of a scorecard, or null when its `has_pd` is false.
+ *
+ * @throws EngineError `scale_invalid`, see `compileScale`
+ */
+export function scaleOf({ has_pd: hasPd, scaling }: ScorecardSpec): Scale | null {
+  if (hasPd === false) return null
+  if (scaling === undefined) throw new EngineError('scale_invalid', 'scaling is missing')
+  return compileScale(scaling)
 }
 
 /**
@@ -30,12 +41,12 @@ export function compileScale(scaling: ScalingSpec): Scale {
 /**
  * Probability that the applicant is bad: 1 / (1 + exp((score - offset) / factor)).
  *
- * Never NaN and never outside [0, 1]: score, offset and factor are finite and factor is not 0, an
- * exponent that overflows gives 0, one that underflows gives 1.
+ * Never NaN and never outside [0, 1]: score, offset and factor are finite and factor is not 0. If
+ * `exp` overflows, the result is 0; if it underflows, the result is 1.
  *
  * @param score points, finite
  * @returns probability of default, 0..1
- * @source API specification, scoring rule 4
+ * @source docs/decisions.md 3.7
  */
 export function probabilityOfDefault(scale: Scale, score: number): number {
   return 1 / (1 + Math.exp((score - scale.offset) / scale.factor))

@@ -3,49 +3,93 @@ import {
   type CompiledFeature,
   type CompiledModel,
   SLOT_MISSING,
-  SLOT_UNMATCHED,
+  SLOT_NO_BIN,
+  SLOT_NOT_A_NUMBER,
+  SLOT_UNSEEN_CATEGORY,
 } from './compile.ts'
-import { gradeOf } from './grades.ts'
+import { gradeIndexOf } from './grades.ts'
 import { probabilityOfDefault } from './scaling.ts'
 
-/** What happened to one feature; `invalid` means that no score may be given. */
-export type Outcome = 'matched' | 'missing' | 'unmatched' | 'invalid'
+/**
+ * What happened to one feature. `unseen_category`: a value that equals no category; `no_bin`: a
+ * number between the bins; `not_a_number`: a text for a numeric feature; `invalid`: a value of
+ * another type, for which no score may be given.
+ */
+export type Outcome =
+  | 'matched'
+  | 'missing'
+  | 'unseen_category'
+  | 'no_bin'
+  | 'not_a_number'
+  | 'invalid'
 
-/** One applicant as `JSON.parse` gives it: own keys only are read. */
+/** Outcomes of the slots before those of the bins. */
+const OUTCOMES: readonly Outcome[] = (() => {
+  const outcomes: Outcome[] = []
+  outcomes[SLOT_UNSEEN_CATEGORY] = 'unseen_category'
+  outcomes[SLOT_NO_BIN] = 'no_bin'
+  outcomes[SLOT_NOT_A_NUMBER] = 'not_a_number'
+  outcomes[SLOT_MISSING] = 'missing'
+  return outcomes
+})()
+
+/** Outcome of a slot, counted from the first of its feature; a cell has the same first numbers. */
+export function outcomeOfOffset(offset: number): Outcome {
+  return OUTCOMES[offset] ?? 'matched'
+}
+
+/** Whether a value matched no bin, for whatever reason. */
+export function isUnmatched(outcome: Outcome): boolean {
+  return outcome === 'unseen_category' || outcome === 'no_bin' || outcome === 'not_a_number'
+}
+
+/** One applicant as `JSON.parse` returns it; scoring reads own keys only. */
 export type Applicant = Readonly<Record<string, unknown>>
 
 const SLOT_INVALID = -1
 
-/** From so many keys on `JSON.parse` makes a hash table, which has a quick lookup and slow values. */
+/**
+ * From this many keys on, `JSON.parse` makes a hash table: its lookups are fast, `values` is slow.
+ */
 const HASHED_KEYS_MIN = 128
 
-/** Keys beyond the features whose place a sheet remembers. */
+/** Number of keys beyond the features whose position `ModelScore` remembers. */
 const EXTRA_KEYS_EXPECTED = 8
 
 /**
- * What one model says of one applicant. Filled by `scoreApplicant` and meant to be reused: each
- * call overwrites all of it, so a sheet is read before the next applicant is scored.
+ * The result of one model for one applicant. `scoreApplicant` fills it, and callers reuse it: each
+ * call overwrites all of it, so the result must be read before the next applicant is scored.
  */
-export class ScoreSheet {
+export class ModelScore {
   readonly model: CompiledModel
   /** Base points plus the points of the matched bins, not rounded. */
   score = 0
-  /** Probability that the applicant is bad, 0..1. */
+  /**
+   * Probability that the applicant is bad, 0..1; NaN when the model has no scale. Not null, because
+   * V8 would then allocate memory for each number in this property.
+   */
   pd = 0
   grade: string | null = null
-  /** Features absent or null. */
+  /** Index of the grade in the names of the model's grades; -1 when the score has none. */
+  gradeIndex = -1
+  /** Number of features that the applicant names, with a value or with null. */
+  namedCount = 0
+  /** Number of features that are absent or null. */
   missingCount = 0
-  /** Features whose value matches no bin. */
+  /** Number of features whose value matches no bin. */
   unmatchedCount = 0
-  /** Own keys of the applicant that are no feature. */
+  /** Number of the applicant's own keys that are not features. */
   unknownCount = 0
-  /** Features whose value is neither a finite number nor a string; above 0, score and pd are void. */
+  /**
+   * Number of features whose value is neither a finite number nor a string. If it is above 0, score
+   * and pd are not valid.
+   */
   invalidCount = 0
   /** Slot of each feature, `SLOT_INVALID` for an invalid value. */
   readonly slots: Int32Array
   /**
-   * Feature that the key at each position of the applicant last was: a guess, always checked. All
-   * keys beyond the last position share that.
+   * The feature that was last found at each key position: a guess that is always checked. All keys
+   * beyond the last position share it.
    */
   readonly expected: CompiledFeature[]
 
@@ -57,7 +101,7 @@ export class ScoreSheet {
     this.expected = [...features, ...extra]
   }
 
-  /** Index in the spec of the bin whose points were used; -1 where no bin was. */
+  /** Index in the spec of the bin whose points were used; -1 when no bin was used. */
   binOf(feature: number): number {
     return this.model.binOfSlot[this.slots[feature]!] ?? -1
   }
@@ -70,12 +114,7 @@ export class ScoreSheet {
   outcomeOf(feature: number): Outcome {
     const slot = this.slots[feature]!
     if (slot === SLOT_INVALID) return 'invalid'
-    const outcome = slot - this.model.slotStart[feature]!
-    return outcome === SLOT_UNMATCHED
-      ? 'unmatched'
-      : outcome === SLOT_MISSING
-        ? 'missing'
-        : 'matched'
+    return outcomeOfOffset(slot - this.model.slotStart[feature]!)
   }
 }
 
@@ -83,30 +122,30 @@ export class ScoreSheet {
  * Scores one applicant: score = base points + the points of the matched bins, summed in spec order
  * in double precision, so that it is reproducible to the bit.
  *
- * Walks the applicant's own keys rather than the features: a lookup by a name that is not constant
- * costs V8 ten times as much as a step of the walk. Where each key led is remembered in the sheet,
- * because the next applicant mostly has the same keys in the same order. As long as that is the order
- * of the spec, points are summed on the way.
+ * Iterates over the applicant's own keys rather than the features: in V8 a lookup by a variable
+ * name costs ten times as much as one step of the iteration. `modelScore` remembers which feature
+ * each key position led to, because the next applicant usually has the same keys in the same order.
+ * While the keys are in the order of the spec, the loop sums up the points.
  *
- * The walk allocates the keys and the values, 50 ns for 20 features. `for in` with `applicant[name]`
- * does without, until V8 has met one applicant that it lays out otherwise: with 128 keys, with a number
- * for a key, or with a whole number where others of its batch have a fraction. From then on it costs
- * 1 us more, whoever the applicant is.
+ * The iteration allocates the keys and the values, which takes 50 ns for 20 features. `for in` with
+ * `applicant[name]` avoids this, but only until V8 has met one applicant with another object
+ * layout: with 128 keys, with a number as a key, or with a whole number where others of the batch
+ * have a fraction. From then on every applicant costs 1 us more.
  *
  * @param applicant feature values: a finite number, a string, or null for missing
- * @param sheet receives the result
- * @param reservedName a key that may stand beside the features and is none (`strict_mode`, `id`)
+ * @param modelScore receives the result
+ * @param reservedName a key that may appear among the features but is not one (`strict_mode`, `id`)
  */
 export function scoreApplicant(
   applicant: Applicant,
-  sheet: ScoreSheet,
+  modelScore: ModelScore,
   reservedName?: string,
 ): void {
-  const { model, slots, expected } = sheet
+  const { model, slots, expected } = modelScore
   const { features, points } = model
   let score = model.basePoints
   let isInOrder = true
-  /** Features before this one have their slot, and are in the sum. */
+  /** All features before this one have their slot and are in the sum. */
   let next = 0
   let others = 0
   let unknown = 0
@@ -138,7 +177,7 @@ export function scoreApplicant(
     }
     const { index } = feature
     if (index > next) {
-      score = addAbsent(sheet, score, next, index)
+      score = addAbsent(modelScore, score, next, index)
       next = index
     }
     slots[index] = slot
@@ -147,16 +186,22 @@ export function scoreApplicant(
       if (slot !== SLOT_INVALID) score += points[slot]!
     } else isInOrder = false
   }
-  score = addAbsent(sheet, score, next, features.length)
-  sheet.missingCount = nulls + features.length - (names.length - others)
-  sheet.unmatchedCount = unmatched
-  sheet.unknownCount = unknown
-  sheet.invalidCount = invalid
-  setScore(sheet, isInOrder ? score : sumPoints(sheet))
+  score = addAbsent(modelScore, score, next, features.length)
+  const named = names.length - others
+  modelScore.namedCount = named
+  modelScore.missingCount = nulls + features.length - named
+  modelScore.unmatchedCount = unmatched
+  modelScore.unknownCount = unknown
+  modelScore.invalidCount = invalid
+  setScore(modelScore, isInOrder ? score : sumPoints(modelScore))
 }
 
-/** Takes the features from `first` to before `end` as missing. @returns the sum with their points */
-function addAbsent({ model, slots }: ScoreSheet, sum: number, first: number, end: number): number {
+/**
+ * Treats the features from `first` to before `end` as missing.
+ *
+ * @returns the sum including their points
+ */
+function addAbsent({ model, slots }: ModelScore, sum: number, first: number, end: number): number {
   let score = sum
   for (let feature = first; feature < end; feature++) {
     const slot = model.features[feature]!.missingSlot
@@ -166,8 +211,8 @@ function addAbsent({ model, slots }: ScoreSheet, sum: number, first: number, end
   return score
 }
 
-/** Adds up in spec order, whatever the order of the applicant's keys. */
-function sumPoints({ model, slots }: ScoreSheet): number {
+/** Adds the points in spec order, independent of the order of the applicant's keys. */
+function sumPoints({ model, slots }: ModelScore): number {
   let score = model.basePoints
   for (let feature = 0; feature < slots.length; feature++) {
     const slot = slots[feature]!
@@ -176,11 +221,14 @@ function sumPoints({ model, slots }: ScoreSheet): number {
   return score
 }
 
-function setScore(sheet: ScoreSheet, score: number): void {
-  const { model } = sheet
-  sheet.score = score
-  sheet.pd = probabilityOfDefault(model.scale, score)
-  sheet.grade = gradeOf(model.grades, score)
+function setScore(modelScore: ModelScore, score: number): void {
+  const { model } = modelScore
+  modelScore.score = score
+  const { scale } = model
+  modelScore.pd = scale === null ? Number.NaN : probabilityOfDefault(scale, score)
+  const grade = gradeIndexOf(model.grades, score)
+  modelScore.gradeIndex = grade
+  modelScore.grade = model.grades.names[grade] ?? null
 }
 
 /** Own keys of the applicant that are neither a feature nor `reservedName`, in request order. */
@@ -194,7 +242,7 @@ export function unknownVariables(
   )
 }
 
-/** A text is no number, whatever it looks like: a numeric feature has no category to match it. */
+/** A text never counts as a number: a numeric feature has no category that could match it. */
 function slotOf(model: CompiledModel, feature: CompiledFeature, value: unknown): number {
   if (typeof value === 'number') return slotOfNumber(model, feature, value)
   if (typeof value === 'string') return slotOfCategory(feature.categories, value)
@@ -202,15 +250,17 @@ function slotOf(model: CompiledModel, feature: CompiledFeature, value: unknown):
 }
 
 /**
- * Slot of a number: the interval that holds it, or the category that its shortest decimal form is.
+ * Slot of a number: its interval, or the category that equals its shortest decimal form.
  *
  * The search for the last interval that starts at or below the value has no branch that depends on
- * it: a mispredicted branch costs more than the comparison.
+ * the value, because a mispredicted branch costs more than the comparison.
  */
 function slotOfNumber(model: CompiledModel, feature: CompiledFeature, value: number): number {
   if (!Number.isFinite(value)) return SLOT_INVALID
   let count = feature.intervals
-  if (count === 0) return slotOfCategory(feature.categories, String(value))
+  if (count === 0) {
+    return feature.isNumeric ? feature.noBinSlot : slotOfCategory(feature.categories, String(value))
+  }
   const { intervalLow } = model
   let first = feature.intervalStart
   while (count > 1) {
@@ -220,5 +270,5 @@ function slotOfNumber(model: CompiledModel, feature: CompiledFeature, value: num
   }
   return intervalLow[first]! <= value && value <= model.intervalHigh[first]!
     ? first + feature.intervalSlot
-    : feature.unmatchedSlot
+    : feature.noBinSlot
 }

@@ -1,4 +1,4 @@
-/** The scorecard specification as a modeling tool exports it, once `checkSpec` has accepted it. */
+/** A scorecard specification that `checkSpec` has accepted. */
 export interface ScorecardSpec {
   readonly name: string
   readonly version: string
@@ -8,7 +8,10 @@ export interface ScorecardSpec {
   readonly target: string
   readonly base_points: number
   readonly features: readonly FeatureSpec[]
-  readonly scaling: ScalingSpec
+  /** False for a card whose scale is unknown: its scores have no probability of default. */
+  readonly has_pd?: boolean
+  /** Absent if and only if `has_pd` is false. */
+  readonly scaling?: ScalingSpec
   readonly risk_grades?: readonly RiskGradeSpec[]
 }
 
@@ -26,14 +29,16 @@ export interface CategoricalFeatureSpec {
   readonly bins: readonly { readonly value: string; readonly points: number }[]
 }
 
-/** Calibration: `base_odds` (good:bad) hold at `base_score`; every `pdo` points double them. */
+/**
+ * Calibration: the odds at `base_score` are `base_odds` (good:bad); every `pdo` points double them.
+ */
 export interface ScalingSpec {
   readonly base_score: number
   readonly base_odds: number
   readonly pdo: number
 }
 
-/** A closed range of scores; `null` is unbounded. */
+/** A closed range of scores; `null` means unbounded. */
 export interface RiskGradeSpec {
   readonly grade: string
   readonly min_score: number | null
@@ -42,7 +47,7 @@ export interface RiskGradeSpec {
 
 export const DEFAULT_SPEC_VERSION = '1.0'
 
-/** The text that makes a bin the one for missing values. */
+/** The text of the bin for missing values. */
 export const MISSING = 'Missing'
 
 /** Joins the categories of one bin; not a comma, because category names contain commas. */
@@ -50,15 +55,17 @@ export const CATEGORY_DELIMITER = '%,%'
 
 export const FEATURES_MAX = 1_000
 export const BINS_PER_FEATURE_MAX = 1_000
-/** Of the names of a card, its features and its grades: they stand in every answer. */
+/** A card needs about ten; each takes a kilobyte in every replica that serves the card. */
+export const RISK_GRADES_MAX = 1_000
+/** Bounds the names of a card, its features and its grades, which appear in every response. */
 export const NAME_CHARS_MAX = 255
 export const CATEGORY_CHARS_MAX = 1_000
-/** Above the postal codes of any country. */
+/** More than the postal codes of any country. */
 export const CATEGORIES_PER_FEATURE_MAX = 100_000
 
 /**
- * Names no feature may have: the first two stand beside the features in a scoring body, the third
- * cannot be told from an attack on the prototype of a parsed object.
+ * Names that no feature may have. The first two appear next to the features in a scoring body; the
+ * third looks like an attack on the prototype of a parsed object.
  */
 export const RESERVED_FEATURE_NAMES: ReadonlySet<string> = new Set([
   'strict_mode',

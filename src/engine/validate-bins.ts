@@ -7,30 +7,32 @@ import {
   MISSING,
 } from './spec.ts'
 
-/** What stands as range or value of a bin, of whatever type. */
+/** The range or value of a bin, not yet known to be a text. */
 export interface BinText {
   readonly bin: number
   readonly text: unknown
 }
 
-interface PlacedInterval extends Interval {
+interface BinInterval extends Interval {
   readonly bin: number
 }
 
+/** The path of one feature and the lists that the check of its bins reports to. */
+export interface BinCheck {
+  /** Path of the feature. */
+  readonly path: string
+  readonly faults: IssueList
+  readonly warnings: IssueList
+}
+
 /**
- * Checks the ranges of a numeric feature: each can be read and holds a number, none overlaps another,
- * at most one is Missing. Warns of holes.
- *
- * @param path of the feature
+ * Checks the ranges of a numeric feature: each can be read and holds a number, none overlaps
+ * another, at most one is Missing. Warns of holes.
  */
-export function checkRanges(
-  texts: readonly BinText[],
-  path: string,
-  faults: IssueList,
-  warnings: IssueList,
-): void {
-  const intervals: PlacedInterval[] = []
-  let missingBin = -1
+export function checkRanges(texts: readonly BinText[], check: BinCheck): void {
+  const { path, faults } = check
+  const intervals: BinInterval[] = []
+  const missing = new MissingBin(check)
   let areReadable = true
   for (const { bin, text } of texts) {
     const rangePath = `${path}.bins[${bin}].range`
@@ -38,7 +40,7 @@ export function checkRanges(
       areReadable = false
       faults.add(rangePath, `must be a text, but ${typeName(text)}`)
     } else if (text.trim() === MISSING) {
-      missingBin = checkOneMissing(missingBin, bin, rangePath, path, faults)
+      missing.add(bin, rangePath)
     } else {
       const interval = parseInterval(text)
       if (typeof interval !== 'string') intervals.push({ ...interval, bin })
@@ -49,36 +51,25 @@ export function checkRanges(
     }
   }
   intervals.sort((a, b) => (a.low < b.low ? -1 : a.low > b.low ? 1 : 0))
-  if (!reportOverlaps(intervals, path, faults) && areReadable) {
-    reportHoles(intervals, path, warnings)
-  }
-  if (missingBin === -1 && areReadable) warnNoMissingBin(path, warnings)
+  if (!reportOverlaps(intervals, check) && areReadable) reportHoles(intervals, check)
+  if (areReadable) missing.warnIfAbsent()
 }
 
 /**
- * Checks the values of a categorical feature: no category stands in two bins, at most one bin is the
- * Missing one.
- *
- * @param path of the feature
+ * Checks the values of a categorical feature: no category is in two bins, and at most one bin is
+ * the Missing bin.
  */
-export function checkCategories(
-  texts: readonly BinText[],
-  path: string,
-  faults: IssueList,
-  warnings: IssueList,
-): void {
+export function checkCategories(texts: readonly BinText[], check: BinCheck): void {
+  const { path, faults } = check
   const binOf = new Map<string, number>()
-  let missingBin = -1
+  const missing = new MissingBin(check)
   for (const { bin, text } of texts) {
     const valuePath = `${path}.bins[${bin}].value`
     if (typeof text !== 'string') {
       faults.add(valuePath, `must be a text, but ${typeName(text)}`)
       continue
     }
-    if (text === MISSING) {
-      missingBin = checkOneMissing(missingBin, bin, valuePath, path, faults)
-      if (missingBin !== bin) continue
-    }
+    if (text === MISSING && !missing.add(bin, valuePath)) continue
     for (const category of text.split(CATEGORY_DELIMITER)) {
       if (category.length > CATEGORY_CHARS_MAX) {
         faults.add(valuePath, `has a category of more than ${CATEGORY_CHARS_MAX} characters`)
@@ -97,31 +88,38 @@ export function checkCategories(
       `have ${binOf.size} categories, more than ${CATEGORIES_PER_FEATURE_MAX}`,
     )
   }
-  if (missingBin === -1) warnNoMissingBin(path, warnings)
+  missing.warnIfAbsent()
 }
 
-function checkOneMissing(
-  missingBin: number,
-  bin: number,
-  binPath: string,
-  path: string,
-  faults: IssueList,
-): number {
-  if (missingBin === -1) return bin
-  faults.add(binPath, `is a second ${MISSING} bin beside ${path}.bins[${missingBin}]`)
-  return missingBin
+/** The Missing bin of a feature: the first one counts, each further one is a fault. */
+class MissingBin {
+  private readonly check: BinCheck
+  private bin: number | null = null
+
+  constructor(check: BinCheck) {
+    this.check = check
+  }
+
+  /** @returns whether this is the first Missing bin */
+  add(bin: number, binPath: string): boolean {
+    if (this.bin === null) {
+      this.bin = bin
+      return true
+    }
+    const { path, faults } = this.check
+    faults.add(binPath, `is a second ${MISSING} bin beside ${path}.bins[${this.bin}]`)
+    return false
+  }
+
+  warnIfAbsent(): void {
+    if (this.bin !== null) return
+    const { path, warnings } = this.check
+    warnings.add(`${path}.bins`, `have no ${MISSING} bin: a missing value adds 0 points`)
+  }
 }
 
-function warnNoMissingBin(path: string, warnings: IssueList): void {
-  warnings.add(`${path}.bins`, `have no ${MISSING} bin: a missing value adds 0 points`)
-}
-
-function reportOverlaps(
-  sorted: readonly PlacedInterval[],
-  path: string,
-  faults: IssueList,
-): boolean {
-  let widest: PlacedInterval | undefined
+function reportOverlaps(sorted: readonly BinInterval[], { path, faults }: BinCheck): boolean {
+  let widest: BinInterval | undefined
   let isOverlapping = false
   for (const interval of sorted) {
     if (widest !== undefined && interval.low <= widest.high) {
@@ -136,7 +134,7 @@ function reportOverlaps(
   return isOverlapping
 }
 
-function reportHoles(sorted: readonly PlacedInterval[], path: string, warnings: IssueList): void {
+function reportHoles(sorted: readonly BinInterval[], { path, warnings }: BinCheck): void {
   const first = sorted[0]
   const last = sorted.at(-1)
   const adds = 'match no bin and add 0 points'

@@ -7,7 +7,7 @@ import {
 } from './spec.ts'
 import { type BinText, checkCategories, checkRanges } from './validate-bins.ts'
 
-/** Least and most points that a feature can add; both 0 where its bins could not be read. */
+/** Least and most points that a feature can add; both 0 when its bins can't be read. */
 interface PointsRange {
   readonly least: number
   readonly most: number
@@ -16,7 +16,7 @@ interface PointsRange {
 /**
  * Checks the features and their bins.
  *
- * @param basePoints what the points of the features are added to; no sum may overflow a double
+ * @param basePoints start of the sum; no sum of points may overflow a double
  */
 export function checkFeatures(
   value: unknown,
@@ -69,7 +69,7 @@ function checkFeatureName(
   else if (name.length > NAME_CHARS_MAX) {
     faults.add(path, `must have at most ${NAME_CHARS_MAX} characters, but has ${name.length}`)
   } else if (RESERVED_FEATURE_NAMES.has(name)) {
-    faults.add(path, `must not be ${name}, which has a meaning of its own in a request`)
+    faults.add(path, `must not be ${name}, which has a special meaning in a request`)
   } else if (other !== undefined) {
     faults.add(path, `is already the name of features[${other}]`)
   }
@@ -101,8 +101,8 @@ function checkBins(
     if (isObject(content)) texts.push({ bin, text: content[isNumeric ? 'range' : 'value'] })
     else faults.add(`${path}.bins[${bin}]`, `must be an object, but ${typeName(content)}`)
   }
-  if (isNumeric) checkRanges(texts, path, faults, warnings)
-  else if (type === 'categorical') checkCategories(texts, path, faults, warnings)
+  if (isNumeric) checkRanges(texts, { path, faults, warnings })
+  else if (type === 'categorical') checkCategories(texts, { path, faults, warnings })
   return checkPoints(bins, path, faults)
 }
 
@@ -118,7 +118,7 @@ function checkPoints(bins: readonly unknown[], path: string, faults: IssueList):
   return { least, most }
 }
 
-/** Kept for the modeler, not used in scoring: a number for each bin, or an object of numbers. */
+/** Stored for the modeler, not used in scoring: a number for each bin, or an object of numbers. */
 function checkWoeValues(value: unknown, bins: unknown, path: string, faults: IssueList): void {
   if (value === undefined) return
   if (Array.isArray(value)) {

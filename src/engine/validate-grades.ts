@@ -7,11 +7,24 @@ interface GradeRange {
   readonly high: number
 }
 
-/** Checks the risk grades, which may be absent: closed ranges that share at most an end. */
-export function checkGrades(value: unknown, faults: IssueList, warnings: IssueList): void {
+/**
+ * Checks the risk grades, which are optional: closed ranges that share at most one end.
+ *
+ * @param gradesMax a longer list is one fault; its grades are not checked one by one
+ */
+export function checkGrades(
+  value: unknown,
+  gradesMax: number,
+  faults: IssueList,
+  warnings: IssueList,
+): void {
   if (value === undefined) return
   if (!Array.isArray(value)) {
     faults.add('risk_grades', `must be an array, or be left out, but ${typeName(value)}`)
+    return
+  }
+  if (value.length > gradesMax) {
+    faults.add('risk_grades', `must be at most ${gradesMax}, but are ${value.length}`)
     return
   }
   const ranges: GradeRange[] = []
@@ -54,7 +67,7 @@ function readEnd(
   return readNumber(value, path, faults)
 }
 
-/** A shared end is no overlap: it belongs to the grade that starts there. */
+/** A shared end is not an overlap: it belongs to the grade that starts there. */
 function reportOverlaps(sorted: readonly GradeRange[], faults: IssueList): void {
   let widest: GradeRange | undefined
   for (const range of sorted) {

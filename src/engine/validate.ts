@@ -1,18 +1,18 @@
 import { checkName, IssueList, isObject, readNumber, type SpecIssue, typeName } from './issues.ts'
 import { compileScale } from './scaling.ts'
-import { DEFAULT_SPEC_VERSION, type ScorecardSpec } from './spec.ts'
+import { DEFAULT_SPEC_VERSION, RISK_GRADES_MAX, type ScorecardSpec } from './spec.ts'
 import { checkFeatures } from './validate-features.ts'
 import { checkGrades } from './validate-grades.ts'
 
 export type { SpecIssue } from './issues.ts'
 
-/** A spec that can be compiled with what its author may want to know, or everything wrong with it. */
+/** A valid spec with its warnings, or every fault of the input. */
 export type SpecCheck =
   | { readonly ok: true; readonly spec: ScorecardSpec; readonly warnings: readonly SpecIssue[] }
   | {
       readonly ok: false
       readonly faults: readonly SpecIssue[]
-      /** Above the number of `faults` where they were too many to list. */
+      /** Larger than the number of `faults` when there are too many to list. */
       readonly faultCount: number
     }
 
@@ -22,12 +22,26 @@ const NESTING_MAX = 100
 /**
  * Checks a scorecard specification, and reports all faults at once, each with its path.
  *
- * Properties it does not know are left alone. A hole between bins or grades and a feature without a
- * Missing bin are legal, and reported as warnings.
+ * Unknown properties are ignored. A hole between bins or grades, and a feature without a Missing
+ * bin, are legal and reported as warnings.
  *
  * @param input a parsed JSON value of any kind
  */
 export function checkSpec(input: unknown): SpecCheck {
+  return check(input, RISK_GRADES_MAX)
+}
+
+/**
+ * Checks a specification that is already registered. Earlier releases did not bound the number of
+ * risk grades; a model that has more than a new one may have keeps scoring.
+ *
+ * @param input a parsed JSON value of any kind
+ */
+export function checkStoredSpec(input: unknown): SpecCheck {
+  return check(input, Number.POSITIVE_INFINITY)
+}
+
+function check(input: unknown, gradesMax: number): SpecCheck {
   const faults = new IssueList()
   const warnings = new IssueList()
   if (!isObject(input)) {
@@ -42,8 +56,8 @@ export function checkSpec(input: unknown): SpecCheck {
   checkSpecVersion(input['spec_version'], faults)
   const basePoints = readNumber(input['base_points'], 'base_points', faults)
   checkFeatures(input['features'], basePoints ?? 0, faults, warnings)
-  checkScaling(input['scaling'], faults)
-  checkGrades(input['risk_grades'], faults, warnings)
+  checkProbabilities(input, faults)
+  checkGrades(input['risk_grades'], gradesMax, faults, warnings)
   if (faults.count > 0) return refused(faults)
   return { ok: true, spec: input as unknown as ScorecardSpec, warnings: warnings.toArray() }
 }
@@ -60,8 +74,20 @@ function checkSpecVersion(value: unknown, faults: IssueList): void {
   } else if (match[1] !== SUPPORTED_MAJOR) {
     faults.add(
       'spec_version',
-      `must be of major version ${SUPPORTED_MAJOR}, which this service reads`,
+      `must have the major version ${SUPPORTED_MAJOR}, the only one that this service reads`,
     )
+  }
+}
+
+/** A scale together with `has_pd: false` would be ambiguous. */
+function checkProbabilities(input: Record<string, unknown>, faults: IssueList): void {
+  const { has_pd: hasPd, scaling } = input
+  if (hasPd !== undefined && typeof hasPd !== 'boolean') {
+    faults.add('has_pd', `must be true, false or left out, but ${typeName(hasPd)}`)
+  }
+  if (hasPd !== false) checkScaling(scaling, faults)
+  else if (scaling !== undefined) {
+    faults.add('scaling', 'must be left out when has_pd is false')
   }
 }
 
@@ -88,7 +114,7 @@ function checkScaling(value: unknown, faults: IssueList): void {
   }
 }
 
-/** Iterative, because the nesting of a hostile input would overflow the stack of a recursive walk. */
+/** Iterative, because hostile input could overflow the stack of a recursive function. */
 function isNestedDeeper(root: unknown, levelsMax: number): boolean {
   let level: unknown[] = [root]
   for (let depth = 0; depth <= levelsMax; depth++) {

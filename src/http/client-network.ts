@@ -1,18 +1,21 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 
 const GROUPS = 8
-/** 16 bits each: the /64 that a client has at least to himself, all addresses of which he may use. */
+/**
+ * In units of 16 bits: a /64 is the smallest network of one client, who may use all its addresses.
+ */
 const NETWORK_GROUPS = 4
 /** What an IPv4 client's address begins with on a socket that listens on both. */
 const MAPPED_IPV4 = /^0:0:0:0:0:ffff:/
 
 /**
- * What to tell clients apart by who have proven nothing.
+ * The part of an address that distinguishes clients without credentials.
  *
- * @param address as a socket or a proxy names it
- * @returns of IPv4 the address, of IPv6 its /64; what is no address as it is
+ * @param named address as a socket or a proxy names it, see `plainAddress`
+ * @returns an IPv4 address as it is, the /64 of an IPv6 address, any other text unchanged
  */
-export function clientNetwork(address: string): string {
+export function clientNetwork(named: string): string {
+  const address = plainAddress(named)
   if (isIP(address) !== 6) return address
   const groups = groupsOf(address)
   const hex = (some: readonly number[]) => some.map((group) => group.toString(16)).join(':')
@@ -25,7 +28,40 @@ export function clientNetwork(address: string): string {
   return `${hex(groups.slice(0, NETWORK_GROUPS))}::/64`
 }
 
-/** The eight numbers of an IPv6 address; a zone is left out, a dotted ending stands for two of them. */
+/**
+ * The address in what a proxy writes into X-Forwarded-For. Some add the client's port, and brackets
+ * around IPv6 (Azure Application Gateway, IIS). What has neither form is returned as it is.
+ */
+function plainAddress(named: string): string {
+  const [, ipv6, ipv4] = WITH_PORT.exec(named) ?? []
+  return ipv6 ?? ipv4 ?? named
+}
+
+const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/
+
+/**
+ * Tells whose forwarding headers are believed.
+ *
+ * @param proxies addresses and CIDRs, as `loadConfig` has checked them
+ */
+export function trustOf(proxies: readonly string[]): (address: string | undefined) => boolean {
+  const trusted = new BlockList()
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) trusted.addAddress(address, family)
+    else trusted.addSubnet(address, Number(bits), family)
+  }
+  return (named) => {
+    const [address = ''] = plainAddress(named ?? '').split('%')
+    const version = isIP(address)
+    return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/**
+ * The eight numbers of an IPv6 address; a zone is left out, a dotted ending stands for two of them.
+ */
 function groupsOf(address: string): number[] {
   const [plain = ''] = address.split('%')
   const [head = [], tail = []] = plain.split('::').map((part) =>

@@ -1,5 +1,7 @@
-/** What may be logged of an error: its kind and its place, never a parameter, a row or a message. */
-export interface ErrorFacts {
+/**
+ * What may be logged of an error: its kind and its place, never a parameter, a row or a message.
+ */
+interface ErrorFacts {
   readonly name: string
   readonly code?: string
   readonly constraint?: string

@@ -1,15 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { ANYONE } from '../auth/caller.ts'
-import type { MetricRegistry } from '../metrics/registry.ts'
-import type { Readiness } from '../readiness.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** For who runs the service, not for its callers: outside quota, access log and load shedding. */
-    isOperational?: boolean
-  }
-}
+import { ANYONE } from '../access/caller.ts'
+import type { MetricRegistry } from '../platform/metrics/registry.ts'
+import type { Readiness } from './readiness.ts'
 
 interface HealthOptions {
   readonly readiness: Readiness
@@ -23,16 +16,17 @@ const ReadyReport = Type.Object({
   status: Type.Union([Type.Literal('ready'), Type.Literal('not_ready')]),
   checks: Type.Record(Type.String(), Type.String()),
 })
-/** No part of the contract with callers. */
+/** Not part of the contract with callers. */
 const UNPUBLISHED = { hide: true } as const
 const OPERATIONAL = { access: ANYONE, isOperational: true, rateLimit: false } as const
 
 /**
  * What load balancers, orchestrators and monitoring ask.
  *
- * `/livez` says that the event loop turns, and looks at nothing else: who gets no answer restarts the
- * process, and a restart brings back no database, but loses every warm deployment and key, with which
- * scoring goes on without one. `/readyz` says whether to send requests here.
+ * `/livez` says that the event loop turns, and looks at nothing else. Without its answer the
+ * process is restarted. A restart does not bring back a database, but it loses every cached
+ * deployment and key, with which scoring goes on without a database. `/readyz` says whether to send
+ * requests here.
  */
 export const healthRoutes: FastifyPluginAsyncTypebox<HealthOptions> = async (
   app,

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { systemClock } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { systemClock } from '../platform/clock.ts'
+import { newId } from '../platform/ids/ids.ts'
 import { failureReply, JSON_TYPE } from './reply.ts'
 import { STATUS_BY_CODE } from './status.ts'
 
-/** Counts a request on the address that it came from, and tells the headers and what refuses it. */
+/** Counts a request on its address, and calls back with the headers and the denial, if any. */
 export type AddressCounter = (
   address: string | undefined,
   counted: (headers: object, denial: AppError | null) => void,
@@ -18,9 +18,9 @@ type UnparsableHandler = (error: Error & { code?: string }, socket: Socket) => v
 /**
  * Answers a request that fails in the router, before any hook runs: its URL can't be decoded.
  *
- * @param count counts it on its client's address; null: nothing is counted
+ * @param count counts it on its client's address
  */
-export function malformedRequestHandler(count: AddressCounter | null): MalformedHandler {
+export function malformedRequestHandler(count: AddressCounter): MalformedHandler {
   return (_error, request, reply) => {
     const answer = (headers: object, denial: AppError | null) => {
       const failure = denial ?? new AppError('invalid_request', 'the URL is malformed')
@@ -30,20 +30,23 @@ export function malformedRequestHandler(count: AddressCounter | null): Malformed
         .type(JSON_TYPE)
         .send(JSON.stringify(failureReply(failure, request.id)))
     }
-    if (count === null) answer({}, null)
-    else count(request.ip, answer)
+    count(request.ip, answer)
   }
 }
 
 /**
- * Answers bytes that are no HTTP request, or one that came too slowly, and hangs up.
+ * Answers bytes that are not an HTTP request, or a request that came too slowly, and hangs up.
  *
- * @param count counts it on the address of its connection; null: nothing is counted
+ * It counts the address of the connection, since no headers were read. Behind a proxy that is the
+ * proxy's address, whose budget nothing else takes from: requests that can be read have their
+ * client's.
+ *
+ * @param count counts it on the address of its connection
  */
-export function unparsableRequestHandler(count: AddressCounter | null): UnparsableHandler {
+export function unparsableRequestHandler(count: AddressCounter): UnparsableHandler {
   const answered = new WeakSet<Socket>()
   return (error, socket) => {
-    // More that can't be parsed may come while the first of it is counted.
+    // More such bytes may arrive while the first ones are counted.
     if (error.code === 'ECONNRESET' || socket.destroyed || answered.has(socket)) return
     answered.add(socket)
     const [status, message] =
@@ -51,13 +54,12 @@ export function unparsableRequestHandler(count: AddressCounter | null): Unparsab
         ? ['408 Request Timeout', 'the request did not arrive in time']
         : error.code === 'HPE_HEADER_OVERFLOW'
           ? ['431 Request Header Fields Too Large', 'the headers are too large']
-          : ['400 Bad Request', 'this is no HTTP request']
+          : ['400 Bad Request', 'this is not an HTTP request']
     const answer = (headers: object, denial: AppError | null) => {
       if (denial !== null) hangUp(socket, '429 Too Many Requests', headers, denial)
       else hangUp(socket, status, headers, new AppError('invalid_request', message))
     }
-    if (count === null) answer({}, null)
-    else count(socket.remoteAddress, answer)
+    count(socket.remoteAddress, answer)
   }
 }
 

@@ -1,13 +1,19 @@
-/** Why a replica should get no requests, in a few words that name no secret and no host; null: it may. */
-export type ReadinessCheck = () => string | null
+/**
+ * Why a replica should get no requests, in a few words that name no secret and no host; null: it
+ * may.
+ */
+type ReadinessCheck = () => string | null
 
-export interface ReadinessReport {
+interface ReadinessReport {
   readonly isReady: boolean
   /** `ok`, or the reason, for each check. */
   readonly checks: Readonly<Record<string, string>>
 }
 
-/** What must hold for a replica to be given requests; each part of the service adds what it knows of. */
+/**
+ * What must hold for a replica to be given requests; each part of the service adds what it knows
+ * of.
+ */
 export class Readiness {
   private readonly checks = new Map<string, ReadinessCheck>()
 

@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode, ErrorDetail } from '../errors.ts'
 
 /** The one error body. */
-export interface ErrorReply {
+interface ErrorReply {
   readonly error: ErrorCode
   readonly message: string
   readonly request_id: string
@@ -22,7 +22,9 @@ export function failureReply(failure: AppError, requestId: string): ErrorReply {
   }
 }
 
-/** Of answers that the service writes as text. */
+/** The wait that a 503 names in `Retry-After`. */
+export const RETRY_AFTER_SEC = 1
+/** Content type of the responses that the service writes as text. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The last property of a list: present where there is a next page. */

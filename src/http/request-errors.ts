@@ -8,7 +8,6 @@ const CODE_BY_FASTIFY_CODE: Readonly<Record<string, [ErrorCode, string]>> = {
     'unsupported_media_type',
     'send the body as JSON, with the header Content-Type: application/json',
   ],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this service accepts'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'invalid_request',
     'the body is not as long as the header Content-Length says',
@@ -19,13 +18,15 @@ const CODE_BY_FASTIFY_CODE: Readonly<Record<string, [ErrorCode, string]>> = {
 }
 
 /**
- * What a request was refused for before any code of the service ran: by the router, the body parser or
- * a schema.
+ * What a request was refused for before any code of the service ran: by the router, the body parser
+ * or a schema.
  *
+ * @param bodyBytesMax what the route accepts
  * @returns null for an error that is not the caller's
  */
-export function requestError(error: FastifyError): AppError | null {
+export function requestError(error: FastifyError, bodyBytesMax?: number): AppError | null {
   if (error.validation !== undefined) return validationError(error)
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(error, bodyBytesMax)
   const known = CODE_BY_FASTIFY_CODE[error.code ?? '']
   if (known !== undefined) return new AppError(known[0], known[1], { cause: error })
   const { statusCode = 500 } = error
@@ -33,14 +34,22 @@ export function requestError(error: FastifyError): AppError | null {
   return new AppError('invalid_request', 'the request is malformed', { cause: error })
 }
 
-/** Branches of a union are told as one fault: what any of them would take. */
+function bodyTooLarge(error: FastifyError, bodyBytesMax: number | undefined): AppError {
+  const accepted =
+    bodyBytesMax === undefined
+      ? 'this service accepts'
+      : `the ${bodyBytesMax} bytes that it may have here`
+  return new AppError('payload_too_large', `the body is larger than ${accepted}`, { cause: error })
+}
+
+/** The branches of a union make one fault, which names what any of them accepts. */
 function validationError(error: FastifyError): AppError {
   const part = error.validationContext ?? 'body'
   const reasonsByPath = new Map<string, string[]>()
   for (const { keyword, instancePath, message = 'is wrong', params } of error.validation ?? []) {
     if (keyword === 'anyOf') continue
     const path = placeOf(toPath(instancePath), params)
-    reasonsByPath.set(path, [...(reasonsByPath.get(path) ?? []), tell(message, params)])
+    reasonsByPath.set(path, [...(reasonsByPath.get(path) ?? []), reasonOf(message, params)])
   }
   const details = [...reasonsByPath].map(([path, reasons]) => ({
     path,
@@ -58,7 +67,7 @@ function placeOf(path: string, params: Record<string, unknown>): string {
   return path === '' ? name : `${path}.${name}`
 }
 
-function tell(message: string, params: Record<string, unknown>): string {
+function reasonOf(message: string, params: Record<string, unknown>): string {
   if (typeof params['missingProperty'] === 'string') return 'is required'
   if (typeof params['additionalProperty'] === 'string') return 'is not known here'
   if ('allowedValue' in params) return `must be ${JSON.stringify(params['allowedValue'])}`

@@ -1,10 +1,9 @@
 import fastifyPlugin from 'fastify-plugin'
-import type { Clock } from '../clock.ts'
-import { handoverOf } from '../handover.ts'
+import type { Clock } from '../platform/clock.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** When its headers had come, on the clock that never goes back. */
+    /** When its headers had arrived, in milliseconds of the monotonic clock. */
     receivedAtMs: number
   }
 }
@@ -13,13 +12,13 @@ interface RequestIdOptions {
   readonly clock: Clock
 }
 
-/** Names each response's request, so that a caller and the log speak of the same one, and notes its time. */
+/** Records when a request arrived, and names it in its response: the log has the same id. */
 export const requestIdPlugin = fastifyPlugin<RequestIdOptions>(
   async (app, { clock }) => {
     app.decorateRequest('receivedAtMs', 0)
 
     app.addHook('onRequest', (request, reply, done) => {
-      request.receivedAtMs = handoverOf(request.raw)?.receivedAtMs ?? clock.monotonicMs()
+      request.receivedAtMs = clock.monotonicMs()
       reply.header('x-request-id', request.id)
       done()
     })

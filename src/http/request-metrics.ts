@@ -1,5 +1,6 @@
-import { Histogram } from '../histogram.ts'
-import type { Labels } from './registry.ts'
+import { Histogram } from '../platform/metrics/histogram.ts'
+import type { Labels } from '../platform/metrics/registry.ts'
+import type { Load } from './route-config.ts'
 
 const REQUEST_BOUNDS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 /** Finer, because a score is promised within milliseconds. */
@@ -8,28 +9,29 @@ const SCORE_BOUNDS_SEC = [
   ...[0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 ]
 
-const KIND_BY_OPERATION: Readonly<Record<string, 'single' | 'batch'>> = {
-  'scoring.score': 'single',
-  'scoring.score_scorecard': 'single',
-  'scoring.score_batch': 'batch',
-  'scoring.score_scorecard_batch': 'batch',
+/** A request that was answered. */
+interface Measurement {
+  readonly operation: string
+  /** Undefined for a request that scores nothing. */
+  readonly load: Load | undefined
+  readonly status: number
+  readonly durationMs: number
 }
 
-/** How long requests took, by operation and status: as many as there are routes and error codes. */
-export class RequestFigures {
-  /** Successful scores: from the request's headers to the answer handed to the system. */
+/** Durations of requests by operation and status. Routes and error codes bound their number. */
+export class RequestMetrics {
+  /** Durations of successful scores. */
   readonly scores = {
     single: new Histogram(SCORE_BOUNDS_SEC),
     batch: new Histogram(SCORE_BOUNDS_SEC),
   }
   private readonly byOperation = new Map<string, Map<number, Histogram>>()
 
-  observe(operation: string, status: number, durationMs: number): void {
+  observe({ operation, load, status, durationMs }: Measurement): void {
     const byStatus = this.byOperation.get(operation)
     const durations = byStatus?.get(status) ?? this.begin(operation, status)
     durations.observe(durationMs / 1000)
-    const kind = KIND_BY_OPERATION[operation]
-    if (kind !== undefined && status === 200) this.scores[kind].observe(durationMs / 1000)
+    if (load !== undefined && status === 200) this.scores[load].observe(durationMs / 1000)
   }
 
   get durations(): Array<readonly [Labels, Histogram]> {

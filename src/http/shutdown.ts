@@ -1,20 +1,20 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Readiness } from '../readiness.ts'
+import type { Readiness } from './readiness.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Ends the listener without breaking a connection that is in use. */
     closeGently(): Promise<void>
-    /** Whether that has begun. */
+    /** Whether `closeGently` was called. */
     isClosing(): boolean
   }
 }
 
-/** Clients that keep connections busy get this long to be told that theirs ends. */
-const FAREWELL_MS = 500
-/** Requests in flight may then take this long to end; what remains is cut off. */
+/** For so long, answers on busy connections say that the connection ends. */
+const CLOSE_GRACE_MS = 500
+/** Requests in flight may take this long after that; the rest is cut off. */
 const GRACE_MS = 4_000
 const IDLE_SWEEP_MS = 50
 
@@ -23,9 +23,10 @@ interface ShutdownOptions {
 }
 
 /**
- * Closing in three states: *farewell*, when the process is not ready any more, and requests are answered
- * with `Connection: close`, so that a client on a busy connection never meets a closed one; *grace*, when no
- * connection is accepted and those that are idle end; *cut off*, when all end.
+ * Closing in three states: *farewell*, when the process is not ready any more, and requests are
+ * answered with `Connection: close`, so that a client on a busy connection never meets a closed
+ * one; *grace*, when no connection is accepted and those that are idle end; *cut off*, when all
+ * end.
  */
 export const shutdownPlugin = fastifyPlugin<ShutdownOptions>(
   async (app, { readiness }) => {
@@ -40,7 +41,7 @@ export const shutdownPlugin = fastifyPlugin<ShutdownOptions>(
     app.decorate('isClosing', () => isClosing)
     app.decorate('closeGently', async function closeGently(this: FastifyInstance) {
       isClosing = true
-      if ((await connectionCount(this)) > 0) await setTimeout(FAREWELL_MS)
+      if ((await connectionCount(this)) > 0) await setTimeout(CLOSE_GRACE_MS)
       const sweep = setInterval(() => this.server.closeIdleConnections(), IDLE_SWEEP_MS)
       const deadline = new AbortController()
       const cutOff = setTimeout(GRACE_MS, undefined, { signal: deadline.signal, ref: false })

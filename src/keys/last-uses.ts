@@ -1,25 +1,25 @@
-/** A key's latest use. */
+/** The latest use of a key. */
 export interface KeyUse {
   readonly keyId: string
   readonly usedAt: Date
 }
 
-/** Both the longest time that a use stays unwritten and the least between two writes of one key. */
+/** Maximum delay of a write, and minimum time between two writes of the same key. */
 export const FLUSH_INTERVAL_MS = 60_000
-/** Of an entry: an id of 26 characters and a number. Above it uses of further keys go unnoted. */
-const KEYS_NOTED_MAX = 100_000
+/** Maximum number of keys held between writes; uses of further keys are not recorded. */
+const KEYS_HELD_MAX = 100_000
 const BATCH_KEYS_MAX = 5_000
-/** The end of the process has other things to wait for. */
+/** Keeps an unreachable database from delaying the shutdown. */
 const CLOSE_DEADLINE_MS = 1_000
 
 /**
- * Remembers when keys were last used, and writes it in batches, so that a request pays for one entry of
- * a map.
+ * Collects the last use of each key and writes it in batches, so that a request only costs one
+ * entry in a map.
  *
- * *Idle* while it holds nothing: no timer runs. The first use noted makes it *due* in
- * `FLUSH_INTERVAL_MS`; then what it holds is written, and it is idle again. What could not be
- * written stays for the next time, unless the key was used since. Uses that a killed process held
- * are lost, up to a minute of them: the field says that it may lag.
+ * *Idle*: it holds no uses and no timer runs. The first use schedules a write after
+ * `FLUSH_INTERVAL_MS`. *Scheduled*: it holds uses until that write, then it is idle again. Uses
+ * that could not be written stay for the next write, unless the key was used again. A killed
+ * process loses up to a minute of uses; the API documents that `last_used_at` may be late.
  */
 export class LastUses {
   private readonly write: (uses: readonly KeyUse[]) => Promise<void>
@@ -30,13 +30,14 @@ export class LastUses {
     this.write = write
   }
 
+  /** Records a use. */
   note(keyId: string, epochMs: number): void {
-    if (this.epochMsByKeyId.size >= KEYS_NOTED_MAX && !this.epochMsByKeyId.has(keyId)) return
+    if (this.epochMsByKeyId.size >= KEYS_HELD_MAX && !this.epochMsByKeyId.has(keyId)) return
     this.epochMsByKeyId.set(keyId, epochMs)
     if (this.timer === undefined) this.schedule()
   }
 
-  /** Writes what is held, as far as that can be done in a second. */
+  /** Writes the held uses; gives up after `CLOSE_DEADLINE_MS`. */
   async close(): Promise<void> {
     const overdue = Promise.withResolvers<void>()
     const deadline = setTimeout(overdue.resolve, CLOSE_DEADLINE_MS)
@@ -59,14 +60,14 @@ export class LastUses {
       try {
         await this.write(batch.map(([keyId, ms]) => ({ keyId, usedAt: new Date(ms) })))
       } catch {
-        // The database is away. Nobody waits for this, so nobody is told; the next time tries again.
-        this.keep(held.slice(start))
+        // The database is unreachable. No request waits for this, so the next write tries again.
+        this.restore(held.slice(start))
         return
       }
     }
   }
 
-  private keep(unwritten: ReadonlyArray<[string, number]>): void {
+  private restore(unwritten: ReadonlyArray<[string, number]>): void {
     for (const [keyId, epochMs] of unwritten) {
       if (!this.epochMsByKeyId.has(keyId)) this.note(keyId, epochMs)
     }

@@ -1,6 +1,6 @@
 import type { KeyInForce } from './service.ts'
 
-/** What every answer tells of a key. */
+/** Fields of a key in every response. */
 export function keyFields(key: Omit<KeyInForce, 'lastUsedAt'>) {
   return {
     id: key.id,

@@ -4,11 +4,13 @@ import type { preValidationHookHandler } from 'fastify'
 import { listQuery } from '../../schemas/common.ts'
 import { errorResponses } from '../../schemas/errors.ts'
 import { CreatedKey, CreateKeyRequest, KeyList } from '../../schemas/keys.ts'
-import { ANY_MEMBER, OWNER_OR_ADMIN } from '../auth/caller.ts'
-import { forbidStoring, userCaller } from '../auth/plugin.ts'
+import { ANY_MEMBER, OWNER_OR_ADMIN } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
+import { forbidStoring } from '../auth/plugin.ts'
 import { AppError } from '../errors.ts'
-import { nextCursor } from '../http/reply.ts'
-import { keyFields, listedKey } from './answers.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { sendList } from '../http/list.ts'
+import { keyFields, listedKey } from './responses.ts'
 import type { KeyService } from './service.ts'
 
 interface KeyRouteOptions {
@@ -21,7 +23,7 @@ const KeyParams = Type.Object({ id: Type.String() })
 
 /** Management of API keys. */
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app, { keys }) => {
-  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/keys',
@@ -29,15 +31,15 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
       bodyLimit,
       schema: {
         body: CreateKeyRequest,
-        response: { 201: CreatedKey, ...errorResponses(400, 401, 403, 413, 415, 422) },
+        response: { 201: CreatedKey, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
-      config: { operation: 'keys.create', access: OWNER_OR_ADMIN },
+      config: { operation: 'keys.create', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
       preValidation: refuseQuotaUnlessOwner,
     },
     async (request, reply) => {
       const { rate_limit_per_minute: rateLimitPerMinute, ...wanted } = request.body
-      const order = { ...wanted, rateLimitPerMinute }
-      const { key, keySecret } = await keys.issue(userCaller(request), order)
+      const newKey = { ...wanted, rateLimitPerMinute }
+      const { key, keySecret } = await keys.issue(userCaller(request), newKey)
       forbidStoring(reply)
       reply.code(201)
       return { ...keyFields(key), key: keySecret }
@@ -53,12 +55,12 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
       },
       config: { operation: 'keys.list', access: ANY_MEMBER },
     },
-    async (request) => {
-      const { items, nextCursor: next } = await keys.list(userCaller(request).teamId, request.query)
-      return {
-        keys: items.map(listedKey),
-        ...nextCursor(next),
-      }
+    (request, reply) => {
+      const { teamId } = userCaller(request)
+      return sendList(reply, request.query, {
+        read: (page) => keys.list(teamId, page),
+        answer: (items) => ({ keys: items.map(listedKey) }),
+      })
     },
   )
 
@@ -79,7 +81,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
   )
 }
 
-/** Runs before the body is checked: who may not set a quota is told so whatever else is wrong. */
+/** Runs before validation, because 403 takes precedence over 400. */
 const refuseQuotaUnlessOwner: preValidationHookHandler = (request, _reply, done) => {
   const asksForQuota = Object.hasOwn(Object(request.body), 'rate_limit_per_minute')
   if (asksForQuota && userCaller(request).role !== 'owner') {

@@ -1,30 +1,37 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { Environment } from '../auth/caller.ts'
-import { randomBase62, toBase62 } from '../base62.ts'
+import { KEY_PREFIX } from '../access/bearer.ts'
+import type { Environment } from '../access/caller.ts'
+import { randomBase62, toBase62 } from '../platform/ids/base62.ts'
 
 const BODY_CHARS = 32
 const CHECKSUM_CHARS = 6
 const PREFIX_CHARS = 12
-const FORM = /^sk_(?:live|test)_[0-9A-Za-z]{38}$/
+const LIVE_PREFIX = `${KEY_PREFIX}live_`
+const TEST_PREFIX = `${KEY_PREFIX}test_`
+const FORM = new RegExp(
+  `^(?:${LIVE_PREFIX}|${TEST_PREFIX})[0-9A-Za-z]{${BODY_CHARS + CHECKSUM_CHARS}}$`,
+)
 
-/** A new key secret: 32 characters, 190 random bits, and 6 of checksum behind the prefix. */
+/** Creates a key secret: a prefix, 32 random characters (190 bits) and 6 characters of checksum. */
 export function newKeySecret(environment: Environment | null): string {
-  const body = (environment === 'staging' ? 'sk_test_' : 'sk_live_') + randomBase62(BODY_CHARS)
+  const body = (environment === 'staging' ? TEST_PREFIX : LIVE_PREFIX) + randomBase62(BODY_CHARS)
   return body + checksum(body)
 }
 
-/** Whether a text can be a key at all: tells a typing error or a guess without asking the database. */
+/**
+ * Whether a text is a well-formed key. Detects typing errors and guesses without a database query.
+ */
 export function isKeySecret(text: string): boolean {
   return FORM.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_CHARS)))
 }
 
-/** What is stored of a key. A plain hash is enough for a secret of 190 random bits. */
+/** The stored hash of a key. A plain hash is sufficient for a secret of 190 random bits. */
 export function keyHashOf(keySecret: string): string {
   return hash('sha256', keySecret, 'hex')
 }
 
-/** The leading characters, by which people tell keys apart. */
+/** The leading characters, which identify a key to people. */
 export function keyPrefixOf(keySecret: string): string {
   return keySecret.slice(0, PREFIX_CHARS)
 }

@@ -1,12 +1,15 @@
 import { LRUCache } from 'lru-cache'
-import { RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
+import { KEY_SCOPES, RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
+import type { Environment, KeyCaller, Scope, UserCaller } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import type { Environment, KeyCaller, Scope, UserCaller } from '../auth/caller.ts'
-import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import { isId, newId } from '../ids.ts'
-import type { Page, PageRequest } from '../paging.ts'
-import { type CacheLookups, RecheckedCache } from '../rechecked-cache.ts'
+import {
+  type CacheLookups,
+  StaleWhileRevalidateCache,
+} from '../platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
 import { type KeyUse, LastUses } from './last-uses.ts'
 import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
 
@@ -24,78 +27,80 @@ export interface ApiKey {
   readonly createdAt: Date
 }
 
-/** What may be told of a key that is in force. */
+/** An active key without its hash. */
 export type KeyInForce = Omit<ApiKey, 'teamId' | 'keyHash' | 'createdBy'> & {
   readonly lastUsedAt: Date | null
 }
 
-/** A key that is in force, and what is to be done with it. */
+/** A change of an active key. */
 export interface KeyChange {
   readonly keyId: string
   readonly teamId: string
   /** The columns that change. */
   readonly set: { readonly revokedAt: Date } | { readonly rateLimitPerMinute: number | null }
-  /** Describes the change of the key, given as it was before. */
+  /** Describes the change from the key's old state. */
   readonly audit: (before: KeyInForce) => NewAuditRecord
 }
 
-/** What the service needs of the database. */
+/** What the service needs from the database. */
 export interface KeyStore {
   /** Adds the key and its audit record in one transaction. */
   add(key: ApiKey, audit: NewAuditRecord): Promise<void>
-  /** The key that is in force, or null when there is none or it was revoked. */
+  /** The active key with this hash; null if it is unknown or revoked. */
   inForce(keyHash: string): Promise<KeyCaller | null>
-  /** A team's keys in force, newest first. */
+  /** A team's active keys, newest first. */
   ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>>
-  /** Whose a key in force is, or null. */
+  /** Id of the team that owns an active key, or null. */
   teamOf(keyId: string): Promise<string | null>
   /**
-   * Changes a key in force and writes the audit record, in one transaction.
+   * Changes an active key and writes the audit record, in one transaction.
    *
-   * @returns the key's hash, or null when the team has no such key in force
+   * @returns the key's hash, or null if the team has no such active key
    */
   change(change: KeyChange): Promise<string | null>
-  /** Writes when keys were last used, where that is later than what is written. */
+  /** Writes last uses, unless a later use is already stored. */
   noteUses(uses: readonly KeyUse[]): Promise<void>
 }
 
-export interface NewKey {
+interface NewKey {
   readonly name: string
   readonly scopes?: readonly string[] | undefined
   readonly environment?: Environment | undefined
-  /** Left out: the service's default quota. */
+  /** Absent means the service's default quota. */
   readonly rateLimitPerMinute?: number | undefined
 }
 
-export interface KeyOptions {
+interface KeyOptions {
   readonly store: KeyStore
   readonly clock: Clock
-  /** Longest time that a revoked key goes unnoticed where no message tells of it. */
+  /** Maximum time that a revoked key stays cached if no invalidation message arrives. */
   readonly ttlMs: number
-  /** The same while the database is away; `ttlMs` when absent. */
+  /** The same while the database is unreachable; default: `ttlMs`. */
   readonly unavailableTtlMs?: number
-  /** Told of the hash of each key that changed, before its change is answered. */
+  /** Called with the hash of each changed key, before the response is sent. */
   readonly onChange: (keyHash: string) => void
 }
 
 const KEYS_CACHED_MAX = 100_000
 const HASHES_CACHED_MAX = 20_000
-const SCOPES: readonly Scope[] = ['score', 'read']
+const SCOPES: readonly Scope[] = KEY_SCOPES
 
-/** API keys: issue, list, limit and revoke them, and tell whose a presented one is. */
+/**
+ * API keys: issues, lists, limits and revokes them, and identifies the caller of a presented key.
+ */
 export class KeyService {
   private readonly options: KeyOptions
-  private readonly callers: RecheckedCache<KeyCaller>
+  private readonly callers: StaleWhileRevalidateCache<KeyCaller>
   /**
-   * Hashes of secrets that were proven, so that a busy key is not hashed for each request: 3 µs. Whether
-   * it is in force is asked all the same.
+   * Hashes of secrets that were valid once. They save hashing a busy key on each request: 3 µs.
+   * Each request still checks that the key is active.
    */
   private readonly hashes = new LRUCache<string, string>({ max: HASHES_CACHED_MAX })
   private readonly lastUses: LastUses
 
   constructor(options: KeyOptions) {
     this.options = options
-    this.callers = new RecheckedCache<KeyCaller>({
+    this.callers = new StaleWhileRevalidateCache<KeyCaller>({
       load: (keyHash) => options.store.inForce(keyHash),
       clock: options.clock,
       ttlMs: options.ttlMs,
@@ -108,8 +113,8 @@ export class KeyService {
   /**
    * Issues a key for the team of its creator.
    *
-   * @returns the key and its secret, which is not kept and can't be shown again
-   * @throws AppError `invalid_scope` for a scope that is none, or no scope at all
+   * @returns the key and its secret, which is not stored and can't be shown again
+   * @throws AppError `invalid_scope` for an unknown scope or an empty list
    */
   async issue(creator: UserCaller, wanted: NewKey): Promise<{ key: ApiKey; keySecret: string }> {
     const scopes = readScopes(wanted.scopes ?? ['score'])
@@ -138,15 +143,14 @@ export class KeyService {
     return this.callers.lookups
   }
 
-  /** The team's keys that are in force, newest first. */
+  /** The team's active keys, newest first. */
   list(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
     return this.options.store.ofTeam(teamId, page)
   }
 
   /**
-   * Whose a key in force is.
+   * Returns the id of the team that owns an active key.
    *
-   * @returns the id of its team
    * @throws AppError `key_not_found`
    */
   async teamOf(keyId: string): Promise<string> {
@@ -156,10 +160,10 @@ export class KeyService {
   }
 
   /**
-   * Ends a key of the actor's team for good. This process refuses it from now on, others within a
-   * second, or within their cache's time-to-live where no message reaches them.
+   * Revokes a key of the actor's team permanently. This process rejects it at once, other processes
+   * within a second, or within their cache's time-to-live if no message reaches them.
    *
-   * @throws AppError `key_not_found` for a key that is unknown, revoked, or another team's
+   * @throws AppError `key_not_found` for a key that is unknown, revoked or owned by another team
    */
   async revoke(actor: Actor, keyId: string): Promise<void> {
     const epochMs = this.options.clock.epochMs()
@@ -177,10 +181,11 @@ export class KeyService {
   }
 
   /**
-   * Gives a key of the actor's team a quota of its own, or with null the service's default.
+   * Sets the quota of a key of the actor's team.
    *
-   * @param perMinute requests in any 60 s, a whole number from 1 to `RATE_LIMIT_PER_MINUTE_MAX`
-   * @throws AppError `invalid_request` for another number; `key_not_found` as `revoke`
+   * @param perMinute requests in any 60 s, a whole number from 1 to `RATE_LIMIT_PER_MINUTE_MAX`;
+   *   null restores the service's default
+   * @throws AppError `invalid_request` for any other number; `key_not_found` like `revoke`
    */
   async setLimit(actor: Actor, keyId: string, perMinute: number | null): Promise<void> {
     if (perMinute !== null && !isRateLimit(perMinute)) {
@@ -198,28 +203,51 @@ export class KeyService {
     })
   }
 
-  /** Whose key a presented secret is; null for none that is in force. At once for a warm key. */
+  /** The caller with this secret; null if no active key has it. Synchronous for a cached key. */
   callerOf(keySecret: string): KeyCaller | null | Promise<KeyCaller | null> {
+    return this.callerBy(keySecret, false) ?? null
+  }
+
+  /** Like `callerOf`, but looks up no new key: undefined for a secret that this process does not hold. */
+  heldCallerOf(keySecret: string): KeyCaller | null | undefined | Promise<KeyCaller | null> {
+    return this.callerBy(keySecret, true)
+  }
+
+  private callerBy(
+    keySecret: string,
+    isHeldOnly: boolean,
+  ): KeyCaller | null | undefined | Promise<KeyCaller | null> {
     const known = this.hashes.get(keySecret)
-    if (known === undefined && !isKeySecret(keySecret)) return null
+    if (known === undefined && !isKeySecret(keySecret)) return undefined
     const keyHash = known ?? keyHashOf(keySecret)
+    if (isHeldOnly && this.callers.isUnknown(keyHash)) return undefined
     const found = this.callers.get(keyHash)
     if (found instanceof Promise) return found.then((caller) => this.noted(caller))
     if (known === undefined && found !== null) this.hashes.set(keySecret, keyHash)
     return this.noted(found)
   }
 
-  /** Tells that a key was changed or revoked: it is looked up before it is let in again. */
-  expire(keyHash: string): void {
-    this.callers.expire(keyHash)
+  /**
+   * Whether `callerOf` would query the database for a secret that this process has never accepted:
+   * a well-formed key that is either new here or guessed.
+   */
+  isUnknown(keySecret: string): boolean {
+    const known = this.hashes.get(keySecret)
+    if (known === undefined && !isKeySecret(keySecret)) return false
+    return this.callers.isUnknown(known ?? keyHashOf(keySecret))
   }
 
-  /** Tells that any key may have been changed. */
-  mistrust(): void {
-    this.callers.mistrust()
+  /** Forces a lookup before the next use of a key, because it was changed or revoked. */
+  invalidate(keyHash: string): void {
+    this.callers.invalidate(keyHash)
   }
 
-  /** Writes the uses of keys that are not written yet. */
+  /** Does the same for all keys, because any of them may have changed. */
+  invalidateAll(): void {
+    this.callers.invalidateAll()
+  }
+
+  /** Writes the last uses that are not written yet. */
   close(): Promise<void> {
     return this.lastUses.close()
   }
@@ -244,14 +272,14 @@ export class KeyService {
 }
 
 function keyNotFound(): AppError {
-  return new AppError('key_not_found', 'there is no key in force with this id')
+  return new AppError('key_not_found', 'there is no active key with this id')
 }
 
 function isRateLimit(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= RATE_LIMIT_PER_MINUTE_MAX
 }
 
-/** What the audit log tells of a key: what people know it by, and what it opens. */
+/** Fields of a key in the audit log: what identifies it to people, and what it permits. */
 function auditedFieldsOf({ name, keyPrefix, scopes, environment }: ApiKey | KeyInForce) {
   return { name, prefix: keyPrefix, scopes, environment }
 }
@@ -260,7 +288,7 @@ function readScopes(wanted: readonly string[]): string[] {
   const details = wanted.flatMap((scope, index) =>
     SCOPES.some((known) => known === scope)
       ? []
-      : [{ path: `scopes[${index}]`, message: `is no scope: use ${SCOPES.join(' or ')}` }],
+      : [{ path: `scopes[${index}]`, message: `is not a scope: use ${SCOPES.join(' or ')}` }],
   )
   if (wanted.length === 0) details.push({ path: 'scopes', message: 'must name at least one scope' })
   if (details.length > 0) {

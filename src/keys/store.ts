@@ -1,11 +1,11 @@
-import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import type { KeyCaller } from '../access/caller.ts'
+import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/store.ts'
-import type { Environment, KeyCaller } from '../auth/caller.ts'
-import type { Database } from '../db/client.ts'
-import { apiKeys } from '../db/tables/keys.ts'
-import { lockTeam } from '../db/transactions.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database } from '../platform/db/client.ts'
+import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
+import { apiKeys } from '../tables/keys.ts'
 import type { KeyUse } from './last-uses.ts'
 import type { ApiKey, KeyChange, KeyInForce, KeyStore } from './service.ts'
 
@@ -14,13 +14,15 @@ const KEY_IN_FORCE = {
   name: apiKeys.name,
   keyPrefix: apiKeys.keyPrefix,
   scopes: apiKeys.scopes,
-  environment: sql<Environment | null>`${apiKeys.environment}`,
+  environment: apiKeys.environment,
   rateLimitPerMinute: apiKeys.rateLimitPerMinute,
   createdAt: apiKeys.createdAt,
   lastUsedAt: apiKeys.lastUsedAt,
 }
 
-/** Prepared: making its text takes longer than all else, and busy keys are looked at every half minute. */
+/**
+ * Prepared, because building the SQL text takes longest and busy keys are checked twice a minute.
+ */
 const keysInForce = (db: Database) =>
   db
     .select({
@@ -54,8 +56,7 @@ export class PostgresKeyStore implements KeyStore {
   async inForce(keyHash: string): Promise<KeyCaller | null> {
     const [row] = await this.inForceQuery.execute({ keyHash })
     if (row === undefined) return null
-    // The table's check holds the environment to the two there are.
-    return { ...row, kind: 'key', environment: row.environment as Environment | null }
+    return { ...row, kind: 'key' }
   }
 
   async ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
@@ -63,11 +64,7 @@ export class PostgresKeyStore implements KeyStore {
       .select(KEY_IN_FORCE)
       .from(apiKeys)
       .where(
-        and(
-          eq(apiKeys.teamId, teamId),
-          isNull(apiKeys.revokedAt),
-          page.cursor === undefined ? undefined : lt(apiKeys.id, page.cursor),
-        ),
+        and(eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt), rowsAfter(page, apiKeys.id)),
       )
       .orderBy(desc(apiKeys.id))
       .limit(rowsToRead(page))
@@ -101,7 +98,10 @@ export class PostgresKeyStore implements KeyStore {
     })
   }
 
-  /** Rows are locked in one order, so that replicas which write the same keys never wait in a circle. */
+  /**
+   * Locks the rows in the order of their ids, so that replicas that write the same keys can't
+   * deadlock.
+   */
   async noteUses(uses: readonly KeyUse[]): Promise<void> {
     const rows = JSON.stringify(uses)
     await this.db.execute(sql`

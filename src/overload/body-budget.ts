@@ -1,12 +1,16 @@
-/** Smaller bodies are not counted: ten thousand of them are less than a hundred large batches. */
+/**
+ * Smaller bodies are not counted: ten thousand of them take less memory than a hundred large
+ * batches.
+ */
 export const SMALL_BODY_BYTES = 64 * 1024
 
 /**
- * Memory for the bodies of requests that are not answered yet, or for answers that are not sent yet. Parsed and
- * scored, bodies take several times their length, but one after the other; what adds up is what waits.
+ * Memory for the bodies of requests that are not answered yet, or for answers that are not sent
+ * yet. Parsed and scored, bodies take several times their length, but one after the other; what
+ * adds up is what waits.
  *
- * Bodies are *held* from their headers on to the end of their answer. At the bound none is added, unless
- * there is no other: a body of the largest length that the service accepts always has its turn.
+ * Bodies are *held* from their headers on to the end of their answer. At the bound no body is
+ * added, unless it is the only one: so the largest body that the service accepts is always read.
  */
 export class BodyBudget {
   heldBytes = 0
@@ -16,7 +20,7 @@ export class BodyBudget {
     this.bytesMax = bytesMax
   }
 
-  /** @returns the hold on so many bytes, or null where there is no room for them */
+  /** @returns the hold on so many bytes; null if there is not enough room */
   hold(bytes: number): BodyHold | null {
     const hold = new BodyHold(this)
     return hold.add(bytes) ? hold : null
@@ -39,7 +43,7 @@ export class BodyBudget {
   }
 }
 
-/** What one body takes of the budget. */
+/** The part of the budget that one body takes. */
 export class BodyHold {
   private readonly budget: BodyBudget
   private bytes = 0

@@ -2,7 +2,7 @@ import { Transform } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../errors.ts'
-import { failureReply } from '../http/reply.ts'
+import { failureReply, RETRY_AFTER_SEC } from '../http/reply.ts'
 import { STATUS_BY_CODE } from '../http/status.ts'
 import { type BodyHold, SMALL_BODY_BYTES } from './body-budget.ts'
 import type { LoadShedder } from './load-shedder.ts'
@@ -11,28 +11,29 @@ interface SheddingOptions {
   readonly shedder: LoadShedder
 }
 
-const RETRY_AFTER_SEC = 1
-
 /**
- * Answers 503 before the process collapses: to scores while the event loop is overloaded, and to large
- * bodies beyond the memory for them.
+ * Answers 503 before the process collapses: to scores while the event loop is overloaded, and to
+ * bodies for which there is no memory.
  *
- * Only scoring is shed for the loop's sake, because it is what overloads it; whoever rolls back a model
- * or revokes a key meanwhile gets through. It comes after the caller is proven and counted against his
- * quota: a 401 stays a 401, and a caller beyond his quota learns that. Not @fastify/under-pressure: it
- * compares the mean delay of the last second, so that it lets in all of a second and then none of one,
- * and what it lets in meanwhile waits as long as if there were no bound.
+ * Only scoring overloads the loop, so only scoring is shed for it: a user can still roll back a
+ * model or revoke a key. The plugin runs after authentication and quota: a 401 stays a 401, and a
+ * caller beyond their quota gets 429. It does not use @fastify/under-pressure, which compares the
+ * mean delay of the last second: it admits everything for a second and nothing for the next, and
+ * what it admits waits as long as without a bound.
  */
 export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
   async (app, { shedder }) => {
     app.addHook('onRoute', (route) => {
-      if (route.config?.access?.by !== 'key') return
-      // A route's own hooks run after those of the whole app. Before the body is read, and again before
-      // the work: callers whose keys or quotas were asked for elsewhere come on all at once.
+      const load = route.config?.load
+      if (load === undefined) return
+      // A route's own hooks run after the hooks of the app. The check runs before the body is read,
+      // and again before the work, because requests that waited for a look-up or for Redis arrive
+      // together.
       route.onRequest = [...listOf(route.onRequest), refuseScore]
       route.preHandler = [...listOf(route.preHandler), refuseScore]
-      // A small request may have a large answer; who does not read it holds its memory.
-      if (route.config.operation?.includes('batch') !== true) return
+      // A small request may have a large response, whose memory is held until the client has read
+      // it.
+      if (load === 'single') return
       route.preHandler = [...listOf(route.preHandler), refuseBatch]
       route.onSend = [...listOf(route.onSend), holdAnswer]
     })
@@ -73,7 +74,7 @@ export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
         answerOverload(request, reply)
         return
       }
-      const isScore = request.routeOptions.config.access?.by === 'key'
+      const isScore = request.routeOptions.config.load !== undefined
       done(null, meter(payload, reply, { shedder, hold, isScore, isDeclared: declaredBytes > 0 }))
     })
   },
@@ -92,7 +93,10 @@ interface Metered {
   readonly isDeclared: boolean
 }
 
-/** The payload, counted where its length was not declared, and looked at again once it is complete. */
+/**
+ * Passes on the payload. It counts the bytes if no length was declared, and checks the load at the
+ * end.
+ */
 function meter(payload: RequestPayload, reply: FastifyReply, metered: Metered): Transform {
   const { shedder, hold, isScore, isDeclared } = metered
   const counted = new Transform({
@@ -104,7 +108,7 @@ function meter(payload: RequestPayload, reply: FastifyReply, metered: Metered): 
         pass(overloaded())
       }
     },
-    // Many may have come to their end together: parsing and scoring them is most of the work.
+    // Many bodies may end together, and to parse and score them is most of the work.
     flush(end) {
       end(isScore && shedder.refusesScore() ? overloaded() : null)
     },
@@ -116,7 +120,7 @@ function meter(payload: RequestPayload, reply: FastifyReply, metered: Metered): 
     payload.unpipe(counted)
     counted.destroy()
   }
-  // While its caller was looked up, the client may have gone.
+  // The client may have hung up during the look-up of its key.
   if (reply.raw.closed) end()
   else reply.raw.once('close', end)
   return counted
@@ -126,7 +130,10 @@ function overloaded(): AppError {
   return new AppError('unavailable', 'the service is overloaded, try again later')
 }
 
-/** Directly, not by the error handler: an error with its stack, and a line in the log, cost as much. */
+/**
+ * Skips the error handler: an error with its stack, and a line in the log, would cost as much as a
+ * score.
+ */
 function answerOverload(request: FastifyRequest, reply: FastifyReply): void {
   reply
     .code(STATUS_BY_CODE.unavailable)

@@ -3,10 +3,11 @@ import { WINDOW_MS } from './limiter.ts'
 const RUNS_MIN = 4
 
 /**
- * When one subject's requests were admitted: a ring of runs, each a millisecond and how many it admitted.
+ * When one subject's requests were admitted: a ring of runs, each a millisecond and how many it
+ * admitted.
  *
- * Exact, and bounded by the smaller of the quota and the window's 60,000 milliseconds, in runs of 16
- * bytes: a saturated quota of 1,000 takes at most 16 KiB, one of 100 million at most 1 MiB.
+ * Exact, and bounded by the smaller of the quota and the window's 60,000 milliseconds, in runs of
+ * 16 bytes: a saturated quota of 1,000 takes at most 16 KiB, one of 100 million at most 1 MiB.
  */
 export class AdmissionLog {
   readonly subject: string

@@ -1,12 +1,23 @@
-import type { Caller } from '../auth/caller.ts'
-import type { Decided, Limiter } from './limiter.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Limiter, OnDecision } from './limiter.ts'
 
-/** The budgets of proven callers: a key has its own or the service's, a user the service's. */
+/** What a limiter decided on one request, see `OnDecision`. */
+export interface QuotaDecision {
+  readonly remaining: number
+  readonly retryAfterMs: number
+}
+
+/** The headers by which clients pace themselves. */
+export function quotaHeaders(quota: number, remaining: number) {
+  return { 'x-ratelimit-limit': quota, 'x-ratelimit-remaining': remaining } as const
+}
+
+/** The budgets of proven callers: a key has its own or the default, a user has the default. */
 export class CallerQuota {
   private readonly limiter: Limiter
   private readonly perMinute: number
 
-  /** @param perMinute of whom no quota of his own is set */
+  /** @param perMinute quota of a caller that has none of its own */
   constructor(limiter: Limiter, perMinute: number) {
     this.limiter = limiter
     this.perMinute = perMinute
@@ -18,8 +29,8 @@ export class CallerQuota {
   }
 
   /** Counts a request of the caller; as `Limiter.decide`. */
-  decide(caller: Caller, decided: Decided): void {
+  decide(caller: Caller, onDecision: OnDecision): void {
     const subject = caller.kind === 'key' ? caller.keyId : caller.userId
-    this.limiter.decide(subject, this.of(caller), decided)
+    this.limiter.decide(subject, this.of(caller), onDecision)
   }
 }

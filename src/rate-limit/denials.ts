@@ -1,43 +1,43 @@
 interface Denial {
   readonly quota: number
-  /** Until then no request is admitted, whoever asks. */
+  /** Until then no request of the subject is admitted. */
   readonly untilMs: number
-  /** What clients are told to wait for: never before there is room. */
+  /** The moment until which clients should wait: never before there is room. */
   readonly roomAtMs: number
 }
 
 /**
- * Longest time that a denial is repeated without asking. Two clocks that are slewed apart by 500 ppm, the
- * most that time services do, differ by half a millisecond after it; and a Redis that was emptied or
- * whose clock was set counts anew after it.
+ * Longest time that a denial is repeated without asking. Two clocks that are slewed apart by 500
+ * ppm, the most that time services do, differ by half a millisecond after it; and a Redis that was
+ * emptied or whose clock was set counts anew after it.
  */
 const KEPT_MS_MAX = 1_000
 const DENIALS_MAX = 10_000
 
 /**
- * Denials that hold without asking Redis again: admissions only leave by age, so that until the moment
- * that Redis named nobody can be admitted. A client that goes on regardless of 429 costs Redis one call
- * a second. At the bound a denial is not kept, and the next request asks.
+ * Denials that hold without asking Redis again. Admissions leave only by age, so no request of the
+ * subject can be admitted before the moment that Redis named. A client that ignores 429 costs Redis
+ * one call a second. At the bound a denial is not kept, and the next request asks.
  */
 export class Denials {
   private readonly bySubject = new Map<string, Denial>()
 
   /**
-   * @param askedAtMs,toldAtMs between which Redis decided, by this process' clock
+   * @param askedAtMs,decidedAtMs the clock of this process before and after the decision of Redis
    * @param waitMs time until there is room, from the moment of the decision on
    */
   keep(
     subject: string,
     quota: number,
-    { askedAtMs, toldAtMs, waitMs }: { askedAtMs: number; toldAtMs: number; waitMs: number },
+    { askedAtMs, decidedAtMs, waitMs }: { askedAtMs: number; decidedAtMs: number; waitMs: number },
   ): void {
     if (this.bySubject.size >= DENIALS_MAX) this.forgetExpired(askedAtMs)
     if (this.bySubject.size >= DENIALS_MAX) return
     const untilMs = askedAtMs + Math.min(waitMs, KEPT_MS_MAX)
-    this.bySubject.set(subject, { quota, untilMs, roomAtMs: toldAtMs + waitMs })
+    this.bySubject.set(subject, { quota, untilMs, roomAtMs: decidedAtMs + waitMs })
   }
 
-  /** Once something was admitted under another quota, what was told of room is wrong. */
+  /** To be called when a request was admitted: under another quota the denial is wrong. */
   forget(subject: string): void {
     if (this.bySubject.size > 0) this.bySubject.delete(subject)
   }

@@ -1,42 +1,47 @@
 /** Length of the sliding window that quotas are counted over. */
 export const WINDOW_MS = 60_000
 
-/** Starts the subjects that are addresses, which anyone can make up more of. */
+/** Starts the subjects that are addresses. A client can have very many of them. */
 export const ADDRESS_PREFIX = 'ip:'
 
 /**
- * Told of one decision. Two numbers and no object: it is made for every request.
+ * Receives one decision, as two numbers and not as an object, because every request has one.
  *
  * @param remaining admissions that the window still has room for, this one counted
  * @param retryAfterMs whole milliseconds until a request would be admitted; 0: this one is
  */
-export type Decided = (remaining: number, retryAfterMs: number) => void
+export type OnDecision = (remaining: number, retryAfterMs: number) => void
 
 /**
  * Decides which requests are within their subject's quota.
  *
- * A request is admitted when fewer than the quota were admitted within the last 60 s, else denied; a
- * denied one does not count. An admission is in the window for exactly 60,000 ms: from its millisecond
- * on, and no longer in the one 60,000 later.
+ * A request is admitted when fewer than the quota were admitted within the last 60 s, else denied;
+ * a denied one does not count. An admission is in the window for exactly 60,000 ms: from its
+ * millisecond on, and no longer in the one 60,000 later.
  */
 export interface Limiter {
   /**
-   * Decides one request; `decided` is called once, before this returns or later.
+   * Decides one request; calls `onDecision` once, before it returns or later.
    *
-   * @param subject whose budget it is
+   * @param subject the owner of the budget
    * @param quota admissions within the window, as it is at this moment; 0 or less admits none
    */
-  decide(subject: string, quota: number, decided: Decided): void
+  decide(subject: string, quota: number, onDecision: OnDecision): void
+  /**
+   * How many requests of the subject would be admitted now, as far as this process knows. It counts
+   * nothing and asks no other process, so it may be too high if replicas share the quota.
+   */
+  roomOf(subject: string, quota: number): number
   readonly counters: LimiterCounters
   close(): void
 }
 
-/** What metrics show of a limiter that replicas share; zero and false for one that they don't. */
+/** Metrics of a limiter that replicas share; zero and false for a limiter of one process. */
 export interface LimiterCounters {
-  /** Whether it counts for this process alone, though it should for all. */
+  /** Whether it counts for this process alone, although replicas share the quota. */
   readonly isDegraded: boolean
-  /** How often it became so. */
+  /** How often it became degraded. */
   readonly degradations: number
-  /** Requests that were decided so. */
+  /** Requests that were decided while degraded. */
   readonly decidedDegraded: number
 }

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { AdmissionLog } from './admission-log.ts'
 import {
   ADDRESS_PREFIX,
-  type Decided,
   type Limiter,
   type LimiterCounters,
+  type OnDecision,
   WINDOW_MS,
 } from './limiter.ts'
 
@@ -22,7 +22,10 @@ const ADDRESSES_MAX = 65_536
 
 const NOT_SHARED: LimiterCounters = { isDegraded: false, degradations: 0, decidedDegraded: 0 }
 
-/** The limiter of one process: the quota where there is one process, the fallback where there are more. */
+/**
+ * The limiter of one process: the quota where there is one process, the fallback where there are
+ * more.
+ */
 export class MemoryLimiter implements Limiter {
   readonly counters = NOT_SHARED
   private readonly clock: Clock
@@ -39,16 +42,16 @@ export class MemoryLimiter implements Limiter {
     this.addresses = new SubjectTable(addressesMax)
   }
 
-  decide(subject: string, quota: number, decided: Decided): void {
+  decide(subject: string, quota: number, onDecision: OnDecision): void {
     const nowMs = this.nowMs()
     const table = this.tableOf(subject)
     const log = table.logOf(subject, nowMs)
     log.expire(nowMs)
     if (log.count < quota) {
       table.add(log, nowMs, 1)
-      decided(quota - log.count, 0)
+      onDecision(quota - log.count, 0)
     } else {
-      decided(0, log.waitMs(nowMs, quota))
+      onDecision(0, log.waitMs(nowMs, quota))
     }
   }
 
@@ -61,8 +64,7 @@ export class MemoryLimiter implements Limiter {
     table.add(log, nowMs, admissions)
   }
 
-  /** Room that is left in the window. */
-  remaining(subject: string, quota: number): number {
+  roomOf(subject: string, quota: number): number {
     const nowMs = this.nowMs()
     const log = this.tableOf(subject).logOf(subject, nowMs)
     log.expire(nowMs)
@@ -90,10 +92,10 @@ export class MemoryLimiter implements Limiter {
 /**
  * The logs of subjects that had a request admitted within the window, in the order of the latest.
  *
- * A subject enters with its first admission and leaves once it has been *idle* for a window, when nothing
- * is forgotten with it. While the table is full of subjects that are not, those that have no place in it
- * are counted together, as one: over-strict for them, and neither forgetful nor growing. Addresses have
- * a table of their own, because one client can have very many.
+ * A subject enters with its first admission and leaves once it has been *idle* for a window, when
+ * nothing is forgotten with it. While the table is full of subjects that are not, those that have
+ * no place in it are counted together, as one: over-strict for them, and neither forgetful nor
+ * growing. Addresses have a table of their own, because one client can have very many.
  */
 class SubjectTable {
   private readonly logs = new Map<string, AdmissionLog>()

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.ts'
+import { errorFacts } from '../http/error-facts.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Limiter } from './limiter.ts'
 import { MemoryLimiter } from './memory.ts'
 import { RedisLimiter } from './redis.ts'
-import { SharedLog } from './shared-log.ts'
+import { RedisAdmissionLog } from './redis-admission-log.ts'
 
 interface OpenOptions {
   /** Null: the quota counts in process. */
@@ -22,11 +23,12 @@ export async function openLimiter({ redisUrl, clock, log }: OpenOptions): Promis
   const limiter = new RedisLimiter({
     clock,
     local,
-    open: (events) => new SharedLog({ url: redisUrl, ...events }),
+    open: (events) => new RedisAdmissionLog({ url: redisUrl, ...events }),
     onTransition: (isDegraded, reason) => {
       if (isDegraded) log.warn({ reason }, 'the quota counts in this process alone, without Redis')
       else log.warn({ reason }, 'the quota counts in Redis again')
     },
+    onThrown: (error) => log.error({ err: errorFacts(error) }, 'an answer could not be given'),
   })
   await limiter.opened(OPEN_TIMEOUT_MS)
   return limiter

@@ -1,11 +1,17 @@
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import fastifyPlugin from 'fastify-plugin'
-import { AppError } from '../errors.ts'
-import { handoverOf } from '../handover.ts'
 import type { AddressCounter } from '../http/malformed.ts'
-import { CallerQuota } from './caller-quota.ts'
+import { CallerQuota, type QuotaDecision, quotaHeaders } from './caller-quota.ts'
 import { type Limiter, WINDOW_MS } from './limiter.ts'
+import { rateLimited } from './rate-limited.ts'
 import { addressSubject } from './subject.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The decision on a request that was counted before the plugin ran; null if it was not. */
+    quotaDecision: QuotaDecision | null
+  }
+}
 
 interface QuotaOptions {
   readonly limiter: Limiter
@@ -14,14 +20,14 @@ interface QuotaOptions {
 }
 
 /**
- * Counts each request against the quota of its subject, before its body is read: the key or user that the
- * plugin `auth` has proven, else the client's address.
+ * Counts each request against the quota of its subject, before its body is read: the key or user
+ * that the plugin `auth` has proven, else the client's address.
  *
- * Requests that prove nobody go through the handler of @fastify/rate-limit. Those of a proven caller
- * take the same limiter without it: its async function, two more promises and lookups cost 4 to 6 µs of
- * processor time, the hook below 1 µs, where a bare route takes 20. A route opts out the plugin's way, by
- * `config: { rateLimit: false }`; another setting for one route is refused, since the quota is one
- * budget over all.
+ * Requests without a proven caller go through the handler of @fastify/rate-limit. Requests of a
+ * proven caller use the same limiter without that handler: its async function, two promises and
+ * look-ups cost 4 to 6 µs of processor time, the hook below costs 1 µs, and a bare route 20 µs. A route
+ * opts out by the plugin's `config: { rateLimit: false }`. Another setting for one route is refused,
+ * because the quota is one budget for all routes.
  */
 export const quotaPlugin = fastifyPlugin<QuotaOptions>(
   async (app, { limiter, quotaPerMinute }) => {
@@ -36,6 +42,7 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
       addHeaders: { 'x-ratelimit-reset': false, 'retry-after': false },
       addHeadersOnExceeding: { 'x-ratelimit-reset': false },
     })
+    app.decorateRequest('quotaDecision', null)
     const limitAddress = app.rateLimit()
     const callerQuota = new CallerQuota(limiter, quotaPerMinute)
 
@@ -51,15 +58,14 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
       else if (caller === null) {
         limitAddress.call(app, request, reply).then(() => done(), done)
       } else {
-        const decided = (remaining: number, retryAfterMs: number) => {
-          reply.header('x-ratelimit-limit', callerQuota.of(caller))
-          reply.header('x-ratelimit-remaining', remaining)
+        const onDecision = (remaining: number, retryAfterMs: number) => {
+          reply.headers(quotaHeaders(callerQuota.of(caller), remaining))
           if (retryAfterMs === 0) done()
           else done(rateLimited(retryAfterMs))
         }
-        const counted = handoverOf(request.raw)?.counted
-        if (counted) decided(counted.remaining, counted.retryAfterMs)
-        else callerQuota.decide(caller, decided)
+        const decision = request.quotaDecision
+        if (decision !== null) onDecision(decision.remaining, decision.retryAfterMs)
+        else callerQuota.decide(caller, onDecision)
       }
     })
   },
@@ -70,7 +76,7 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
 export function addressCounter({ limiter, quotaPerMinute }: QuotaOptions): AddressCounter {
   return (address, counted) => {
     limiter.decide(addressSubject(address), quotaPerMinute, (remaining, retryAfterMs) => {
-      const headers = { 'x-ratelimit-limit': quotaPerMinute, 'x-ratelimit-remaining': remaining }
+      const headers = quotaHeaders(quotaPerMinute, remaining)
       if (retryAfterMs === 0) {
         counted(headers, null)
       } else {
@@ -81,18 +87,13 @@ export function addressCounter({ limiter, quotaPerMinute }: QuotaOptions): Addre
   }
 }
 
-function rateLimited(retryAfterMs: number): AppError {
-  const message = `the quota is used up: wait ${retryAfterMs} ms before the next request`
-  return new AppError('rate_limited', message, { retryAfterMs })
-}
-
 /** The limiter in the plugin's terms: more than the maximum is a denial. */
 function storeOf(limiter: Limiter): new () => FastifyRateLimitStore {
   return class QuotaStore implements FastifyRateLimitStore {
-    incr(...[subject, told, , quota]: Parameters<FastifyRateLimitStore['incr']>): void {
+    incr(...[subject, done, , quota]: Parameters<FastifyRateLimitStore['incr']>): void {
       limiter.decide(subject, quota, (remaining, retryAfterMs) => {
         const current = retryAfterMs === 0 ? quota - remaining : quota + 1
-        told(null, { current, ttl: retryAfterMs })
+        done(null, { current, ttl: retryAfterMs })
       })
     }
 

@@ -1,22 +1,22 @@
 import type { Redis } from 'ioredis'
-import { openRedis } from '../redis.ts'
+import { openRedis } from '../platform/redis.ts'
 import { countingScript } from './script.ts'
 
 /** Requests of one subject that are counted by one call. */
-export interface Wanted {
+export interface QuotaRequest {
   readonly subject: string
   readonly quota: number
   readonly requests: number
 }
 
-/** Numbers as the script answers them; null when the call failed, with the reason. */
-export type Answered = (answer: readonly number[] | null, failure: string) => void
+/** Receives the numbers that the script returns; null with the reason if the call failed. */
+export type OnReply = (answer: readonly number[] | null, failure: string) => void
 
-interface SharedLogOptions {
+interface RedisAdmissionLogOptions {
   readonly url: string
-  /** Told on each connection that takes calls. */
+  /** Called for each connection that takes calls. */
   readonly onOpen: () => void
-  /** Told when there is none any more, or none could be made. */
+  /** Called when the connection is lost or can't be made, with the reason. */
   readonly onLost: (reason: string) => void
   /** Expression for the time; tests have a clock of their own. */
   readonly nowLua?: string | undefined
@@ -27,8 +27,8 @@ interface CountingRedis extends Redis {
 }
 type CountingCallback = (error: Error | null | undefined, answer: unknown) => void
 
-const KEY_PREFIX = 'scoreline:quota:'
-/** A connection that is made, but does not greet within this time, is given up. */
+const QUOTA_KEY_PREFIX = 'scoreline:quota:'
+/** Longest time from a connection to its first reply; later it is given up. */
 const GREETING_TIMEOUT_MS = 500
 const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 1_000
@@ -36,16 +36,16 @@ const RETRY_MS_MAX = 1_000
 /**
  * The admissions of all subjects in Redis, over one connection.
  *
- * *Connecting*, until `onOpen`; *open*, until `onLost`; then *connecting* again, by itself, after 0.1
- * to 1 s: longer for each time since `settle` was called. No call outlives its connection.
+ * *Connecting*, until `onOpen`; *open*, until `onLost`; then *connecting* again, by itself, after
+ * 0.1 to 1 s: longer for each time since `settle` was called. No call outlives its connection.
  */
-export class SharedLog {
+export class RedisAdmissionLog {
   private readonly redis: CountingRedis
   private attempts = 0
   private lastError = 'it could not be reached'
   private greeting: NodeJS.Timeout | undefined
 
-  constructor({ url, onOpen, onLost, nowLua }: SharedLogOptions) {
+  constructor({ url, onOpen, onLost, nowLua }: RedisAdmissionLogOptions) {
     const redis = openRedis(url, 'quota', () =>
       Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** this.attempts++),
     )
@@ -75,9 +75,9 @@ export class SharedLog {
    *
    * @param notAfterMs time by Redis' clock after which the call must count nothing
    */
-  count(wanted: readonly Wanted[], notAfterMs: number, answered: Answered): void {
+  count(wanted: readonly QuotaRequest[], notAfterMs: number, answered: OnReply): void {
     const args: (string | number)[] = [wanted.length]
-    for (const { subject } of wanted) args.push(KEY_PREFIX + subject)
+    for (const { subject } of wanted) args.push(QUOTA_KEY_PREFIX + subject)
     args.push(notAfterMs)
     for (const { quota, requests } of wanted) args.push(quota, requests)
     this.redis.countAdmissions(args, (error, answer) => {
@@ -86,12 +86,12 @@ export class SharedLog {
     })
   }
 
-  /** Gives the connection up, with all calls that it has not answered, and makes another. */
+  /** Gives the connection up, with all calls that have no reply, and makes another one. */
   renew(): void {
     this.redis.disconnect(true)
   }
 
-  /** The connection has proven good: when it is lost, another is tried for soon. */
+  /** Notes that the connection is good: after its loss, the first attempts follow soon. */
   settle(): void {
     this.attempts = 0
   }

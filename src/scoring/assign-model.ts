@@ -1,11 +1,11 @@
 import { BUCKETS, bucketOf, bucketsIn } from '../deployments/buckets.ts'
-import type { ServingDeployment, ServingModel } from './cache.ts'
+import type { ServingDeployment, ServingModel } from './serving.ts'
 
-/** Stands for the champion in a table of draws; challengers have their position, from 0. */
+/** The position of the champion in a table of assignments; challengers have theirs from 0. */
 export const CHAMPION = -1
 
-/** Who answers each bucket of a live split. */
-export function drawTable(
+/** The position of the model for each bucket of a live split. */
+export function assignmentTable(
   challengers: readonly { readonly bucketRanges: readonly number[] }[],
 ): Int16Array {
   const table = new Int16Array(BUCKETS).fill(CHAMPION)
@@ -16,24 +16,28 @@ export function drawTable(
 }
 
 /** The outcome of a live split for one subject. */
-export interface Draw {
-  /** 0 to 9,999; null where nothing was drawn. */
+export interface Assignment {
+  /** 0 to 9,999; null without a live split. */
   readonly bucket: number | null
   /** Position of the challenger, or `CHAMPION`. */
   readonly position: number
 }
 
-const NO_DRAW: Draw = { bucket: null, position: CHAMPION }
+const CHAMPION_ANSWERS: Assignment = { bucket: null, position: CHAMPION }
 
 /**
- * Draws the model that answers a request: in a live split by the subject's bucket, else the champion.
+ * Chooses the model that answers a request: by the subject's bucket in a live split, else the
+ * champion.
  *
  * @param subject the routing key of the request, or its id
  */
-export function draw({ state, draws }: ServingDeployment, subject: string): Draw {
-  if (draws === null) return NO_DRAW
+export function assignModel(
+  { state, assignments }: ServingDeployment,
+  subject: string,
+): Assignment {
+  if (assignments === null) return CHAMPION_ANSWERS
   const bucket = bucketOf(state.deploymentId, subject)
-  return { bucket, position: draws[bucket] ?? CHAMPION }
+  return { bucket, position: assignments[bucket] ?? CHAMPION }
 }
 
 /** The model at a position; the champion stands in for a challenger that is not ready. */

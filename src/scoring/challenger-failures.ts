@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 
 /** A challenger as logs name it. */
 export interface ChallengerPlace {
@@ -6,7 +6,7 @@ export interface ChallengerPlace {
   readonly challengerId: string
 }
 
-/** Told of challengers that failed, once a minute for each at the most. */
+/** Receives the failures of challengers, at most one a minute for each challenger. */
 export type FaultLog = (
   place: ChallengerPlace & { readonly faultCount: number },
   error: unknown,
@@ -21,11 +21,12 @@ const TELL_EVERY_MS = 60_000
 const CHALLENGERS_MAX = 10_000
 
 /**
- * Counts the faults of challengers, which never reach an answer, and tells the log of them: of the first at
- * once, of those that follow once a minute. Beyond 10,000 challengers the count starts anew.
+ * Counts the faults of challengers, which never reach an answer, and tells the log of them: of the
+ * first at once, of those that follow once a minute. Beyond 10,000 challengers the count starts
+ * anew.
  */
-export class ChallengerFaults {
-  /** Of all challengers, since the process started. */
+export class ChallengerFailures {
+  /** Failures of all challengers since the process started. */
   total = 0
   private readonly clock: Clock
   private readonly log: FaultLog

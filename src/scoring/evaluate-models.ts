@@ -1,31 +1,31 @@
 import { type Applicant, scoreApplicant } from '../engine/index.ts'
-import { scoreText } from './answer.ts'
-import type { ServingChallenger, ServingDeployment } from './cache.ts'
-import type { ChallengerFaults } from './challenger-faults.ts'
-import type { ApplicantPlace, RequestFaults } from './faults.ts'
+import type { ChallengerFailures } from './challenger-failures.ts'
+import type { ApplicantPosition, InputViolations } from './input-violations.ts'
+import { scoreText } from './response.ts'
+import type { ServingChallenger, ServingDeployment } from './serving.ts'
 
 /** Positions of challengers without a result for an applicant; null: all have one. */
-export type Failed = ReadonlySet<number> | null
+export type FailedChallengers = ReadonlySet<number> | null
 
 /**
  * Scores an applicant on every model of a deployment; the results stand in the models' sheets.
  *
- * A challenger that fails is noted and left out, whatever went wrong: only the champion's failure is
- * the caller's. In shadow mode that includes a value which only the challenger can't take.
+ * A challenger that fails is noted and left out, whatever went wrong: only the champion's failure
+ * is the caller's. In shadow mode that includes a value which only the challenger can't take.
  */
-export function scoreOnAll(
+export function scoreOnAllModels(
   deployment: ServingDeployment,
   applicant: Applicant,
   reservedName: string | undefined,
-  faults: ChallengerFaults,
-): Failed {
-  scoreApplicant(applicant, deployment.champion.sheet, reservedName)
+  failures: ChallengerFailures,
+): FailedChallengers {
+  scoreApplicant(applicant, deployment.champion.modelScore, reservedName)
   let failed: Set<number> | null = null
   for (const [position, challenger] of deployment.challengers.entries()) {
-    const error = failureOf(challenger, applicant, reservedName, deployment.draws !== null)
+    const error = failureOf(challenger, applicant, reservedName, deployment.assignments !== null)
     if (error === null) continue
     const { challengerId } = challenger
-    faults.note({ deploymentId: deployment.state.deploymentId, challengerId }, error)
+    failures.note({ deploymentId: deployment.state.deploymentId, challengerId }, error)
     failed ??= new Set()
     failed.add(position)
   }
@@ -41,12 +41,12 @@ function failureOf(
 ): unknown {
   if (serving === null) return new Error('the model could not be made ready')
   try {
-    scoreApplicant(applicant, serving.sheet, reservedName)
+    scoreApplicant(applicant, serving.modelScore, reservedName)
   } catch (error) {
     return error
   }
   // In a live split such a value is refused for all models alike.
-  return isLiveSplit || serving.sheet.invalidCount === 0
+  return isLiveSplit || serving.modelScore.invalidCount === 0
     ? null
     : new Error('the applicant has a value of a type that the model does not take')
 }
@@ -57,30 +57,33 @@ function failureOf(
  *
  * @returns whether there are faults
  */
-export function checkOnAll(
-  { champion, challengers, draws }: ServingDeployment,
-  failed: Failed,
-  request: RequestFaults,
+export function validateAgainstAll(
+  { champion, challengers, assignments: draws }: ServingDeployment,
+  failed: FailedChallengers,
+  request: InputViolations,
   applicant: Applicant,
   reservedName: string | undefined,
-  place: ApplicantPlace,
+  place: ApplicantPosition,
 ): boolean {
-  let isFaulty = request.check(champion.sheet, applicant, reservedName, place)
+  let isFaulty = request.check(champion.modelScore, applicant, reservedName, place)
   if (draws === null) return isFaulty
   for (const [position, { serving }] of challengers.entries()) {
     if (serving === null || failed?.has(position)) continue
-    if (request.check(serving.sheet, applicant, reservedName, place)) isFaulty = true
+    if (request.check(serving.modelScore, applicant, reservedName, place)) isFaulty = true
   }
   return isFaulty
 }
 
 /** The property `shadow_scores` of an answer, with a comma before it; empty where there is none. */
-export function shadowScores({ challengers, state }: ServingDeployment, failed: Failed): string {
+export function shadowScores(
+  { challengers, state }: ServingDeployment,
+  failed: FailedChallengers,
+): string {
   if (challengers.length === 0 || !state.shadowMode) return ''
   let texts = ''
   for (const [position, { serving, shadowText }] of challengers.entries()) {
     if (serving === null || failed?.has(position)) continue
-    texts += `${texts === '' ? '' : ','}${shadowText}${scoreText(serving.sheet)}}`
+    texts += `${texts === '' ? '' : ','}${shadowText}${scoreText(serving.modelScore)}}`
   }
   return `,"shadow_scores":[${texts}]`
 }

@@ -1,11 +1,11 @@
-import { type Applicant, type ScoreSheet, unknownVariables } from '../engine/index.ts'
+import { type Applicant, type ModelScore, unknownVariables } from '../engine/index.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 
 /** Beyond this many, details are only counted. */
 const DETAILS_MAX = 10_000
 
 /** Where an applicant stands in the body of the request. */
-export interface ApplicantPlace {
+export interface ApplicantPosition {
   /** Name of the property that holds the applicant or the batch; empty: the body itself. */
   readonly property: string
   /** Position in the batch; null outside of one. */
@@ -13,7 +13,7 @@ export interface ApplicantPlace {
 }
 
 /** Collects why a scoring request must be refused, over all of its records. */
-export class RequestFaults {
+export class InputViolations {
   private readonly isStrict: boolean
   // Made when there is something to note: most requests have no faults.
   private invalid: DetailList | null = null
@@ -26,19 +26,19 @@ export class RequestFaults {
   /**
    * Notes the faults of one applicant.
    *
-   * @param sheet just filled for it
-   * @param reservedName the key of the applicant that is no variable
+   * @param modelScore just filled for it
+   * @param reservedName the key of the applicant that is not a variable
    * @param place where the applicant stands in the request
    * @returns whether there were any
    */
   check(
-    sheet: ScoreSheet,
+    modelScore: ModelScore,
     applicant: Applicant,
     reservedName: string | undefined,
-    place: ApplicantPlace,
+    place: ApplicantPosition,
   ): boolean {
-    const isInvalid = sheet.invalidCount > 0
-    const isViolating = this.isStrict && sheet.missingCount + sheet.unknownCount > 0
+    const isInvalid = modelScore.invalidCount > 0
+    const isViolating = this.isStrict && modelScore.missingCount + modelScore.unknownCount > 0
     if (!isInvalid && !isViolating) return false
     const fields = recordFields(applicant, place)
     const detail = (name: string, message: string): ErrorDetail => ({
@@ -46,8 +46,8 @@ export class RequestFaults {
       message,
       ...fields,
     })
-    for (const [feature, name] of sheet.model.featureNames.entries()) {
-      const outcome = sheet.outcomeOf(feature)
+    for (const [feature, name] of modelScore.model.featureNames.entries()) {
+      const outcome = modelScore.outcomeOf(feature)
       if (outcome === 'invalid') {
         this.invalid ??= new DetailList()
         this.invalid.add(detail(name, invalidMessage(applicant[name])))
@@ -56,10 +56,10 @@ export class RequestFaults {
         this.violations.add(detail(name, 'is missing: strict mode wants every feature'))
       }
     }
-    if (this.isStrict && sheet.unknownCount > 0) {
-      for (const name of unknownVariables(sheet.model, applicant, reservedName)) {
+    if (this.isStrict && modelScore.unknownCount > 0) {
+      for (const name of unknownVariables(modelScore.model, applicant, reservedName)) {
         this.violations ??= new DetailList()
-        this.violations.add(detail(name, 'is no feature of the model'))
+        this.violations.add(detail(name, 'is not a feature of this model'))
       }
     }
     return true
@@ -80,14 +80,14 @@ function throwFor(code: ErrorCode, details: readonly ErrorDetail[]): void {
   throw new AppError(code, `${first.path} ${first.message}${others}`, { details })
 }
 
-function pathOf({ property, index }: ApplicantPlace, name: string): string {
+function pathOf({ property, index }: ApplicantPosition, name: string): string {
   if (index !== null) return `${property}[${index}].${name}`
   return property === '' ? name : `${property}.${name}`
 }
 
 function recordFields(
   { id }: Applicant,
-  { index }: ApplicantPlace,
+  { index }: ApplicantPosition,
 ): Pick<ErrorDetail, 'index' | 'id'> {
   if (index === null) return {}
   return {
@@ -99,13 +99,13 @@ function recordFields(
 /** Several models of a live split may have the same to say: it is listed once. */
 class DetailList {
   private readonly details: ErrorDetail[] = []
-  private readonly told = new Set<string>()
+  private readonly listed = new Set<string>()
   private surplus = 0
 
   add(detail: ErrorDetail): void {
     const text = `${detail.path}\0${detail.message}`
-    if (this.told.has(text)) return
-    this.told.add(text)
+    if (this.listed.has(text)) return
+    this.listed.add(text)
     if (this.details.length < DETAILS_MAX) this.details.push(detail)
     else this.surplus++
   }

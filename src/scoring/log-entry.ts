@@ -1,32 +1,26 @@
-import type { ScoreSheet } from '../engine/index.ts'
-import type { ResultsWriter } from '../scorelog/score-log.ts'
-import type { ServingDeployment } from './cache.ts'
-import type { Failed } from './panel.ts'
-import type { WarningForm } from './warnings.ts'
+import type { ResultsWriter } from '../score-log/score-log.ts'
+import type { FailedChallengers } from './evaluate-models.ts'
+import type { ServingDeployment } from './serving.ts'
+import { type WarningForm, warningCountOf } from './warnings.ts'
 
 /**
  * Writes what every model says of an applicant, from their sheets just filled, into the score log.
  *
- * @param idText the applicant's record id as JSON
+ * @param id the applicant's record id; null unless it is a text or a finite number
  */
 export function logResults(
   log: ResultsWriter,
   { champion, challengers }: ServingDeployment,
-  failed: Failed,
-  idText: string,
+  failed: FailedChallengers,
+  id: unknown,
   form: WarningForm,
 ): void {
-  log.openRow(idText)
-  log.result(champion.sheet, champion.logged, warningCountOf(champion.sheet, form))
+  log.openRow(id)
+  log.result(champion.modelScore, champion.logParts, warningCountOf(champion.modelScore, form))
   for (let position = 0; position < challengers.length; position++) {
     const serving = challengers[position]?.serving ?? null
     if (serving === null || failed?.has(position)) log.noResult()
-    else log.result(serving.sheet, serving.logged, warningCountOf(serving.sheet, form))
+    else log.result(serving.modelScore, serving.logParts, warningCountOf(serving.modelScore, form))
   }
   log.closeRow()
-}
-
-function warningCountOf(sheet: ScoreSheet, form: WarningForm): number {
-  const { unmatchedCount, unknownCount, missingCount } = sheet
-  return unmatchedCount + unknownCount + (form === 'batch' ? missingCount : 0)
 }

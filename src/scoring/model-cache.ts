@@ -1,68 +1,29 @@
-import type { Environment } from '../auth/caller.ts'
-import type { Clock } from '../clock.ts'
-import { checkSpec, compileModel, ScoreSheet } from '../engine/index.ts'
-import { isId } from '../ids.ts'
-import { type CacheLookups, RecheckedCache } from '../rechecked-cache.ts'
-import { ModelParts } from '../scorelog/model-parts.ts'
-import { DeploymentTexts } from '../scorelog/record-texts.ts'
-import { AnswerParts } from './answer.ts'
-import type { ChallengerFaults } from './challenger-faults.ts'
-import { drawTable } from './draw.ts'
+import { checkStoredSpec, compileModel, ModelScore } from '../engine/index.ts'
+import {
+  type CacheLookups,
+  StaleWhileRevalidateCache,
+} from '../platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId } from '../platform/ids/ids.ts'
+import { ModelParts } from '../score-log/record/model-parts.ts'
+import { PreparedHead } from '../score-log/record/prepared-head.ts'
+import { RecordBytes } from '../score-log/record/record-bytes.ts'
+import { assignmentTable } from './assign-model.ts'
+import type { ChallengerFailures } from './challenger-failures.ts'
+import { ResponseParts } from './response.ts'
+import type { DeploymentState, ServingDeployment, ServingModel } from './serving.ts'
 
-/** A deployment as the database has it, all of one moment. */
-export interface DeploymentState {
-  readonly deploymentId: string
-  readonly teamId: string
-  readonly environment: Environment
-  readonly isActive: boolean
-  readonly shadowMode: boolean
-  readonly cacheVersion: number
-  readonly championModelId: string
-  /** Active ones, oldest first. */
-  readonly challengers: readonly ChallengerState[]
-}
-
-export interface ChallengerState {
-  readonly challengerId: string
-  readonly modelId: string
-  /** Its buckets in a live split, see `allotBuckets`. */
-  readonly bucketRanges: readonly number[]
-}
-
-/** What serving needs of the database. */
+/** The reads of the database that scoring needs. */
 export interface ServingStore {
   deploymentState(deploymentId: string): Promise<DeploymentState | null>
   /** The spec of a registered model, or null when there is none. */
-  specOf(modelId: string): Promise<unknown>
+  specOf(modelId: string): Promise<StoredSpec | null>
 }
 
-/** A model ready to score: compiled, with the parts of its answers written out. */
-export interface ServingModel {
-  readonly modelId: string
-  /** Scratch space: filled and read within one turn of the event loop. */
-  readonly sheet: ScoreSheet
-  readonly answer: AnswerParts
-  /** Of its results in the score log. */
-  readonly logged: ModelParts
-}
-
-export interface ServingChallenger {
-  readonly challengerId: string
-  /** Null where the model can't be made ready: it then neither answers nor harms. */
-  readonly serving: ServingModel | null
-  /** What its shadow scores begin with. */
-  readonly shadowText: string
-}
-
-/** One consistent state of a deployment; a request uses one from its start to its end. */
-export interface ServingDeployment {
-  readonly state: DeploymentState
-  readonly champion: ServingModel
-  readonly challengers: readonly ServingChallenger[]
-  /** In a live split: who answers each bucket. */
-  readonly draws: Int16Array | null
-  /** Of its records in the score log. */
-  readonly logTexts: DeploymentTexts
+export interface StoredSpec {
+  readonly spec: unknown
+  /** SHA-256 of the text in which it is stored, as it was sent. */
+  readonly sha256: Uint8Array
 }
 
 export interface ServingCacheOptions {
@@ -71,20 +32,20 @@ export interface ServingCacheOptions {
   readonly ttlMs: number
   /** The same while the database is away. */
   readonly unavailableTtlMs: number
-  readonly challengerFaults: ChallengerFaults
+  readonly challengerFaults: ChallengerFailures
 }
 
-/** Of compiled models; above it the least recently used deployments leave, and are compiled anew. */
+/** Limit of the compiled models. Beyond it, the least recently used deployments leave the cache. */
 const CACHED_BYTES_MAX = 512 * 1024 * 1024
 
-/** Deployments with their models compiled; staleness and bounds are those of `RecheckedCache`. */
+/** Deployments with compiled models. Its staleness is that of `StaleWhileRevalidateCache`. */
 export class ServingCache {
   private readonly options: ServingCacheOptions
-  private readonly deployments: RecheckedCache<ServingDeployment>
+  private readonly deployments: StaleWhileRevalidateCache<ServingDeployment>
 
   constructor(options: ServingCacheOptions) {
     this.options = options
-    this.deployments = new RecheckedCache<ServingDeployment>({
+    this.deployments = new StaleWhileRevalidateCache<ServingDeployment>({
       load: (deploymentId, previous) => this.load(deploymentId, previous),
       clock: options.clock,
       ttlMs: options.ttlMs,
@@ -103,14 +64,14 @@ export class ServingCache {
     return this.deployments.lookups
   }
 
-  /** Tells that a deployment has changed: the next request is answered with its new state. */
-  expire(deploymentId: string): void {
-    this.deployments.expire(deploymentId)
+  /** To be called when a deployment has changed: the next request uses its new state. */
+  invalidate(deploymentId: string): void {
+    this.deployments.invalidate(deploymentId)
   }
 
-  /** Tells that any deployment may have changed. */
-  mistrust(): void {
-    this.deployments.mistrust()
+  /** To be called when any deployment may have changed. */
+  invalidateAll(): void {
+    this.deployments.invalidateAll()
   }
 
   /** A model never changes, so a re-check compiles only those that are new. */
@@ -133,30 +94,39 @@ export class ServingCache {
       }),
     ])
     const isLiveSplit = !state.shadowMode && challengers.length > 0
-    const draws = isLiveSplit ? drawTable(state.challengers) : null
-    return { state, champion, challengers, draws, logTexts: logTextsOf(state) }
+    const assignments = isLiveSplit ? assignmentTable(state.challengers) : null
+    const models = [
+      { modelId: state.championModelId, challengerId: null, parts: champion.logParts },
+      ...state.challengers.map(({ modelId, challengerId }, position) => ({
+        modelId,
+        challengerId,
+        parts: challengers[position]?.serving?.logParts ?? null,
+      })),
+    ]
+    const logHead = new PreparedHead(state, models)
+    const logBytes = new RecordBytes(
+      logHead,
+      models.map(({ parts }) => parts),
+    )
+    return { state, champion, challengers, assignments, logHead, logBytes }
   }
 
   private async compile(modelId: string): Promise<ServingModel> {
-    const check = checkSpec(await this.options.store.specOf(modelId))
-    if (!check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
+    const stored = await this.options.store.specOf(modelId)
+    const check = checkStoredSpec(stored?.spec)
+    if (stored === null || !check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
     const model = compileModel(check.spec)
     return {
       modelId,
-      sheet: new ScoreSheet(model),
-      answer: new AnswerParts(model),
-      logged: new ModelParts(model),
+      modelScore: new ModelScore(model),
+      responseParts: new ResponseParts(model),
+      logParts: new ModelParts(model, stored.sha256),
     }
   }
 }
 
-function logTextsOf(state: DeploymentState): DeploymentTexts {
-  const champion = { modelId: state.championModelId, challengerId: null }
-  return new DeploymentTexts(state, [champion, ...state.challengers])
-}
-
 function shadowText(challengerId: string, serving: ServingModel | null): string {
-  const version = JSON.stringify(serving?.sheet.model.version ?? '')
+  const version = JSON.stringify(serving?.modelScore.model.version ?? '')
   return `{"challenger_id":"${challengerId}","model_id":"${serving?.modelId}","version":${version},`
 }
 
@@ -168,6 +138,6 @@ function modelsOf(deployment: ServingDeployment | null): ServingModel[] {
 
 /** The parts of answers, as text and as bytes, are as large as the tables each. */
 function weightOf(deployment: ServingDeployment): number {
-  const bytes = modelsOf(deployment).map(({ sheet }) => 3 * sheet.model.sizeBytes)
-  return bytes.reduce((sum, size) => sum + size, deployment.draws?.byteLength ?? 0)
+  const bytes = modelsOf(deployment).map(({ modelScore }) => 3 * modelScore.model.sizeBytes)
+  return bytes.reduce((sum, size) => sum + size, deployment.assignments?.byteLength ?? 0)
 }

@@ -1,7 +1,7 @@
-import type { ByteText } from '../byte-text.ts'
-import type { Applicant, CompiledModel, ScoreSheet } from '../engine/index.ts'
-import { Pieces } from '../pieces.ts'
-import { listWarnings, type WarningForm } from './warnings.ts'
+import type { Applicant, CompiledModel, ModelScore } from '../engine/index.ts'
+import { PreparedFragments } from '../platform/bytes/prepared-fragments.ts'
+import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
+import { isWithoutWarnings, listWarnings, type WarningForm } from './warnings.ts'
 
 /**
  * Writes scoring results as JSON text.
@@ -10,13 +10,13 @@ import { listWarnings, type WarningForm } from './warnings.ts'
  * name looks like an integer in front of the others, and the pairs of name and points are the same
  * for everyone in a bin, so that they can be written once, when the model is compiled.
  */
-export class AnswerParts {
+export class ResponseParts {
   /** Text of `"feature":points` for each slot of the model. */
   private readonly contributions: readonly string[]
   /** The same, each with a comma before it. */
-  private readonly contributionPieces: Pieces
+  private readonly contributionFragments: PreparedFragments
   /** What stands between score and probability of default, for each grade. */
-  private readonly gradePieces: Pieces
+  private readonly gradeFragments: PreparedFragments
   private readonly gradeIndexes: ReadonlyMap<string | null, number>
   /** Bytes that a result of a batch takes, as the last ones did, without and with contributions. */
   private readonly recordBytes: { plain: number; full: number }
@@ -26,13 +26,13 @@ export class AnswerParts {
 
   constructor(model: CompiledModel) {
     this.contributions = contributionTexts(model)
-    this.contributionPieces = new Pieces(this.contributions.map((text) => `,${text}`))
+    this.contributionFragments = new PreparedFragments(this.contributions.map((text) => `,${text}`))
     const grades = [null, ...model.grades.names]
-    this.gradePieces = new Pieces(
+    this.gradeFragments = new PreparedFragments(
       grades.map((grade) => `,"risk_grade":${JSON.stringify(grade)},"pd":`),
     )
     this.gradeIndexes = new Map(grades.map((grade, index) => [grade, index]))
-    const contributionsBytesMax = bytesMaxOf(model, this.contributionPieces)
+    const contributionsBytesMax = bytesMaxOf(model, this.contributionFragments)
     this.recordBytes = { plain: RECORD_BYTES, full: RECORD_BYTES + contributionsBytesMax }
     this.versionText = `"model_version":${JSON.stringify(model.version)}`
     const name = JSON.stringify(model.name)
@@ -41,9 +41,9 @@ export class AnswerParts {
   }
 
   /** A single result, from a sheet just filled. */
-  single(sheet: ScoreSheet, applicant: Applicant, frame: AnswerFrame): string {
-    const warnings = warningsText(sheet, applicant, 'single', frame.reservedName)
-    return `{${scoreText(sheet)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(sheet)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.shadowText}}`
+  single(modelScore: ModelScore, applicant: Applicant, frame: ResponseFrame): string {
+    const warnings = warningsText(modelScore, applicant, 'single', frame.reservedName)
+    return `{${scoreText(modelScore)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(modelScore)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.shadowText}}`
   }
 
   /** Bytes that a batch of so many records will probably take. */
@@ -52,7 +52,7 @@ export class AnswerParts {
     return FRAME_BYTES + records * (withContributions ? full : plain)
   }
 
-  /** To be told what the results of a batch took, which may have long ids, warnings and challengers. */
+  /** Learns the size of a batch's results: ids, warnings and challengers may be long. */
   noteBytes(bytes: number, records: number, withContributions: boolean): void {
     if (records === 0) return
     const form = withContributions ? 'full' : 'plain'
@@ -63,46 +63,46 @@ export class AnswerParts {
   }
 
   /** A batch is `openBatch`, its results one after the other, `closeBatch`. */
-  openBatch(into: ByteText): void {
-    into.text('{"results":[')
+  openBatch(into: Utf8Writer): void {
+    into.writeString('{"results":[')
   }
 
   /** One of the results of a batch, from a sheet just filled. */
   record(
-    into: ByteText,
-    sheet: ScoreSheet,
+    into: Utf8Writer,
+    modelScore: ModelScore,
     record: Applicant,
     { isFirst, idText, withContributions, shadowText }: RecordFrame,
   ): void {
-    into.piece(FRAME, isFirst ? OPEN_FIRST : OPEN_NEXT)
-    into.text(idText)
-    into.piece(FRAME, SCORE)
-    into.text(numberText(sheet.score))
-    into.piece(this.gradePieces, this.gradeIndexes.get(sheet.grade) ?? 0)
-    into.text(numberText(sheet.pd))
+    into.writeFragment(FRAME, isFirst ? OPEN_FIRST : OPEN_NEXT)
+    into.writeString(idText)
+    into.writeFragment(FRAME, SCORE)
+    into.writeString(numberText(modelScore.score))
+    into.writeFragment(this.gradeFragments, this.gradeIndexes.get(modelScore.grade) ?? 0)
+    into.writeString(numberText(modelScore.pd))
     if (withContributions) {
-      into.piece(FRAME, CONTRIBUTIONS)
+      into.writeFragment(FRAME, CONTRIBUTIONS)
       const openedAt = into.length
-      into.pieces(this.contributionPieces, sheet.slots)
+      into.writeFragments(this.contributionFragments, modelScore.slots)
       into.replace(openedAt, '{')
     }
-    const warnings = warningsText(sheet, record, 'batch', 'id')
+    const warnings = warningsText(modelScore, record, 'batch', 'id')
     if (warnings === NO_WARNINGS && shadowText === '') {
-      into.piece(FRAME, withContributions ? CLEAN_END_AFTER : CLEAN_END)
+      into.writeFragment(FRAME, withContributions ? CLEAN_END_AFTER : CLEAN_END)
     } else {
-      into.text(`${withContributions ? '}' : ''},"warnings":${warnings}${shadowText}}`)
+      into.writeString(`${withContributions ? '}' : ''},"warnings":${warnings}${shadowText}}`)
     }
   }
 
-  closeBatch(into: ByteText, total: number, frame: AnswerFrame): void {
-    into.text(
+  closeBatch(into: Utf8Writer, total: number, frame: ResponseFrame): void {
+    into.writeString(
       `],${this.versionText},${frame.deploymentText},"total":${total},"scored_at":"${frame.scoredAt}","request_id":"${frame.requestId}"}`,
     )
   }
 
-  private contributionsText(sheet: ScoreSheet): string {
+  private contributionsText(modelScore: ModelScore): string {
     let text = '{'
-    for (const slot of sheet.slots) {
+    for (const slot of modelScore.slots) {
       text += text.length === 1 ? this.contributions[slot] : `,${this.contributions[slot]}`
     }
     return `${text}}`
@@ -111,7 +111,7 @@ export class AnswerParts {
 
 const NO_WARNINGS = '[]'
 /** What stands between the values of a result of a batch. */
-const FRAME = new Pieces([
+const FRAME = new PreparedFragments([
   '{"id":',
   ',{"id":',
   ',"score":',
@@ -132,7 +132,7 @@ const RECORD_BYTES = 120
 /** What stands around the results. */
 const FRAME_BYTES = 1024
 
-function bytesMaxOf({ featureNames, slotStart }: CompiledModel, pieces: Pieces) {
+function bytesMaxOf({ featureNames, slotStart }: CompiledModel, pieces: PreparedFragments) {
   let sum = 0
   for (const feature of featureNames.keys()) {
     let longest = 0
@@ -156,12 +156,12 @@ export interface RecordFrame {
 }
 
 /** What stands around the results. */
-export interface AnswerFrame {
+export interface ResponseFrame {
   readonly requestId: string
   readonly scoredAt: string
   /** The deployment's id, as one or more properties. */
   readonly deploymentText: string
-  /** The key of a single request's body that is no variable. */
+  /** The key of a single request's body that is not a variable. */
   readonly reservedName: string | undefined
   /** Further properties behind a single result, each with a comma before it. */
   readonly shadowText: string
@@ -179,30 +179,25 @@ function contributionTexts(model: CompiledModel): string[] {
 }
 
 /** Score, grade and probability of default, as properties. */
-export function scoreText(sheet: ScoreSheet): string {
-  const grade = sheet.grade === null ? 'null' : JSON.stringify(sheet.grade)
-  return `"score":${numberText(sheet.score)},"risk_grade":${grade},"pd":${numberText(sheet.pd)}`
+export function scoreText(modelScore: ModelScore): string {
+  const grade = modelScore.grade === null ? 'null' : JSON.stringify(modelScore.grade)
+  return `"score":${numberText(modelScore.score)},"risk_grade":${grade},"pd":${numberText(modelScore.pd)}`
 }
 
-/**
- * As JSON writes it: what is not finite is null. V8 remembers the text of a number it has written this way,
- * and the score log writes the same numbers again.
- */
+/** As JSON writes it: what is not finite is null. */
 function numberText(value: number): string {
   return Number.isFinite(value) ? String(value) : 'null'
 }
 
 function warningsText(
-  sheet: ScoreSheet,
+  modelScore: ModelScore,
   applicant: Applicant,
   form: WarningForm,
   reservedName: string | undefined,
 ): string {
-  const isClean =
-    sheet.unmatchedCount === 0 &&
-    sheet.unknownCount === 0 &&
-    (sheet.missingCount === 0 || form === 'single')
-  return isClean ? NO_WARNINGS : JSON.stringify(listWarnings(sheet, applicant, form, reservedName))
+  return isWithoutWarnings(modelScore, form)
+    ? NO_WARNINGS
+    : JSON.stringify(listWarnings(modelScore, applicant, form, reservedName))
 }
 
 /** Echoed when it can tell records apart, else null. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
+import type { FastifyReply, preValidationHookHandler } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import {
   BATCH_RECORDS_MAX,
@@ -13,47 +13,64 @@ import {
   ScoreRequest,
   ScoreResult,
 } from '../../schemas/scoring.ts'
-import { SCORING_KEY } from '../auth/caller.ts'
-import { keyCaller } from '../auth/plugin.ts'
+import { SCORING_KEY } from '../access/caller.ts'
+import { keyCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
 import { JSON_TYPE } from '../http/reply.ts'
-import type { BatchAnswer, ScoringService } from './service.ts'
+import {
+  referenceOf,
+  refuseReference,
+  routingKeyOf,
+  SCORE_OPERATION,
+  SCORE_ROUTE,
+  scoreRequestOf,
+} from './score-request.ts'
+import type { BatchResponse, ScoringService } from './service.ts'
 
 interface ScoringRouteOptions {
   readonly scoring: ScoringService
 }
 
+/** Limit of one applicant's body. A thousand features with long values take a tenth of it. */
+const SINGLE_BODY_BYTES_MAX = 1024 * 1024
 const SlugParams = Type.Object({ slug: Type.String() })
-const failures = errorResponses(400, 401, 404, 413, 415, 422, 503)
+const failures = errorResponses(400, 401, 404, 409, 413, 415, 422, 503)
 
-/** Scoring. The answers are texts that the service has written; the schemas describe them. */
+/** The scoring routes. The service writes their responses as text; the schemas describe them. */
 export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = async (
   app,
   { scoring },
 ) => {
+  const bodyLimit = bodyLimitOf(app, SINGLE_BODY_BYTES_MAX)
+
   app.post(
-    '/v1/score/:slug',
+    SCORE_ROUTE,
     {
+      bodyLimit,
       schema: {
         params: SlugParams,
         body: ScoreRequest,
         response: { 200: ScoreResult, ...failures },
       },
-      config: { operation: 'scoring.score', access: SCORING_KEY },
+      config: {
+        operation: SCORE_OPERATION,
+        access: SCORING_KEY,
+        load: 'single',
+        takesIdempotencyKey: true,
+      },
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      const wanted = {
+      const scoreRequest = scoreRequestOf({
         requestId: request.id,
-        deploymentId: request.params.slug,
-        applicant: request.body,
-        reservedName: 'strict_mode',
-        strictMode: request.body.strict_mode ?? false,
-        form: 'deployment',
-        routingKey: routingKeyOf(request),
+        slug: request.params.slug,
+        body: request.body,
+        routingKey: routingKeyOf(request.headers['x-routing-key']),
+        reference: referenceOf(request.headers['x-reference-id']),
         receivedAtMs: request.receivedAtMs,
-      } as const
-      scoring.score(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
+      })
+      scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
     },
   )
 
@@ -65,44 +82,57 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         body: ScoreBatchRequest,
         response: { 200: ScoreBatchResult, ...failures },
       },
-      config: { operation: 'scoring.score_batch', access: SCORING_KEY },
+      config: {
+        operation: 'scoring.score_batch',
+        access: SCORING_KEY,
+        load: 'batch',
+        takesIdempotencyKey: true,
+      },
       preValidation: refuseLargeBatch('records'),
     },
     (request, reply) => {
+      refuseReference(request.headers['x-reference-id'])
       reply.type(JSON_TYPE)
-      const wanted = {
+      const scoreRequest = {
         requestId: request.id,
         deploymentId: request.params.slug,
         records: request.body.records,
         strictMode: request.body.strict_mode ?? false,
         includeContributions: request.body.include_contributions ?? false,
         form: 'deployment',
-        routingKey: routingKeyOf(request),
+        routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
       } as const
-      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => sendBatch(reply, outcome))
+      scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
     },
   )
 
   app.post(
     '/api/v1/score',
     {
+      bodyLimit,
       schema: { body: ScorecardScoreRequest, response: { 200: ScorecardScoreResult, ...failures } },
-      config: { operation: 'scoring.score_scorecard', access: SCORING_KEY },
+      config: {
+        operation: 'scoring.score_scorecard',
+        access: SCORING_KEY,
+        load: 'single',
+        takesIdempotencyKey: true,
+      },
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      const wanted = {
+      const scoreRequest = {
         requestId: request.id,
         deploymentId: request.body.scorecard_id,
         applicant: request.body.applicant,
         reservedName: undefined,
+        reference: referenceOf(request.headers['x-reference-id']),
         strictMode: request.body.strict_mode ?? false,
         form: 'scorecard',
-        routingKey: routingKeyOf(request),
+        routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
       } as const
-      scoring.score(keyCaller(request), wanted, (outcome) => void reply.send(outcome))
+      scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
     },
   )
 
@@ -110,31 +140,38 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
     '/api/v1/score/batch',
     {
       schema: { body: ScorecardBatchRequest, response: { 200: ScorecardBatchResult, ...failures } },
-      config: { operation: 'scoring.score_scorecard_batch', access: SCORING_KEY },
+      config: {
+        operation: 'scoring.score_scorecard_batch',
+        access: SCORING_KEY,
+        load: 'batch',
+        takesIdempotencyKey: true,
+      },
       preValidation: refuseLargeBatch('applicants'),
     },
     (request, reply) => {
+      refuseReference(request.headers['x-reference-id'])
       reply.type(JSON_TYPE)
-      const wanted = {
+      const scoreRequest = {
         requestId: request.id,
         deploymentId: request.body.scorecard_id,
         records: request.body.applicants,
         strictMode: request.body.strict_mode ?? false,
         includeContributions: request.body.include_contributions ?? false,
         form: 'scorecard',
-        routingKey: routingKeyOf(request),
+        routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
       } as const
-      scoring.scoreBatch(keyCaller(request), wanted, (outcome) => sendBatch(reply, outcome))
+      scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
     },
   )
 }
 
 /**
- * The memory of an answer is used again once the system has taken all of it. 'finish' says so, also where other
- * answers are before it on the connection; not 'close', which comes with a client that hung up as well.
+ * The memory of a response is used again once the system has taken all of it. The event `finish`
+ * says so, even if other responses wait before it on the connection. The event `close` also comes
+ * when a client hangs up.
  */
-function sendBatch(reply: FastifyReply, outcome: BatchAnswer | Error): void {
+function sendBatch(reply: FastifyReply, outcome: BatchResponse | Error): void {
   if (outcome instanceof Error) {
     reply.send(outcome)
     return
@@ -143,13 +180,7 @@ function sendBatch(reply: FastifyReply, outcome: BatchAnswer | Error): void {
   reply.send(outcome.bytes)
 }
 
-/** An empty header is none. */
-function routingKeyOf({ headers }: FastifyRequest): string | undefined {
-  const routingKey = headers['x-routing-key']
-  return typeof routingKey === 'string' && routingKey !== '' ? routingKey : undefined
-}
-
-/** Counts the records before anything else of the body is looked at. */
+/** Counts the records before it looks at anything else in the body. */
 function refuseLargeBatch(property: 'records' | 'applicants'): preValidationHookHandler {
   return (request, _reply, done) => {
     const { body } = request

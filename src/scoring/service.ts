@@ -1,19 +1,21 @@
-import type { KeyCaller } from '../auth/caller.ts'
-import { ByteText } from '../byte-text.ts'
-import type { Clock } from '../clock.ts'
+import type { KeyCaller } from '../access/caller.ts'
 import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
-import { Histogram } from '../histogram.ts'
-import { type RequestFacts, ServedTexts } from '../scorelog/record-texts.ts'
-import type { ScoreLog, Told } from '../scorelog/score-log.ts'
-import { type AnswerFrame, recordIdText } from './answer.ts'
-import { AnswerBuffers } from './answer-buffers.ts'
-import type { ServingCache, ServingDeployment } from './cache.ts'
-import type { ChallengerFaults } from './challenger-faults.ts'
-import { CHAMPION, draw, modelAt } from './draw.ts'
-import { RequestFaults } from './faults.ts'
-import { logResults } from './logged.ts'
-import { checkOnAll, scoreOnAll, shadowScores } from './panel.ts'
+import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
+import type { Clock } from '../platform/clock.ts'
+import { Histogram } from '../platform/metrics/histogram.ts'
+import type { ResponseFacts } from '../score-log/record/record-writer.ts'
+import type { OnLogged, ScoreLog } from '../score-log/score-log.ts'
+import { assignModel, CHAMPION, modelAt } from './assign-model.ts'
+import type { ChallengerFailures } from './challenger-failures.ts'
+import { scoreOnAllModels, shadowScores, validateAgainstAll } from './evaluate-models.ts'
+import { InputViolations } from './input-violations.ts'
+import { logResults } from './log-entry.ts'
+import type { ServingCache } from './model-cache.ts'
+import { type ResponseFrame, recordIdText } from './response.ts'
+import { ResponseBuffers } from './response-buffers.ts'
+import type { ServingDeployment } from './serving.ts'
+import { ValueCounts } from './value-counts.ts'
 
 /** How an answer names its deployment: `/api/v1` calls it a scorecard. */
 export type AnswerForm = 'deployment' | 'scorecard'
@@ -21,17 +23,20 @@ export type AnswerForm = 'deployment' | 'scorecard'
 export interface ScoreRequest {
   readonly requestId: string
   readonly deploymentId: string
+  /** Whether the request asks for strict mode. A strict deployment always has it. */
   readonly strictMode: boolean
   readonly form: AnswerForm
-  /** Keeps a subject on one model of a live split; absent: drawn by the request id. */
+  /** Keeps a subject on one model of a live split; undefined: the request's id decides. */
   readonly routingKey: string | undefined
-  /** When its headers had come, on the clock that never goes back. */
+  /** When its headers had arrived, in milliseconds of the monotonic clock. */
   readonly receivedAtMs: number
 }
 
 export interface SingleRequest extends ScoreRequest {
   readonly applicant: Applicant
-  /** A key of the applicant object that is no variable. */
+  /** The lender's application number for the log; null for none. */
+  readonly reference: string | null
+  /** A key of the applicant object that is not a variable. */
   readonly reservedName: string | undefined
 }
 
@@ -40,19 +45,21 @@ export interface BatchRequest extends ScoreRequest {
   readonly includeContributions: boolean
 }
 
-/** The answer to a batch, in memory that will be used again. */
-export interface BatchAnswer {
+/** The response to a batch, in memory that is used again. */
+export interface BatchResponse {
   readonly bytes: Buffer
-  /** To be called when the last byte has been sent, once and no earlier; never when it was not sent as a whole. */
+  /**
+   * To be called once, after the last byte was sent; never if the response was not sent completely.
+   */
   readonly sent: () => void
 }
 
-/** Told once: the answer, or why there is none. */
-export type Answered<Answer> = (outcome: Answer | Error) => void
+/** Called once, with the response or the reason for a refusal. */
+export type OnOutcome<Response> = (outcome: Response | Error) => void
 
 export interface ScoringOptions {
   readonly cache: ServingCache
-  readonly challengerFaults: ChallengerFaults
+  readonly challengerFailures: ChallengerFailures
   readonly log: ScoreLog
   readonly clock: Clock
 }
@@ -60,21 +67,25 @@ export interface ScoringOptions {
 const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
 /**
- * Scores applicants against deployments. Answers are JSON texts, a batch's as bytes, ready to be sent; each is given when its record
- * is safe in the score log. A request that is refused leaves none.
+ * Scores applicants against deployments.
+ *
+ * A response is JSON, as text or, for a batch, as bytes. It is given once its record is safe in the
+ * score log. A refused request leaves no record.
  */
 export class ScoringService {
   /** Records of the batches that were scored. */
   readonly batchRecords = new Histogram(BATCH_BOUNDS)
-  private readonly buffers = new AnswerBuffers()
+  /** Outcomes of the values of the applicants that were scored. */
+  readonly values = new ValueCounts()
+  private readonly buffers = new ResponseBuffers()
   private readonly cache: ServingCache
-  private readonly challengerFaults: ChallengerFaults
+  private readonly challengerFailures: ChallengerFailures
   private readonly log: ScoreLog
   private readonly clock: Clock
 
-  constructor({ cache, challengerFaults, log, clock }: ScoringOptions) {
+  constructor({ cache, challengerFailures, log, clock }: ScoringOptions) {
     this.cache = cache
-    this.challengerFaults = challengerFaults
+    this.challengerFailures = challengerFailures
     this.log = log
     this.clock = clock
   }
@@ -82,82 +93,82 @@ export class ScoringService {
   /**
    * Scores one applicant.
    *
-   * @param answered told of the answer, or of AppError `deployment_not_found`, `invalid_request` for a value of
-   *   an impossible type, `strict_mode_violation`, `unavailable` when the score can't be logged
+   * @param onOutcome receives the response, or AppError `deployment_not_found`, `invalid_request` for a
+   *   value of an impossible type, `strict_mode_violation`, `payload_too_large` if the record in the log
+   *   would be too large, `unavailable` if the score can't be logged
    * @throws AppError the same, where it is known at once
    */
-  score(caller: KeyCaller, request: SingleRequest, answered: Answered<string>): void {
+  score(caller: KeyCaller, request: SingleRequest, onOutcome: OnOutcome<string>): void {
     const found = this.cache.get(request.deploymentId)
     if (found instanceof Promise) {
       found
-        .then((held) => this.scoreOn(caller, visibleTo(caller, held), request, answered))
-        .catch(answered)
-    } else this.scoreOn(caller, visibleTo(caller, found), request, answered)
+        .then((held) => this.scoreOn(caller, visibleTo(caller, held), request, onOutcome))
+        .catch(onOutcome)
+    } else this.scoreOn(caller, visibleTo(caller, found), request, onOutcome)
   }
 
   /**
-   * Scores the records of a batch on one model; all of them or, for any fault, none.
+   * Scores all records of a batch on one model; one violation refuses the whole batch.
    *
-   * @param answered as `score`, with every fault of every record
+   * @param onOutcome as for `score`, with every violation of every record
    */
-  scoreBatch(caller: KeyCaller, request: BatchRequest, answered: Answered<BatchAnswer>): void {
+  scoreBatch(caller: KeyCaller, request: BatchRequest, onOutcome: OnOutcome<BatchResponse>): void {
     const found = this.cache.get(request.deploymentId)
     if (found instanceof Promise) {
       found
-        .then((held) => this.scoreBatchOn(caller, visibleTo(caller, held), request, answered))
-        .catch(answered)
-    } else this.scoreBatchOn(caller, visibleTo(caller, found), request, answered)
+        .then((held) => this.scoreBatchOn(caller, visibleTo(caller, held), request, onOutcome))
+        .catch(onOutcome)
+    } else this.scoreBatchOn(caller, visibleTo(caller, found), request, onOutcome)
   }
 
   private scoreOn(
     { keyId }: KeyCaller,
     deployment: ServingDeployment,
     request: SingleRequest,
-    answered: Answered<string>,
+    onOutcome: OnOutcome<string>,
   ): void {
-    const { applicant, reservedName } = request
-    const log = this.log.begin(deployment.logTexts.head)
-    const failed = scoreOnAll(deployment, applicant, reservedName, this.challengerFaults)
-    const faults = new RequestFaults(request.strictMode)
+    const { applicant, reservedName, requestId, reference } = request
+    deployment.logBytes.requireRoomForOne()
+    const log = this.log.begin(deployment.logHead, { requestId, keyId, reference })
+    const failed = scoreOnAllModels(deployment, applicant, reservedName, this.challengerFailures)
+    const violations = new InputViolations(request.strictMode || deployment.state.strictMode)
     const place = { property: request.form === 'scorecard' ? 'applicant' : '', index: null }
-    checkOnAll(deployment, failed, faults, applicant, reservedName, place)
-    faults.throwIfAny()
-    const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
+    validateAgainstAll(deployment, failed, violations, applicant, reservedName, place)
+    violations.throwIfAny()
+    const { bucket, position } = assignModel(deployment, request.routingKey ?? requestId)
     const served = failed?.has(position) ? CHAMPION : position
-    const { sheet, answer, logged } = modelAt(deployment, served)
+    const { modelScore, responseParts: response } = modelAt(deployment, served)
     const shadowText = shadowScores(deployment, failed)
     const scoredAtMs = this.clock.epochMs()
     const frame = frameOf(request, scoredAtMs, reservedName, shadowText)
-    const text = answer.single(sheet, applicant, frame)
-    logResults(log, deployment, failed, 'null', 'single')
-    const servedTexts = new ServedTexts()
-    servedTexts.add(sheet, logged)
-    const facts = { keyId, bucket, served, scoredAtMs, isBatch: false }
-    this.logged(deployment, request, { facts, servedTexts }, (failure) => answered(failure ?? text))
+    const text = response.single(modelScore, applicant, frame)
+    logResults(log, deployment, failed, null, 'single')
+    this.values.note(modelScore)
+    const facts = { bucket, served, scoredAtMs, isBatch: false }
+    this.appendToLog(request, facts, (failure) => onOutcome(failure ?? text))
   }
 
   private scoreBatchOn(
     { keyId }: KeyCaller,
     deployment: ServingDeployment,
     request: BatchRequest,
-    answered: Answered<BatchAnswer>,
+    onOutcome: OnOutcome<BatchResponse>,
   ): void {
-    const { bucket, position } = draw(deployment, request.routingKey ?? request.requestId)
+    deployment.logBytes.requireRoomFor(request.records.map((record) => record[RECORD_ID]))
+    const { bucket, position } = assignModel(deployment, request.routingKey ?? request.requestId)
     const scoredAtMs = this.clock.epochMs()
-    // One model answers the whole batch: where a challenger fails on any record, it is the champion.
+    // One model scores the whole batch: the champion, if a challenger fails on any record.
     let served = deployment.challengers[position]?.serving === null ? CHAMPION : position
-    let batch = this.batchFrom(deployment, served, request, scoredAtMs)
-    if (batch === null) {
+    let text = this.batchFrom(deployment, served, request, keyId, scoredAtMs)
+    if (text === null) {
       served = CHAMPION
-      batch = this.batchFrom(deployment, CHAMPION, request, scoredAtMs)
+      text = this.batchFrom(deployment, CHAMPION, request, keyId, scoredAtMs)
     }
-    if (batch === null) throw new Error('the champion has no result for a record')
-    const { text, servedTexts } = batch
-    const facts = { keyId, bucket, served, scoredAtMs, isBatch: true }
-    const answer = { bytes: text.written, sent: () => this.buffers.giveBack(text.memory) }
-    this.logged(deployment, request, { facts, servedTexts }, (failure) =>
-      answered(failure ?? answer),
-    )
+    if (text === null) throw new Error('the champion has no result for a record')
+    const { written, memory } = text
+    const facts = { bucket, served, scoredAtMs, isBatch: true }
+    const response = { bytes: written, sent: () => this.buffers.giveBack(memory) }
+    this.appendToLog(request, facts, (failure) => onOutcome(failure ?? response))
   }
 
   /** @returns null when the challenger at the position failed on a record */
@@ -165,55 +176,52 @@ export class ScoringService {
     deployment: ServingDeployment,
     position: number,
     request: BatchRequest,
+    keyId: string,
     scoredAtMs: number,
-  ): { readonly text: ByteText; readonly servedTexts: ServedTexts } | null {
-    const { sheet, answer, logged } = modelAt(deployment, position)
-    const servedTexts = new ServedTexts()
-    const log = this.log.begin(deployment.logTexts.head)
-    const faults = new RequestFaults(request.strictMode)
+  ): Utf8Writer | null {
+    const { modelScore, responseParts: response } = modelAt(deployment, position)
+    const values = new ValueCounts()
+    const { requestId } = request
+    const log = this.log.begin(deployment.logHead, { requestId, keyId, reference: null })
+    const violations = new InputViolations(request.strictMode || deployment.state.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
     const { records, includeContributions: withContributions } = request
-    const bytesExpected = answer.batchBytes(records.length, withContributions)
-    const text = new ByteText(this.buffers.lend(Math.min(bytesExpected, ANSWER_BYTES_EXPECTED_MAX)))
-    answer.openBatch(text)
+    const bytesExpected = response.batchBytes(records.length, withContributions)
+    const text = new Utf8Writer(
+      this.buffers.lend(Math.min(bytesExpected, RESPONSE_BYTES_EXPECTED_MAX)),
+    )
+    response.openBatch(text)
     for (const [index, record] of records.entries()) {
-      const failed = scoreOnAll(deployment, record, RECORD_ID, this.challengerFaults)
+      const failed = scoreOnAllModels(deployment, record, RECORD_ID, this.challengerFailures)
       if (failed?.has(position)) return null
       const place = { property, index }
-      if (checkOnAll(deployment, failed, faults, record, RECORD_ID, place)) continue
+      if (validateAgainstAll(deployment, failed, violations, record, RECORD_ID, place)) continue
       const shadowText = shadowScores(deployment, failed)
-      const idText = recordIdText(record['id'])
+      const idText = recordIdText(record[RECORD_ID])
       const isFirst = index === 0
-      answer.record(text, sheet, record, { isFirst, idText, withContributions, shadowText })
-      if (text.length > ANSWER_BYTES_MAX) throw answerTooLarge()
-      logResults(log, deployment, failed, idText, 'batch')
-      servedTexts.add(sheet, logged)
+      response.record(text, modelScore, record, { isFirst, idText, withContributions, shadowText })
+      if (text.length > RESPONSE_BYTES_MAX) throw responseTooLarge()
+      logResults(log, deployment, failed, record[RECORD_ID], 'batch')
+      values.note(modelScore)
     }
-    faults.throwIfAny()
-    answer.noteBytes(text.length, records.length, withContributions)
+    violations.throwIfAny()
+    response.noteBytes(text.length, records.length, withContributions)
     this.batchRecords.observe(records.length)
+    this.values.add(values)
     const frame = frameOf(request, scoredAtMs, undefined, '')
-    answer.closeBatch(text, records.length, frame)
-    return { text, servedTexts }
+    response.closeBatch(text, records.length, frame)
+    return text
   }
 
-  /** Ends the record of a request; its answer is given when that is safe. */
-  private logged(
-    { logTexts }: ServingDeployment,
-    { requestId, receivedAtMs }: ScoreRequest,
-    { facts: { served, ...facts }, servedTexts }: LoggedAnswer,
-    told: Told,
+  /** Ends the record of a request, and gives the response once the record is safe. */
+  private appendToLog(
+    { receivedAtMs }: ScoreRequest,
+    { scoredAtMs, bucket, served, isBatch }: Omit<ResponseFacts, 'latencyMs'>,
+    onLogged: OnLogged,
   ): void {
-    const latencyMs = Math.round(1000 * (this.clock.monotonicMs() - receivedAtMs)) / 1000
-    const all = { ...facts, requestId, latencyMs, served: served + 1 }
-    this.log.end(requestId, logTexts.facts(all, servedTexts), told)
+    const latencyMs = this.clock.monotonicMs() - receivedAtMs
+    this.log.end({ scoredAtMs, latencyMs, bucket, served: served + 1, isBatch }, onLogged)
   }
-}
-
-/** What the log is told of an answer beside its results. */
-interface LoggedAnswer {
-  readonly facts: Omit<RequestFacts, 'requestId' | 'latencyMs'>
-  readonly servedTexts: ServedTexts
 }
 
 function frameOf(
@@ -221,7 +229,7 @@ function frameOf(
   scoredAtMs: number,
   reservedName: string | undefined,
   shadowText: string,
-): AnswerFrame {
+): ResponseFrame {
   const { requestId, deploymentId, form } = request
   const deploymentText = `"deployment_id":"${deploymentId}"`
   return {
@@ -237,7 +245,7 @@ function frameOf(
 let lastMs = -1
 let lastIso = ''
 
-/** Remembers the last millisecond: under load many answers share it. */
+/** Remembers the text of the last millisecond: under load many responses share it. */
 function isoOf(epochMs: number): string {
   if (epochMs !== lastMs) {
     lastMs = epochMs
@@ -246,19 +254,19 @@ function isoOf(epochMs: number): string {
   return lastIso
 }
 
-/** Taken at once for an answer; one that is larger grows. */
-const ANSWER_BYTES_EXPECTED_MAX = 4 * 1024 * 1024
-/** Longer answers would stall the others while they are written and sent. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+/** The largest memory that is reserved for a response at once; a larger response grows. */
+const RESPONSE_BYTES_EXPECTED_MAX = 4 * 1024 * 1024
+/** To write and send a longer response would delay the others. */
+const RESPONSE_BYTES_MAX = 64 * 1024 * 1024
 
-function answerTooLarge(): AppError {
+function responseTooLarge(): AppError {
   return new AppError(
     'payload_too_large',
     'the answer would be larger than 64 MiB: send fewer records, or leave out the contributions',
   )
 }
 
-/** The key of a record that is no variable. */
+/** The key of a record that is not a variable. */
 const RECORD_ID = 'id'
 
 /** A deployment of another team or environment answers as one that does not exist. */

@@ -1,10 +1,12 @@
+import { hash } from 'node:crypto'
 import { and, asc, eq, sql } from 'drizzle-orm'
-import type { Environment } from '../auth/caller.ts'
-import type { Database } from '../db/client.ts'
-import { challengers, deployments } from '../db/tables/deployments.ts'
-import { models } from '../db/tables/models.ts'
-import { parseJson } from '../json.ts'
-import type { DeploymentState, ServingStore } from './cache.ts'
+import type { Environment } from '../access/caller.ts'
+import type { Database } from '../platform/db/client.ts'
+import { parseStoredJson } from '../platform/json.ts'
+import { challengers, deployments } from '../tables/deployments.ts'
+import { models } from '../tables/models.ts'
+import type { ServingStore, StoredSpec } from './model-cache.ts'
+import type { DeploymentState } from './serving.ts'
 
 const deploymentStates = (db: Database) =>
   db
@@ -14,6 +16,7 @@ const deploymentStates = (db: Database) =>
       environment: deployments.environment,
       isActive: deployments.isActive,
       shadowMode: deployments.shadowMode,
+      strictMode: deployments.strictMode,
       cacheVersion: deployments.cacheVersion,
       championModelId: deployments.championModelId,
       challenger: {
@@ -31,7 +34,7 @@ const deploymentStates = (db: Database) =>
     .orderBy(asc(challengers.id))
     .prepare('serving_deployment')
 
-/** As text: a driver would read it with JSON.parse, see `parseJson`. */
+/** As text: a driver would read it with JSON.parse, see `parseStoredJson`. */
 const specTexts = (db: Database) =>
   db
     .select({ text: sql<string>`${models.spec}::text` })
@@ -40,8 +43,9 @@ const specTexts = (db: Database) =>
     .prepare('serving_spec')
 
 /**
- * What scoring reads of deployments and models, from PostgreSQL. The statements are prepared: making the text
- * of one takes longer than all else, and thousands of deployments are looked at again every half minute.
+ * What scoring reads of deployments and models, from PostgreSQL. The statements are prepared:
+ * making the text of one takes longer than all else, and thousands of deployments are looked at
+ * again every half minute.
  */
 export class PostgresServingStore implements ServingStore {
   private readonly states: ReturnType<typeof deploymentStates>
@@ -65,8 +69,9 @@ export class PostgresServingStore implements ServingStore {
     }
   }
 
-  async specOf(modelId: string): Promise<unknown> {
+  async specOf(modelId: string): Promise<StoredSpec | null> {
     const [row] = await this.specs.execute({ modelId })
-    return row === undefined ? null : parseJson(row.text)
+    if (row === undefined) return null
+    return { spec: parseStoredJson(row.text), sha256: hash('sha256', row.text, 'buffer') }
   }
 }

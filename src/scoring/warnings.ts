@@ -1,4 +1,4 @@
-import { type Applicant, type ScoreSheet, unknownVariables } from '../engine/index.ts'
+import { type Applicant, isUnmatched, type ModelScore, unknownVariables } from '../engine/index.ts'
 
 /** A note about an applicant's values that did not keep the score from being made. */
 export type ScoringWarning =
@@ -10,24 +10,34 @@ export type ScoringWarning =
     }
   | { readonly type: 'unknown_variable'; readonly variable: string; readonly message: string }
   | `missing_feature: ${string}`
+  | typeof NO_FEATURES
 
-/** A batch also tells of missing features, a single result does not. */
+/** A batch lists missing features, a single result does not. */
 export type WarningForm = 'single' | 'batch'
+
+/**
+ * Stands in both forms: a generated client that drops unknown properties sends `{}` for everyone,
+ * and everyone then gets the same score.
+ */
+export const NO_FEATURES = "no_features: the request names none of the model's features"
 
 /** Unknown variables of one applicant beyond this many are only counted. */
 const UNKNOWN_LISTED_MAX = 1_000
 
-/** Warnings in the order of the spec's features, then unknown variables in that of the request. */
+/**
+ * Lists the warnings of an applicant: first `NO_FEATURES`, then features in the order of the spec,
+ * then unknown variables in the order of the request.
+ */
 export function listWarnings(
-  sheet: ScoreSheet,
+  sheet: ModelScore,
   applicant: Applicant,
   form: WarningForm,
   reservedName: string | undefined,
 ): ScoringWarning[] {
-  const warnings: ScoringWarning[] = []
+  const warnings: ScoringWarning[] = sheet.namedCount === 0 ? [NO_FEATURES] : []
   for (const [feature, name] of sheet.model.featureNames.entries()) {
     const outcome = sheet.outcomeOf(feature)
-    if (outcome === 'unmatched') {
+    if (isUnmatched(outcome)) {
       const points = sheet.pointsOf(feature)
       const message = `the value matches no bin of ${name} and adds ${points} points`
       warnings.push({ type: 'no_bin_match', variable: name, value: applicant[name], message })
@@ -46,4 +56,21 @@ export function listWarnings(
     warnings.push({ type: 'unknown_variable', variable: '', message })
   }
   return warnings
+}
+
+/** Whether an applicant has no warnings: cheaper than listing them. */
+export function isWithoutWarnings(sheet: ModelScore, form: WarningForm): boolean {
+  return (
+    sheet.unmatchedCount === 0 &&
+    sheet.unknownCount === 0 &&
+    sheet.namedCount > 0 &&
+    (sheet.missingCount === 0 || form === 'single')
+  )
+}
+
+/** How many warnings an applicant has, those beyond the listed ones included. */
+export function warningCountOf(sheet: ModelScore, form: WarningForm): number {
+  const { unmatchedCount, unknownCount, missingCount, namedCount } = sheet
+  const listed = unmatchedCount + unknownCount + (form === 'batch' ? missingCount : 0)
+  return listed + (namedCount === 0 ? 1 : 0)
 }

@@ -1,0 +1,16 @@
+/** Every API key's secret starts with this, and no access token of a user does. */
+export const KEY_PREFIX = 'sk_'
+
+/** How most clients write it; `bearerToken` accepts other forms. */
+export const BEARER_PREFIX = 'Bearer '
+const BEARER = /^Bearer +([^\s]+) *$/i
+
+/**
+ * The token of a request.
+ *
+ * @param authorization the header `Authorization`
+ * @returns null without a bearer token
+ */
+export function bearerToken(authorization: string | undefined): string | null {
+  return BEARER.exec(authorization ?? '')?.[1] ?? null
+}

@@ -1,0 +1,138 @@
+import { type CompiledModel, SLOT_FIRST_BIN, SLOT_MISSING } from './compile.ts'
+import { EngineError } from './errors.ts'
+import { gradeIndexOf } from './grades.ts'
+import { probabilityOfDefault } from './scaling.ts'
+import { isUnmatched, type Outcome, outcomeOfOffset } from './score.ts'
+
+/**
+ * A *cell* is the outcome of one feature as the score log holds it. It follows from the spec alone,
+ * not from the layout of the compiled model: 0 an unseen category, 1 a number in no bin, 2 a text
+ * that is not a number, 3 a missing value, 4 + i a value in bin i of the spec. The Missing bin has
+ * no cell of its own: its text, sent as a category, has the cell of a missing value.
+ */
+export const CELL_UNSEEN_CATEGORY = 0
+export const CELL_NO_BIN = 1
+export const CELL_NOT_A_NUMBER = 2
+export const CELL_MISSING = SLOT_MISSING
+export const CELL_FIRST_BIN = SLOT_FIRST_BIN
+
+/** The cells of a model that scoring can give, by feature. */
+interface CellTable {
+  /** First place of each feature. */
+  readonly starts: Int32Array
+  /** Slot of each cell; -1 for a cell that no value has. */
+  readonly slots: Int32Array
+}
+
+/** Made when cells are first read: a process that only scores needs none. */
+const tables = new WeakMap<CompiledModel, CellTable>()
+
+/** @param cell 0 or more */
+export function outcomeOfCell(cell: number): Exclude<Outcome, 'invalid'> {
+  return outcomeOfOffset(cell) as Exclude<Outcome, 'invalid'>
+}
+
+/**
+ * Index in the spec of the bin that gave the points, or null: the Missing bin for a missing value
+ * and for an unseen category, where there is one.
+ *
+ * @throws EngineError `cell_invalid`
+ */
+export function binOfCell(model: CompiledModel, feature: number, cell: number): number | null {
+  const bin = model.binOfSlot[slotOfCell(model, feature, cell)]!
+  return bin === -1 ? null : bin
+}
+
+/**
+ * Points of a feature.
+ *
+ * @throws EngineError `cell_invalid`
+ */
+export function pointsOfCell(model: CompiledModel, feature: number, cell: number): number {
+  return model.points[slotOfCell(model, feature, cell)]!
+}
+
+/** What follows from the cells of an applicant. */
+export interface CellScore {
+  readonly score: number
+  /** NaN when the model has no scale. */
+  readonly pd: number
+  readonly grade: string | null
+  /** Index in the names of the model's grades; -1 for none. */
+  readonly gradeIndex: number
+}
+
+/**
+ * The result that `scoreApplicant` gave with these cells, to the bit.
+ *
+ * @param cells one for each feature, in spec order
+ * @throws EngineError `cell_invalid`
+ */
+export function scoreOfCells(model: CompiledModel, cells: ArrayLike<number>): CellScore {
+  const { starts, slots } = tableOf(model)
+  const features = starts.length - 1
+  if (cells.length !== features) throw invalidCell('the cells are not those of the model')
+  let score = model.basePoints
+  for (let feature = 0; feature < features; feature++) {
+    const cell = cells[feature]!
+    const place = starts[feature]! + cell
+    const slot = cell >= 0 && place < starts[feature + 1]! ? slots[place] : undefined
+    if (slot === undefined || slot < 0) throw invalidCell(NOT_OF_FEATURE)
+    score += model.points[slot]!
+  }
+  const { scale, grades } = model
+  const gradeIndex = gradeIndexOf(grades, score)
+  return {
+    score,
+    pd: scale === null ? Number.NaN : probabilityOfDefault(scale, score),
+    grade: grades.names[gradeIndex] ?? null,
+    gradeIndex,
+  }
+}
+
+function slotOfCell(model: CompiledModel, feature: number, cell: number): number {
+  const { starts, slots } = tableOf(model)
+  const place = (starts[feature] ?? Number.NaN) + cell
+  const slot = cell >= 0 && place < (starts[feature + 1] ?? 0) ? slots[place] : undefined
+  if (slot === undefined || slot < 0) throw invalidCell(NOT_OF_FEATURE)
+  return slot
+}
+
+function tableOf(model: CompiledModel): CellTable {
+  let table = tables.get(model)
+  if (table === undefined) {
+    table = makeTable(model)
+    tables.set(model, table)
+  }
+  return table
+}
+
+function makeTable(model: CompiledModel): CellTable {
+  const { slotStart, cellOfSlot, features } = model
+  const starts = [0]
+  const slots: number[] = []
+  for (const { index, isNumeric } of features) {
+    const first = slotStart[index]!
+    const end = slotStart[index + 1]!
+    // Backwards: the slot of a missing value comes before that of the Missing bin, and stays.
+    for (let slot = end - 1; slot >= first; slot--) {
+      const cell = cellOfSlot[slot]!
+      const place = starts[index]! + cell
+      while (slots.length <= place) slots.push(-1)
+      if (isPossible(isNumeric, outcomeOfCell(cell))) slots[place] = slot
+    }
+    starts.push(slots.length)
+  }
+  return { starts: Int32Array.from(starts), slots: Int32Array.from(slots) }
+}
+
+/** Only a category can be unseen; only a numeric feature has the two others. */
+function isPossible(isNumeric: boolean, outcome: Outcome): boolean {
+  return !isUnmatched(outcome) || isNumeric === (outcome !== 'unseen_category')
+}
+
+const NOT_OF_FEATURE = 'a cell is not one of its feature'
+
+function invalidCell(message: string): EngineError {
+  return new EngineError('cell_invalid', message)
+}

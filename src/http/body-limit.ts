@@ -1,0 +1,10 @@
+import type { FastifyInstance } from 'fastify'
+
+/**
+ * The limit of a route's body: its own, or the limit of the service where that is smaller.
+ *
+ * @param bytesMax in bytes
+ */
+export function bodyLimitOf(app: FastifyInstance, bytesMax: number): number {
+  return Math.min(bytesMax, app.initialConfig.bodyLimit ?? bytesMax)
+}

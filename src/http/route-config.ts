@@ -1,0 +1,21 @@
+import type { Operation } from '../../schemas/docs.ts'
+import type { Access } from '../access/caller.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Name of what the route does, shared by documentation, log and metrics. */
+    operation?: Operation | `docs.${string}` | `operations.${string}` | `console.${string}`
+    access?: Access
+    /** The route scores: one applicant a request, or many. */
+    load?: Load
+    /** The route takes a request with the header of a JSON body but without the body. */
+    isBodyOptional?: boolean
+    /** The route executes a request with an `Idempotency-Key` once, see `src/idempotency`. */
+    takesIdempotencyKey?: boolean
+    /** For operators, not for callers: outside quota, access log and load shedding. */
+    isOperational?: boolean
+  }
+}
+
+/** Scoring routes are measured by it, and shed when the process is overloaded. */
+export type Load = 'single' | 'batch'

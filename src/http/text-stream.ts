@@ -1,0 +1,47 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { AppError } from '../errors.ts'
+import { errorFacts } from './error-facts.ts'
+
+interface SentPieces {
+  /** For the log, such as `an export`. */
+  readonly what: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * Sends a body in pieces as they are made. The first piece is made before the head is sent, so that
+ * an error until then has its usual response. A body that can't be made to its end breaks off, and
+ * its connection ends.
+ */
+export async function sendPieces(
+  reply: FastifyReply,
+  pieces: AsyncIterable<string | Uint8Array>,
+  { what, headers }: SentPieces,
+): Promise<FastifyReply> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  const body = Readable.from(noting(first, iterator, reply, what), { objectMode: false })
+  return reply.headers(headers).send(body)
+}
+
+/** Logs a failure here: whoever ends the connection would log the error with its message. */
+async function* noting(
+  first: IteratorResult<string | Uint8Array>,
+  rest: AsyncIterator<string | Uint8Array>,
+  { request }: FastifyReply,
+  what: string,
+): AsyncGenerator<string | Uint8Array> {
+  try {
+    for (let piece = first; piece.done !== true; piece = await rest.next()) yield piece.value
+  } catch (error) {
+    const { operation } = request.routeOptions.config
+    request.log.warn(
+      { requestId: request.id, operation, err: errorFacts(error) },
+      `${what} broke off`,
+    )
+    throw new AppError('unavailable', `${what} could not be read to its end`)
+  } finally {
+    await rest.return?.()
+  }
+}

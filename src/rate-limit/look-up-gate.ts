@@ -1,0 +1,70 @@
+import type { Limiter } from './limiter.ts'
+import { rateLimited } from './rate-limited.ts'
+import { addressSubject } from './subject.ts'
+
+/**
+ * What a refused caller waits for, where the limiter itself would admit a request again by then.
+ */
+const RETRY_AFTER_MS = 1_000
+
+interface Running {
+  count: number
+  /** Resolves when one of them has ended. */
+  ended: PromiseWithResolvers<void>
+}
+
+/**
+ * Bounds what addresses may have looked up before they have proven anything.
+ *
+ * A look-up runs while its address has room in its quota for all that run, should all of them prove
+ * wrong; others wait until one ends. Wrong ones are counted by the quota afterwards, right ones are
+ * not: many valid keys may come from one address. With a shared limiter this replica knows of what
+ * it admitted itself and, for a second each, of Redis' denials: beyond the quota an address then
+ * costs one look-up a second and replica.
+ */
+export class LookUpGate {
+  private readonly limiter: Limiter
+  private readonly quotaPerMinute: number
+  private readonly running = new Map<string, Running>()
+
+  constructor(limiter: Limiter, quotaPerMinute: number) {
+    this.limiter = limiter
+    this.quotaPerMinute = quotaPerMinute
+  }
+
+  /** @throws AppError `rate_limited`, without a look-up, for an address without room */
+  async run<T>(address: string, lookUp: () => Promise<T>): Promise<T> {
+    const subject = addressSubject(address)
+    for (;;) {
+      const room = this.limiter.roomOf(subject, this.quotaPerMinute)
+      if (room <= 0) throw rateLimited(RETRY_AFTER_MS)
+      const running = this.running.get(subject)
+      if (running === undefined || running.count < room) break
+      await running.ended.promise
+    }
+    this.begin(subject)
+    try {
+      return await lookUp()
+    } finally {
+      // A wrong one is counted within this turn of the event loop, unless Redis is asked.
+      setImmediate(() => this.end(subject))
+    }
+  }
+
+  private begin(subject: string): void {
+    const running = this.running.get(subject)
+    if (running === undefined) {
+      this.running.set(subject, { count: 1, ended: Promise.withResolvers() })
+    } else running.count++
+  }
+
+  private end(subject: string): void {
+    const running = this.running.get(subject)
+    if (running === undefined) return
+    const { ended } = running
+    running.count--
+    if (running.count === 0) this.running.delete(subject)
+    else running.ended = Promise.withResolvers()
+    ended.resolve()
+  }
+}

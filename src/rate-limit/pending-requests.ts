@@ -1,0 +1,64 @@
+import type { OnDecision } from './limiter.ts'
+import type { QuotaRequest } from './redis-admission-log.ts'
+
+/**
+ * Requests of one subject that wait for one decision.
+ *
+ * Each request is decided once. If its callback throws, the others are decided all the same.
+ */
+export class PendingRequests implements QuotaRequest {
+  readonly subject: string
+  readonly quota: number
+  /** Whether the local limiter has admitted them already. */
+  readonly isNoted: boolean
+  private readonly waiting: OnDecision[] = []
+  private readonly onThrown: (error: unknown) => void
+
+  constructor(
+    { subject, quota, isNoted }: { subject: string; quota: number; isNoted: boolean },
+    onThrown: (error: unknown) => void,
+  ) {
+    this.subject = subject
+    this.quota = quota
+    this.isNoted = isNoted
+    this.onThrown = onThrown
+  }
+
+  get requests(): number {
+    return this.waiting.length
+  }
+
+  add(onDecision: OnDecision): void {
+    this.waiting.push(onDecision)
+  }
+
+  /**
+   * Answers as if the requests had come one after the other: the first `admitted` are admitted.
+   *
+   * @param count admissions in the window, these included
+   * @param waitMs time until there is room, for those that are denied
+   */
+  settle(admitted: number, count: number, waitMs: number): void {
+    let remaining = this.quota - count + admitted
+    for (const [index, onDecision] of this.waiting.entries()) {
+      const isAdmitted = index < admitted
+      if (isAdmitted) remaining--
+      try {
+        onDecision(isAdmitted ? remaining : 0, isAdmitted ? 0 : waitMs)
+      } catch (error) {
+        this.onThrown(error)
+      }
+    }
+  }
+
+  /** @param decide decides one request */
+  settleEach(decide: (onDecision: OnDecision) => void): void {
+    for (const onDecision of this.waiting) {
+      try {
+        decide(onDecision)
+      } catch (error) {
+        this.onThrown(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http'
+import type { KeyCaller } from '../../access/caller.ts'
+import type { KeyLookup } from '../../access/request-caller.ts'
+import type { QuotaDecision } from '../../rate-limit/caller-quota.ts'
+
+/**
+ * What the fast path knows about a request that it leaves to Fastify. The plugins use it, so that
+ * the request keeps its id and its time, and is looked up and counted once.
+ */
+export interface Fallback {
+  readonly requestId: string
+  /** In milliseconds of the monotonic clock. */
+  readonly receivedAtMs: number
+  /** Null if the caller is not proven yet. */
+  readonly caller: KeyCaller | null
+  /** Null if the key was not looked up, or its caller is proven. */
+  readonly keyLookup: KeyLookup | null
+  /** Null if the request was not counted. */
+  readonly quotaDecision: QuotaDecision | null
+  /** Null if the body was not read, or is not needed any more. */
+  readonly body: Buffer | null
+  /** Why the request is refused; null if nothing speaks against it so far. */
+  readonly failure: Error | null
+}
+
+const fallbacks = new WeakMap<IncomingMessage, Fallback>()
+
+export function attachFallback(request: IncomingMessage, fallback: Fallback): void {
+  fallbacks.set(request, fallback)
+}
+
+/** @returns undefined for a request that the fast path did not look into */
+export function fallbackOf(request: IncomingMessage): Fallback | undefined {
+  return fallbacks.get(request)
+}

@@ -1,0 +1,98 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Applicant } from '../engine/index.ts'
+import { AppError } from '../errors.ts'
+import { JSON_TYPE } from '../http/reply.ts'
+import type { SingleRequest } from './service.ts'
+
+// The facts of `POST /v1/score/{slug}` that its route and the fast path share.
+
+export const SCORE_OPERATION = 'scoring.score'
+export const SCORE_ROUTE = '/v1/score/:slug'
+/** The body's property that is an option, not a feature. */
+const STRICT_MODE = 'strict_mode'
+const SCORE_URL = /^\/v1\/score\/(dep_[0-9A-Za-z]+)$/
+const CONTENT_TYPES: ReadonlySet<string | undefined> = new Set(['application/json', JSON_TYPE])
+
+/** The features of one applicant, and options beside them. */
+export type ScoreBody = Applicant & { readonly [STRICT_MODE]?: boolean }
+
+interface ScoreCall {
+  readonly requestId: string
+  readonly slug: string
+  readonly body: ScoreBody
+  readonly routingKey: string | undefined
+  readonly reference: string | null
+  readonly receivedAtMs: number
+}
+
+export function scoreRequestOf(call: ScoreCall): SingleRequest {
+  const { requestId, slug, body, routingKey, reference, receivedAtMs } = call
+  return {
+    requestId,
+    deploymentId: slug,
+    applicant: body,
+    reservedName: STRICT_MODE,
+    strictMode: body[STRICT_MODE] ?? false,
+    form: 'deployment',
+    routingKey,
+    reference,
+    receivedAtMs,
+  }
+}
+
+/** @returns the slug; undefined for the URL of another route, or one in an unusual form */
+export function slugOf(url: string): string | undefined {
+  return SCORE_URL.exec(url)?.[1]
+}
+
+/** Whether a header names JSON in the usual form; Fastify accepts more forms. */
+export function isUsualJson(contentType: string | undefined): boolean {
+  return CONTENT_TYPES.has(contentType)
+}
+
+/** @returns undefined for an empty header, which is like no header */
+export function routingKeyOf(header: IncomingHttpHeaders[string]): string | undefined {
+  return typeof header === 'string' && header !== '' ? header : undefined
+}
+
+/** 1 to 128 printable characters of ASCII without space. */
+const REFERENCE = /^[!-~]{1,128}$/
+
+export function isReference(header: string): boolean {
+  return REFERENCE.test(header)
+}
+
+/**
+ * The lender's application number in `X-Reference-Id`; null without the header.
+ *
+ * @throws AppError `invalid_request`
+ */
+export function referenceOf(header: IncomingHttpHeaders[string]): string | null {
+  if (header === undefined) return null
+  // Node joins repeated headers with a comma and a space.
+  if (typeof header === 'string' && isReference(header)) return header
+  throw new AppError(
+    'invalid_request',
+    'the header X-Reference-Id must be 1 to 128 printable ASCII characters without a space: send it once, or leave it out',
+  )
+}
+
+/**
+ * Refuses the header in a batch, whose records have references of their own.
+ *
+ * @throws AppError `invalid_request`
+ */
+export function refuseReference(header: IncomingHttpHeaders[string]): void {
+  if (header === undefined) return
+  throw new AppError(
+    'invalid_request',
+    'the header X-Reference-Id is for single scores: in a batch, send the reference of each record as its id',
+  )
+}
+
+/** Whether a value has the form that the schema `ScoreRequest` describes. */
+export function isScoreBody(value: unknown): value is ScoreBody {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { [STRICT_MODE]: strictMode } = value as Record<string, unknown>
+  return strictMode === undefined || typeof strictMode === 'boolean'
+}

@@ -1,0 +1,58 @@
+import type { Environment } from '../access/caller.ts'
+import type { ModelScore } from '../engine/index.ts'
+import type { ModelParts } from '../score-log/record/model-parts.ts'
+import type { PreparedHead } from '../score-log/record/prepared-head.ts'
+import type { RecordBytes } from '../score-log/record/record-bytes.ts'
+import type { ResponseParts } from './response.ts'
+
+/** A deployment as the database has it, read at one moment. */
+export interface DeploymentState {
+  readonly deploymentId: string
+  readonly teamId: string
+  readonly environment: Environment
+  readonly isActive: boolean
+  readonly shadowMode: boolean
+  /** If true, every request is strict, even one that does not ask for it. */
+  readonly strictMode: boolean
+  readonly cacheVersion: number
+  readonly championModelId: string
+  /** Active ones, oldest first. */
+  readonly challengers: readonly ChallengerState[]
+}
+
+export interface ChallengerState {
+  readonly challengerId: string
+  readonly modelId: string
+  /** Its buckets in a live split, see `allotBuckets`. */
+  readonly bucketRanges: readonly number[]
+}
+
+/** A model ready to score: compiled, with the parts of its answers written out. */
+export interface ServingModel {
+  readonly modelId: string
+  /** Scratch space: filled and read within one turn of the event loop. */
+  readonly modelScore: ModelScore
+  readonly responseParts: ResponseParts
+  /** The parts of its results in the score log. */
+  readonly logParts: ModelParts
+}
+
+export interface ServingChallenger {
+  readonly challengerId: string
+  /** Null if the model can't be made ready: then it scores nothing, and the others go on. */
+  readonly serving: ServingModel | null
+  /** The start of its shadow scores. */
+  readonly shadowText: string
+}
+
+/** One consistent state of a deployment; a request uses one from its start to its end. */
+export interface ServingDeployment {
+  readonly state: DeploymentState
+  readonly champion: ServingModel
+  readonly challengers: readonly ServingChallenger[]
+  /** The position of the model for each bucket of a live split; null without one. */
+  readonly assignments: Int16Array | null
+  /** The start of its records in the score log. */
+  readonly logHead: PreparedHead
+  readonly logBytes: RecordBytes
+}

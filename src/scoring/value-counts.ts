@@ -1,0 +1,53 @@
+import type { ModelScore } from '../engine/index.ts'
+
+/**
+ * Counts the outcomes of applicants' values on the models that answered, since the process started.
+ *
+ * Five outcomes for all deployments together: labels of deployments or features would grow without
+ * a bound. Values that matched cost four additions for each applicant; the features are walked only
+ * where a value matched no bin.
+ */
+export class ValueCounts {
+  matched = 0
+  /** Absent or null. */
+  missing = 0
+  /** A value that equals no category of its feature. */
+  unseenCategory = 0
+  /** A number that lies between the bins of its feature. */
+  noBin = 0
+  /** A text for a numeric feature. */
+  notANumber = 0
+  /** Keys that are not features of the model. */
+  unknownVariables = 0
+  /** Applicants that name no feature at all. */
+  withoutFeatures = 0
+
+  /** @param sheet just filled for the applicant, without invalid values */
+  note(sheet: ModelScore): void {
+    const { missingCount, unmatchedCount } = sheet
+    this.matched += sheet.slots.length - missingCount - unmatchedCount
+    this.missing += missingCount
+    this.unknownVariables += sheet.unknownCount
+    if (sheet.namedCount === 0) this.withoutFeatures++
+    if (unmatchedCount > 0) this.noteUnmatched(sheet)
+  }
+
+  add(other: ValueCounts): void {
+    this.matched += other.matched
+    this.missing += other.missing
+    this.unseenCategory += other.unseenCategory
+    this.noBin += other.noBin
+    this.notANumber += other.notANumber
+    this.unknownVariables += other.unknownVariables
+    this.withoutFeatures += other.withoutFeatures
+  }
+
+  private noteUnmatched(sheet: ModelScore): void {
+    for (const { index } of sheet.model.features) {
+      const outcome = sheet.outcomeOf(index)
+      if (outcome === 'unseen_category') this.unseenCategory++
+      else if (outcome === 'no_bin') this.noBin++
+      else if (outcome === 'not_a_number') this.notANumber++
+    }
+  }
+}
