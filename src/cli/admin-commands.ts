@@ -1,62 +1,81 @@
+import { Option } from 'commander'
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from '../../schemas/auth.ts'
 import { RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
+import { ROLES, type Role, roleNamed } from '../access/caller.ts'
 import { OPERATOR } from '../audit/record.ts'
-import { ROLES, type Role } from '../auth/caller.ts'
-import { listedKey } from '../keys/answers.ts'
+import { listedKey } from '../keys/responses.ts'
 import type { KeyService } from '../keys/service.ts'
-import { memberFields } from '../members/answers.ts'
-import type { MemberService } from '../members/service.ts'
-import type { Team, TeamService } from '../teams/service.ts'
+import { allOf } from '../platform/paging.ts'
+import type { MemberService } from '../teams/members.ts'
+import { memberFields } from '../teams/responses.ts'
+import type { Team, TeamService } from '../teams/teams.ts'
+import { ChoiceOption, ValueError } from './arguments.ts'
 import { printable, table } from './print.ts'
-import type { Arguments, Syntax } from './usage.ts'
 
 /** What the commands work on. */
-export interface Domains {
+interface Domains {
   readonly teams: TeamService
   readonly members: MemberService
   readonly keys: KeyService
 }
 
-/** What a command has done, for a program and for a person. */
+/** The result of a command, for a program and for a person. */
 export interface Outcome {
   readonly json: object
   readonly text: string
 }
 
-export interface Command extends Syntax {
-  run(domains: Domains, args: Arguments): Promise<Outcome>
+/** The values that a command was called with. */
+interface Values {
+  /** The value of an option by its long name without dashes, or of the operand by its name. */
+  of(name: string): string
 }
 
-const PASSWORD = {
-  value: 'PASSWORD',
-  about:
-    `${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters; - reads it from standard input, ` +
-    'where a line break at its end does not count',
-  isSecret: true,
+export interface AdminCommand {
+  /** Two words, such as `team create`. */
+  readonly name: string
+  /** What it does, in the third person. */
+  readonly summary: string
+  /** What else to know before the call. */
+  readonly notes?: string
+  /** The value that follows the command, such as `KEY_ID`, and what it is. */
+  readonly operand?: { readonly name: string; readonly about: string }
+  /** Each is required. */
+  readonly options: readonly Option[]
+  run(domains: Domains, values: Values): Promise<Outcome>
 }
-const TEAM = { value: 'TEAM_ID', about: 'id of the team, as `team list` shows it' }
-const EVERYTHING = {}
+
+/** An option that reads its value from standard input when the value is a single dash. */
+export class SecretOption extends Option {}
+
+const passwordOption = (name: string, what: string) =>
+  new SecretOption(
+    `--${name} <PASSWORD>`,
+    `${what}, ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters; - reads it from ` +
+      'standard input and drops a line break at the end',
+  )
+const signInOption = (name: string) =>
+  new Option(`--${name} <EMAIL>`, 'email to sign in with; it must be new in all teams')
+const TEAM = new Option('--team <TEAM_ID>', 'id of the team, as `team list` shows it')
+const KEY = { name: 'KEY_ID', about: 'id of the key, as `key list` shows it' }
 const DEFAULT_LIMIT = 'default'
 const REPLICAS =
-  'Over PostgreSQL, replicas that run see it within a second where REDIS_URL names their Redis, ' +
-  'else SPEC_CACHE_TTL_SECONDS later at the latest.'
+  'Over PostgreSQL, running replicas see the change within a second if REDIS_URL names their ' +
+  'Redis, otherwise SPEC_CACHE_TTL_SECONDS later at the latest.'
 
-const teamCreate: Command = {
+const teamCreate: AdminCommand = {
   name: 'team create',
   summary: 'creates a team and its owner, who can sign in at once',
-  options: {
-    name: { value: 'NAME', about: 'name of the team, for people' },
-    'owner-email': {
-      value: 'EMAIL',
-      about: 'what the owner signs in with; a user of any team may not have it already',
-    },
-    'owner-password': PASSWORD,
-  },
-  run: async ({ teams }, args) => {
+  options: [
+    new Option('--name <NAME>', 'name of the team, for people'),
+    signInOption('owner-email'),
+    passwordOption('owner-password', 'password of the owner'),
+  ],
+  run: async ({ teams }, values) => {
     const { team, owner } = await teams.create({
-      name: args.of('name'),
-      ownerEmail: args.of('owner-email'),
-      ownerPassword: args.of('owner-password'),
+      name: values.of('name'),
+      ownerEmail: values.of('owner-email'),
+      ownerPassword: values.of('owner-password'),
     })
     const name = printable(team.name)
     return {
@@ -66,10 +85,10 @@ const teamCreate: Command = {
   },
 }
 
-const teamList: Command = {
+const teamList: AdminCommand = {
   name: 'team list',
   summary: 'lists all teams, newest first',
-  options: {},
+  options: [],
   run: async ({ teams }) => {
     const all = (await teams.list()).map(teamFields)
     const rows = all.map(({ id, name, created_at }) => [id, name, created_at])
@@ -77,28 +96,21 @@ const teamList: Command = {
   },
 }
 
-const userCreate: Command = {
+const userCreate: AdminCommand = {
   name: 'user create',
-  summary: 'adds a user to a team, who can sign in at once',
-  options: {
-    team: TEAM,
-    email: {
-      value: 'EMAIL',
-      about: 'what the user signs in with; a user of any team may not have it already',
-    },
-    password: PASSWORD,
-    role: {
-      value: 'ROLE',
-      about: `one of ${ROLES.join(', ')}`,
-      takes: { form: new RegExp(`^(${ROLES.join('|')})$`), told: `one of ${ROLES.join(', ')}` },
-    },
-  },
-  run: async ({ teams, members }, args) => {
-    const teamId = args.of('team')
+  summary: 'adds a user, who can sign in at once, to a team',
+  options: [
+    TEAM,
+    signInOption('email'),
+    passwordOption('password', 'password of the user'),
+    new ChoiceOption('--role <ROLE>', 'role of the user', ROLES),
+  ],
+  run: async ({ teams, members }, values) => {
+    const teamId = values.of('team')
     await teams.require(teamId)
-    const role = roleOf(args.of('role'))
-    const order = { email: args.of('email'), password: args.of('password'), role }
-    const member = await members.create({ userId: OPERATOR, teamId, role: null }, order)
+    const role = roleOf(values.of('role'))
+    const user = { email: values.of('email'), password: values.of('password'), role }
+    const member = await members.create({ userId: OPERATOR, teamId, role: null }, user)
     return {
       json: memberFields(member),
       text: `Created the ${role} ${member.id} (${member.email}) in the team ${teamId}.`,
@@ -106,34 +118,33 @@ const userCreate: Command = {
   },
 }
 
-const userList: Command = {
+const userList: AdminCommand = {
   name: 'user list',
   summary: 'lists the users of a team, newest first',
-  options: { team: TEAM },
-  run: async ({ teams, members }, args) => {
-    const teamId = args.of('team')
+  options: [TEAM],
+  run: async ({ teams, members }, values) => {
+    const teamId = values.of('team')
     await teams.require(teamId)
-    const { items } = await members.list(teamId, EVERYTHING)
-    const all = items.map(memberFields)
+    const found = await allOf((page) => members.list(teamId, page))
+    const all = found.map(memberFields)
     const rows = all.map(({ id, email, role, created_at }) => [id, email, role, created_at])
     const header = ['ID', 'EMAIL', 'ROLE', 'CREATED']
     return { json: { members: all }, text: listing(header, rows, 'no user in this team') }
   },
 }
 
-const userResetPassword: Command = {
+const userResetPassword: AdminCommand = {
   name: 'user reset-password',
-  summary: 'gives a user another password and ends all of his sessions',
-  notes: [
-    'His refresh tokens are void at once. An access token that he has goes on until it expires, an hour ' +
-      'after it was issued at the latest.',
+  summary: 'sets a new password and ends all sessions of the user',
+  notes:
+    'All refresh tokens of the user become void at once. An access token stays valid until it ' +
+    'expires, at most an hour after it was issued.',
+  options: [
+    new Option('--email <EMAIL>', 'email of a user of any team'),
+    passwordOption('password', 'the new password'),
   ],
-  options: {
-    email: { value: 'EMAIL', about: 'of a user of any team' },
-    password: { ...PASSWORD, about: `the new one: ${PASSWORD.about}` },
-  },
-  run: async ({ members }, args) => {
-    const member = await members.resetPassword(OPERATOR, args.of('email'), args.of('password'))
+  run: async ({ members }, values) => {
+    const member = await members.resetPassword(OPERATOR, values.of('email'), values.of('password'))
     return {
       json: memberFields(member),
       text: `Set the password of ${member.id} (${member.email}) and ended all sessions.`,
@@ -141,46 +152,61 @@ const userResetPassword: Command = {
   },
 }
 
-const keyList: Command = {
+const keyList: AdminCommand = {
   name: 'key list',
-  summary: 'lists the API keys of a team that are in force, newest first',
-  options: { team: TEAM },
-  run: async ({ teams, keys }, args) => {
-    const teamId = args.of('team')
+  summary: 'lists the active API keys of a team, newest first',
+  options: [TEAM],
+  run: async ({ teams, keys }, values) => {
+    const teamId = values.of('team')
     await teams.require(teamId)
-    const { items } = await keys.list(teamId, EVERYTHING)
-    const all = items.map(listedKey)
+    const found = await allOf((page) => keys.list(teamId, page))
+    const all = found.map(listedKey)
     const rows = all.map((key) => [
-      ...[key.id, key.name, key.prefix, key.scopes.join(','), key.environment ?? 'both'],
-      ...[key.rate_limit_per_minute?.toString() ?? DEFAULT_LIMIT, key.last_used_at],
+      key.id,
+      key.name,
+      key.prefix,
+      key.scopes.join(','),
+      key.environment ?? 'both',
+      key.rate_limit_per_minute?.toString() ?? DEFAULT_LIMIT,
+      key.last_used_at,
       key.created_at,
     ])
-    const of = ['ID', 'NAME', 'PREFIX', 'SCOPES', 'ENVIRONMENT', 'PER MINUTE', 'LAST USED']
+    const header = [
+      'ID',
+      'NAME',
+      'PREFIX',
+      'SCOPES',
+      'ENVIRONMENT',
+      'PER MINUTE',
+      'LAST USED',
+      'CREATED',
+    ]
     return {
       json: { keys: all },
-      text: listing([...of, 'CREATED'], rows, 'no key in force in this team'),
+      text: listing(header, rows, 'no active key in this team'),
     }
   },
 }
 
-const keySetLimit: Command = {
+const keySetLimit: AdminCommand = {
   name: 'key set-limit',
-  summary: 'gives an API key a quota of its own',
-  notes: [`KEY_ID is the id of the key, as \`key list\` shows it. ${REPLICAS}`],
-  operand: 'KEY_ID',
-  options: {
-    'per-minute': {
-      value: 'N',
-      about:
-        `requests in any 60 seconds, a whole number from 1 to ${RATE_LIMIT_PER_MINUTE_MAX}, ` +
+  summary: 'sets the quota of an API key',
+  notes: REPLICAS,
+  operand: KEY,
+  options: [
+    new Option(
+      '--per-minute <N>',
+      `requests in any 60 seconds, a whole number from 1 to ${RATE_LIMIT_PER_MINUTE_MAX}, ` +
         `or "${DEFAULT_LIMIT}" for the quota of the service`,
-      takes: { form: /^(\d{1,15}|default)$/, told: `a whole number or "${DEFAULT_LIMIT}"` },
-    },
-  },
-  run: async ({ keys }, args) => {
-    const keyId = args.of('KEY_ID')
-    const wanted = args.of('per-minute')
-    const perMinute = wanted === DEFAULT_LIMIT ? null : Number(wanted)
+    ).argParser((text) => {
+      if (/^(\d{1,15}|default)$/.test(text)) return text
+      throw new ValueError(`--per-minute must be a whole number or "${DEFAULT_LIMIT}"`)
+    }),
+  ],
+  run: async ({ keys }, values) => {
+    const keyId = values.of('KEY_ID')
+    const text = values.of('per-minute')
+    const perMinute = text === DEFAULT_LIMIT ? null : Number(text)
     const teamId = await keys.teamOf(keyId)
     await keys.setLimit({ userId: OPERATOR, teamId }, keyId, perMinute)
     const quota = perMinute === null ? "the service's quota" : `${perMinute} requests per minute`
@@ -191,25 +217,30 @@ const keySetLimit: Command = {
   },
 }
 
-const keyRevoke: Command = {
+const keyRevoke: AdminCommand = {
   name: 'key revoke',
-  summary: 'ends an API key for good',
-  notes: [`KEY_ID is the id of the key, as \`key list\` shows it. ${REPLICAS}`],
-  operand: 'KEY_ID',
-  options: {},
-  run: async ({ keys }, args) => {
-    const keyId = args.of('KEY_ID')
+  summary: 'revokes an API key for ever',
+  notes: REPLICAS,
+  operand: KEY,
+  options: [],
+  run: async ({ keys }, values) => {
+    const keyId = values.of('KEY_ID')
     const teamId = await keys.teamOf(keyId)
     await keys.revoke({ userId: OPERATOR, teamId }, keyId)
     return { json: { id: keyId }, text: `Revoked the key ${keyId}.` }
   },
 }
 
-/** All that the operator can do. */
-export const COMMANDS: readonly Command[] = [
-  ...[teamCreate, teamList],
-  ...[userCreate, userList, userResetPassword],
-  ...[keyList, keySetLimit, keyRevoke],
+/** Everything that the operator can do. */
+export const COMMANDS: readonly AdminCommand[] = [
+  teamCreate,
+  teamList,
+  userCreate,
+  userList,
+  userResetPassword,
+  keyList,
+  keySetLimit,
+  keyRevoke,
 ]
 
 function teamFields({ id, name, createdAt }: Team) {
@@ -225,7 +256,7 @@ function listing(
 }
 
 function roleOf(text: string): Role {
-  const role = ROLES.find((known) => known === text)
-  if (role === undefined) throw new TypeError('the syntax of the command lets pass an unknown role')
+  const role = roleNamed(text)
+  if (role === null) throw new TypeError('the options of the command let an unknown role pass')
   return role
 }

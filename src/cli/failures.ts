@@ -1,29 +1,27 @@
-import { ConfigError } from './config.ts'
-import { DataDirInUseError } from './data-dir.ts'
-import { DatabaseOpenError } from './db/errors.ts'
-import { AppError } from './errors.ts'
+import { ConfigError } from '../config.ts'
+import { AppError } from '../errors.ts'
+import { causeChain, firstFailure } from '../platform/cause-chain.ts'
+import { DataDirInUseError } from '../platform/data-dir/data-dir.ts'
+import { DatabaseOpenError } from '../platform/db/errors.ts'
 
-/** Why a command line was not carried out. */
+/** Why a command failed. */
 export interface Failure {
   readonly error: string
   readonly message: string
 }
 
-/** What an operator is told of a failure: never a statement with its parameters. */
-export function toldFailure(error: unknown): Failure {
+/** Describes a failure to an operator, without statements and their parameters. */
+export function cliFailure(thrown: unknown): Failure {
+  const error = firstFailure(thrown)
   const { message } = error instanceof Error ? error : { message: 'the command failed' }
   if (error instanceof AppError) return { error: error.code, message }
   if (error instanceof ConfigError) return { error: 'invalid_configuration', message }
   if (error instanceof DataDirInUseError) return { error: 'data_dir_in_use', message }
   if (error instanceof DatabaseOpenError) return { error: 'unavailable', message }
-  return { error: 'internal_error', message: chainOf(error).map(textOf).join(': ') }
+  return { error: 'internal_error', message: causeChain(error).map(textOf).join(': ') }
 }
 
-function chainOf(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...chainOf(error.cause)] : []
-}
-
-/** The text of a failed statement holds its parameters, among them the hash of a password. */
+/** The text of a failed statement contains its parameters, such as the hash of a password. */
 function textOf(error: Error): string {
   return 'params' in error ? 'a statement failed' : error.message.replace(/\.$/, '')
 }

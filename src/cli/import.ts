@@ -1,65 +1,67 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { printable, sentence } from './admin/print.ts'
-import { certificateFields, importFields } from './import/answers.ts'
-import { type ImportLine, ImportUsageError, readImportLine } from './import/command-line.ts'
-import { IMPORT_HELP } from './import/help.ts'
-import { Notes } from './import/notes.ts'
-import { carryOut, type ImportOutcome } from './import/order.ts'
-import { RegisterError, registerAt } from './import/remote.ts'
-import { importReport } from './import/report.ts'
-import { type ImportBody, orderOf } from './import/request.ts'
-import { decode, readJson } from './import/source.ts'
+import { Notes } from '../import/build/notes.ts'
+import { decode, readJson } from '../import/build/source.ts'
+import { type ImportBody, importInputOf } from '../import/request.ts'
+import { certificateFields, importFields } from '../import/responses.ts'
+import { type ImportOutcome, runImport } from '../import/run-import.ts'
+import { UsageError } from './arguments.ts'
+import { type ImportLine, readImportLine } from './import-options.ts'
+import { importReport } from './import-report.ts'
+import { printable, sentence } from './print.ts'
+import { RegisterError, registerAt } from './remote.ts'
+import { type CommandContext, DONE, REFUSED, type Report, WRONG_USAGE } from './report.ts'
 
-/** What a command line is to print, and the exit code of its process. */
-export interface Printout {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-const DONE = 0
-const REFUSED = 1
-const WRONG_USAGE = 2
 const FILE_BYTES_MAX = 256 * 1024 * 1024
-const HELP = 'npm run import -- --help'
 
-/** What stopped the command before there was an outcome. */
+/** A file stopped the command before there was an outcome. */
 class RefusedError extends Error {}
 
-/**
- * Carries out a command line of an import; whatever goes wrong is part of the printout.
- *
- * @param token of a user who may deploy, for `--register`
- */
-export async function printoutOf(
+/** Runs an import. */
+export function run(args: readonly string[], { call, env }: CommandContext): Promise<Report> {
+  return reportOf(args, { call, token: env['SCORELINE_TOKEN'] })
+}
+
+interface ImportContext {
+  /** How the program is called. */
+  readonly call: string
+  /** Access token of a user who may deploy, for `--register`. */
+  readonly token: string | undefined
+}
+
+/** Runs a command line of an import. The report holds an expected failure; others are thrown. */
+export async function reportOf(
   args: readonly string[],
-  token: string | undefined,
-): Promise<Printout> {
+  { call, token }: ImportContext,
+): Promise<Report> {
   try {
-    const line = readImportLine(args)
-    if (line === null) return { code: DONE, stdout: IMPORT_HELP, stderr: '' }
-    return await carriedOut(line, token)
+    const request = readImportLine(args, call)
+    if (request.kind === 'help') return { code: DONE, stdout: request.text, stderr: '' }
+    return await importCard(request.line, token)
   } catch (error) {
-    if (error instanceof ImportUsageError) {
-      return { code: WRONG_USAGE, stdout: '', stderr: `${told(error)}\nSee: ${HELP}\n` }
+    if (error instanceof UsageError) {
+      return {
+        code: WRONG_USAGE,
+        stdout: '',
+        stderr: `${textOfError(error)}\nSee: ${error.help}\n`,
+      }
     }
     if (error instanceof RefusedError || error instanceof RegisterError) {
-      return { code: REFUSED, stdout: '', stderr: `${told(error)}\n` }
+      return { code: REFUSED, stdout: '', stderr: `${textOfError(error)}\n` }
     }
     throw error
   }
 }
 
-function told({ message }: Error): string {
+function textOfError({ message }: Error): string {
   return sentence(printable(message))
 }
 
-async function carriedOut(line: ImportLine, token: string | undefined): Promise<Printout> {
+async function importCard(line: ImportLine, token: string | undefined): Promise<Report> {
   if (line.register !== null && !token) {
     throw new RefusedError('SCORELINE_TOKEN must hold an access token, to register the model')
   }
   const body = await bodyOf(line)
-  const outcome = carryOut(orderOf(body))
+  const outcome = runImport(importInputOf(body))
   const { certificate, spec } = outcome
   const isGood = spec !== null && outcome.parity?.agrees !== false
   if (line.certificate !== null && certificate !== null) {
@@ -73,18 +75,18 @@ async function carriedOut(line: ImportLine, token: string | undefined): Promise<
     return { code, stdout: jsonOf(registered ?? importFields(outcome)), stderr: '' }
   }
   const stdout = isGood && line.out === null && line.register === null ? jsonOf(spec) : ''
-  return { code, stdout, stderr: `${stderrOf(outcome, registered)}\n` }
+  return { code, stdout, stderr: `${stderrOf(outcome, registered, line.isVerbose)}\n` }
 }
 
-function stderrOf(outcome: ImportOutcome, answer: unknown): string {
-  const report = importReport(outcome)
-  if (answer === null) return report
-  return [report, 'Registered:', `  ${printable(registeredText(answer))}`].join('\n')
+function stderrOf(outcome: ImportOutcome, response: unknown, isVerbose: boolean): string {
+  const report = importReport(outcome, isVerbose)
+  if (response === null) return report
+  return [report, 'Registered:', `  ${printable(registeredText(response))}`].join('\n')
 }
 
-/** The ids of the answer, whatever else the service may say. */
-function registeredText(answer: unknown): string {
-  const { registered } = answer as {
+/** The ids in the response of the service. */
+function registeredText(response: unknown): string {
+  const { registered } = response as {
     registered: { model_id: string; deployment: { endpoint: string } | null }
   }
   const { model_id: modelId, deployment } = registered
@@ -94,16 +96,19 @@ function registeredText(answer: unknown): string {
 async function bodyOf(line: ImportLine): Promise<ImportBody> {
   const card = await textOf(line.file)
   const sample = line.sampleFile === null ? null : await textOf(line.sampleFile)
-  const splits = line.splitsFile === null ? undefined : await splitsOf(line.splitsFile)
+  const splits = line.splitsFile === null ? undefined : await jsonIn(line.splitsFile)
+  const grades = line.gradesFile === null ? undefined : await jsonIn(line.gradesFile)
   return {
     ...line.body,
     card,
     ...(sample !== null && { sample }),
     ...(splits !== undefined && { splits }),
+    // The check of the specification reports the faults of the grades with all others.
+    ...(grades !== undefined && { risk_grades: grades as ImportBody['risk_grades'] & object }),
   }
 }
 
-/** With its byte order mark, so that its hash is that of the file. */
+/** The text with its byte order mark, so that its hash is the hash of the file. */
 async function textOf(file: string): Promise<string> {
   const bytes = await readBytes(file)
   const notes = new Notes()
@@ -113,12 +118,12 @@ async function textOf(file: string): Promise<string> {
   return bytes.toString('utf8')
 }
 
-async function splitsOf(file: string): Promise<unknown> {
+async function jsonIn(file: string): Promise<unknown> {
   const notes = new Notes()
-  const splits = readJson(await textOf(file), file, notes)
+  const json = readJson(await textOf(file), file, notes)
   const [fault] = notes.faults.toArray()
   if (fault !== undefined) throw new RefusedError(`${fault.path} ${fault.message}`)
-  return splits
+  return json
 }
 
 async function readBytes(file: string): Promise<Buffer> {
@@ -140,17 +145,3 @@ async function write(file: string, text: string): Promise<void> {
 function jsonOf(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
-
-async function main(): Promise<void> {
-  const { code, stdout, stderr } = await printoutOf(
-    process.argv.slice(2),
-    process.env['SCORELINE_TOKEN'],
-  )
-  // Whoever reads the output may have had enough of it.
-  process.stdout.on('error', () => {})
-  process.stdout.write(stdout)
-  process.stderr.write(stderr)
-  process.exitCode = code
-}
-
-if (import.meta.main) await main()

@@ -1,5 +1,5 @@
-import type { RegisterLine } from './command-line.ts'
-import type { ImportBody } from './request.ts'
+import type { ImportBody } from '../import/request.ts'
+import type { RegisterLine } from './import-options.ts'
 
 /** The service did not register the card. */
 export class RegisterError extends Error {
@@ -9,14 +9,14 @@ export class RegisterError extends Error {
   }
 }
 
-/** Longer than the service takes for an import at most, those waiting before it included. */
+/** Longer than the longest import, including the wait for earlier imports. */
 const TIMEOUT_MS = 600_000
 
 /**
- * Has a running service import, check and register a card.
+ * Sends a card to a running service, which imports, checks and registers it.
  *
- * @returns its answer
- * @throws RegisterError with what it said, or why it can't be reached
+ * @returns the body of the response
+ * @throws RegisterError with the message of the service, or why it can't be reached
  */
 export async function registerAt(
   { url, environment, description, autoDeploy }: RegisterLine,
@@ -36,12 +36,12 @@ export async function registerAt(
   } catch (cause) {
     throw new RegisterError(`the service at ${url} can't be reached`, { cause })
   }
-  const answer = await response.json().catch(() => null)
-  if (response.status === 200 && answer !== null) return answer
-  throw new RegisterError(`the service answers ${response.status}: ${reasonOf(answer)}`)
+  const responseBody = await response.json().catch(() => null)
+  if (response.status === 200 && responseBody !== null) return responseBody
+  throw new RegisterError(`the service answers ${response.status}: ${reasonOf(responseBody)}`)
 }
 
-function reasonOf(answer: unknown): string {
-  const isBody = typeof answer === 'object' && answer !== null && 'message' in answer
-  return isBody ? String(answer.message) : 'no reason that can be read'
+function reasonOf(body: unknown): string {
+  const hasMessage = typeof body === 'object' && body !== null && 'message' in body
+  return hasMessage ? String(body.message) : 'the response gives no reason'
 }

@@ -5,7 +5,7 @@ import type { DeployResult } from '../../schemas/models.ts'
 import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
 import type { DemoApplicant } from './print.ts'
 
-/** Talks to the service over HTTP, as a user's own program would. */
+/** Calls the service over HTTP, as a program of a user does. */
 export class DemoClient {
   private readonly url: string
   private readonly accessToken: string
@@ -21,19 +21,19 @@ export class DemoClient {
     return new DemoClient(url, tokens.access_token)
   }
 
-  /** @returns the URL that scores against the new deployment */
+  /** @returns the URL that scores with the new deployment */
   async deploy(spec: object): Promise<{ endpoint: string }> {
-    const order = { spec, environment: 'production', description: 'Demo', auto_deploy: true }
+    const body = { spec, environment: 'production', description: 'Demo', auto_deploy: true }
     const url = `${this.url}/v1/models/deploy`
-    const { deployment } = await post<Static<typeof DeployResult>>(url, this.accessToken, order)
+    const { deployment } = await post<Static<typeof DeployResult>>(url, this.accessToken, body)
     if (deployment === null) throw new Error('the model was registered, not deployed')
     return deployment
   }
 
   async createKey(): Promise<string> {
-    const order = { name: 'Demo', scopes: ['score'], environment: 'production' }
+    const body = { name: 'Demo', scopes: ['score'], environment: 'production' }
     const url = `${this.url}/v1/keys`
-    return (await post<Static<typeof CreatedKey>>(url, this.accessToken, order)).key
+    return (await post<Static<typeof CreatedKey>>(url, this.accessToken, body)).key
   }
 
   score(
@@ -64,6 +64,6 @@ async function post<T>(url: string, token: string | null, body: object): Promise
     body: JSON.stringify(body),
   })
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
-  // The service's own schema describes the answer; the demo trusts it.
+  // The schema of the service describes the response. The demo trusts it.
   return (await response.json()) as T
 }

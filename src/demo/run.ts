@@ -3,7 +3,6 @@ import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
 import { type RunningServer, startFailureText, startServer } from '../server.ts'
 import { DemoClient } from './client.ts'
@@ -13,7 +12,7 @@ const OWNER_EMAIL = 'owner@demo.example'
 const BATCH_SIZE = 5
 const SAMPLE = new URL('./german-credit/', import.meta.url)
 
-/** Serves the sample on the embedded database, in a directory that goes with the process. */
+/** Starts the service on an embedded database in `dataDir`. */
 async function startDemoServer(dataDir: string, password: string, isOnce: boolean) {
   const settings = {
     HOST: process.env['HOST'],
@@ -25,6 +24,8 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
   const start = (port: string | undefined) =>
     startServer(loadConfig({ ...settings, PORT: port }), {
       announce: () => {},
+      // Standard output is for the person who runs the demo, without log lines in between.
+      logStream: 'stderr',
       onCrash: (error) => {
         console.error(`the embedded database died: ${error.message}`)
         process.exit(1)
@@ -34,7 +35,7 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
   try {
     return await start(process.env['PORT'])
   } catch (error) {
-    // The usual port is taken by something else: any other will do for a demo.
+    // Another program uses the usual port. Any other port will do for a demo.
     if ((error as { code?: string }).code === 'EADDRINUSE') return start('0')
     throw error
   }
@@ -44,7 +45,7 @@ function readSample<T>(file: string): T {
   return JSON.parse(readFileSync(new URL(file, SAMPLE), 'utf8')) as T
 }
 
-/** Deploys the sample scorecard, makes a key, scores, and prints what a credit person wants to see. */
+/** Deploys the sample scorecard, creates a key, scores, and prints the results. */
 async function show(url: string, password: string): Promise<void> {
   const spec = readSample<{ name: string; version: string; base_points: number }>('spec.json')
   const applicants = readSample<DemoApplicant[]>('applicants.json')
@@ -62,11 +63,26 @@ async function show(url: string, password: string): Promise<void> {
   const whole = await client.scoreBatch(endpoint, keySecret, applicants)
   printWhole(applicants, whole, performance.now() - startedMs)
   printCurlLines(endpoint, keySecret, first, batch.slice(0, 2))
-  console.log(`To manage it over REST, sign in as ${OWNER_EMAIL} with the password ${password}\n`)
+  console.log(`Sign in as ${OWNER_EMAIL} with the password ${password}:\n`)
+  console.log(`  Console        ${url}/console`)
+  console.log(`  Documentation  ${url}/docs (the REST interface)\n`)
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
+/**
+ * Runs the demo until a signal ends it.
+ *
+ * @param isOnce whether it ends after the scores are printed
+ */
+export async function runDemo({ isOnce }: { readonly isOnce: boolean }): Promise<void> {
+  try {
+    await demonstrate(isOnce)
+  } catch (error) {
+    console.error(startFailureText(error))
+    process.exit(1)
+  }
+}
+
+async function demonstrate(isOnce: boolean): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'scoreline-demo-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   let server: RunningServer | undefined
@@ -78,15 +94,8 @@ async function main(): Promise<void> {
 
   console.log('Starting Scoreline on an embedded database (the first start takes a few seconds) …')
   const password = randomBytes(12).toString('base64url')
-  server = await startDemoServer(dataDir, password, values.once)
+  server = await startDemoServer(dataDir, password, isOnce)
   await show(server.url, password)
-  if (values.once) await end()
+  if (isOnce) await end()
   console.log(`Scoreline answers at ${server.url} until you press Ctrl-C.`)
-}
-
-try {
-  await main()
-} catch (error) {
-  console.error(startFailureText(error))
-  process.exit(1)
 }

@@ -1,0 +1,36 @@
+import { Command } from 'commander'
+import { readArguments, UsageError } from './arguments.ts'
+import { printable, sentence } from './print.ts'
+import { DONE, EXIT_CODES, type Report, WRONG_USAGE } from './report.ts'
+
+/** The help of the whole program, or the refusal of a command that does not exist. */
+export function programReport(
+  name: string,
+  commands: ReadonlyArray<{ readonly name: string; readonly summary: string }>,
+  args: readonly string[],
+): Report {
+  const program = new Command(name)
+    .description('Hosts scorecards and scores applicants over HTTP.')
+    .addHelpText('after', ['', `Help of a command: ${name} serve --help`, EXIT_CODES].join('\n'))
+  for (const command of commands) program.command(command.name).summary(command.summary)
+  const read = readOrReport(program, args)
+  // `main.ts` runs the commands itself, so that only help and refusals come here.
+  if (!('code' in read)) throw new TypeError('a command of the program was not run')
+  return read
+}
+
+/** The values of the arguments, or the report that ends the command: its help, or the refusal. */
+export function readOrReport(
+  program: Command,
+  args: readonly string[],
+): ReadonlyMap<string, unknown> | Report {
+  try {
+    const request = readArguments(program, args)
+    if (request.kind === 'run') return request.values
+    return { code: DONE, stdout: request.text, stderr: '' }
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    const stderr = `${sentence(printable(error.message))}\nSee: ${error.help}\n`
+    return { code: WRONG_USAGE, stdout: '', stderr }
+  }
+}

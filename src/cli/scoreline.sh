@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs the command line on the Node that npm installed with the dependencies, else on the Node of
+# the PATH. A shell replaces itself by Node, so that signals and exit codes need no relay.
+root=$(dirname "$(readlink -f "$0")")/../..
+node=$root/node_modules/.bin/node
+if [ ! -x "$node" ]; then
+  node=node
+  found=$(node --version 2>/dev/null)
+  major=${found#v}
+  major=${major%%.*}
+  if [ "${major:-0}" -lt 24 ]; then
+    echo "Scoreline needs Node 24, not ${found:-none}: run npm ci, which installs it, or install Node 24." >&2
+    exit 1
+  fi
+fi
+exec "$node" "$root/src/cli/main.ts" "$@"

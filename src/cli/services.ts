@@ -1,0 +1,97 @@
+import { join } from 'node:path'
+import { Passwords } from '../auth/passwords.ts'
+import type { Config } from '../config.ts'
+import { ImportSampleChecker } from '../import/spec-check.ts'
+import { ImportThread } from '../import/thread.ts'
+import { KeyService } from '../keys/service.ts'
+import { PostgresKeyStore } from '../keys/store.ts'
+import { ModelService } from '../models/service.ts'
+import { PostgresModelStore } from '../models/store.ts'
+import { InvalidatedCaches } from '../platform/caches/invalidation.ts'
+import { openFeed } from '../platform/caches/open-invalidation.ts'
+import { systemClock } from '../platform/clock.ts'
+import { openDataDir } from '../platform/data-dir/data-dir.ts'
+import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
+import { openDatabase } from '../platform/db/open.ts'
+import { createLog } from '../platform/log.ts'
+import { LogErasureService } from '../reading/erasure/service.ts'
+import { LogExportService } from '../reading/export/service.ts'
+import type { ReadingStore } from '../reading/service.ts'
+import { PostgresReadingStore } from '../reading/store.ts'
+import { openLogReader } from '../score-log/reading/open-reader.ts'
+import { PostgresMemberStore } from '../teams/member-store.ts'
+import { MemberService } from '../teams/members.ts'
+import { PostgresTeamStore } from '../teams/team-store.ts'
+import { TeamService } from '../teams/teams.ts'
+
+/** The services that the operator's command line works on. */
+export interface CliServices {
+  readonly teams: TeamService
+  readonly members: MemberService
+  readonly keys: KeyService
+  readonly models: ModelService
+  readonly logErasures: LogErasureService
+  readonly logExports: LogExportService
+  readonly reading: ReadingStore
+  close(): Promise<void>
+}
+
+/**
+ * Opens the services for the operator's command line. Over PostgreSQL the data directory stays
+ * closed, because the service can run on it. Only one process at a time can open the embedded
+ * database: the service or a command.
+ *
+ * @throws DataDirInUseError if another process has the embedded database open
+ */
+export async function createCliServices(
+  config: Config,
+  onCrash: (error: Error) => void,
+): Promise<CliServices> {
+  await using opened = new AsyncDisposableStack()
+  const dataDir = config.databaseUrl === null ? await openDataDir(config.dataDir) : null
+  opened.defer(() => dataDir?.close())
+  const directory = join(dataDir?.path ?? config.dataDir, 'postgres')
+  const database = await openDatabase({ url: config.databaseUrl, directory, onCrash })
+  opened.defer(() => database.close())
+  const { db, renew } = database
+  const guarded = <Store extends object>(store: Store) =>
+    guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
+  const clock = systemClock
+  const passwords = new Passwords()
+  // Running services drop what they cache of a change. This process caches nothing for later.
+  const changes = openFeed({
+    redisUrl: config.redisUrl,
+    listener: new InvalidatedCaches(),
+    // Only the report of the command is printed.
+    log: createLog('silent'),
+  })
+  opened.defer(() => changes.close())
+  const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
+  const keyStore = guarded(new PostgresKeyStore(db))
+  const reading = guarded(new PostgresReadingStore(db))
+  const log = openLogReader({ db, guarded })
+  const ending = opened.move()
+  return {
+    teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),
+    members: new MemberService({
+      ...members,
+      onChange: (userId) => changes.publish('user', userId),
+    }),
+    keys: new KeyService({
+      store: keyStore,
+      clock,
+      ttlMs: config.specCacheTtlMs,
+      onChange: (keyHash) => changes.publish('key', keyHash),
+    }),
+    models: new ModelService({
+      store: guarded(new PostgresModelStore(db)),
+      samples: new ImportSampleChecker(new ImportThread()),
+      clock,
+      onChange: (deploymentId) => changes.publish('deployment', deploymentId),
+    }),
+    logErasures: new LogErasureService({ eraser: log.eraser, store: reading, clock }),
+    logExports: new LogExportService({ ...log, store: reading, clock }),
+    reading,
+    close: () => ending.disposeAsync(),
+  }
+}
