@@ -1,8 +1,8 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import type { Database } from '../db/client.ts'
-import { auditLog } from '../db/tables/audit.ts'
-import { parseJson } from '../json.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import type { Database } from '../platform/db/client.ts'
+import { parseStoredJson } from '../platform/json.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../platform/paging.ts'
+import { auditLog } from '../tables/audit.ts'
 import type { AuditLogFilter, AuditLogStore, AuditRecord } from './service.ts'
 
 /** The audit log in PostgreSQL. */
@@ -24,7 +24,7 @@ export class PostgresAuditLogStore implements AuditLogStore {
         actor: auditLog.actor,
         action: auditLog.action,
         subject: auditLog.subject,
-        // As text: a driver's parser may mistake one name of a property for another, see `parseJson`.
+        // Reads JSON as text, because a driver would parse it with JSON.parse; see `parseStoredJson`.
         before: sql<string | null>`${auditLog.before}::text`,
         after: sql<string | null>`${auditLog.after}::text`,
         reason: auditLog.reason,
@@ -35,10 +35,12 @@ export class PostgresAuditLogStore implements AuditLogStore {
         and(
           eq(auditLog.teamId, teamId),
           subject === undefined ? undefined : eq(auditLog.subject, subject),
-          page.cursor === undefined ? undefined : lt(auditLog.id, page.cursor),
+          page.cursor === undefined
+            ? undefined
+            : lt(auditLog.position, this.positionOf(teamId, page.cursor)),
         ),
       )
-      .orderBy(desc(auditLog.id))
+      .orderBy(desc(auditLog.position))
       .limit(rowsToRead(page))
     const records = rows.map((row) => ({
       ...row,
@@ -47,9 +49,20 @@ export class PostgresAuditLogStore implements AuditLogStore {
     }))
     return pageOf(records, page)
   }
+
+  /**
+   * Position of the cursor's record. Records are never deleted, so an unknown cursor finds nothing.
+   */
+  private positionOf(teamId: string, recordId: string) {
+    const found = this.db
+      .select({ position: auditLog.position })
+      .from(auditLog)
+      .where(and(eq(auditLog.teamId, teamId), eq(auditLog.id, recordId)))
+    return sql<number>`(${found})`
+  }
 }
 
-/** Changes are described by objects, see `NewAuditRecord`. */
+/** Both columns hold objects; see `NewAuditRecord`. */
 function documentOf(text: string | null): object | null {
-  return text === null ? null : (parseJson(text) as object)
+  return text === null ? null : (parseStoredJson(text) as object)
 }

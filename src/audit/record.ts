@@ -1,6 +1,7 @@
-import { newId } from '../ids.ts'
+import type { IdempotencyClaim } from '../access/caller.ts'
+import { newId } from '../platform/ids/ids.ts'
 
-/** One management change, as it is written down. */
+/** A management change to record in the audit log. */
 export interface NewAuditRecord {
   readonly id: string
   readonly teamId: string
@@ -11,6 +12,8 @@ export interface NewAuditRecord {
   readonly after: object | null
   readonly reason: string | null
   readonly createdAt: Date
+  /** The change is made only while this is in force; absent: in any case. */
+  readonly claim?: IdempotencyClaim
 }
 
 export type AuditAction =
@@ -34,26 +37,29 @@ export type AuditAction =
   | 'member.reset_password'
   | 'session.end_family'
   | 'team.create'
+  | 'log.export'
+  | 'log.erase'
 
 /** Who makes a change in a team: a user, or `OPERATOR`. */
 export interface Actor {
   readonly userId: string
   readonly teamId: string
+  readonly claim?: IdempotencyClaim
 }
 
-/** Stands for whoever works on the operator's command line. */
+/** Actor id of the operator, who uses the command line. */
 export const OPERATOR = 'operator'
 
 interface Change {
   readonly action: AuditAction
-  /** Id of the thing that changed. */
+  /** Id of the changed object. */
   readonly subject: string
   readonly before?: object
   readonly after?: object
   readonly reason?: string
 }
 
-/** Describes a change by a user; the store of the change writes it in the change's own transaction. */
+/** Describes a change by a user. The store writes the record in the transaction of the change. */
 export function auditRecord(actor: Actor, change: Change, epochMs: number): NewAuditRecord {
   return {
     id: newId('aud_', epochMs),
@@ -65,5 +71,6 @@ export function auditRecord(actor: Actor, change: Change, epochMs: number): NewA
     after: change.after ?? null,
     reason: change.reason ?? null,
     createdAt: new Date(epochMs),
+    ...(actor.claim && { claim: actor.claim }),
   }
 }

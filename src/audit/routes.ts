@@ -1,16 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuditLog, AuditLogQuery } from '../../schemas/auditlog.ts'
 import { errorResponses } from '../../schemas/errors.ts'
-import { OWNER_OR_ADMIN } from '../auth/caller.ts'
-import { userCaller } from '../auth/plugin.ts'
-import { nextCursor } from '../http/reply.ts'
-import type { AuditLogService } from './service.ts'
+import { OWNER_OR_ADMIN } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
+import { sendList } from '../http/list.ts'
+import type { AuditLogService, AuditRecord } from './service.ts'
 
 interface AuditLogRouteOptions {
   readonly auditLog: AuditLogService
 }
 
-/** Reading who changed what. */
+/** Reading the audit log. */
 export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = async (
   app,
   { auditLog },
@@ -24,17 +24,17 @@ export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = a
       },
       config: { operation: 'audit_log.list', access: OWNER_OR_ADMIN },
     },
-    async (request) => {
+    (request, reply) => {
       const { teamId } = userCaller(request)
-      const { subject, ...page } = request.query
-      const { items, nextCursor: next } = await auditLog.list(teamId, { subject }, page)
-      return {
-        records: items.map(({ createdAt, ...record }) => ({
-          ...record,
-          created_at: createdAt.toISOString(),
-        })),
-        ...nextCursor(next),
-      }
+      const { subject, ...wanted } = request.query
+      return sendList(reply, wanted, {
+        read: (page) => auditLog.list(teamId, { subject }, page),
+        answer: (items) => ({ records: items.map(listedRecord) }),
+      })
     },
   )
+}
+
+function listedRecord({ createdAt, ...record }: AuditRecord) {
+  return { ...record, created_at: createdAt.toISOString() }
 }

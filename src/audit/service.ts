@@ -1,21 +1,23 @@
-import type { NewAuditRecord } from '../audit/record.ts'
-import type { Page, PageRequest } from '../paging.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
+import type { NewAuditRecord } from './record.ts'
 
-/** A management change as it was written down. */
-export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action'> & { readonly action: string }
+/** A management change from the audit log. */
+export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action' | 'claim'> & {
+  readonly action: string
+}
 
 export interface AuditLogFilter {
-  /** Id of the thing that changed; absent: all. */
+  /** Id of the changed object; absent means all objects. */
   readonly subject?: string | undefined
 }
 
-/** What the service needs of the database. */
+/** What the service needs from the database. */
 export interface AuditLogStore {
   /** A team's records, newest first. */
   ofTeam(teamId: string, filter: AuditLogFilter, page: PageRequest): Promise<Page<AuditRecord>>
 }
 
-/** Who changed what, when and why. Written by the changes themselves, see `audit/`; here only read. */
+/** Reads who changed what, when and why. `insertAuditRecord` writes the records. */
 export class AuditLogService {
   private readonly store: AuditLogStore
 

@@ -1,17 +1,18 @@
 import { hash } from 'node:crypto'
 
-/** Subjects of a deployment fall into this many buckets; one is 0.01 percent. */
+/** Number of buckets that a deployment's subjects are divided into; one is 0.01 percent. */
 export const BUCKETS = 10_000
 
 const BUCKETS_PER_PERCENT = BUCKETS / 100
-/** 48 bits of the digest: read exactly, and even to a part in 10^10 over the buckets. */
+/** 48 bits fit a double exactly; modulo 10,000 they deviate from uniform by less than 10^-10. */
 const DIGEST_BYTES = 6
 
 /**
- * The bucket of a subject, 0 to 9,999: the first 48 bits of the SHA-256 of `deploymentId:subject`, as a
- * big-endian number, modulo 10,000. Anyone can repeat it, so that a draw can be proved later.
+ * Returns the bucket of a subject, 0 to 9,999: the first 48 bits of the SHA-256 of
+ * `deploymentId:subject`, as a big-endian number, modulo 10,000. Anyone can recompute it, so an
+ * assignment can be proved later.
  *
- * @param subject the bytes of the header, each as one character (as Node gives headers), or a request id
+ * @param subject a request id, or the header's bytes with one character each, as Node reads headers
  */
 export function bucketOf(deploymentId: string, subject: string): number {
   const digest = hash('sha256', Buffer.from(`${deploymentId}:${subject}`, 'latin1'), 'buffer')
@@ -20,20 +21,22 @@ export function bucketOf(deploymentId: string, subject: string): number {
 
 interface Share {
   readonly trafficPct: number
-  /** Pairs of first bucket and the one behind the last. */
+  /** Pairs of the first bucket and the one after the last. */
   readonly bucketRanges: readonly number[]
 }
 
 /**
- * Gives each challenger as many buckets as its percentage says, taking none that another one has.
+ * Gives each challenger the number of buckets that its percentage requires. Buckets of other
+ * challengers stay untouched.
  *
- * Each keeps what it has. One that has too many gives back its last ones, to the champion; then those
- * that lack some take the lowest free ones, the oldest first. So raising a share moves subjects from
- * the champion to that challenger and no others, and lowering it moves them back. A partition made anew from the
- * percentages could not promise that for three challengers and more.
+ * Each challenger keeps its buckets. A challenger with too many returns its last ones to the
+ * champion. Then challengers with too few take the lowest free buckets, the oldest challenger
+ * first. Therefore a larger share moves subjects only from the champion to that challenger, and a
+ * smaller share moves them back. A new partition by percentages could not guarantee this for three
+ * or more challengers.
  *
- * @param shares of the active challengers, oldest first
- * @returns the ranges of each, ascending; fewer buckets than wanted only where the percentages exceed 100
+ * @param shares shares of the active challengers, oldest first
+ * @returns bucket ranges of each challenger, ascending; too few only if the percentages exceed 100
  */
 export function allotBuckets(shares: readonly Share[]): number[][] {
   const owners = new Int32Array(BUCKETS).fill(FREE)

@@ -1,6 +1,6 @@
-import type { Environment } from '../auth/caller.ts'
+import type { Environment } from '../access/caller.ts'
 
-/** A scoring endpoint as it is created; its id is also its slug. */
+/** A new scoring endpoint; its id is also its slug. */
 export interface NewDeployment {
   readonly id: string
   readonly teamId: string
@@ -9,30 +9,31 @@ export interface NewDeployment {
   readonly isActive: boolean
   readonly championModelId: string
   readonly shadowMode: boolean
-  /** Rises by one with each change that can alter an answer. */
+  readonly strictMode: boolean
+  /** Increases by one with each change that can alter a score. */
   readonly cacheVersion: number
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** A model as deployments speak of it. */
+/** A model as deployments refer to it. */
 export interface ModelRef {
   readonly id: string
   readonly name: string
   readonly version: string
 }
 
-/** A model that might become a challenger. */
+/** A model that may become a challenger. */
 export interface Candidate extends ModelRef {
   readonly environment: Environment
   readonly status: 'active' | 'archived'
 }
 
-/** A model that scores beside the champion; its id is not that of the model. */
+/** A challenger entry: a model that scores beside the champion. Its id differs from the model's. */
 export interface Challenger {
   readonly id: string
   readonly model: ModelRef
-  /** Percent of the subjects. */
+  /** Share of the subjects in percent. */
   readonly trafficPct: number
   readonly isActive: boolean
   readonly addedAt: Date
@@ -40,7 +41,7 @@ export interface Challenger {
   readonly bucketRanges: readonly number[]
 }
 
-/** A deployment with the models behind it. */
+/** A deployment with its models. */
 export interface Deployment {
   readonly id: string
   readonly teamId: string
@@ -48,16 +49,18 @@ export interface Deployment {
   readonly environment: Environment
   readonly isActive: boolean
   readonly champion: ModelRef
-  /** Where a rollback leads; null as long as there was only one champion. */
+  /** The champion after a rollback; null if there was only one champion so far. */
   readonly previousChampion: ModelRef | null
   readonly shadowMode: boolean
+  /** Rejects applicants with missing or unknown features, whatever their request says. */
+  readonly strictMode: boolean
   readonly cacheVersion: number
   readonly createdAt: Date
-  /** Active ones, oldest first. */
+  /** Active challengers, oldest first. */
   readonly challengers: readonly Challenger[]
 }
 
-/** What the audit log keeps of a deployment: enough to repeat every draw. */
+/** State of a deployment in the audit log: enough to recompute every assignment. */
 export function auditedState(deployment: Deployment): object {
   return {
     name: deployment.name,
@@ -65,6 +68,7 @@ export function auditedState(deployment: Deployment): object {
     champion_model_id: deployment.champion.id,
     previous_champion_model_id: deployment.previousChampion?.id ?? null,
     shadow_mode: deployment.shadowMode,
+    strict_mode: deployment.strictMode,
     cache_version: deployment.cacheVersion,
     challengers: deployment.challengers
       .filter(({ isActive }) => isActive)

@@ -1,7 +1,7 @@
 import type { Challenger } from './deployment.ts'
 import type { Succession } from './service.ts'
 
-/** Parts of answers that both families of paths share; they differ in what they call a deployment. */
+/** Parts of responses that `/v1` and `/api/v1` share; they differ in the name of a deployment. */
 
 export function trafficChallenger({ id, model, trafficPct, isActive }: Challenger) {
   return { id, model_id: model.id, traffic_pct: trafficPct, is_active: isActive }

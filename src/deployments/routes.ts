@@ -13,13 +13,14 @@ import {
   UpdateDeploymentRequest,
 } from '../../schemas/deployments.ts'
 import { errorResponses } from '../../schemas/errors.ts'
-import { ANY_MEMBER, OWNER_OR_ADMIN } from '../auth/caller.ts'
-import { userCaller } from '../auth/plugin.ts'
+import { ANY_MEMBER, OWNER_OR_ADMIN } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
-import { nextCursor } from '../http/reply.ts'
-import { promotedAnswer, rolledBackAnswer, trafficChallenger } from './answers.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { sendList } from '../http/list.ts'
 import type { Deployment } from './deployment.ts'
-import type { DeploymentService } from './service.ts'
+import { promotedAnswer, rolledBackAnswer, trafficChallenger } from './responses.ts'
+import type { DeploymentService, DeploymentSummary } from './service.ts'
 
 interface DeploymentRouteOptions {
   readonly deployments: DeploymentService
@@ -28,12 +29,12 @@ interface DeploymentRouteOptions {
 const BODY_BYTES_MAX = 64 * 1024
 const SlugParams = Type.Object({ slug: Type.String() })
 
-/** Management of deployments: what answers under a slug. */
+/** Management of deployments. */
 export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions> = async (
   app,
   { deployments },
 ) => {
-  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
 
   app.get(
     '/v1/deployments',
@@ -44,20 +45,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       },
       config: { operation: 'deployments.list', access: ANY_MEMBER },
     },
-    async (request) => {
-      const { environment, ...page } = request.query
-      const found = await deployments.list(userCaller(request).teamId, { environment }, page)
-      return {
-        deployments: found.items.map(({ id, name, isActive, champion, createdAt }) => ({
-          id,
-          slug: id,
-          name,
-          is_active: isActive,
-          champion_model: champion,
-          created_at: createdAt.toISOString(),
-        })),
-        ...nextCursor(found.nextCursor),
-      }
+    (request, reply) => {
+      const { environment, ...wanted } = request.query
+      const { teamId } = userCaller(request)
+      return sendList(reply, wanted, {
+        read: (page) => deployments.list(teamId, { environment }, page),
+        answer: (items) => ({ deployments: items.map(listedDeployment) }),
+      })
     },
   )
 
@@ -86,8 +80,8 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       config: { operation: 'deployments.update', access: OWNER_OR_ADMIN },
     },
     async (request) => {
-      const { name, is_active: isActive } = request.body
-      const wanted = { name, isActive }
+      const { name, is_active: isActive, strict_mode: strictMode } = request.body
+      const wanted = { name, isActive, strictMode }
       return deploymentAnswer(
         await deployments.update(userCaller(request), request.params.slug, wanted),
       )
@@ -101,9 +95,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       schema: {
         params: SlugParams,
         body: TrafficRequest,
-        response: { 200: TrafficResult, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+        response: { 200: TrafficResult, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
       },
-      config: { operation: 'deployments.traffic', access: OWNER_OR_ADMIN },
+      config: {
+        operation: 'deployments.traffic',
+        access: OWNER_OR_ADMIN,
+        takesIdempotencyKey: true,
+      },
     },
     async (request) => {
       if (request.body === undefined) {
@@ -132,9 +130,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       schema: {
         params: SlugParams,
         body: PromoteRequest,
-        response: { 200: PromoteResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+        response: { 200: PromoteResult, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
       },
-      config: { operation: 'deployments.promote', access: OWNER_OR_ADMIN },
+      config: {
+        operation: 'deployments.promote',
+        access: OWNER_OR_ADMIN,
+        takesIdempotencyKey: true,
+      },
     },
     async (request) => {
       const { challenger_id: challengerId } = request.body
@@ -151,9 +153,16 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       schema: {
         params: SlugParams,
         body: RollbackRequest,
-        response: { 200: RollbackResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+        response: {
+          200: RollbackResult,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
+        },
       },
-      config: { operation: 'deployments.rollback', access: OWNER_OR_ADMIN },
+      config: {
+        operation: 'deployments.rollback',
+        access: OWNER_OR_ADMIN,
+        takesIdempotencyKey: true,
+      },
     },
     async (request) => {
       const { slug } = request.params
@@ -161,6 +170,17 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       return { deployment_id: succession.after.id, ...rolledBackAnswer(succession) }
     },
   )
+}
+
+function listedDeployment({ id, name, isActive, champion, createdAt }: DeploymentSummary) {
+  return {
+    id,
+    slug: id,
+    name,
+    is_active: isActive,
+    champion_model: champion,
+    created_at: createdAt.toISOString(),
+  }
 }
 
 function deploymentAnswer(deployment: Deployment) {
@@ -181,6 +201,7 @@ function deploymentAnswer(deployment: Deployment) {
       added_at: challenger.addedAt.toISOString(),
     })),
     shadow_mode: deployment.shadowMode,
+    strict_mode: deployment.strictMode,
     cache_version: deployment.cacheVersion,
     created_at: deployment.createdAt.toISOString(),
   }

@@ -1,9 +1,11 @@
+import { TRAFFIC_PCT_MAX } from '../../schemas/deployments.ts'
+import type { Environment } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import type { Environment } from '../auth/caller.ts'
-import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import { isId, newId } from '../ids.ts'
-import type { Page, PageRequest } from '../paging.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
+import { auditedState, type Candidate, type Challenger, type Deployment } from './deployment.ts'
 import {
   addChallenger,
   type Change,
@@ -14,11 +16,10 @@ import {
   toggleShadow,
   trafficFault,
   updateTraffic,
-} from './changes.ts'
-import { auditedState, type Candidate, type Challenger, type Deployment } from './deployment.ts'
-import { readTrafficOrder, TRAFFIC_PCT_MAX, type TrafficAction } from './traffic-order.ts'
+} from './succession.ts'
+import { readTrafficSettings, type TrafficAction } from './traffic-settings.ts'
 
-/** A deployment as a list shows it. */
+/** A deployment in a list. */
 export interface DeploymentSummary {
   readonly id: string
   readonly name: string
@@ -33,15 +34,15 @@ export interface DeploymentFilter {
   readonly environment?: Environment | undefined
 }
 
-/** What a change may look up, within its transaction. */
+/** Lookups that a change may make within its transaction. */
 export interface ChangeReader {
   /** A model of the deployment's team. */
   model(modelId: string): Promise<Candidate | null>
-  /** The active models of this version among those of the champion's name and environment, newest first. */
+  /** Active models with this version and the champion's name and environment, newest first. */
   modelsOfVersion(deployment: Deployment, version: string): Promise<Candidate[]>
 }
 
-/** What the service needs of the database. */
+/** What the service needs from the database. */
 export interface DeploymentStore {
   list(
     teamId: string,
@@ -50,38 +51,40 @@ export interface DeploymentStore {
   ): Promise<Page<DeploymentSummary>>
   find(teamId: string, deploymentId: string): Promise<Deployment | null>
   /**
-   * Carries out one change in one transaction, with its audit record and the statuses of the models
-   * that follow from it. No other change in the team overlaps it.
+   * Makes one change in one transaction, together with its audit record and the resulting statuses
+   * of models. No other change in the team overlaps it.
    *
-   * @param decide what shall be, from what is; what it throws undoes all
-   * @returns null when there is no such deployment
+   * @param decide derives the next state from the present one; an error rolls everything back
+   * @returns null if the deployment does not exist
    */
-  change(order: {
+  change(command: {
     readonly teamId: string
     readonly deploymentId: string
     readonly at: Date
     readonly decide: (present: Deployment, read: ChangeReader) => Promise<Change>
-    /** @param consequences what became of models and of challengers elsewhere */
+    /** @param consequences new statuses of models, and challengers that ended elsewhere */
     readonly audit: (present: Deployment, change: Change, consequences: object) => NewAuditRecord
   }): Promise<Changed | null>
 }
 
 export interface Changed {
   readonly before: Deployment
-  /** As it is now; its `challengers` are the active ones. */
+  /** The state after the change; its `challengers` are the active ones. */
   readonly after: Deployment
-  /** All deployments whose answers changed with it. */
+  /** See `Change`. */
+  readonly challengerId: string | null
+  /** Ids of all deployments whose scores the change can alter. */
   readonly touchedIds: readonly string[]
 }
 
 export interface DeploymentOptions {
   readonly store: DeploymentStore
   readonly clock: Clock
-  /** Told of each deployment that changed, before its change is answered. */
+  /** Called with the id of each changed deployment, before the response is sent. */
   readonly onChange: (deploymentId: string) => void
 }
 
-/** Answer to a traffic request. */
+/** Result of a traffic request. */
 export interface TrafficChanged {
   readonly action: TrafficAction
   readonly deployment: Deployment
@@ -89,18 +92,18 @@ export interface TrafficChanged {
   readonly challenger: Challenger | null
 }
 
-/** Finds a challenger entry by something else than its id. */
+/** Finds the id of a challenger entry in the present state. */
 export type EntryPick = (present: Deployment, read: ChangeReader) => string | Promise<string>
 
-/** Answer to a promotion or a rollback. */
+/** Result of a promotion or a rollback. */
 export interface Succession {
   readonly before: Deployment
   readonly after: Deployment
-  /** Challengers that lost their place; the one that was promoted is none of them. */
+  /** Number of deactivated challengers, without the promoted one. */
   readonly deactivatedCount: number
 }
 
-/** Which models answer under a deployment, and how that changes. */
+/** Deployments: reads them and changes their models, traffic and settings. */
 export class DeploymentService {
   private readonly options: DeploymentOptions
 
@@ -124,22 +127,28 @@ export class DeploymentService {
   }
 
   /**
-   * Renames, switches on or off.
+   * Renames a deployment, switches it on or off, or sets strict mode.
    *
    * @throws AppError `deployment_not_found`
    */
   async update(
     actor: Actor,
     slug: string,
-    wanted: { readonly name?: string | undefined; readonly isActive?: boolean | undefined },
+    wanted: {
+      readonly name?: string | undefined
+      readonly isActive?: boolean | undefined
+      readonly strictMode?: boolean | undefined
+    },
   ): Promise<Deployment> {
     const { after } = await this.change(actor, slug, async (present) => {
       const { name = present.name, isActive = present.isActive } = wanted
-      const isSwitched = isActive !== present.isActive
-      const cacheVersion = present.cacheVersion + (isSwitched ? 1 : 0)
+      const { strictMode = present.strictMode } = wanted
+      const altersAnswers = isActive !== present.isActive || strictMode !== present.strictMode
+      const cacheVersion = present.cacheVersion + (altersAnswers ? 1 : 0)
       return {
         action: 'deployment.update',
-        next: { ...present, name, isActive, cacheVersion },
+        challengerId: null,
+        next: { ...present, name, isActive, strictMode, cacheVersion },
       }
     })
     return after
@@ -153,17 +162,16 @@ export class DeploymentService {
    *   `invalid_traffic_config`
    */
   async manageTraffic(actor: Actor, slug: string, body: unknown): Promise<TrafficChanged> {
-    const order = readTrafficOrder(body)
+    const settings = readTrafficSettings(body)
     const addedAt = new Date(this.options.clock.epochMs())
-    const newEntryId = newId('ch_', addedAt.getTime())
-    const { after, before } = await this.change(actor, slug, async (present, read) => {
-      // What does not exist is answered before what is wrong.
-      const model = order.modelId === null ? null : await modelOf(read, order.modelId)
-      if (order.challengerId !== null) challengerOf(present, order.challengerId)
-      if (order.faults.length > 0) throw trafficFault(order.faults)
-      const { challengerId, trafficPct, shadowMode } = order
+    const changed = await this.change(actor, slug, async (present, read) => {
+      // 404 takes precedence over 422.
+      const model = settings.modelId === null ? null : await modelOf(read, settings.modelId)
+      if (settings.challengerId !== null) challengerOf(present, settings.challengerId)
+      if (settings.faults.length > 0) throw trafficFault(settings.faults)
+      const { challengerId, trafficPct, shadowMode } = settings
       if (model !== null && trafficPct !== null) {
-        const entry = { id: newEntryId, model, trafficPct, addedAt }
+        const entry = { id: newId('ch_', addedAt.getTime()), model, trafficPct, addedAt }
         const limitPct = TRAFFIC_PCT_MAX
         return addChallenger(present, { ...entry, shadowMode: present.shadowMode }, limitPct)
       }
@@ -174,17 +182,16 @@ export class DeploymentService {
       }
       return toggleShadow(present, shadowMode === true)
     })
-    const { action } = order
-    if (action === null) throw new TypeError('a traffic request without an action was carried out')
-    const entryId = action === 'add_challenger' ? newEntryId : order.challengerId
-    return { action, deployment: after, challenger: entryOf(entryId, before, after) }
+    const { action } = settings
+    if (action === null) throw new TypeError('a traffic request without an action was accepted')
+    return { action, deployment: changed.after, challenger: challengerIn(changed) }
   }
 
   /**
    * Makes a challenger's model the champion.
    *
-   * @param pick the id of the challenger entry, from the state that the change meets
-   * @throws AppError `deployment_not_found`, `challenger_not_found`, and what `pick` throws
+   * @param pick finds the id of the challenger entry within the transaction
+   * @throws AppError `deployment_not_found`, `challenger_not_found`, and the errors of `pick`
    */
   async promote(actor: Actor, slug: string, pick: EntryPick): Promise<Succession> {
     const { before, after } = await this.change(actor, slug, async (present, read) =>
@@ -201,9 +208,9 @@ export class DeploymentService {
   }
 
   /**
-   * Carries out a change that is decided within its transaction.
+   * Makes a change that `decide` derives from the present state, within the same transaction.
    *
-   * @throws AppError `deployment_not_found`, and what `decide` throws
+   * @throws AppError `deployment_not_found`, and the errors of `decide`
    */
   async change(
     actor: Actor,
@@ -236,15 +243,13 @@ export class DeploymentService {
   }
 }
 
-/** The entry as it is now, or as it was when it left. */
-export function entryOf(
-  entryId: string | null,
-  before: Deployment,
-  after: Deployment,
-): Challenger | null {
-  const present = after.challengers.find(({ id }) => id === entryId)
+/**
+ * The challenger entry that the change concerns: its new state, or its last one if it was removed.
+ */
+export function challengerIn({ before, after, challengerId }: Changed): Challenger | null {
+  const present = after.challengers.find(({ id }) => id === challengerId)
   if (present !== undefined) return present
-  const removed = before.challengers.find(({ id }) => id === entryId)
+  const removed = before.challengers.find(({ id }) => id === challengerId)
   return removed === undefined ? null : { ...removed, isActive: false }
 }
 
@@ -254,7 +259,7 @@ async function modelOf(read: ChangeReader, modelId: string): Promise<Candidate> 
   return model
 }
 
-/** To management an inactive deployment is there. */
+/** Only for unknown deployments: management also finds inactive ones. */
 function notFound(): AppError {
   return new AppError('deployment_not_found', 'there is no deployment with this slug')
 }

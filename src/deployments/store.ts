@@ -1,12 +1,11 @@
-import { and, asc, desc, eq, inArray, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { insertAuditRecord } from '../audit/store.ts'
-import type { Environment } from '../auth/caller.ts'
-import type { Database, Transaction } from '../db/client.ts'
-import { challengers, deployments } from '../db/tables/deployments.ts'
-import { models } from '../db/tables/models.ts'
-import { lockTeam } from '../db/transactions.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import { lockTeam } from '../audit/lock-team.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database, Transaction } from '../platform/db/client.ts'
+import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
+import { challengers, deployments } from '../tables/deployments.ts'
+import { models } from '../tables/models.ts'
 import type { Candidate, Challenger, Deployment } from './deployment.ts'
 import type {
   Changed,
@@ -49,16 +48,12 @@ export class PostgresDeploymentStore implements DeploymentStore {
         and(
           eq(deployments.teamId, teamId),
           environment && eq(deployments.environment, environment),
-          page.cursor === undefined ? undefined : lt(deployments.id, page.cursor),
+          rowsAfter(page, deployments.id),
         ),
       )
       .orderBy(desc(deployments.id))
       .limit(rowsToRead(page))
-    // The table's check holds the environment to the two there are.
-    return pageOf(
-      rows.map((row) => ({ ...row, environment: row.environment as Environment })),
-      page,
-    )
+    return pageOf(rows, page)
   }
 
   find(teamId: string, deploymentId: string): Promise<Deployment | null> {
@@ -87,16 +82,17 @@ export class PostgresDeploymentStore implements DeploymentStore {
         const { retired, ended } = await retireModel(tx, before.champion.id, at)
         const model_statuses = { [next.champion.id]: 'active', ...retired }
         consequences = { model_statuses, ...(ended.length > 0 && { challengers_ended: ended }) }
-        touchedIds.push(...ended.map(({ deployment_id }) => deployment_id))
+        for (const { deployment_id } of ended) touchedIds.push(deployment_id)
       }
       await insertAuditRecord(tx, audit(before, change, consequences))
       const active = next.challengers.filter(({ isActive }) => isActive)
-      return { before, after: { ...next, challengers: active }, touchedIds }
+      const after = { ...next, challengers: active }
+      return { before, after, challengerId: change.challengerId, touchedIds }
     })
   }
 }
 
-/** One statement, so that all it answers is of one moment. */
+/** Uses a single statement, so that the result is a consistent snapshot. */
 async function readDeployment(
   db: Database,
   teamId: string,
@@ -110,6 +106,7 @@ async function readDeployment(
       environment: deployments.environment,
       isActive: deployments.isActive,
       shadowMode: deployments.shadowMode,
+      strictMode: deployments.strictMode,
       cacheVersion: deployments.cacheVersion,
       createdAt: deployments.createdAt,
       champion: { id: champion.id, name: champion.name, version: champion.version },
@@ -146,7 +143,7 @@ async function readDeployment(
   const { challenger: _challenger, model: _model, ...deployment } = first
   return {
     ...deployment,
-    environment: deployment.environment as Environment,
+
     challengers: rows.flatMap(({ challenger, model }): Challenger[] =>
       challenger === null || model === null ? [] : [{ ...challenger, model }],
     ),
@@ -166,14 +163,6 @@ function readerOf(tx: Transaction, teamId: string): ChangeReader {
       .from(models)
       .where(and(eq(models.teamId, teamId), condition))
       .orderBy(desc(models.id))
-      .then((rows) =>
-        // The table's checks hold both to their values.
-        rows.map((row) => ({
-          ...row,
-          environment: row.environment as Environment,
-          status: row.status as Candidate['status'],
-        })),
-      )
   return {
     model: async (modelId) => (await candidates(eq(models.id, modelId)))[0] ?? null,
     modelsOfVersion: ({ champion: { name }, environment }, version) =>
@@ -197,6 +186,7 @@ async function writeDeployment(tx: Transaction, next: Deployment, at: Date): Pro
       championModelId: next.champion.id,
       previousChampionModelId: next.previousChampion?.id ?? null,
       shadowMode: next.shadowMode,
+      strictMode: next.strictMode,
       cacheVersion: next.cacheVersion,
       updatedAt: at,
     })
@@ -237,7 +227,9 @@ async function setModelStatus(
     .where(and(eq(models.id, modelId), ne(models.status, status)))
 }
 
-/** Archives a model that left the champion's place, unless it is champion elsewhere. */
+/**
+ * Archives a model that is no longer the champion, unless it is the champion of another deployment.
+ */
 async function retireModel(
   tx: Transaction,
   modelId: string,
@@ -247,7 +239,7 @@ async function retireModel(
   return { retired: { [modelId]: 'archived' }, ended: await archiveModel(tx, modelId, at) }
 }
 
-/** A challenger that ended because its model was archived, as the audit log names it. */
+/** A challenger that ended because its model was archived, in the form of the audit log. */
 export interface EndedEntry {
   readonly challenger_id: string
   readonly deployment_id: string
@@ -263,9 +255,9 @@ export async function isChampion(tx: Transaction, modelId: string): Promise<bool
 }
 
 /**
- * Archives a model and ends its entries as a challenger; the team must be locked.
+ * Archives a model and ends its challenger entries. The team must be locked.
  *
- * @returns the entries that ended
+ * @returns the ended entries
  */
 export async function archiveModel(
   tx: Transaction,

@@ -1,13 +1,15 @@
+import { TRAFFIC_PCT_MAX } from '../../schemas/deployments.ts'
 import type { AuditAction } from '../audit/record.ts'
 import { AppError, type ErrorDetail } from '../errors.ts'
 import { allotBuckets } from './buckets.ts'
 import type { Candidate, Challenger, Deployment, ModelRef } from './deployment.ts'
-import { TRAFFIC_PCT_MAX } from './traffic-order.ts'
 
-/** A deployment as it shall be; the store compares it with the present one. */
+/** The next state of a deployment; the store compares it with the present one. */
 export interface Change {
   readonly action: AuditAction
-  /** Its `challengers` hold those that the change deactivates, too. */
+  /** Challenger entry that the change adds, updates or removes; null for other changes. */
+  readonly challengerId: string | null
+  /** Its `challengers` include those that the change deactivates. */
   readonly next: Deployment
   readonly reason?: string
 }
@@ -17,17 +19,20 @@ interface NewChallenger {
   readonly model: Candidate
   readonly trafficPct: number
   readonly addedAt: Date
-  /** Whether the deployment is in shadow mode afterwards; there percentages may exceed the limit of a live split. */
+  /** Mode of the deployment after the change. */
   readonly shadowMode: boolean
 }
 
-/** Percentages are sums of decimal fractions. */
+/** Bounds the cost of a request: in shadow mode every challenger scores it. */
+export const CHALLENGERS_MAX = 10
+
+/** Absorbs the rounding error in a sum of percentages. */
 const ROUNDING = 1e-9
 
 /**
- * Puts a model beside the champion.
+ * Adds a challenger.
  *
- * @param limitPct most that the challengers may have together
+ * @param limitPct maximum total percentage of the challengers; shadow mode has no maximum
  * @throws AppError `invalid_traffic_config`
  */
 export function addChallenger(
@@ -35,11 +40,17 @@ export function addChallenger(
   { model, shadowMode, ...entry }: NewChallenger,
   limitPct: number,
 ): Change {
-  const fault = unfitness(deployment, model)
-  if (fault !== null) throw trafficFault([{ path: 'model_id', message: fault }])
+  const reason = ineligibility(deployment, model)
+  if (reason !== null) throw trafficFault([{ path: 'model_id', message: reason }])
+  // A deployment that had more challengers before this bound existed keeps them.
+  if (deployment.challengers.length >= CHALLENGERS_MAX) {
+    const message = `can't be added: a deployment takes at most ${CHALLENGERS_MAX} active challengers and has ${deployment.challengers.length}, remove one first`
+    throw trafficFault([{ path: 'model_id', message }])
+  }
   const challenger = { ...entry, model, isActive: true, bucketRanges: [] }
   const challengers = withBuckets([...deployment.challengers, challenger], limitPct, 'traffic_pct')
-  return change('deployment.add_challenger', { ...deployment, shadowMode, challengers })
+  const next = { ...deployment, shadowMode, challengers }
+  return change('deployment.add_challenger', next, entry.id)
 }
 
 /** @throws AppError `challenger_not_found` */
@@ -48,7 +59,7 @@ export function removeChallenger(deployment: Deployment, challengerId: string): 
   const challengers = deployment.challengers.map((challenger) =>
     challenger.id === id ? { ...challenger, isActive: false } : challenger,
   )
-  return change('deployment.remove_challenger', { ...deployment, challengers })
+  return change('deployment.remove_challenger', { ...deployment, challengers }, id)
 }
 
 /** @throws AppError `challenger_not_found`, `invalid_traffic_config` */
@@ -62,7 +73,7 @@ export function updateTraffic(
     challenger.id === id ? { ...challenger, trafficPct } : challenger,
   )
   const challengers = withBuckets(changed, TRAFFIC_PCT_MAX, 'traffic_pct')
-  return change('deployment.update_traffic', { ...deployment, challengers })
+  return change('deployment.update_traffic', { ...deployment, challengers }, id)
 }
 
 /** @throws AppError `invalid_traffic_config` for a live split above the limit */
@@ -73,17 +84,17 @@ export function toggleShadow(deployment: Deployment, shadowMode: boolean): Chang
 }
 
 /**
- * Makes a challenger's model the champion; the old champion becomes the one to roll back to.
+ * Makes a challenger's model the champion. A rollback restores the old champion.
  *
  * @throws AppError `challenger_not_found`
  */
 export function promote(deployment: Deployment, challengerId: string): Change {
   const { model } = challengerOf(deployment, challengerId)
-  return change('deployment.promote', crowned(deployment, model))
+  return change('deployment.promote', withNewChampion(deployment, model))
 }
 
 /**
- * Swaps the champion with the one before.
+ * Swaps the champion with the previous champion.
  *
  * @throws AppError `no_rollback_target`
  */
@@ -96,12 +107,16 @@ export function rollBack(deployment: Deployment, reason: string | undefined): Ch
     )
   }
   return {
-    ...change('deployment.rollback', crowned(deployment, previousChampion)),
+    ...change('deployment.rollback', withNewChampion(deployment, previousChampion)),
     ...(reason !== undefined && { reason }),
   }
 }
 
-/** The active challenger with this entry id. */
+/**
+ * Finds an active challenger by its entry id.
+ *
+ * @throws AppError `challenger_not_found`
+ */
 export function challengerOf(deployment: Deployment, challengerId: string): Challenger {
   const found = deployment.challengers.find(({ id }) => id === challengerId)
   if (found !== undefined) return found
@@ -119,12 +134,12 @@ export function trafficFault(details: readonly ErrorDetail[]): AppError {
   })
 }
 
-/** Each change of this kind can alter an answer. */
-function change(action: AuditAction, next: Deployment): Change {
-  return { action, next: { ...next, cacheVersion: next.cacheVersion + 1 } }
+/** Increases `cacheVersion`, because each of these changes can alter a score. */
+function change(action: AuditAction, next: Deployment, challengerId: string | null = null): Change {
+  return { action, challengerId, next: { ...next, cacheVersion: next.cacheVersion + 1 } }
 }
 
-function crowned(deployment: Deployment, champion: ModelRef): Deployment {
+function withNewChampion(deployment: Deployment, champion: ModelRef): Deployment {
   return {
     ...deployment,
     champion,
@@ -133,18 +148,23 @@ function crowned(deployment: Deployment, champion: ModelRef): Deployment {
   }
 }
 
-/** Why a model can't become a challenger; null when it can. */
-function unfitness(deployment: Deployment, model: Candidate): string | null {
+/** Reason why a model can't become a challenger, or null. */
+function ineligibility(deployment: Deployment, model: Candidate): string | null {
   if (model.status === 'archived') return 'names an archived model: set it to active first'
   if (model.environment !== deployment.environment) {
-    return `names a model for ${model.environment}, the deployment is for ${deployment.environment}`
+    return `names a model for ${model.environment}, but the deployment is for ${deployment.environment}`
   }
   if (model.id === deployment.champion.id) return 'names the champion itself'
   const isThere = deployment.challengers.some((challenger) => challenger.model.id === model.id)
   return isThere ? 'names a model that is an active challenger already' : null
 }
 
-/** @param path of what to change in the request, where the percentages exceed the limit */
+/**
+ * Allots the buckets of the challengers.
+ *
+ * @param path request field to name in the error if the percentages exceed the limit
+ * @throws AppError `invalid_traffic_config`
+ */
 function withBuckets(
   challengers: readonly Challenger[],
   limitPct: number,

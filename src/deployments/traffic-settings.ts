@@ -1,3 +1,4 @@
+import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../schemas/deployments.ts'
 import type { ErrorDetail } from '../errors.ts'
 
 export const TRAFFIC_ACTIONS = [
@@ -8,8 +9,8 @@ export const TRAFFIC_ACTIONS = [
 ] as const
 export type TrafficAction = (typeof TRAFFIC_ACTIONS)[number]
 
-/** What a traffic request asks for, as far as it could be read, and what is wrong with it. */
-export interface TrafficOrder {
+/** The valid fields of a traffic request, and its faults. */
+export interface TrafficSettings {
   readonly action: TrafficAction | null
   readonly modelId: string | null
   readonly challengerId: string | null
@@ -17,10 +18,6 @@ export interface TrafficOrder {
   readonly shadowMode: boolean | null
   readonly faults: readonly ErrorDetail[]
 }
-
-export const TRAFFIC_PCT_MIN = 1
-/** Of one challenger, and of all together, wherever they may decide. */
-export const TRAFFIC_PCT_MAX = 50
 
 type Field = 'model_id' | 'challenger_id' | 'traffic_pct' | 'shadow_mode'
 
@@ -33,12 +30,12 @@ const FIELDS_OF: Readonly<Record<TrafficAction, readonly Field[]>> = {
 const KNOWN_FIELDS = new Set(['action', ...Object.values(FIELDS_OF).flat()])
 
 /**
- * Reads the body of a traffic request. Whatever is wrong with it becomes a fault, because all of them
- * are answered alike, after the things that it names were looked for. Fields of another action are ignored.
+ * Reads the body of a traffic request. It collects faults instead of throwing, because a 404 for a
+ * missing model or challenger takes precedence. Fields of other actions are ignored.
  *
  * @param body any JSON value
  */
-export function readTrafficOrder(body: unknown): TrafficOrder {
+export function readTrafficSettings(body: unknown): TrafficSettings {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { ...NOTHING, faults: [{ path: '', message: 'must be an object' }] }
   }
@@ -49,7 +46,7 @@ export function readTrafficOrder(body: unknown): TrafficOrder {
     faults.push({ path: 'action', message: `must be one of ${TRAFFIC_ACTIONS.join(', ')}` })
   }
   for (const name of Object.keys(fields)) {
-    if (!KNOWN_FIELDS.has(name)) faults.push({ path: name, message: 'is not known here' })
+    if (!KNOWN_FIELDS.has(name)) faults.push({ path: name, message: 'is not a known property' })
   }
   const wanted = action === null ? [] : FIELDS_OF[action]
   const read = <Value>(field: Field, isRight: (value: unknown) => value is Value, what: string) => {

@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ExportQuery } from '../../schemas/export.ts'
 import { ScorecardSpec } from '../../schemas/spec.ts'
-import { ANY_MEMBER } from '../auth/caller.ts'
-import { userCaller } from '../auth/plugin.ts'
+import { ANY_MEMBER } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import type { ExportFormat, ExportService } from './service.ts'
 
@@ -20,7 +20,7 @@ const FILES: Readonly<Record<ExportFormat, { readonly type: string; readonly end
   pmml: { type: 'application/xml; charset=utf-8', ending: 'pmml' },
 }
 
-/** Registered cards for other systems. */
+/** Routes that export registered cards for other systems. */
 export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async (
   app,
   { exports },
@@ -45,7 +45,7 @@ export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async
         columnCase: column_case,
       })
       const { type, ending } = FILES[format]
-      // The id of a model that was found has no character that a header could not hold.
+      // A model with this id exists, so the id has only characters that a header can contain.
       reply.header('content-disposition', `attachment; filename="${id}.${ending}"`)
       reply.header('x-content-type-options', 'nosniff')
       return reply.type(type).send(text)
@@ -53,7 +53,7 @@ export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async
   )
 }
 
-/** A parameter that is given once arrives as a text. */
+/** A parameter that appears once arrives as a text. */
 function listOf(value: string | string[] | undefined): string[] | undefined {
   return typeof value === 'string' ? [value] : value
 }

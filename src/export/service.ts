@@ -1,22 +1,22 @@
 import type { EXPORT_FORMATS } from '../../schemas/export.ts'
-import { checkSpec, compileModel, type SpecIssue } from '../engine/index.ts'
+import { checkStoredSpec, compileModel, type SpecIssue } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
-import { parseJson } from '../json.ts'
 import type { ModelService } from '../models/service.ts'
-import { writePmml } from './pmml.ts'
-import { writeSql } from './sql.ts'
-import type { SqlOrder } from './sql-order.ts'
+import { parseStoredJson } from '../platform/json.ts'
+import { writePmml } from './pmml/pmml.ts'
+import type { SqlOptions } from './sql/options.ts'
+import { writeSql } from './sql/sql.ts'
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-/** What is wanted of a card, before it is known to be complete. */
+/** The options of an export, not yet checked for completeness. */
 export interface ExportRequest {
   readonly format?: ExportFormat | undefined
-  readonly dialect?: SqlOrder['dialect'] | undefined
+  readonly dialect?: SqlOptions['dialect'] | undefined
   readonly table?: string | undefined
   readonly keys?: readonly string[] | undefined
   readonly numberColumns?: readonly string[] | undefined
-  readonly columnCase?: SqlOrder['columnCase'] | undefined
+  readonly columnCase?: SqlOptions['columnCase'] | undefined
 }
 
 export interface Exported {
@@ -24,16 +24,16 @@ export interface Exported {
   readonly text: string
 }
 
-/** Where large cards are written. */
+/** Writes large cards apart from the process that answers requests. */
 export interface ExportRunner {
   /** @throws AppError like `exportSpec`, and `unavailable` when too many wait */
   run(specText: string, request: ExportRequest): Promise<Exported>
 }
 
-/** Longer specs would keep the process from answering others: this one takes about 30 ms. */
+/** Longer specs would block other requests: writing one of this length takes about 30 ms. */
 const SPEC_CHARS_INLINE = 100_000
 
-/** Registered cards in other languages. */
+/** Exports registered cards to other languages. */
 export class ExportService {
   private readonly models: Pick<ModelService, 'get'>
   private readonly runner: ExportRunner
@@ -48,7 +48,7 @@ export class ExportService {
     checkRequest(request)
     const { specText } = await this.models.get(teamId, modelId)
     const { format = 'spec' } = request
-    // It was checked when it was registered.
+    // The spec was checked when it was registered.
     if (format === 'spec') return { format, text: specText }
     if (specText.length <= SPEC_CHARS_INLINE) return exportSpec(specText, request)
     return this.runner.run(specText, request)
@@ -59,33 +59,46 @@ export class ExportService {
  * Writes a card in another language.
  *
  * @param specText JSON of the spec; the format `spec` is this text, byte for byte
- * @throws AppError `invalid_request`; `invalid_spec` and `not_exportable`, whose details list every fault
+ * @throws AppError `invalid_request`; `invalid_spec` and `not_exportable`, whose details list every
+ *   fault
  */
 export function exportSpec(specText: string, request: ExportRequest): Exported {
-  const sqlOrder = checkRequest(request)
+  const sqlOptions = checkRequest(request)
   const { format = 'spec' } = request
-  const checked = checkSpec(parseJson(specText))
+  const checked = checkStoredSpec(readSpec(specText))
   if (!checked.ok) throw refusal('invalid_spec', 'the scorecard specification', checked.faults)
   if (format === 'spec') return { format, text: specText }
   const model = compileModel(checked.spec)
-  const written = sqlOrder === null ? writePmml(model, checked.spec) : writeSql(model, sqlOrder)
+  const written = sqlOptions === null ? writePmml(model, checked.spec) : writeSql(model, sqlOptions)
   if (!written.ok) throw refusal('not_exportable', 'the export', written.faults)
   return { format, text: written.text }
 }
 
+/** @throws AppError `invalid_spec` */
+function readSpec(specText: string): unknown {
+  try {
+    return parseStoredJson(specText)
+  } catch {
+    throw new AppError('invalid_spec', 'the spec is not valid JSON')
+  }
+}
+
 /**
- * Checks what can be told before the card is looked at.
+ * Checks the options of an export, without the card.
  *
- * @returns the order of a statement; null when none is wanted
- * @throws AppError `invalid_request` naming what is missing or does not belong here
+ * @returns the options of a SQL statement; null for another format
+ * @throws AppError `invalid_request` naming the option that is missing or not allowed
  */
-export function checkRequest(request: ExportRequest): SqlOrder | null {
+export function checkRequest(request: ExportRequest): SqlOptions | null {
   const { format, dialect, table, keys, numberColumns, columnCase } = request
   if (format === 'sql') {
     if (dialect === undefined) throw missing('dialect')
     if (table === undefined) throw missing('table')
     return {
-      ...{ dialect, table, keys: keys ?? [], numberColumns: numberColumns ?? [] },
+      dialect,
+      table,
+      keys: keys ?? [],
+      numberColumns: numberColumns ?? [],
       columnCase: columnCase ?? 'as_is',
     }
   }
@@ -97,7 +110,7 @@ export function checkRequest(request: ExportRequest): SqlOrder | null {
     column_case: columnCase,
   }
   for (const [path, value] of Object.entries(sqlOnly)) {
-    if (value !== undefined) throw wrong(path, 'goes with the format sql only')
+    if (value !== undefined) throw wrong(path, 'is allowed only with the format sql')
   }
   return null
 }

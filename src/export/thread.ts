@@ -1,30 +1,24 @@
-import { Worker } from 'node:worker_threads'
 import pLimit from 'p-limit'
 import { AppError } from '../errors.ts'
+import { runInThread, ThreadBoundError, type ThreadBounds } from '../platform/threads.ts'
 import type { Exported, ExportRequest, ExportRunner } from './service.ts'
-import type { WorkerAnswer } from './worker.ts'
+import type { WorkerResult } from './worker.ts'
 
-const WORKER = new URL('worker.ts', import.meta.url)
-const AT_ONCE = 1
+const WORKER = new URL('./worker.ts', import.meta.url)
+const CONCURRENCY = 1
 const WAITING_MAX = 8
-/** Enough for the largest spec that a request can hold; beyond it a card takes too much. */
-const MEMORY_MB = 2048
-const DEADLINE_MS = 60_000
-
-interface ThreadBounds {
-  readonly memoryMb: number
-  readonly deadlineMs: number
-}
+/** Enough for the largest specification that a request can hold. */
+const BOUNDS: ThreadBounds = { memoryMb: 2048, deadlineMs: 60_000 }
 
 /**
- * Writes each large card in a thread of its own, one at a time, so that they take one core at the most. Those
- * that wait are bounded, and so are the time and the memory of each.
+ * Writes each large card in a thread of its own, one at a time, so that exports use at most one
+ * core. The number of waiting exports is bounded, and so are the time and memory of each.
  */
 export class ExportThread implements ExportRunner {
-  private readonly limit = pLimit(AT_ONCE)
+  private readonly limit = pLimit(CONCURRENCY)
   private readonly bounds: ThreadBounds
 
-  constructor(bounds: ThreadBounds = { memoryMb: MEMORY_MB, deadlineMs: DEADLINE_MS }) {
+  constructor(bounds: ThreadBounds = BOUNDS) {
     this.bounds = bounds
   }
 
@@ -33,38 +27,19 @@ export class ExportThread implements ExportRunner {
     if (this.limit.pendingCount >= WAITING_MAX) {
       throw new AppError('unavailable', 'too many exports are under way: try again in a minute')
     }
-    const answer = await this.limit(() => answerTo({ specText, request }, this.bounds))
-    if (!answer.ok) throw new AppError(answer.code, answer.message, { details: answer.details })
-    return answer.exported
+    const result = await this.limit(() => this.write(specText, request))
+    if (!result.ok) throw new AppError(result.code, result.message, { details: result.details })
+    return result.exported
   }
-}
 
-function answerTo(task: object, { memoryMb, deadlineMs }: ThreadBounds): Promise<WorkerAnswer> {
-  const worker = new Worker(WORKER, {
-    workerData: task,
-    execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-  })
-  return new Promise((resolve, reject) => {
-    const deadline = setTimeout(() => {
-      reject(tooMuch(`more than ${deadlineMs / 1000} seconds`))
-      void worker.terminate()
-    }, deadlineMs)
-    worker.on('message', resolve)
-    worker.on('error', (error) => reject(isOutOfMemory(error) ? tooMuch('too much memory') : error))
-    worker.on('exit', () => {
-      clearTimeout(deadline)
-      reject(new Error('the thread of an export ended without an answer'))
-    })
-  })
-}
-
-function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-}
-
-/** Of the card, not of the service: it would take as much the next time. */
-function tooMuch(what: string): AppError {
-  const message = `writing this card in the wanted language takes ${what}`
-  return new AppError('not_exportable', message)
+  private async write(specText: string, request: ExportRequest): Promise<WorkerResult> {
+    try {
+      return await runInThread<WorkerResult>(WORKER, { specText, request }, this.bounds)
+    } catch (error) {
+      if (!(error instanceof ThreadBoundError)) throw error
+      // The card is too large: a 422, because a retry would fail the same way.
+      const message = `writing this card in the wanted language takes ${error.message}`
+      throw new AppError('not_exportable', message)
+    }
+  }
 }

@@ -2,8 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 import { type Exported, type ExportRequest, exportSpec } from './service.ts'
 
-/** What the thread answers with: classes don't pass between threads. */
-export type WorkerAnswer =
+/**
+ * Result of the thread. An AppError is sent as fields, because classes don't pass between threads.
+ */
+export type WorkerResult =
   | { readonly ok: true; readonly exported: Exported }
   | {
       readonly ok: false
@@ -12,7 +14,7 @@ export type WorkerAnswer =
       readonly details: readonly ErrorDetail[]
     }
 
-function answerTo(task: { specText: string; request: ExportRequest }): WorkerAnswer {
+function resultOf(task: { specText: string; request: ExportRequest }): WorkerResult {
   try {
     return { ok: true, exported: exportSpec(task.specText, task.request) }
   } catch (error) {
@@ -23,4 +25,4 @@ function answerTo(task: { specText: string; request: ExportRequest }): WorkerAns
 }
 
 // A task of the thread that started this one; see `ExportThread`.
-parentPort?.postMessage(answerTo(workerData))
+parentPort?.postMessage(resultOf(workerData))

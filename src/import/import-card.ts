@@ -1,11 +1,11 @@
 import { checkSpec, type SpecIssue } from '../engine/index.ts'
-import { buildSpec, type ImportedSpec } from './build.ts'
-import type { ImportOptions, Tool } from './card.ts'
-import { type Note, Notes } from './notes.ts'
-import { readCard } from './recognise.ts'
-import { decode } from './source.ts'
+import { buildSpec, type ImportedSpec } from './build/build.ts'
+import type { ImportOptions, Tool } from './build/card.ts'
+import { type Note, Notes } from './build/notes.ts'
+import { decode } from './build/source.ts'
+import { readCard } from './tools/detect-tool.ts'
 
-/** What became of a file: a specification, or everything that stands in the way. */
+/** The result of reading a file: a specification, or every fault. */
 export interface Import {
   /** Null when the file was not recognised. */
   readonly tool: Tool | null
@@ -13,16 +13,16 @@ export interface Import {
   readonly spec: ImportedSpec | null
   readonly conversions: readonly Note[]
   readonly faults: readonly Note[]
-  /** What the author of the specification may want to know: holes, features without a Missing bin. */
+  /** Legal but suspicious parts of the specification: holes, features without a Missing bin. */
   readonly warnings: readonly SpecIssue[]
 }
 
 /**
- * Reads the scorecard that another tool wrote, and makes a specification of it.
+ * Reads a scorecard that another tool wrote, and makes a specification from it.
  *
- * Cut-offs keep their closure and their last bit, categories and points are taken as they are. What
- * can't be converted exactly is a fault with its place in the file; what no file carries is asked for
- * by a fault that names the option.
+ * Cut-offs keep their closure and their last bit; categories and points do not change. A part that
+ * can't be converted exactly is a fault with its position in the file. If an option is missing that
+ * no file contains, a fault names the option.
  *
  * @param bytes of the file: CSV, JSON or XML, in UTF-8
  */

@@ -1,157 +1,199 @@
-import { compileModel, ScoreSheet, scoreApplicant } from '../engine/index.ts'
-import { hasWholePoints, type ImportedSpec, roundingMax } from './build.ts'
+import { compileModel, ModelScore, type ScorecardSpec, scoreApplicant } from '../engine/index.ts'
+import { hasWholePoints, roundingMax } from './build/build.ts'
 import type { SampleRow } from './sample.ts'
 
-/** What a comparison of the engine with the source tool came to. */
+/** The result of comparing the engine with the source tool. */
 export interface Parity {
-  /** Whether every row agrees: in its score, and in points and probability of default where it has them. */
+  /** Whether every row agrees in its score and, if it has them, in points and probability. */
   readonly agrees: boolean
   readonly rows: number
-  /** Rows that agree, and whose scores are the same to the bit. */
+  /** Rows that agree and whose scores are equal to the bit. */
   readonly equal: number
-  /** Further rows that differ by no more than sums of doubles in another order do. */
+  /** Further rows whose difference is explained by adding doubles in another order. */
   readonly withinRounding: number
-  /** Further rows that differ by no more than the tolerance. */
+  /** Further rows whose difference is within the tolerance. */
   readonly withinTolerance: number
   readonly differing: number
+  /** Number of rows that differ in each of the three; a row can count several times. */
+  readonly differingBy: { readonly score: number; readonly points: number; readonly pd: number }
+  /** Rows whose probability of default was compared. */
+  readonly pdRows: number
+  /** Whether the probability of every row was compared: scores say nothing about probabilities. */
+  readonly isPdChecked: boolean
+  /** Whether the scale was fitted to this sample, which then can't prove the probabilities. */
+  readonly isPdFitted: boolean
   /** Largest difference of scores, in points. */
   readonly largestDifference: number
   /** In points. */
   readonly tolerance: number
   /** Features whose points were compared one by one. */
   readonly comparedFeatures: number
-  /** Largest difference of the probabilities of default; null where the sample has none. */
+  /** Largest difference of the probabilities of default; null when none was compared. */
   readonly largestPdDifference: number | null
   /** The first rows that differ. */
   readonly differences: readonly Difference[]
 }
 
 export interface Difference {
-  /** Where the row stands in the sample. */
+  /** Position of the row in the sample. */
   readonly path: string
   readonly id: string | null
   readonly expectedScore: number
   readonly actualScore: number
-  /** Null where the sample has none. */
+  /** Null when the sample has no probability. */
   readonly expectedPd: number | null
-  readonly actualPd: number
-  /** Those whose points differ; where none does, those that the sample has no points of. */
+  /** Null when the specification has no scale. */
+  readonly actualPd: number | null
+  /** Features whose points differ; if none do, the features without points in the sample. */
   readonly features: readonly FeatureDifference[]
 }
 
-export interface FeatureDifference {
+interface FeatureDifference {
   readonly feature: string
-  /** The bin as the source tool calls it; null where none matched. */
+  /** The bin as the source tool labels it; null when no bin matched. */
   readonly bin: string | null
-  /** Null where the sample has no points. */
+  /** Null when the sample has no points of the feature. */
   readonly expectedPoints: number | null
   readonly actualPoints: number
 }
 
 const DIFFERENCES_MAX = 20
-/** What tools that compute a probability in another way are off at most. */
+/** Largest difference of tools that compute the probability in another way. */
 const PD_ROUNDING = 1e-9
 /** Half the distance between 1 and the next double. */
 const UNIT_ROUNDOFF = 2 ** -53
 
 /**
- * Scores the applicants of a sample, and compares with what the source tool gave them.
+ * Scores the applicants of a sample and compares the results with those of the source tool.
  *
- * Two sums of the same n doubles in different orders lie within 2 (n - 1) u sum|x| of each other, u being
- * 2^-53: such a difference is counted apart, and agrees. A probability of default agrees within its last
- * printed digit, and what the tolerance, and points that are whole numbers, can change.
+ * Two sums of the same n doubles in different orders lie within 2 (n - 1) u sum|x| of each other, u
+ * being 2^-53: such a difference is counted apart, and agrees. A probability of default agrees
+ * within its last printed digit, and what the tolerance, and points that are whole numbers, can
+ * change.
  *
- * @param tolerance in points; above 0 for scores that the sample has rounded
+ * @param tolerance in points; above 0 when the sample has rounded scores
+ * @param isFitted whether the scale was fitted to this sample, and so contains its rounding
  * @source N. Higham, Accuracy and Stability of Numerical Algorithms (SIAM, 2002), 4.2
  */
 export function compare(
-  spec: ImportedSpec,
+  spec: ScorecardSpec,
   sample: readonly SampleRow[],
-  tolerance: number,
+  { tolerance, isFitted = false }: { readonly tolerance: number; readonly isFitted?: boolean },
 ): Parity {
   const model = compileModel(spec)
-  const sheet = new ScoreSheet(model)
+  const modelScore = new ModelScore(model)
   const pdPoints = Math.max(tolerance, hasWholePoints(spec) ? roundingMax(spec.features.length) : 0)
   const tally = { equal: 0, withinRounding: 0, withinTolerance: 0, differing: 0 }
+  const differingBy = { score: 0, points: 0, pd: 0 }
   const differences: Difference[] = []
+  let pdRows = 0
   let largestDifference = 0
   let largestPdDifference: number | null = null
   for (const row of sample) {
-    scoreApplicant(row.applicant, sheet)
-    const distance = Math.abs(sheet.score - row.score)
+    scoreApplicant(row.applicant, modelScore)
+    const distance = Math.abs(modelScore.score - row.score)
     largestDifference = Math.max(largestDifference, distance)
-    if (row.pd !== null) {
-      largestPdDifference = Math.max(largestPdDifference ?? 0, Math.abs(sheet.pd - row.pd))
+    if (row.pd !== null && model.scale !== null) {
+      pdRows++
+      largestPdDifference = Math.max(largestPdDifference ?? 0, Math.abs(modelScore.pd - row.pd))
     }
-    const differing = differingFeatures(spec, sheet, row, tolerance)
-    const agrees = distance <= Math.max(tolerance, roundingOf(sheet)) && hasPd(sheet, row, pdPoints)
-    if (!agrees || differing.length > 0) {
+    const differing = differingFeatures(spec, modelScore, row, tolerance)
+    const hasScore = distance <= Math.max(tolerance, roundingOf(modelScore))
+    const agreesInPd = hasPd(modelScore, row, { points: pdPoints, roundings: isFitted ? 2 : 1 })
+    if (!hasScore) differingBy.score++
+    if (differing.length > 0) differingBy.points++
+    if (!agreesInPd) differingBy.pd++
+    if (!hasScore || !agreesInPd || differing.length > 0) {
       tally.differing++
       if (differences.length < DIFFERENCES_MAX) {
-        differences.push(differenceOf(spec, sheet, row, differing))
+        differences.push(differenceOf(spec, modelScore, row, differing))
       }
     } else if (distance === 0) tally.equal++
-    else if (distance <= roundingOf(sheet)) tally.withinRounding++
+    else if (distance <= roundingOf(modelScore)) tally.withinRounding++
     else tally.withinTolerance++
   }
   const [first] = sample
   return {
-    ...{ agrees: tally.differing === 0, rows: sample.length, ...tally },
-    ...{ largestDifference, largestPdDifference, tolerance, differences },
+    agrees: tally.differing === 0,
+    rows: sample.length,
+    ...tally,
+    differingBy,
+    pdRows,
+    isPdChecked: pdRows === sample.length,
+    isPdFitted: isFitted,
+    largestDifference,
+    largestPdDifference,
+    tolerance,
+    differences,
     comparedFeatures: first?.points.filter((points) => points !== null).length ?? 0,
   }
 }
 
-/** Whether the probability of default is the row's, for a score that may be `points` off. */
-function hasPd({ model, score, pd }: ScoreSheet, row: SampleRow, points: number): boolean {
-  if (row.pd === null) return true
+/** Whether the probability agrees with the row's, for a score that may differ by `points`. */
+function hasPd(
+  { model, score, pd }: ModelScore,
+  row: SampleRow,
+  { points, roundings }: { readonly points: number; readonly roundings: number },
+): boolean {
+  if (row.pd === null || model.scale === null) return true
   const { factor, offset } = model.scale
   const changes = [score - points, score + points].map((other) =>
     Math.abs(1 / (1 + Math.exp((other - offset) / factor)) - pd),
   )
-  return Math.abs(pd - row.pd) <= Math.max(...changes, 0) + Math.max(row.pdRounding, PD_ROUNDING)
+  return (
+    Math.abs(pd - row.pd) <=
+    Math.max(...changes, 0) + Math.max(roundings * row.pdRounding, PD_ROUNDING)
+  )
 }
 
-/** The most that the order of the sum can change. */
-function roundingOf(sheet: ScoreSheet): number {
-  const count = sheet.model.featureNames.length
-  let sum = Math.abs(sheet.model.basePoints)
-  for (let feature = 0; feature < count; feature++) sum += Math.abs(sheet.pointsOf(feature))
+/** Largest change of a score, in points, from another order of the sum. */
+function roundingOf(modelScore: ModelScore): number {
+  const count = modelScore.model.featureNames.length
+  let sum = Math.abs(modelScore.model.basePoints)
+  for (let feature = 0; feature < count; feature++) sum += Math.abs(modelScore.pointsOf(feature))
   return 2 * count * UNIT_ROUNDOFF * sum
 }
 
 function differingFeatures(
-  spec: ImportedSpec,
-  sheet: ScoreSheet,
+  spec: ScorecardSpec,
+  modelScore: ModelScore,
   row: SampleRow,
   tolerance: number,
 ): FeatureDifference[] {
   const found: FeatureDifference[] = []
   for (const [feature, expected] of row.points.entries()) {
-    if (expected === null || Math.abs(sheet.pointsOf(feature) - expected) <= tolerance) continue
-    found.push(featureOf(spec, sheet, feature, expected))
+    if (expected === null || Math.abs(modelScore.pointsOf(feature) - expected) <= tolerance)
+      continue
+    found.push(featureOf(spec, modelScore, feature, expected))
   }
   return found
 }
 
 function featureOf(
-  spec: ImportedSpec,
-  sheet: ScoreSheet,
+  spec: ScorecardSpec,
+  modelScore: ModelScore,
   feature: number,
   expectedPoints: number | null,
 ): FeatureDifference {
   const { name = '', bins = [] } = spec.features[feature] ?? {}
   return {
     feature: name,
-    bin: bins[sheet.binOf(feature)]?.label ?? null,
+    bin: nameOf(bins[modelScore.binOf(feature)]),
     expectedPoints,
-    actualPoints: sheet.pointsOf(feature),
+    actualPoints: modelScore.pointsOf(feature),
   }
 }
 
+/** The label that an import stored, otherwise the range or value; null without a bin. */
+function nameOf(bin: object | undefined): string | null {
+  if (bin === undefined) return null
+  const { label, range, value }: { label?: unknown; range?: string; value?: string } = bin
+  return typeof label === 'string' ? label : (range ?? value ?? null)
+}
+
 function differenceOf(
-  spec: ImportedSpec,
-  sheet: ScoreSheet,
+  spec: ScorecardSpec,
+  modelScore: ModelScore,
   row: SampleRow,
   differing: readonly FeatureDifference[],
 ): Difference {
@@ -160,12 +202,12 @@ function differenceOf(
     path: row.path,
     id: row.id,
     expectedScore: row.score,
-    actualScore: sheet.score,
+    actualScore: modelScore.score,
     expectedPd: row.pd,
-    actualPd: sheet.pd,
+    actualPd: Number.isNaN(modelScore.pd) ? null : modelScore.pd,
     features:
       differing.length > 0
         ? differing
-        : unsaid.map((feature) => featureOf(spec, sheet, feature, null)),
+        : unsaid.map((feature) => featureOf(spec, modelScore, feature, null)),
   }
 }

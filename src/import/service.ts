@@ -1,21 +1,21 @@
-import type { Environment, UserCaller } from '../auth/caller.ts'
+import type { Environment, UserCaller } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
 import type { Deployed, ModelService } from '../models/service.ts'
-import { certificateFields } from './answers.ts'
-import type { ImportOrder, ImportOutcome, Verdict } from './order.ts'
-import type { Difference } from './parity.ts'
+import { parityFailed } from './parity-failed.ts'
+import { certificateFields } from './responses.ts'
+import type { ImportInput, Verdict } from './run-import.ts'
 import type { ImportRunner } from './thread.ts'
 
-export interface RegisterOrder {
+interface RegisterOptions {
   readonly environment: Environment
   readonly description: string | null
   readonly autoDeploy: boolean
 }
 
-export interface Imported {
+interface Imported {
   /** JSON of `importFields`, in UTF-8. */
   readonly answer: Uint8Array
-  /** Null when nothing was to be registered. */
+  /** Null when no registration was requested. */
   readonly deployed: Deployed | null
 }
 
@@ -24,7 +24,7 @@ interface ImportServiceOptions {
   readonly runner: ImportRunner
 }
 
-/** Cards of other tools: imported, checked, and registered when asked. */
+/** Imports cards of other tools, checks them, and registers them on request. */
 export class ImportService {
   private readonly options: ImportServiceOptions
 
@@ -33,18 +33,18 @@ export class ImportService {
   }
 
   /**
-   * Imports a card. Without `register` faults are part of the answer, and nothing is kept.
+   * Imports a card. Without `register` the response lists the faults, and nothing is stored.
    *
-   * @throws AppError with `register`: `invalid_spec` whose details list every fault, `parity_failed` when
-   *   a score of the sample differs; see `ImportRunner` too
+   * @throws AppError with `register`: `invalid_spec` whose details list every fault,
+   *   `parity_failed` when a score of the sample differs; otherwise see `ImportRunner`
    */
   async import(
     caller: UserCaller,
-    order: ImportOrder,
-    register: RegisterOrder | null,
+    input: ImportInput,
+    register: RegisterOptions | null,
   ): Promise<Imported> {
     const { runner } = this.options
-    const { answer, verdict } = await runner.run(caller.teamId, order, register !== null)
+    const { answer, verdict } = await runner.run(caller.teamId, input, register !== null)
     if (register === null || verdict === null) return { answer, deployed: null }
     return { answer, deployed: await this.register(caller, verdict, register) }
   }
@@ -52,7 +52,7 @@ export class ImportService {
   private async register(
     caller: UserCaller,
     { spec, faults, parity, certificate }: Verdict,
-    order: RegisterOrder,
+    options: RegisterOptions,
   ): Promise<Deployed> {
     if (spec === null) {
       const count = faults.length
@@ -61,32 +61,9 @@ export class ImportService {
     }
     if (parity?.agrees === false) throw parityFailed(parity)
     return this.options.models.deploy(caller, {
-      ...{ spec, ...order },
+      spec,
+      ...options,
       parity: certificate === null ? null : certificateFields(certificate),
     })
   }
-}
-
-function messageOf({ expectedScore, actualScore, expectedPd, actualPd }: Difference): string {
-  const scores = `has the score ${expectedScore}, the engine gives ${actualScore}`
-  return expectedPd === null
-    ? scores
-    : `${scores}; the probability of default ${expectedPd}, the engine gives ${actualPd}`
-}
-
-function parityFailed({
-  differing,
-  rows,
-  differences,
-}: NonNullable<ImportOutcome['parity']>): AppError {
-  return new AppError(
-    'parity_failed',
-    `${differing} of ${rows} applicants of the sample would get another score, points or probability of default, so nothing was registered`,
-    {
-      details: differences.map((difference) => ({
-        path: `sample, ${difference.path}`,
-        message: messageOf(difference),
-      })),
-    },
-  )
 }

@@ -1,13 +1,22 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { importFields } from './answers.ts'
-import { type Carried, carryOut } from './order.ts'
-import type { ThreadOrder } from './thread.ts'
+import { importFields } from './responses.ts'
+import { checkSpecAgainstSample, type ImportResponse, runImport } from './run-import.ts'
+import type { ImportTask } from './thread.ts'
 
 // A task of the thread that started this one; see `ImportThread`.
-const { order, isToRegister, bytesMax } = workerData as ThreadOrder
-const outcome = carryOut(order)
-const answer = new TextEncoder().encode(JSON.stringify(importFields(outcome)))
-const { spec, faults, parity, certificate } = outcome
-const verdict = isToRegister ? { spec, faults, parity, certificate } : null
-const carried: Carried | null = answer.length > bytesMax ? null : { answer, verdict }
-parentPort?.postMessage(carried, carried === null ? [] : [answer.buffer])
+const task = workerData as ImportTask
+if (task.kind === 'check') parentPort?.postMessage(checkSpecAgainstSample(task.input))
+else {
+  const result = imported(task)
+  parentPort?.postMessage(result, result === null ? [] : [result.answer.buffer])
+}
+
+/** Null when the response would be too long. */
+function imported({ input, isToRegister, bytesMax }: Extract<ImportTask, { kind: 'import' }>) {
+  const outcome = runImport(input)
+  const answer = new TextEncoder().encode(JSON.stringify(importFields(outcome)))
+  if (answer.length > bytesMax) return null
+  const { spec, faults, parity, certificate } = outcome
+  const verdict = isToRegister ? { spec, faults, parity, certificate } : null
+  return { answer, verdict } satisfies ImportResponse
+}

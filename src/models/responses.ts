@@ -1,9 +1,9 @@
 import type { Deployed } from './service.ts'
 
 /**
- * What a deploy answers.
+ * Response fields of a deploy.
  *
- * @param baseUrl of the service, as its callers address it
+ * @param baseUrl URL under which callers reach the service
  */
 export function deployedFields({ model, deployment, warnings }: Deployed, baseUrl: string) {
   return {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { errorResponses } from '../../schemas/errors.ts'
 import {
   DeployRequest,
@@ -7,19 +7,22 @@ import {
   ModelList,
   Model as ModelSchema,
   ModelsQuery,
+  type NewParityCertificate,
   UpdatedModel,
   UpdateModelRequest,
 } from '../../schemas/models.ts'
-import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../auth/caller.ts'
-import { userCaller } from '../auth/plugin.ts'
+import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
 import { addressedUrl } from '../http/addressed-url.ts'
-import { JSON_TYPE, nextCursor } from '../http/reply.ts'
-import { deployedFields } from './answers.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { sendList } from '../http/list.ts'
+import { JSON_TYPE } from '../http/reply.ts'
+import { deployedFields } from './responses.ts'
 import type { Model, ModelService } from './service.ts'
 
 interface ModelRouteOptions {
   readonly models: ModelService
-  /** Base of the scoring URLs in answers; null: as the caller addressed the service. */
+  /** Base of the scoring URLs in responses; null means the address that the caller used. */
   readonly publicUrl: string | null
 }
 
@@ -36,19 +39,23 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
     {
       schema: {
         body: DeployRequest,
-        response: { 200: DeployResult, ...errorResponses(400, 401, 403, 413, 415, 422) },
+        response: { 200: DeployResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
-      config: { operation: 'models.deploy', access: DEPLOYERS },
+      config: { operation: 'models.deploy', access: DEPLOYERS, takesIdempotencyKey: true },
     },
     async (request) => {
-      const { spec, environment, description, auto_deploy: autoDeploy } = request.body
+      const { spec, environment, description, auto_deploy: autoDeploy, ...check } = request.body
       const deployed = await models.deploy(userCaller(request), {
         spec,
         environment,
         description: description ?? null,
         autoDeploy,
+        check,
       })
-      return deployedFields(deployed, publicUrl ?? addressedUrl(request))
+      const { parity } = deployed.model
+      const fields = deployedFields(deployed, publicUrl ?? addressedUrl(request))
+      // `certificateFields` creates it in this form.
+      return { ...fields, ...(parity && { parity: parity as Static<typeof NewParityCertificate> }) }
     },
   )
 
@@ -61,11 +68,13 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       },
       config: { operation: 'models.list', access: ANY_MEMBER },
     },
-    async (request) => {
-      const { environment, status, ...page } = request.query
+    (request, reply) => {
+      const { environment, status, ...wanted } = request.query
       const { teamId } = userCaller(request)
-      const { items, nextCursor: next } = await models.list(teamId, { environment, status }, page)
-      return { models: items.map(listedModel), ...nextCursor(next) }
+      return sendList(reply, wanted, {
+        read: (page) => models.list(teamId, { environment, status }, page),
+        answer: (items) => ({ models: items.map(listedModel) }),
+      })
     },
   )
 
@@ -82,7 +91,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       const { teamId } = userCaller(request)
       const { model, specText, parityText } = await models.get(teamId, request.params.id)
       const fields = JSON.stringify(listedModel(model)).slice(0, -1)
-      // Byte for byte as it is stored, which writing it anew would not promise.
+      // Sends the stored bytes; parsing and serialising again might alter them.
       const parity = parityText === null ? '' : `,"parity":${parityText}`
       return reply.type(JSON_TYPE).send(`${fields},"spec":${specText}${parity}}`)
     },
@@ -91,7 +100,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
   app.patch(
     '/v1/models/:id',
     {
-      bodyLimit: Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX),
+      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
       schema: {
         params: ModelParams,
         body: UpdateModelRequest,

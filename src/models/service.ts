@@ -1,11 +1,16 @@
+import type { Environment, UserCaller } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import type { Environment, UserCaller } from '../auth/caller.ts'
-import type { Clock } from '../clock.ts'
 import type { NewDeployment } from '../deployments/deployment.ts'
-import { checkSpec, DEFAULT_SPEC_VERSION, type SpecIssue } from '../engine/index.ts'
+import {
+  checkSpec,
+  DEFAULT_SPEC_VERSION,
+  type ScorecardSpec,
+  type SpecIssue,
+} from '../engine/index.ts'
 import { AppError } from '../errors.ts'
-import { isId, newId } from '../ids.ts'
-import type { Page, PageRequest } from '../paging.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
 
 export interface NewModel {
   readonly id: string
@@ -16,18 +21,18 @@ export interface NewModel {
   readonly environment: Environment
   readonly status: 'active'
   readonly description: string | null
-  /** As it was sent, properties unknown to the service included. */
+  /** The specification as it was sent, including unknown properties. */
   readonly spec: object
-  /** Proof that it scores as the tool that it was imported from; null where there is none. */
+  /** Certificate that it gives the same scores as the tool it comes from, or null. */
   readonly parity: object | null
   readonly deployedBy: string
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-export type ModelStatus = 'active' | 'archived'
+type ModelStatus = 'active' | 'archived'
 
-/** A registered model; its spec apart, because it can be large. */
+/** A registered model without its spec, which can be large. */
 export interface Model {
   readonly id: string
   readonly name: string
@@ -41,7 +46,7 @@ export interface Model {
   readonly updatedAt: Date
 }
 
-/** A model with its documents, as the texts that are stored. */
+/** A model with its stored JSON documents as text. */
 export interface StoredModel {
   readonly model: Model
   readonly specText: string
@@ -53,20 +58,20 @@ export interface ModelFilter {
   readonly status?: ModelStatus | undefined
 }
 
-/** What the service needs of the database. */
+/** What the service needs from the database. */
 export interface ModelStore {
   list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>>
   find(teamId: string, modelId: string): Promise<StoredModel | null>
-  /** Whose a model is, or null. */
+  /** Id of the team that owns the model, or null. */
   teamOf(modelId: string): Promise<string | null>
   /**
-   * Sets a model's status in one transaction with its audit record and, where it is archived, with
-   * the end of its entries as a challenger. No other change in the team overlaps it.
+   * Sets a model's status in one transaction with its audit record. Archiving also ends the model's
+   * challenger entries. No other change in the team overlaps it.
    *
-   * @param audit of the model as it was, and of the entries that ended
-   * @returns null when there is no such model; `isChampion` when that keeps it from being archived
+   * @param command.audit describes the change from the old state and the ended entries
+   * @returns null if the model does not exist; `isChampion` if it therefore can't be archived
    */
-  setStatus(order: {
+  setStatus(command: {
     readonly teamId: string
     readonly modelId: string
     readonly status: ModelStatus
@@ -86,35 +91,58 @@ export type StatusChange =
   | {
       readonly isChampion: false
       readonly model: Model
-      /** Deployments that it was a challenger of. */
+      /** Ids of the deployments in which it was a challenger. */
       readonly touchedIds: readonly string[]
     }
 
-export interface ModelOptions {
+/** A specification with the sample to compare it with, in the names of the API. */
+export interface SampleCheckInput {
+  readonly spec: ScorecardSpec
+  readonly sample?: string
+  readonly score_column?: string
+  readonly tolerance?: number
+}
+
+/** Compares specifications with samples. */
+export interface SampleChecker {
+  /**
+   * @returns the certificate to store with the model, or null without a sample
+   * @throws AppError `invalid_spec` if the sample can't be read, `parity_failed` if a row differs,
+   *   `unavailable` and `invalid_request` like an import
+   */
+  certificateOf(teamId: string, check: SampleCheckInput): Promise<object | null>
+}
+
+interface ModelOptions {
   readonly store: ModelStore
+  readonly samples: SampleChecker
   readonly clock: Clock
-  /** Told of each deployment that changed with a model, before the change is answered. */
+  /**
+   * Called with the id of each deployment that changed with a model, before the response is sent.
+   */
   readonly onChange: (deploymentId: string) => void
 }
 
-export interface DeployOrder {
+interface DeployCommand {
   readonly spec: unknown
   readonly environment: Environment
   readonly description: string | null
   /** Whether the model becomes the champion of a new deployment. */
   readonly autoDeploy: boolean
-  /** Of an import that was checked. */
+  /** Certificate of a checked import. */
   readonly parity?: object | null
+  /** Sample to compare the spec with if there is no certificate. */
+  readonly check?: Omit<SampleCheckInput, 'spec'>
 }
 
 export interface Deployed {
   readonly model: NewModel
   readonly deployment: NewDeployment | null
-  /** Legal oddities of the spec that its author may want to know. */
+  /** Valid but unusual parts of the spec that its author may want to review. */
   readonly warnings: readonly SpecIssue[]
 }
 
-/** Scorecard models: what modelers exported, and whether it may be used. */
+/** Registered scorecards and their statuses. */
 export class ModelService {
   private readonly options: ModelOptions
 
@@ -123,36 +151,40 @@ export class ModelService {
   }
 
   /**
-   * Registers a scorecard for the team of the caller and, if wanted, puts it behind a deployment.
+   * Registers a scorecard for the caller's team and, if requested, creates a deployment for it.
    *
-   * @throws AppError `invalid_spec` whose details list every fault of the spec
+   * @throws AppError `invalid_spec` with details for every fault of the spec; also see
+   *   `SampleChecker`
    */
-  async deploy(caller: UserCaller, order: DeployOrder): Promise<Deployed> {
-    const check = checkSpec(order.spec)
+  async deploy(caller: UserCaller, input: DeployCommand): Promise<Deployed> {
+    const check = checkSpec(input.spec)
     if (!check.ok) {
       const count = check.faultCount
       const message = `the scorecard specification has ${count} ${count === 1 ? 'fault' : 'faults'}`
       throw new AppError('invalid_spec', message, { details: check.faults })
     }
+    const { spec } = check
+    const certificate =
+      input.parity ??
+      (await this.options.samples.certificateOf(caller.teamId, { spec, ...input.check }))
     const epochMs = this.options.clock.epochMs()
     const now = new Date(epochMs)
-    const { spec } = check
     const model: NewModel = {
       id: newId('mod_', epochMs),
       teamId: caller.teamId,
       name: spec.name,
       version: spec.version,
       specVersion: spec.spec_version ?? DEFAULT_SPEC_VERSION,
-      environment: order.environment,
+      environment: input.environment,
       status: 'active',
-      description: order.description,
+      description: input.description,
       spec,
-      parity: order.parity ?? null,
+      parity: certificate,
       deployedBy: caller.userId,
       createdAt: now,
       updatedAt: now,
     }
-    const deployment = order.autoDeploy ? firstDeploymentOf(model) : null
+    const deployment = input.autoDeploy ? firstDeploymentOf(model) : null
     const { id, name, version, environment, description, parity } = model
     const after = { name, version, environment, description, ...(parity && { parity }) }
     const audit = [auditRecord(caller, { action: 'model.deploy', subject: id, after }, epochMs)]
@@ -181,7 +213,7 @@ export class ModelService {
   }
 
   /**
-   * Whose a model is, for the operator, who works for all teams.
+   * Returns the id of the team that owns a model. For the operator, who works for all teams.
    *
    * @throws AppError `model_not_found`
    */
@@ -192,7 +224,7 @@ export class ModelService {
   }
 
   /**
-   * Archives a model, or takes it back into use.
+   * Archives or restores a model.
    *
    * @throws AppError `model_not_found`, `model_is_champion`
    */
@@ -220,7 +252,7 @@ export class ModelService {
     if (changed.isChampion) {
       throw new AppError(
         'model_is_champion',
-        'the model is the champion of a deployment: promote another one there first',
+        'the model is the champion of a deployment: promote another model there first',
       )
     }
     for (const deploymentId of changed.touchedIds) this.options.onChange(deploymentId)
@@ -241,6 +273,7 @@ function firstDeploymentOf(model: NewModel): NewDeployment {
     isActive: true,
     championModelId: model.id,
     shadowMode: false,
+    strictMode: false,
     cacheVersion: 1,
     createdAt: model.createdAt,
     updatedAt: model.createdAt,

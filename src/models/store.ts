@@ -1,18 +1,16 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
+import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/store.ts'
-import type { Environment } from '../auth/caller.ts'
-import type { Database, Transaction } from '../db/client.ts'
-import { deployments } from '../db/tables/deployments.ts'
-import { models } from '../db/tables/models.ts'
-import { lockTeam } from '../db/transactions.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
 import type { NewDeployment } from '../deployments/deployment.ts'
 import { archiveModel, isChampion } from '../deployments/store.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
+import type { Database, Transaction } from '../platform/db/client.ts'
+import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
+import { deployments } from '../tables/deployments.ts'
+import { models } from '../tables/models.ts'
 import type {
   Model,
   ModelFilter,
-  ModelStatus,
   ModelStore,
   NewModel,
   StatusChange,
@@ -65,17 +63,17 @@ export class PostgresModelStore implements ModelStore {
           eq(models.teamId, teamId),
           environment && eq(models.environment, environment),
           status && eq(models.status, status),
-          page.cursor === undefined ? undefined : lt(models.id, page.cursor),
+          rowsAfter(page, models.id),
         ),
       )
       .orderBy(desc(models.id))
       .limit(rowsToRead(page))
-    return pageOf(rows.map(toModel), page)
+    return pageOf(rows, page)
   }
 
   async find(teamId: string, modelId: string): Promise<StoredModel | null> {
     const [row] = await this.db
-      // As text: a driver would read it with JSON.parse, see `parseJson`.
+      // Reads JSON as text, because a driver would parse it with JSON.parse; see `parseJson`.
       .select({
         ...COLUMNS,
         specText: sql<string>`${models.spec}::text`,
@@ -84,8 +82,8 @@ export class PostgresModelStore implements ModelStore {
       .from(models)
       .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
     if (row === undefined) return null
-    const { specText, parityText, ...columns } = row
-    return { model: toModel(columns), specText, parityText }
+    const { specText, parityText, ...model } = row
+    return { model, specText, parityText }
   }
 
   async teamOf(modelId: string): Promise<string | null> {
@@ -130,16 +128,5 @@ async function readModel(tx: Transaction, teamId: string, modelId: string): Prom
     .select(COLUMNS)
     .from(models)
     .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
-  return row === undefined ? null : toModel(row)
-}
-
-/** The table's checks hold status and environment to their values. */
-function toModel<Row extends { status: string; environment: string }>(
-  row: Row,
-): Row & { status: ModelStatus; environment: Environment } {
-  return {
-    ...row,
-    status: row.status as ModelStatus,
-    environment: row.environment as Environment,
-  }
+  return row ?? null
 }

@@ -11,10 +11,10 @@ import { AppError } from '../errors.ts'
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 
 /**
- * Reads the address that somebody is to sign in with.
+ * Validates and normalises the email address of a user.
  *
- * @returns the form under which it is stored
- * @throws AppError `invalid_request` for what is no address, or too long for one
+ * @returns the address in the form in which it is stored
+ * @throws AppError `invalid_request` if it is not a valid address or too long
  */
 export function readEmail(email: string): string {
   const address = normalizeEmail(email)
@@ -26,10 +26,11 @@ export function readEmail(email: string): string {
 }
 
 /**
- * Hashes the password that somebody is to sign in with.
+ * Validates and hashes the password of a user.
  *
- * @throws AppError `invalid_request` for one that is too short, too long or no Unicode text: what is
- *   wrong in its encoding would be replaced before it is hashed, and so equal others
+ * @throws AppError `invalid_request` if it is too short, too long or not well-formed Unicode:
+ *   hashing would replace malformed characters, so that different passwords would have the same
+ *   hash
  */
 export async function hashPassword(passwords: Passwords, password: string): Promise<string> {
   const chars = charsOf(password)
@@ -42,7 +43,7 @@ export async function hashPassword(passwords: Passwords, password: string): Prom
   return passwords.hash(password)
 }
 
-/** As JSON Schema counts them: a character outside the basic plane is one. */
+/** Counts code points, like JSON Schema. */
 function charsOf(text: string): number {
   return [...text].length
 }

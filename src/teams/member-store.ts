@@ -1,12 +1,11 @@
-import { and, count, desc, eq, inArray, lt } from 'drizzle-orm'
+import { and, count, desc, eq, inArray } from 'drizzle-orm'
+import { lockTeam } from '../audit/lock-team.ts'
 import type { Actor } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/store.ts'
-import type { Role } from '../auth/caller.ts'
-import type { Database, Transaction } from '../db/client.ts'
-import { refreshTokens, users } from '../db/tables/auth.ts'
-import { lockTeam } from '../db/transactions.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../paging.ts'
-import type { Member, MemberChange, MemberStore, NewMember, TeamState } from './service.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database, Transaction } from '../platform/db/client.ts'
+import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
+import { refreshTokens, users } from '../tables/auth.ts'
+import type { Member, MemberChange, MemberStore, NewMember, TeamState } from './members.ts'
 
 const MEMBER = {
   id: users.id,
@@ -28,41 +27,37 @@ export class PostgresMemberStore implements MemberStore {
     const rows = await this.db
       .select(MEMBER)
       .from(users)
-      .where(
-        and(
-          eq(users.teamId, teamId),
-          page.cursor === undefined ? undefined : lt(users.id, page.cursor),
-        ),
-      )
+      .where(and(eq(users.teamId, teamId), rowsAfter(page, users.id)))
       .orderBy(desc(users.id))
       .limit(rowsToRead(page))
-    return pageOf(rows.map(toMember), page)
+    return pageOf(rows, page)
   }
 
   async findByEmail(email: string): Promise<Member | null> {
     const [row] = await this.db.select(MEMBER).from(users).where(eq(users.email, email))
-    return row === undefined ? null : toMember(row)
+    return row ?? null
   }
 
   change(
     { userId, teamId }: Actor,
     memberId: string,
     decide: (state: TeamState) => MemberChange | null,
-  ): Promise<boolean> {
+  ): Promise<TeamState | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
-      const change = decide(await readState(tx, { userId, teamId }, memberId))
-      if (change === null) return true
+      const before = await readState(tx, { userId, teamId }, memberId)
+      const change = decide(before)
+      if (change === null) return before
       if (change.kind === 'add') {
-        if (!(await insertMember(tx, change.member))) return false
+        if (!(await insertMember(tx, change.member))) return null
       } else await alterMember(tx, memberId, change)
       await insertAuditRecord(tx, change.audit)
-      return true
+      return before
     })
   }
 }
 
-/** @returns false, with nothing inserted, when the address is taken in any team */
+/** @returns false without inserting anything if a user of any team has the address */
 export async function insertMember(tx: Transaction, member: NewMember): Promise<boolean> {
   const inserted = await tx
     .insert(users)
@@ -87,12 +82,12 @@ async function readState(
     .where(and(eq(users.teamId, teamId), eq(users.role, 'owner')))
   const find = (id: string) => {
     const row = rows.find((found) => found.id === id)
-    return row === undefined ? null : toMember(row)
+    return row ?? null
   }
   return { manager: find(userId), member: find(memberId), ownersCount: owners?.count ?? 0 }
 }
 
-/** The user's row is locked before his refresh tokens are, as everywhere. */
+/** Locks the user's row before their refresh tokens, like every other transaction. */
 async function alterMember(
   tx: Transaction,
   memberId: string,
@@ -107,9 +102,4 @@ async function alterMember(
     await tx.update(users).set({ passwordHash: change.passwordHash }).where(isMember)
     await tx.delete(refreshTokens).where(eq(refreshTokens.userId, memberId))
   }
-}
-
-/** The table's check holds the role to `ROLES`. */
-function toMember<Row extends { readonly role: string }>(row: Row): Row & { role: Role } {
-  return { ...row, role: row.role as Role }
 }

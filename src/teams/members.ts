@@ -1,13 +1,13 @@
+import { outranks, type Role } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { outranks, type Role } from '../auth/caller.ts'
 import type { Passwords } from '../auth/passwords.ts'
-import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import { isId, newId } from '../ids.ts'
-import type { Page, PageRequest } from '../paging.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
 import { hashPassword, readEmail } from './credentials.ts'
 
-/** A user as his team sees him. */
+/** A user as members of the team see them. */
 export interface Member {
   readonly id: string
   readonly teamId: string
@@ -18,16 +18,18 @@ export interface Member {
 
 export type NewMember = Member & { readonly passwordHash: string }
 
-/** Who manages members: a user of the team with his role, or with null the operator, who may all. */
-export interface Manager extends Actor {
+/**
+ * Who manages members: a user with their role, or the operator with null, who may do everything.
+ */
+interface Manager extends Actor {
   readonly role: Role | null
 }
 
-/** What a change is decided on: true until the change is made. */
+/** State of a team that can't change before the change itself is made. */
 export interface TeamState {
-  /** Who makes the change, as he is now; null when he is no member, as the operator is. */
+  /** The user who makes the change; null for the operator and for a removed user. */
   readonly manager: Member | null
-  /** Whom the change is about; null when there is no such member. */
+  /** The member to change; null if the member does not exist. */
   readonly member: Member | null
   readonly ownersCount: number
 }
@@ -39,41 +41,42 @@ export type MemberChange =
   /** Ends all sessions of the member as well. */
   | { readonly kind: 'set_password'; readonly passwordHash: string; readonly audit: NewAuditRecord }
 
-/** What the service needs of the database. */
+/** What the service needs from the database. */
 export interface MemberStore {
   /** The members of a team, newest first. */
   list(teamId: string, page: PageRequest): Promise<Page<Member>>
-  /** By address, in any team. */
+  /** The user with this address, in any team. */
   findByEmail(email: string): Promise<Member | null>
   /**
-   * Shows `decide` the team as it is and makes the change it answers, with its audit record: one
-   * transaction, which no other change in the team overlaps. Null, or what it throws, changes nothing.
+   * Calls `decide` with the present state of the team and makes the change that it returns, with
+   * its audit record, in one transaction. No other change in the team overlaps it. Nothing changes
+   * if `decide` returns null or throws.
    *
-   * @param memberId whom the change is about
-   * @returns false when the address of a member to be added is taken
+   * @param memberId id of the member to add or to change
+   * @returns the state before the change, or null if another user has the address of the new member
    */
   change(
     manager: Actor,
     memberId: string,
     decide: (state: TeamState) => MemberChange | null,
-  ): Promise<boolean>
+  ): Promise<TeamState | null>
 }
 
-export interface MemberOptions {
+interface MemberOptions {
   readonly store: MemberStore
   readonly passwords: Passwords
   readonly clock: Clock
-  /** Told of each user that changed, before the change is answered. */
+  /** Called with the id of each changed user, before the response is sent. */
   readonly onChange: (userId: string) => void
 }
 
-export interface MemberOrder {
+interface MemberInput {
   readonly email: string
   readonly password: string
   readonly role: Role
 }
 
-/** Members of teams: who they are, and what each may do. */
+/** Members of teams and their roles. */
 export class MemberService {
   private readonly options: MemberOptions
 
@@ -90,9 +93,9 @@ export class MemberService {
    * Adds a member to the manager's team.
    *
    * @throws AppError `insufficient_role` for a role above the manager's; `invalid_request` for an
-   *   address or a password that can be none; `member_exists` for an address of any team
+   *   invalid address or password; `member_exists` if a user of any team has the address
    */
-  async create(manager: Manager, { email, password, role }: MemberOrder): Promise<Member> {
+  async create(manager: Manager, { email, password, role }: MemberInput): Promise<Member> {
     refuseAbove(manager.role, role)
     const { store, passwords, clock } = this.options
     const address = readEmail(email)
@@ -103,19 +106,19 @@ export class MemberService {
     const member = { id, teamId: manager.teamId, email: address, role, createdAt }
     const after = { email: address, role }
     const audit = auditRecord(manager, { action: 'member.create', subject: id, after }, epochMs)
-    const isAdded = await store.change(manager, id, (state) => {
+    const before = await store.change(manager, id, (state) => {
       refuseAbove(roleNow(manager, state), role)
       return { kind: 'add', member: { ...member, passwordHash }, audit }
     })
-    if (!isAdded) throw memberExists()
+    if (before === null) throw memberExists()
     return member
   }
 
   /**
-   * Gives a member of the manager's team another role, in force at once in this process.
+   * Changes the role of a member of the manager's team. This process applies it at once.
    *
-   * @throws AppError `insufficient_role` when the new or the old role is above the manager's;
-   *   `member_not_found` for one that is unknown or of another team; `last_owner`
+   * @throws AppError `insufficient_role` if the old or the new role is above the manager's;
+   *   `member_not_found` if the member is unknown or in another team; `last_owner`
    */
   async setRole(manager: Manager, memberId: string, role: Role): Promise<Member> {
     refuseAbove(manager.role, role)
@@ -130,10 +133,11 @@ export class MemberService {
   }
 
   /**
-   * Removes a member of the manager's team and ends his sessions, at once in this process.
+   * Removes a member of the manager's team and ends their sessions. This process applies it at
+   * once.
    *
-   * @throws AppError `insufficient_role` when his role is above the manager's; `member_not_found` and
-   *   `last_owner` as `setRole`
+   * @throws AppError `insufficient_role` if their role is above the manager's; `member_not_found`
+   *   and `last_owner` like `setRole`
    */
   async remove(manager: Manager, memberId: string): Promise<void> {
     await this.change(manager, memberId, (member, state) => {
@@ -144,12 +148,12 @@ export class MemberService {
   }
 
   /**
-   * Gives a member another password and ends his sessions: his refresh tokens are void, access tokens
-   * that he has go on until they expire.
+   * Sets a new password and ends the sessions of a member: their refresh tokens become void, their
+   * access tokens stay valid until they expire.
    *
-   * @param actorId who does it
-   * @param email of a member of any team
-   * @throws AppError `member_not_found`; `invalid_request` for a password that can be none
+   * @param actorId id of the user who resets the password, or `OPERATOR`
+   * @param email address of a member of any team
+   * @throws AppError `member_not_found`; `invalid_request` for an invalid password
    */
   async resetPassword(actorId: string, email: string, password: string): Promise<Member> {
     const { store, passwords } = this.options
@@ -163,7 +167,11 @@ export class MemberService {
     })
   }
 
-  /** Changes a member whom the manager may change; answers him as he was before. */
+  /**
+   * Changes a member whose role is not above the manager's.
+   *
+   * @returns the member before the change
+   */
   private async change(
     manager: Manager,
     memberId: string,
@@ -171,18 +179,15 @@ export class MemberService {
   ): Promise<Member> {
     if (!isId(memberId, 'usr_')) throw memberNotFound()
     const { store, onChange } = this.options
-    const before: Member[] = []
-    await store.change(manager, memberId, (state) => {
+    const before = await store.change(manager, memberId, (state) => {
       const { member } = state
       if (member === null) throw memberNotFound()
       refuseAbove(roleNow(manager, state), member.role)
-      before[0] = member
       return decide(member, state)
     })
-    const [member] = before
-    if (member === undefined) throw new TypeError('the store did not ask for a decision')
+    if (!before?.member) throw memberNotFound()
     onChange(memberId)
-    return member
+    return before.member
   }
 
   private audit(
@@ -195,9 +200,9 @@ export class MemberService {
   }
 }
 
-/** For an address that a user of any team has. */
+/** Error for an address that another user already has, in any team. */
 export function memberExists(): AppError {
-  return new AppError('member_exists', 'there is a user with this email already')
+  return new AppError('member_exists', 'another user has this email: use a different one')
 }
 
 function memberNotFound(message = 'there is no member with this id'): AppError {
@@ -205,8 +210,8 @@ function memberNotFound(message = 'there is no member with this id'): AppError {
 }
 
 /**
- * What the manager may do at the moment of the change. His token may be older than his demotion, and by
- * it he could undo that.
+ * The manager's role at the moment of the change. Their token may be older than their demotion, so
+ * with its role they could undo the demotion.
  */
 function roleNow({ role }: Manager, { manager }: TeamState): Role | null {
   if (role === null) return null
@@ -218,9 +223,9 @@ function roleNow({ role }: Manager, { manager }: TeamState): Role | null {
 }
 
 /**
- * Holds a manager to his own role: nobody grants, changes or removes what is above it.
+ * Rejects granting, changing or removing a role above the manager's own.
  *
- * @param role of the manager; null for the operator, who is above all
+ * @param role role of the manager; null for the operator, who may manage every role
  * @throws AppError `insufficient_role`
  */
 export function refuseAbove(role: Role | null, other: Role): void {
@@ -231,6 +236,9 @@ export function refuseAbove(role: Role | null, other: Role): void {
 
 function refuseLastOwner({ role }: Member, { ownersCount }: TeamState): void {
   if (role === 'owner' && ownersCount === 1) {
-    throw new AppError('last_owner', 'a team keeps at least one owner: make another one first')
+    throw new AppError(
+      'last_owner',
+      'the team must keep at least one owner: give another member the role owner first',
+    )
   }
 }

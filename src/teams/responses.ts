@@ -1,6 +1,6 @@
-import type { Member } from './service.ts'
+import type { Member } from './members.ts'
 
-/** What every answer tells of a member. */
+/** Fields of a member in every response. */
 export function memberFields({ id, email, role, createdAt }: Member) {
   return { id, email, role, created_at: createdAt.toISOString() }
 }

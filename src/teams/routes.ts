@@ -9,11 +9,12 @@ import {
   Member as MemberSchema,
   UpdateMemberRequest,
 } from '../../schemas/members.ts'
-import { OWNER_OR_ADMIN, ROLES } from '../auth/caller.ts'
-import { userCaller } from '../auth/plugin.ts'
-import { nextCursor } from '../http/reply.ts'
-import { memberFields } from './answers.ts'
-import { type MemberService, refuseAbove } from './service.ts'
+import { OWNER_OR_ADMIN, roleNamed } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { sendList } from '../http/list.ts'
+import { type MemberService, refuseAbove } from './members.ts'
+import { memberFields } from './responses.ts'
 
 interface MemberRouteOptions {
   readonly members: MemberService
@@ -28,7 +29,7 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
   app,
   { members },
 ) => {
-  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
 
   app.get(
     '/v1/members',
@@ -39,9 +40,12 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
       },
       config: { operation: 'members.list', access: OWNER_OR_ADMIN },
     },
-    async (request) => {
-      const page = await members.list(userCaller(request).teamId, request.query)
-      return { members: page.items.map(memberFields), ...nextCursor(page.nextCursor) }
+    (request, reply) => {
+      const { teamId } = userCaller(request)
+      return sendList(reply, request.query, {
+        read: (page) => members.list(teamId, page),
+        answer: (items) => ({ members: items.map(memberFields) }),
+      })
     },
   )
 
@@ -51,9 +55,9 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
       bodyLimit,
       schema: {
         body: CreateMemberRequest,
-        response: { 201: MemberSchema, ...errorResponses(400, 401, 403, 409, 413, 415) },
+        response: { 201: MemberSchema, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
-      config: { operation: 'members.create', access: OWNER_OR_ADMIN },
+      config: { operation: 'members.create', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
       preValidation: refuseRoleAbove,
     },
     async (request, reply) => {
@@ -98,10 +102,10 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
   )
 }
 
-/** Runs before the body is checked: who may not grant a role is told so whatever else is wrong. */
+/** Runs before validation, because 403 takes precedence over 400. */
 const refuseRoleAbove: preValidationHookHandler = (request, _reply, done) => {
-  const asked: unknown = Object(request.body).role
-  const role = ROLES.find((known) => known === asked)
-  if (role !== undefined) refuseAbove(userCaller(request).role, role)
+  const requested: unknown = Object(request.body).role
+  const role = roleNamed(requested)
+  if (role !== null) refuseAbove(userCaller(request).role, role)
   done()
 }

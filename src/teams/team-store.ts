@@ -1,11 +1,11 @@
 import { desc, eq } from 'drizzle-orm'
 import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/store.ts'
-import type { Database } from '../db/client.ts'
-import { teams } from '../db/tables/auth.ts'
-import type { NewMember } from '../members/service.ts'
-import { insertMember } from '../members/store.ts'
-import type { Team, TeamStore } from './service.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database } from '../platform/db/client.ts'
+import { teams } from '../tables/auth.ts'
+import { insertMember } from './member-store.ts'
+import type { NewMember } from './members.ts'
+import type { Team, TeamStore } from './teams.ts'
 
 /** Teams in PostgreSQL. */
 export class PostgresTeamStore implements TeamStore {
@@ -39,5 +39,5 @@ export class PostgresTeamStore implements TeamStore {
   }
 }
 
-/** Undoes the transaction. */
+/** Rolls the transaction back. */
 class AddressTakenError extends Error {}

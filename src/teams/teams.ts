@@ -1,10 +1,10 @@
 import { auditRecord, type NewAuditRecord, OPERATOR } from '../audit/record.ts'
 import type { Passwords } from '../auth/passwords.ts'
-import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import { isId, newId } from '../ids.ts'
-import { hashPassword, readEmail } from '../members/credentials.ts'
-import { type Member, memberExists, type NewMember } from '../members/service.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import { hashPassword, readEmail } from './credentials.ts'
+import { type Member, memberExists, type NewMember } from './members.ts'
 
 export interface Team {
   readonly id: string
@@ -12,7 +12,7 @@ export interface Team {
   readonly createdAt: Date
 }
 
-/** What the service needs of the database. */
+/** What the service needs from the database. */
 export interface TeamStore {
   /** All teams, newest first. */
   list(): Promise<Team[]>
@@ -20,18 +20,18 @@ export interface TeamStore {
   /**
    * Adds a team, its owner and their audit records in one transaction.
    *
-   * @returns false, with nothing added, when the owner's address is taken
+   * @returns false without adding anything if another user has the owner's address
    */
   add(team: Team, owner: NewMember, audit: readonly NewAuditRecord[]): Promise<boolean>
 }
 
-export interface TeamOptions {
+interface TeamOptions {
   readonly store: TeamStore
   readonly passwords: Passwords
   readonly clock: Clock
 }
 
-export interface TeamOrder {
+interface TeamInput {
   readonly name: string
   readonly ownerEmail: string
   readonly ownerPassword: string
@@ -39,7 +39,7 @@ export interface TeamOrder {
 
 const NAME_CHARS_MAX = 255
 
-/** Teams, which the operator makes. */
+/** Teams. Only the operator creates them. */
 export class TeamService {
   private readonly options: TeamOptions
 
@@ -52,7 +52,7 @@ export class TeamService {
   }
 
   /**
-   * Makes sure that there is a team.
+   * Checks that a team exists.
    *
    * @throws AppError `not_found`
    */
@@ -64,26 +64,29 @@ export class TeamService {
   /**
    * Creates a team and its owner.
    *
-   * @throws AppError `invalid_request` for a name, an address or a password that can be none;
-   *   `member_exists` for the address of a user of any team
+   * @throws AppError `invalid_request` for an invalid name, address or password; `member_exists` if
+   *   a user of any team has the address
    */
-  async create(order: TeamOrder): Promise<{ team: Team; owner: Member }> {
+  async create(input: TeamInput): Promise<{ team: Team; owner: Member }> {
     const { store, passwords, clock } = this.options
-    const name = readName(order.name)
-    const email = readEmail(order.ownerEmail)
-    const passwordHash = await hashPassword(passwords, order.ownerPassword)
+    const name = readName(input.name)
+    const email = readEmail(input.ownerEmail)
+    const passwordHash = await hashPassword(passwords, input.ownerPassword)
     const epochMs = clock.epochMs()
     const createdAt = new Date(epochMs)
     const team = { id: newId('team_', epochMs), name, createdAt }
     const owner = {
-      ...{ id: newId('usr_', epochMs), teamId: team.id, email },
-      ...{ role: 'owner' as const, createdAt },
+      id: newId('usr_', epochMs),
+      teamId: team.id,
+      email,
+      role: 'owner' as const,
+      createdAt,
     }
-    const by = { userId: OPERATOR, teamId: team.id }
-    const made = { action: 'team.create', subject: team.id, after: { name } } as const
+    const actor = { userId: OPERATOR, teamId: team.id }
+    const created = { action: 'team.create', subject: team.id, after: { name } } as const
     const after = { email, role: owner.role }
     const joined = { action: 'member.create', subject: owner.id, after } as const
-    const audit = [made, joined].map((change) => auditRecord(by, change, epochMs))
+    const audit = [created, joined].map((change) => auditRecord(actor, change, epochMs))
     if (!(await store.add(team, { ...owner, passwordHash }, audit))) throw memberExists()
     return { team, owner }
   }

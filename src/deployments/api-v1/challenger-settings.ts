@@ -1,8 +1,12 @@
-import { TRAFFIC_PCT_MAX as LIVE_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments/traffic-order.ts'
-import type { ErrorDetail } from '../errors.ts'
+import {
+  TRAFFIC_PCT_MAX as LIVE_PCT_MAX,
+  SHADOW_PCT_MAX,
+  TRAFFIC_PCT_MIN,
+} from '../../../schemas/deployments.ts'
+import type { ErrorDetail } from '../../errors.ts'
 
-/** What a request for a challenger asks for, as far as it could be read, and what is wrong with it. */
-export interface ChallengerOrder {
+/** The valid fields of a request to add a challenger, and its faults. */
+export interface ChallengerSettings {
   readonly version: string | null
   readonly mode: 'shadow' | 'live' | null
   readonly trafficPct: number | null
@@ -10,15 +14,13 @@ export interface ChallengerOrder {
 }
 
 const KNOWN_FIELDS = ['challenger_version', 'mode', 'traffic_pct']
-/** A challenger in shadow mode decides nothing. */
-const SHADOW_PCT_MAX = 100
 
 /**
- * Reads the body of a request for a challenger; as with traffic, whatever is wrong becomes a fault.
+ * Reads the body of a request to add a challenger. It collects faults like `readTrafficSettings`.
  *
  * @param body any JSON value
  */
-export function readChallengerOrder(body: unknown): ChallengerOrder {
+export function readChallengerSettings(body: unknown): ChallengerSettings {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     const faults = [{ path: '', message: 'must be an object' }]
     return { version: null, mode: null, trafficPct: null, faults }
@@ -27,7 +29,7 @@ export function readChallengerOrder(body: unknown): ChallengerOrder {
   const { challenger_version: version, mode, traffic_pct: pct } = fields
   const faults: ErrorDetail[] = Object.keys(fields)
     .filter((name) => !KNOWN_FIELDS.includes(name))
-    .map((path) => ({ path, message: 'is not known here' }))
+    .map((path) => ({ path, message: 'is not a known property' }))
   const isVersion = typeof version === 'string'
   if (!isVersion) {
     faults.push({ path: 'challenger_version', message: 'must be the version of a model' })

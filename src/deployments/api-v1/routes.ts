@@ -1,22 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../schemas/deployments.ts'
-import { errorResponses } from '../../schemas/errors.ts'
+import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../../schemas/deployments.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   AddScorecardChallengerResult,
   PromoteVersionRequest,
   RemoveScorecardChallengerResult,
   ScorecardChallengerRequest,
   ScorecardList,
-  ScorecardRollbackRequest,
+  ScorecardRollbackBody,
   ScorecardsQuery,
-} from '../../schemas/scorecards.ts'
-import { MEMBER_OR_READING_KEY, OWNER_OR_ADMIN } from '../auth/caller.ts'
-import { provenCaller, userCaller } from '../auth/plugin.ts'
-import { promotedAnswer, rolledBackAnswer, trafficChallenger } from '../deployments/answers.ts'
-import type { DeploymentService } from '../deployments/service.ts'
-import { AppError } from '../errors.ts'
-import { nextCursor } from '../http/reply.ts'
+} from '../../../schemas/scorecards.ts'
+import { MEMBER_OR_READING_KEY, OWNER_OR_ADMIN } from '../../access/caller.ts'
+import { provenCaller, userCaller } from '../../access/request-caller.ts'
+import { AppError } from '../../errors.ts'
+import { bodyLimitOf } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
+import { promotedAnswer, rolledBackAnswer, trafficChallenger } from '../responses.ts'
+import type { DeploymentService, DeploymentSummary } from '../service.ts'
 import type { ScorecardService } from './service.ts'
 
 interface ScorecardRouteOptions {
@@ -28,12 +29,12 @@ const BODY_BYTES_MAX = 64 * 1024
 const ScorecardParams = Type.Object({ scorecard_id: Type.String() })
 const ChallengerParams = Type.Object({ scorecard_id: Type.String(), version: Type.String() })
 
-/** The guides' form of deployment management: a deployment is a scorecard, a challenger a version. */
+/** Deployment management under `/api/v1`: deployments are scorecards, versions name challengers. */
 export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> = async (
   app,
   { deployments, scorecards },
 ) => {
-  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
 
   app.get(
     '/api/v1/scorecards',
@@ -44,27 +45,18 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
       },
       config: { operation: 'scorecards.list', access: MEMBER_OR_READING_KEY },
     },
-    async (request) => {
-      const { environment, ...page } = request.query
+    (request, reply) => {
+      const { environment, ...wanted } = request.query
       const caller = provenCaller(request)
       const own = caller.kind === 'key' ? caller.environment : null
-      // A key never sees the other environment, whichever it asks for.
+      // A key for one environment never sees the other, whatever the query asks for.
       const isOutside = own !== null && environment !== undefined && environment !== own
-      const found = isOutside
-        ? { items: [], nextCursor: null }
-        : await deployments.list(caller.teamId, { environment: own ?? environment }, page)
-      return {
-        scorecards: found.items.map((deployment) => ({
-          id: deployment.id,
-          name: deployment.name,
-          model_version: deployment.champion.version,
-          environment: deployment.environment,
-          is_active: deployment.isActive,
-          shadow_mode: deployment.shadowMode,
-          created_at: deployment.createdAt.toISOString(),
-        })),
-        ...nextCursor(found.nextCursor),
-      }
+      const filter = { environment: own ?? environment }
+      return sendList(reply, wanted, {
+        read: async (page) =>
+          isOutside ? NOTHING : await deployments.list(caller.teamId, filter, page),
+        answer: (items) => ({ scorecards: items.map(listedScorecard) }),
+      })
     },
   )
 
@@ -77,10 +69,14 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         body: ScorecardChallengerRequest,
         response: {
           200: AddScorecardChallengerResult,
-          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
-      config: { operation: 'scorecards.add_challenger', access: OWNER_OR_ADMIN },
+      config: {
+        operation: 'scorecards.add_challenger',
+        access: OWNER_OR_ADMIN,
+        takesIdempotencyKey: true,
+      },
     },
     async (request) => {
       if (request.body === undefined) {
@@ -111,10 +107,14 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         params: ChallengerParams,
         response: {
           200: RemoveScorecardChallengerResult,
-          ...errorResponses(400, 401, 403, 404, 413, 415),
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
-      config: { operation: 'scorecards.remove_challenger', access: OWNER_OR_ADMIN },
+      config: {
+        operation: 'scorecards.remove_challenger',
+        access: OWNER_OR_ADMIN,
+        takesIdempotencyKey: true,
+      },
     },
     async (request) => {
       const { scorecard_id: id, version } = request.params
@@ -135,9 +135,16 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
       schema: {
         params: ScorecardParams,
         body: PromoteVersionRequest,
-        response: { 200: ScorecardPromoteResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+        response: {
+          200: ScorecardPromoteResult,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
+        },
       },
-      config: { operation: 'scorecards.promote', access: OWNER_OR_ADMIN },
+      config: {
+        operation: 'scorecards.promote',
+        access: OWNER_OR_ADMIN,
+        takesIdempotencyKey: true,
+      },
     },
     async (request) => {
       const { scorecard_id: id } = request.params
@@ -152,12 +159,16 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
       bodyLimit,
       schema: {
         params: ScorecardParams,
-        body: ScorecardRollbackRequest,
-        response: { 200: ScorecardRollbackResult, ...errorResponses(400, 401, 403, 404, 413, 415) },
+        body: ScorecardRollbackBody,
+        response: {
+          200: ScorecardRollbackResult,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
+        },
       },
       config: {
         operation: 'scorecards.rollback',
         access: OWNER_OR_ADMIN,
+        takesIdempotencyKey: true,
         isBodyOptional: true,
       },
     },
@@ -168,4 +179,18 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
       return { scorecard_id: succession.after.id, ...rolledBackAnswer(succession) }
     },
   )
+}
+
+const NOTHING = { items: [], nextCursor: null }
+
+function listedScorecard(deployment: DeploymentSummary) {
+  return {
+    id: deployment.id,
+    name: deployment.name,
+    model_version: deployment.champion.version,
+    environment: deployment.environment,
+    is_active: deployment.isActive,
+    shadow_mode: deployment.shadowMode,
+    created_at: deployment.createdAt.toISOString(),
+  }
 }

@@ -1,27 +1,28 @@
-import type { Actor } from '../audit/record.ts'
-import type { Clock } from '../clock.ts'
-import { addChallenger, removeChallenger, trafficFault } from '../deployments/changes.ts'
-import type { Candidate, Challenger, Deployment } from '../deployments/deployment.ts'
+import { TRAFFIC_PCT_MAX } from '../../../schemas/deployments.ts'
+import type { Actor } from '../../audit/record.ts'
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { newId } from '../../platform/ids/ids.ts'
+import type { Candidate, Challenger, Deployment } from '../deployment.ts'
 import {
+  type Changed,
   type ChangeReader,
+  challengerIn,
   type DeploymentService,
-  entryOf,
   type Succession,
-} from '../deployments/service.ts'
-import { TRAFFIC_PCT_MAX } from '../deployments/traffic-order.ts'
-import { AppError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { type ChallengerOrder, readChallengerOrder } from './challenger-order.ts'
+} from '../service.ts'
+import { addChallenger, removeChallenger, trafficFault } from '../succession.ts'
+import { type ChallengerSettings, readChallengerSettings } from './challenger-settings.ts'
 
-/** A challenger that came or went. */
+/** A deployment with the challenger that was added or removed. */
 export interface ChallengerChanged {
   readonly deployment: Deployment
   readonly challenger: Challenger
 }
 
 /**
- * The guides' form of deployment management: models are named by version. A version means the newest
- * active model that has it, among those of the champion's name, team and environment.
+ * Deployment management under `/api/v1`, where a version names a model: the newest active model
+ * with this version and the champion's name, team and environment.
  */
 export class ScorecardService {
   private readonly deployments: DeploymentService
@@ -33,35 +34,33 @@ export class ScorecardService {
   }
 
   /**
-   * Puts a version beside the champion, in shadow mode or in a live split; the mode becomes the deployment's.
+   * Adds a version as a challenger and sets the mode of the deployment.
    *
    * @param body any JSON value
    * @throws AppError `deployment_not_found`, `model_not_found`, `invalid_traffic_config`
    */
   async addChallenger(actor: Actor, slug: string, body: unknown): Promise<ChallengerChanged> {
-    const order = readChallengerOrder(body)
+    const settings = readChallengerSettings(body)
     const addedAt = new Date(this.clock.epochMs())
     const id = newId('ch_', addedAt.getTime())
-    const { before, after } = await this.deployments.change(actor, slug, async (present, read) => {
-      const model =
-        order.version === null ? null : newest(await versionsOf(present, read, order.version))
-      const { mode, trafficPct } = wellFormed(order)
-      if (model === null) throw new TypeError('a well-formed order names a version')
+    const changed = await this.deployments.change(actor, slug, async (present, read) => {
+      const { version } = settings
+      const model = version === null ? null : newest(await versionsOf(present, read, version))
+      const { mode, trafficPct } = wellFormed(settings)
+      if (model === null) throw new TypeError('well-formed settings name a version')
       const shadowMode = mode === 'shadow'
       const limitPct = shadowMode ? Number.POSITIVE_INFINITY : TRAFFIC_PCT_MAX
       return addChallenger(present, { id, model, trafficPct, addedAt, shadowMode }, limitPct)
     })
-    return changedEntry(id, before, after)
+    return challengerChanged(changed)
   }
 
   /** @throws AppError `deployment_not_found`, `model_not_found`, `challenger_not_found` */
   async removeChallenger(actor: Actor, slug: string, version: string): Promise<ChallengerChanged> {
-    let entryId = ''
-    const { before, after } = await this.deployments.change(actor, slug, async (present, read) => {
-      entryId = await entryIdOf(present, read, version)
-      return removeChallenger(present, entryId)
-    })
-    return changedEntry(entryId, before, after)
+    const changed = await this.deployments.change(actor, slug, async (present, read) =>
+      removeChallenger(present, await entryIdOf(present, read, version)),
+    )
+    return challengerChanged(changed)
   }
 
   /** @throws AppError `deployment_not_found`, `model_not_found`, `challenger_not_found` */
@@ -72,15 +71,15 @@ export class ScorecardService {
   }
 }
 
-function changedEntry(entryId: string, before: Deployment, after: Deployment): ChallengerChanged {
-  const challenger = entryOf(entryId, before, after)
-  if (challenger === null) throw new TypeError('the entry of a change is in no state of it')
-  return { deployment: after, challenger }
+function challengerChanged(changed: Changed): ChallengerChanged {
+  const challenger = challengerIn(changed)
+  if (challenger === null) throw new TypeError('the changed deployment lacks the challenger')
+  return { deployment: changed.after, challenger }
 }
 
 /** @throws AppError `invalid_traffic_config` */
-function wellFormed(order: ChallengerOrder): { mode: 'shadow' | 'live'; trafficPct: number } {
-  const { mode, trafficPct, faults } = order
+function wellFormed(settings: ChallengerSettings): { mode: 'shadow' | 'live'; trafficPct: number } {
+  const { mode, trafficPct, faults } = settings
   if (faults.length > 0 || mode === null || trafficPct === null) throw trafficFault(faults)
   return { mode, trafficPct }
 }
@@ -91,14 +90,14 @@ async function versionsOf(
   read: ChangeReader,
   version: string,
 ): Promise<readonly Candidate[]> {
-  // A text that no stored version can be, and that a database refuses.
+  // No stored version contains NUL or lone surrogates, and PostgreSQL rejects them in a query.
   const isStorable = !version.includes('\0') && version.isWellFormed()
   const models = isStorable ? await read.modelsOfVersion(present, version) : []
   if (models.length > 0) return models
   const { champion, environment } = present
   throw new AppError(
     'model_not_found',
-    `there is no active model ${champion.name} of this version for ${environment}`,
+    `there is no active model ${champion.name} with this version for ${environment}`,
   )
 }
 
@@ -106,7 +105,7 @@ function newest([first]: readonly Candidate[]): Candidate | null {
   return first ?? null
 }
 
-/** Where several models carry the version, the one that is a challenger here is meant. */
+/** If several models have the version, it means the one that is a challenger here. */
 async function entryIdOf(
   present: Deployment,
   read: ChangeReader,
@@ -115,5 +114,8 @@ async function entryIdOf(
   const models = await versionsOf(present, read, version)
   const entry = present.challengers.find(({ model }) => models.some(({ id }) => id === model.id))
   if (entry !== undefined) return entry.id
-  throw new AppError('challenger_not_found', 'this version is no active challenger here')
+  throw new AppError(
+    'challenger_not_found',
+    'this version is not an active challenger of this scorecard',
+  )
 }

@@ -6,9 +6,9 @@ import {
   rulesOf,
   type ScorecardSpec,
   type SpecIssue,
-} from '../engine/index.ts'
-import { atOrAbove, atOrBelow } from './bounds.ts'
-import type { Written } from './written.ts'
+} from '../../engine/index.ts'
+import type { WriteResult } from '../export-file.ts'
+import { atOrAbove, atOrBelow } from '../sql/bounds.ts'
 import { type Element, element, isXmlText, writeXml } from './xml.ts'
 
 const OPERATORS = {
@@ -19,15 +19,16 @@ const OPERATORS = {
 } as const
 
 /**
- * Writes a scorecard as PMML 4.4 `<Scorecard>`, with the score and the probability of default as outputs.
+ * Writes a scorecard as PMML 4.4 `<Scorecard>`. Outputs are the score and, if the model has a
+ * scale, the probability of default.
  *
- * The score is that of `scoreApplicant` to the bit where a consumer adds up doubles in the order of the
- * document; the probability is as good as the consumer's `exp`. What PMML has no words for (target, scaling,
- * grades) stands in extensions, as the spec has it.
+ * The score equals that of `scoreApplicant` to the bit if the consumer adds doubles in document
+ * order; the probability is as exact as the consumer's `exp`. Extensions contain what PMML can't
+ * express (target, scaling, grades) in the form of the spec.
  *
- * @param spec that the model was compiled from
+ * @param spec the spec that the model was compiled from
  */
-export function writePmml(model: CompiledModel, spec: ScorecardSpec): Written {
+export function writePmml(model: CompiledModel, spec: ScorecardSpec): WriteResult {
   const rules = rulesOf(model)
   const faults = faultsOf(spec, rules)
   if (faults.length > 0) return { ok: false, faults }
@@ -65,7 +66,7 @@ export function writePmml(model: CompiledModel, spec: ScorecardSpec): Written {
   return { ok: true, text: writeXml(element('PMML', root, [header, dictionary, scorecard])) }
 }
 
-/** Texts that no XML document can hold, each at its path in the spec. */
+/** Texts that XML can't contain, each with its path in the spec. */
 function faultsOf(spec: ScorecardSpec, rules: readonly FeatureRule[]): SpecIssue[] {
   const grades = spec.risk_grades ?? []
   const texts = [
@@ -76,20 +77,24 @@ function faultsOf(spec: ScorecardSpec, rules: readonly FeatureRule[]): SpecIssue
     ]),
     ...grades.map(({ grade }, index) => [`risk_grades[${index}].grade`, grade] as const),
   ]
-  const message = 'holds a control character or half a character, which XML can not hold'
+  const message = "contains a control character or half a character, which XML can't contain"
   return texts.filter(([, text]) => !isXmlText(text)).map(([path]) => ({ path, message }))
 }
 
-function extensionsOf({ target, scaling, risk_grades }: ScorecardSpec): Element[] {
-  const { base_score, base_odds, pdo } = scaling
+function extensionsOf({ target, has_pd, scaling, risk_grades }: ScorecardSpec): Element[] {
   const known = Object.entries({
     target,
-    scaling: JSON.stringify({ base_score, base_odds, pdo }),
+    has_pd: has_pd === false ? 'false' : undefined,
+    scaling: scaling && JSON.stringify(scalingOf(scaling)),
     risk_grades: risk_grades && JSON.stringify(risk_grades.map(gradeOf)),
   })
   return known.flatMap(([name, value]) =>
     value === undefined ? [] : [element('Extension', { extender: 'Scoreline', name, value })],
   )
+}
+
+function scalingOf({ base_score, base_odds, pdo }: NonNullable<ScorecardSpec['scaling']>) {
+  return { base_score, base_odds, pdo }
 }
 
 function gradeOf({
@@ -100,32 +105,34 @@ function gradeOf({
   return { grade, min_score, max_score }
 }
 
-/** The score, and `1 / (1 + exp((score - offset) / factor))`. */
+/** The score and, with a scale, `1 / (1 + exp((score - offset) / factor))`. */
 function outputsOf({ scale, featureIndex }: CompiledModel): Element {
   const score = freeName('score', featureIndex)
-  const pd = freeName('pd', featureIndex)
   const type = { optype: 'continuous', dataType: 'double' }
+  const predicted = element('OutputField', { name: score, ...type, feature: 'predictedValue' })
+  if (scale === null) return element('Output', {}, [predicted])
+  const pd = freeName('pd', featureIndex)
   const constant = (value: number) => element('Constant', { dataType: 'double' }, value)
   const apply = (name: string, ...operands: Element[]) =>
     element('Apply', { function: name }, operands)
   const distance = apply('-', element('FieldRef', { field: score }), constant(scale.offset))
   const odds = apply('exp', apply('/', distance, constant(scale.factor)))
   return element('Output', {}, [
-    element('OutputField', { name: score, ...type, feature: 'predictedValue' }),
+    predicted,
     element('OutputField', { name: pd, ...type, feature: 'transformedValue' }, [
       apply('/', constant(1), apply('+', constant(1), odds)),
     ]),
   ])
 }
 
-/** The name, or the first one with a number behind it that no feature has. */
+/** The name, or the name with the first number after it that makes it unique among the features. */
 function freeName(name: string, features: ReadonlyMap<string, number>): string {
   let free = name
   for (let number = 2; features.has(free); number++) free = `${name}_${number}`
   return free
 }
 
-/** Attributes in the order of values; a missing value first, because no comparison holds for it. */
+/** Attributes in ascending order; the missing value comes first, as no comparison holds for it. */
 function characteristicOf(rule: FeatureRule): Element {
   const { name, isNumeric, missingPoints } = rule
   const test = (operator: string, value?: string | number) =>
@@ -142,7 +149,7 @@ function attributeOf(partialScore: number, predicate: Element): Element {
   return element('Attribute', { partialScore }, [predicate])
 }
 
-/** Holes have their own attributes: a rest of everything else would let pass what is no finite number. */
+/** Holes get their own attributes: a final `True` would also accept infinite numbers and NaN. */
 function rangesOf({ intervals, unmatchedPoints }: FeatureRule, test: Test): Element[] {
   const attributes: Element[] = []
   const add = (low: number, high: number, points: number) =>
@@ -170,7 +177,7 @@ function withinPredicate(low: number, high: number, test: Test): Element {
 
 function categoriesOf({ categories, unmatchedPoints }: FeatureRule, test: Test): Element[] {
   const attributes = categories.map(({ texts, points }) => {
-    // A set would be one text, whose quotes and backslashes consumers read in different ways.
+    // A set would be one text, and consumers read its quotes and backslashes in different ways.
     const tests = texts.map((text) => test('equal', text))
     const [only] = tests
     return attributeOf(points, only && tests.length === 1 ? only : compound('or', tests))

@@ -1,4 +1,4 @@
-/** An element: its name, its attributes in their order, and other elements or a number in it. */
+/** An element: its name, its attributes in order, and its child elements or a number. */
 export interface Element {
   readonly name: string
   readonly attributes: Readonly<Record<string, string | number>>
@@ -13,13 +13,13 @@ export function element(
   return { name, attributes, content }
 }
 
-/** Whether XML 1.0 can hold the text, in whatever notation. */
+/** Whether XML 1.0 can contain the text, with or without escapes. */
 export function isXmlText(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what XML can't hold
   return text.isWellFormed() && !/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(text)
 }
 
-/** Writes a document of elements and attributes, whose texts are `isXmlText`. */
+/** Writes a document of elements and attributes; every text must be `isXmlText`. */
 export function writeXml(root: Element): string {
   const lines = ['<?xml version="1.0" encoding="UTF-8"?>']
   addLines(root, '', lines)
@@ -42,13 +42,13 @@ function addLines({ name, attributes, content }: Element, indent: string, lines:
 
 function attributeText(value: string | number): string {
   if (typeof value === 'number') return numberText(value)
-  // A reader makes spaces of line breaks and tabs that stand as they are.
+  // A reader turns unescaped line breaks and tabs into spaces.
   return value.replace(/[&<>"'\t\n\r\u0085\u2028]/g, (char) => `&#${char.charCodeAt(0)};`)
 }
 
 /**
- * The shortest text that reads back as this double. Whole numbers beyond 32 bits, and the 0 below 0, are
- * marked as no integers, which some readers would take them for and cut them off.
+ * The shortest text that reads back as this double. Whole numbers beyond 32 bits and -0 get a
+ * decimal point, because some readers would take them for integers and truncate them.
  */
 function numberText(value: number): string {
   const text = Object.is(value, -0) ? '-0' : String(value)

@@ -1,14 +1,15 @@
-import { nextDown, nextUp } from '../engine/index.ts'
+import { nextDown, nextUp } from '../../engine/index.ts'
 
 /** A comparison with a finite double. */
-export interface Comparison<Operator> {
+interface Comparison<Operator> {
   readonly operator: Operator
   readonly bound: number
 }
 
 /**
- * The comparison that lets through what is at or above `low`. A closed bound and the open one at the
- * double below say the same: the one with the shorter number is what the author of the card wrote.
+ * The comparison that numbers at or above `low` pass. A closed bound and an open bound at the
+ * double below are equivalent; the one with the shorter number is what the author of the card
+ * wrote.
  *
  * @returns null when every finite number passes
  */
@@ -19,7 +20,7 @@ export function atOrAbove(low: number): Comparison<'>' | '>='> | null {
 }
 
 /**
- * The comparison that lets through what is at or below `high`, like `atOrAbove`.
+ * The comparison that numbers at or below `high` pass, like `atOrAbove`.
  *
  * @returns null when every finite number passes
  */
@@ -36,12 +37,12 @@ function isShorter(one: number, other: number): boolean {
 const view = new DataView(new ArrayBuffer(8))
 
 /**
- * The first finite double for which a test holds that holds for all above it too; Infinity when it
- * holds for none.
+ * The first finite double for which `holds` is true; Infinity when there is none. If `holds` is
+ * true for a double, it must be true for all doubles above it.
  */
 export function firstDouble(holds: (value: number) => boolean): number {
-  let below = placeOf(-Number.MAX_VALUE) - 1n
-  let at = placeOf(Number.MAX_VALUE)
+  let below = rankOf(-Number.MAX_VALUE) - 1n
+  let at = rankOf(Number.MAX_VALUE)
   if (!holds(Number.MAX_VALUE)) return Number.POSITIVE_INFINITY
   while (at - below > 1n) {
     const middle = (at + below) >> 1n
@@ -51,15 +52,15 @@ export function firstDouble(holds: (value: number) => boolean): number {
   return doubleAt(at)
 }
 
-/** Position of a double among all of them in their order; 0 and -0 are both at 0. */
-function placeOf(value: number): bigint {
+/** Position of a double among all doubles in ascending order; 0 and -0 are both at 0. */
+function rankOf(value: number): bigint {
   view.setFloat64(0, Math.abs(value))
-  const place = view.getBigInt64(0)
-  return value < 0 ? -place : place
+  const rank = view.getBigInt64(0)
+  return value < 0 ? -rank : rank
 }
 
-function doubleAt(place: bigint): number {
-  view.setBigInt64(0, place < 0n ? -place : place)
+function doubleAt(rank: bigint): number {
+  view.setBigInt64(0, rank < 0n ? -rank : rank)
   const magnitude = view.getFloat64(0)
-  return place < 0n ? -magnitude : magnitude
+  return rank < 0n ? -magnitude : magnitude
 }

@@ -1,25 +1,31 @@
-import type { SQL_DIALECTS } from '../../schemas/export.ts'
+import type { SQL_DIALECTS } from '../../../schemas/export.ts'
 
-/** How a database spells what a scorecard needs; what a card holds goes through here as data. */
+/**
+ * How a database writes what a scorecard needs; every text and number of a card passes through
+ * here.
+ */
 export interface Dialect {
-  /** Told to people. */
+  /** Name for messages. */
   readonly name: string
   readonly textType: string
-  /** Keeps a subquery apart, where the database would copy its expressions into each place of use. */
+  readonly doubleType: string
+  /**
+   * Stops the database from copying the expressions of a subquery to every use; null if not needed.
+   */
   readonly fence: string | null
-  /** Whether quoted names that differ in case alone are two columns. */
+  /** Whether quoted names that differ only in case are two columns. */
   readonly isCaseSensitive: boolean
-  /** @returns why no column or table can be called so, or null */
+  /** @returns why no column or table can have this name, or null */
   nameFault(name: string): string | null
-  /** A quoted name, without a fault. */
+  /** A quoted name; the name must have no `nameFault`. */
   identifier(name: string): string
-  /** A literal that is exactly this text, which is Unicode without NUL. */
+  /** A literal of exactly this text, which must be Unicode without NUL. */
   text(value: string): string
-  /** A literal of double precision that is exactly this finite number, the sign of 0 included. */
+  /** A double precision literal of exactly this finite number, including the sign of 0. */
   number(value: number): string
-  /** The column as double precision; one of another type is an error where the database has one for it. */
+  /** The column as double precision; fails on another column type if the database can. */
   numberOf(column: string): string
-  /** The column as a text that is compared byte by byte, with the same about its type. */
+  /** The column as a text that is compared byte by byte; fails like `numberOf`. */
   textOf(column: string): string
 }
 
@@ -32,7 +38,8 @@ const SNOWFLAKE_NAME_CHARS_MAX = 255
 const postgresql: Dialect = {
   name: 'PostgreSQL',
   textType: 'text',
-  // Expressions of a subquery that is pulled up are evaluated once for each place of use.
+  doubleType: 'double precision',
+  // PostgreSQL evaluates the expressions of a pulled-up subquery once for each use.
   fence: 'OFFSET 0',
   isCaseSensitive: true,
   nameFault: (name) =>
@@ -40,27 +47,28 @@ const postgresql: Dialect = {
       ? `has more than ${POSTGRESQL_NAME_BYTES_MAX} bytes, which PostgreSQL would cut off`
       : null,
   identifier: (name) => doubled(name, '"'),
-  // Only the form with E means the same whatever standard_conforming_strings is.
+  // Only the form with E does not depend on standard_conforming_strings.
   text: (value) =>
     /\\/.test(value) || TEMPLATE_START.test(value)
       ? `E${doubled(value, "'").replace(ESCAPED_IN_POSTGRESQL, codeUnitOf)}`
       : doubled(value, "'"),
   number: (value) => `float8 '${decimal(value)}'`,
   numberOf: (column) => `${column} + float8 '0'`,
-  // A collation is refused for what is no text; the type keeps citext and char(n) from their own equality.
+  // COLLATE fails for other types; the cast avoids the special equality of citext and char(n).
   textOf: (column) => `CAST(${column} COLLATE "C" AS text)`,
 }
 
 const duckdb: Dialect = {
   name: 'DuckDB',
   textType: 'VARCHAR',
+  doubleType: 'DOUBLE',
   fence: null,
   isCaseSensitive: false,
   nameFault: () => null,
   identifier: (name) => doubled(name, '"'),
   text: (value) => {
     const parts = partsOf(value, TEMPLATE_START, (code) => `chr(${code})`)
-    // Not `||`, which would be as deep as it has parts.
+    // Not `||`, whose expression would be as deep as its number of parts.
     return parts.length === 1 ? parts.join('') : `concat(${parts.join(', ')})`
   },
   number: (value) => signed(withExponent(value)),
@@ -71,14 +79,15 @@ const duckdb: Dialect = {
 const spark: Dialect = {
   name: 'Spark SQL',
   textType: 'STRING',
+  doubleType: 'DOUBLE',
   fence: null,
   isCaseSensitive: false,
   nameFault: (name) =>
-    name.includes('${') ? 'holds ${, which Spark SQL replaces wherever it stands' : null,
+    name.includes('${') ? 'contains ${, which Spark SQL replaces everywhere' : null,
   identifier: (name) => doubled(name, '`'),
   text: sparkText,
   number: (value) => signed(`${decimal(value)}D`),
-  // Spark reads a text as a number by itself, and a number as a text; the condition is a constant.
+  // Spark converts texts to numbers and numbers to texts by itself; the condition is a constant.
   numberOf: (column) =>
     `IF(typeof(${column}) IN (${SPARK_NUMBERS}) OR typeof(${column}) LIKE 'decimal%', ` +
     `CAST(${column} AS DOUBLE), raise_error('this column must hold numbers'))`,
@@ -92,6 +101,7 @@ const SPARK_NUMBERS = "'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'
 const bigquery: Dialect = {
   name: 'BigQuery',
   textType: 'STRING',
+  doubleType: 'FLOAT64',
   fence: null,
   isCaseSensitive: false,
   nameFault: (name) => {
@@ -99,7 +109,7 @@ const bigquery: Dialect = {
       return `has more than ${BIGQUERY_NAME_CHARS_MAX} characters, the most that BigQuery allows`
     }
     return /[!"$()*,./;?@[\\\]^`{}~\p{Cc}]/u.test(name)
-      ? 'holds a character that BigQuery allows in no name'
+      ? 'contains a character that BigQuery does not allow in names'
       : null
   },
   identifier: (name) => `\`${name}\``,
@@ -112,6 +122,7 @@ const bigquery: Dialect = {
 const snowflake: Dialect = {
   name: 'Snowflake',
   textType: 'VARCHAR',
+  doubleType: 'FLOAT',
   fence: null,
   isCaseSensitive: true,
   nameFault: (name) => {
@@ -119,12 +130,12 @@ const snowflake: Dialect = {
       return `has more than ${SNOWFLAKE_NAME_CHARS_MAX} characters, the most that Snowflake allows`
     }
     return name.includes('&')
-      ? "holds &, after which Snowflake's command lines fill in variables"
+      ? "contains &, after which Snowflake's command lines insert variables"
       : null
   },
   identifier: (name) => doubled(name, '"'),
   text: escapedText,
-  // A literal alone is a decimal.
+  // Without a cast the literal is a decimal.
   number: (value) => `'${decimal(value)}'::FLOAT`,
   numberOf: (column) => `${column} + '0'::FLOAT`,
   textOf: (column) => `COLLATE(${column}, '')`,
@@ -138,7 +149,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   duckdb,
 }
 
-/** The shortest text that reads back as this double; 0 with its sign. */
+/** The shortest text that reads back as this double, including the sign of 0. */
 function decimal(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
@@ -158,28 +169,35 @@ function doubled(text: string, quote: string): string {
 }
 
 /**
- * Where a template starts for what people send statements with: Jinja (dbt, Airflow, Databricks), the command
- * lines of Snowflake (`<% %>`, `&{ }`). None of them spares literals or comments.
+ * The start of a template in the tools that send statements: Jinja (dbt, Airflow, Databricks) and
+ * the command lines of Snowflake (`<% %>`, `&{ }`). These tools also replace templates in literals
+ * and comments.
  */
 const TEMPLATE_START = /\{|<(?=%)/
 const ESCAPED_IN_POSTGRESQL = new RegExp(`\\\\|${TEMPLATE_START.source}`, 'g')
-/** No quoted name has an escape that all settings and versions of a database know. */
+/**
+ * Refused in names: no escape in a quoted name works in all settings and versions of a database.
+ */
 const TEMPLATE_IN_NAME = /\{[{%#]|<%/
 
-/** @returns why a tool in front of the database could take a part of this name for a template, or null */
+/**
+ * @returns why a tool that sends statements could take part of this name for a template, or null
+ */
 export function templateFault(name: string): string | null {
   const start = TEMPLATE_IN_NAME.exec(name)?.[0]
   return start === undefined
     ? null
-    : `holds ${start}, which starts a template in tools that run SQL`
+    : `contains ${start}, which starts a template in tools that run SQL`
 }
 
-/** Of characters in ASCII those that neither a string literal nor a template in front of it gives a meaning. */
-const UNHARMFUL = /[A-Za-z0-9 .,:;()+*/_@!?|~^[\]\u00a0-\u2027\u202a-\u{10ffff}-]/u
+/**
+ * Characters without a special meaning in string literals and templates; all others are escaped.
+ */
+const HARMLESS = /[A-Za-z0-9 .,:;()+*/_@!?|~^[\]\u00a0-\u2027\u202a-\u{10ffff}-]/u
 
-/** A literal of a dialect in which `\uhhhh` is a character. */
+/** A literal of a dialect in which `\uhhhh` stands for a character. */
 function escapedText(value: string): string {
-  return `'${Array.from(value, (char) => (UNHARMFUL.test(char) ? char : codeUnitOf(char))).join('')}'`
+  return `'${Array.from(value, (char) => (HARMLESS.test(char) ? char : codeUnitOf(char))).join('')}'`
 }
 
 function codeUnitOf(char: string): string {
@@ -187,8 +205,9 @@ function codeUnitOf(char: string): string {
 }
 
 /**
- * Quotes and backslashes mean one thing or another by the settings of Spark, and `${…}` is replaced even
- * in a string: these characters are put in by their numbers. The expression is a constant.
+ * The meaning of quotes and backslashes depends on the settings of Spark, and Spark replaces `${…}`
+ * even in a string. These characters are therefore written by their code. The expression is a
+ * constant.
  */
 function sparkText(value: string): string {
   const parts = partsOf(value, SPECIAL_IN_SPARK, (code) => `char(${code})`)
@@ -197,7 +216,7 @@ function sparkText(value: string): string {
 
 const SPECIAL_IN_SPARK = new RegExp(`['\\\\$\\p{Cc}]|${TEMPLATE_START.source}`, 'u')
 
-/** Literals of the text between special characters, and these by their numbers; one part at least. */
+/** Literals of the texts between special characters, and the codes of these; at least one part. */
 function partsOf(value: string, special: RegExp, numbered: (code: number) => string): string[] {
   const parts = value
     .split(new RegExp(`(${special.source})`, special.flags))

@@ -1,42 +1,43 @@
-import type { Scale } from '../engine/index.ts'
+import type { Scale } from '../../engine/index.ts'
 import { firstDouble } from './bounds.ts'
 import type { Dialect } from './dialects.ts'
-import { type Column, caseOf } from './layers.ts'
+import { type Column, caseOf } from './subqueries.ts'
 
-/** Above it exp overflows. */
+/** Above this exponent, exp overflows. */
 const EXPONENT_MAX = 709.782712893384
-/** Below it 1 + exp(x) is 1; far enough from where it is not. */
+/** Below this exponent, 1 + exp(x) is 1; well below the largest such exponent. */
 const EXPONENT_OF_CERTAINTY = -40
-/** Below it exp(x) is 1; far enough from where it is not. */
+/** Below this absolute exponent, exp(x) is 1; well below the largest such exponent. */
 const EXPONENT_OF_EVEN = 2 ** -60
 
-/** ln 2 in two parts, of which the high one times a whole number is exact. */
+/** ln 2 in two parts; the high part times a whole number is exact. */
 const LN2_HIGH = 0.6931471803691238
 const LN2_LOW = 1.9082149292705877e-10
-/** Of the approximation on the rest. */
+/** Coefficients of the approximation on the rest. */
 const COEFFICIENTS = [
   0.16666666666666602, -0.0027777777777015593, 0.00006613756321437934, -0.0000016533902205465252,
   4.1381367970572385e-8,
 ]
-/** About ln 2 / 2 and 3 ln 2 / 2: where one ln 2 is taken off, and where more are. */
+/** About ln 2 / 2 and 3 ln 2 / 2: from here on, one ln 2 or more of them are subtracted. */
 const ONE_FROM = 0.3465735912322998
 const MORE_FROM = 1.0397205352783203
-/** Below it exp(x) is 1 + x. */
+/** Below this absolute exponent, exp(x) is 1 + x. */
 const SMALL = 2 ** -28
 
-/** Columns that are computed one after the other, each from those before it, and what they lead to. */
-export interface ProbabilitySql {
+/** Columns to compute one after the other, each from earlier ones, and the final expression. */
+interface ProbabilitySql {
   readonly steps: readonly Column[]
   readonly pd: string
 }
 
 /**
- * Writes the probability of default of the column `score` so that every database comes to the bits of the
- * engine.
+ * Writes the probability of default of the column `score` so that every database gets the same bits
+ * as the engine.
  *
- * `exp` is spelt out, because the libraries of databases differ in its last bit: on IEEE doubles +, -, *
- * and / leave no choice. Scores so far off that the probability is 0, 1 or 1/2 are told by bounds of the
- * score, because PostgreSQL and BigQuery refuse what overflows or vanishes on the way.
+ * The statement computes `exp` with +, -, * and /, which are exact by definition on IEEE doubles;
+ * the `exp` functions of databases differ in the last bit. Bounds of the score detect a probability
+ * of 0, 1 or 1/2, because PostgreSQL and BigQuery refuse intermediate results that overflow or
+ * underflow.
  *
  * @source Freely Distributable LIBM, e_exp.c (Sun Microsystems), as V8 computes `Math.exp`
  */
@@ -60,7 +61,7 @@ export function probabilitySql(scale: Scale, { number: n }: Dialect): Probabilit
       [`exponent = ${n(1)}`, n(Math.E)],
       [`exponent > ${n(-SMALL)} AND exponent < ${n(SMALL)}`, `${n(1)} + exponent`],
     ],
-    // In two factors, because 2^1024 is too large for a double, unlike their product.
+    // In two factors, because 2^1024 is too large for a double, although the product is not.
     `(${ofRest}) * ${n(2)} * POWER(${n(2)}, multiple - ${n(1)})`,
   )
   return {
@@ -85,25 +86,25 @@ export function probabilitySql(scale: Scale, { number: n }: Dialect): Probabilit
   }
 }
 
-/** `(a + x * (b + x * c))` of a, b and c. */
+/** Writes `(a + x * (b + x * c))` for the coefficients a, b and c. */
 function nested([first = '', ...others]: readonly string[], variable: string): string {
   return others.length === 0 ? first : `(${first} + ${variable} * ${nested(others, variable)})`
 }
 
-/** Scores from `from` on and below `to`. */
+/** The scores at or above `from` and below `to`. */
 interface Scores {
   readonly from: number
   readonly to: number
 }
 
-/** The scores whose exponent, as the engine computes it, is above and below these. */
+/** The scores whose exponent, as the engine computes it, lies between `above` and `below`. */
 function scoresOf(
   { offset, factor }: Scale,
   { above, below }: { readonly above?: number; readonly below?: number },
 ): Scores {
   const exponentOf = (score: number) => (score - offset) / factor
   const isRising = factor > 0
-  // The exponent of ever higher scores never turns back.
+  // The exponent is monotonic in the score.
   const leaves = (bound: number) =>
     firstDouble((score) => (isRising ? exponentOf(score) > bound : exponentOf(score) < bound))
   const reaches = (bound: number) =>

@@ -1,42 +1,47 @@
-import { type CompiledModel, type FeatureRule, nextUp, rulesOf } from '../engine/index.ts'
+import { type CompiledModel, type FeatureRule, nextUp, rulesOf } from '../../engine/index.ts'
+import type { WriteResult } from '../export-file.ts'
 import { atOrAbove, atOrBelow } from './bounds.ts'
 import { DIALECTS, type Dialect } from './dialects.ts'
-import { type Column, caseOf, type Layer, queryOf } from './layers.ts'
+import { columnOf, type SqlOptions, SUBQUERY_PREFIX, sqlFaults, tableParts } from './options.ts'
 import { probabilitySql } from './probability.ts'
-import { columnOf, type SqlOrder, SUBQUERY_PREFIX, sqlFaults, tableParts } from './sql-order.ts'
-import type { Written } from './written.ts'
+import { type Column, caseOf, queryOf, type Subquery } from './subqueries.ts'
 
-/** DuckDB bounds the depth of an expression, and a sum is as deep as it has terms. */
+/** DuckDB limits the depth of an expression, and a sum is as deep as its number of terms. */
 const TERMS_MAX = 100
 
 /**
- * Writes a query that scores each row of a table the way `scoreApplicant` does, to the bit.
+ * Writes a query that scores each row of a table like `scoreApplicant`, to the bit.
  *
- * NULL is a missing value. A number that is NaN or infinite is none that may be scored: the service
- * refuses it, and here the points, the score, the probability and the grade are NULL.
+ * NULL is a missing value. NaN and infinite numbers can't be scored: the service refuses them, and
+ * the query returns NULL as points, score, probability and grade. For a model without a scale the
+ * column `pd` is always NULL.
  *
- * @returns a statement without a semicolon, with the keys, `score`, `pd`, `risk_grade`, and `points_1` and
- *   so on in the order of the spec
+ * @returns a statement without a semicolon, with the keys, `score`, `pd`, `risk_grade`, and
+ *   `points_1` and so on in the order of the spec
  */
-export function writeSql(model: CompiledModel, order: SqlOrder): Written {
+export function writeSql(model: CompiledModel, options: SqlOptions): WriteResult {
   const rules = rulesOf(model)
-  const faults = sqlFaults(rules, order)
+  const faults = sqlFaults(rules, options)
   if (faults.length > 0) return { ok: false, faults }
-  const dialect = DIALECTS[order.dialect]
-  const { steps, pd } = probabilitySql(model.scale, dialect)
-  const keys = order.keys.map((_, index) => `key_${index + 1}`)
+  const dialect = DIALECTS[options.dialect]
+  const { scale } = model
+  const { steps, pd } =
+    scale === null
+      ? { steps: [], pd: `CAST(NULL AS ${dialect.doubleType})` }
+      : probabilitySql(scale, dialect)
+  const keys = options.keys.map((_, index) => `key_${index + 1}`)
   const points = rules.map((_, index) => `points_${index + 1}`)
 
   const query = new Query()
   query.add('values', [
-    ...order.keys.map((key, index): Column => [keys[index] ?? '', columnSql(key, dialect)]),
-    ...rules.map((rule, index): Column => [`value_${index + 1}`, valueSql(rule, order, dialect)]),
+    ...options.keys.map((key, index): Column => [keys[index] ?? '', columnSql(key, dialect)]),
+    ...rules.map((rule, index): Column => [`value_${index + 1}`, valueSql(rule, options, dialect)]),
   ])
   query.add('points', [
     ...same(keys),
     ...rules.map((rule, index): Column => {
       const value = `value_${index + 1}`
-      const sql = isOfNumbers(rule, order)
+      const sql = isOfNumbers(rule, options)
         ? numberPoints(rule, value, dialect)
         : textPoints(rule, value, dialect)
       return [points[index] ?? '', sql]
@@ -49,32 +54,32 @@ export function writeSql(model: CompiledModel, order: SqlOrder): Written {
   }
   for (const step of steps) query.add(step[0], [ALL, step])
   query.add('', [
-    ...order.keys.map((key, index): Column => [dialect.identifier(key), keys[index] ?? '']),
+    ...options.keys.map((key, index): Column => [dialect.identifier(key), keys[index] ?? '']),
     ...same(['score']),
     ['pd', pd],
     ['risk_grade', gradeSql(model, dialect)],
     ...same(points),
   ])
-  const table = tableParts(order).map(dialect.identifier).join('.')
-  const text = queryOf(query.layersOn(`${table} AS t`), dialect.fence)
+  const table = tableParts(options).map(dialect.identifier).join('.')
+  const text = queryOf(query.subqueriesOn(`${table} AS t`), dialect.fence)
   return { ok: true, text: `${headerOf(model, dialect)}\n${text}\n` }
 }
 
-/** Every column of the subquery before. */
+/** Every column of the previous subquery. */
 const ALL: Column = ['*', '*']
 
-/** Subqueries, each on the one before it. */
+/** A chain of subqueries in which each reads from the previous one. */
 class Query {
-  private readonly layers: Array<Pick<Layer, 'name' | 'columns'>> = []
+  private readonly subqueries: Array<Pick<Subquery, 'name' | 'columns'>> = []
 
   add(name: string, columns: readonly Column[]): void {
-    this.layers.push({ name: SUBQUERY_PREFIX + name, columns })
+    this.subqueries.push({ name: SUBQUERY_PREFIX + name, columns })
   }
 
-  layersOn(table: string): Layer[] {
-    return this.layers.map((layer, index) => ({
-      ...layer,
-      from: this.layers[index - 1]?.name ?? table,
+  subqueriesOn(table: string): Subquery[] {
+    return this.subqueries.map((subquery, index) => ({
+      ...subquery,
+      from: this.subqueries[index - 1]?.name ?? table,
     }))
   }
 }
@@ -87,21 +92,21 @@ function columnSql(name: string, dialect: Dialect): string {
   return `t.${dialect.identifier(name)}`
 }
 
-function valueSql(rule: FeatureRule, order: SqlOrder, dialect: Dialect): string {
-  const column = columnSql(columnOf(rule.name, order), dialect)
-  return isOfNumbers(rule, order) ? dialect.numberOf(column) : dialect.textOf(column)
+function valueSql(rule: FeatureRule, options: SqlOptions, dialect: Dialect): string {
+  const column = columnSql(columnOf(rule.name, options), dialect)
+  return isOfNumbers(rule, options) ? dialect.numberOf(column) : dialect.textOf(column)
 }
 
-function isOfNumbers({ isNumeric, name }: FeatureRule, { numberColumns }: SqlOrder): boolean {
+function isOfNumbers({ isNumeric, name }: FeatureRule, { numberColumns }: SqlOptions): boolean {
   return isNumeric || numberColumns.includes(name)
 }
 
-/** Points of a double: of its range, or of the category that it is when written shortly. */
+/** Points of a double: those of its range, or of the category that equals its shortest form. */
 function numberPoints(rule: FeatureRule, value: string, { number: n }: Dialect): string {
   const { missingPoints, unmatchedPoints } = rule
   const cases: Array<readonly [string, string]> = [
     [`${value} IS NULL`, n(missingPoints)],
-    // Minus infinity, which would pass for a small number.
+    // Minus infinity, which would otherwise count as a small number.
     [`${value} < ${n(-Number.MAX_VALUE)}`, 'NULL'],
   ]
   for (const { texts, points } of rule.categories) {
@@ -126,12 +131,12 @@ function numberPoints(rule: FeatureRule, value: string, { number: n }: Dialect):
   return caseOf(cases, 'NULL')
 }
 
-/** The next double; the least finite one for minus infinity. */
+/** The next double; for minus infinity the least finite double. */
 function follower(value: number): number {
   return value === Number.NEGATIVE_INFINITY ? -Number.MAX_VALUE : nextUp(value)
 }
 
-/** Whether scoring compares this number with this category and finds them equal. */
+/** Whether scoring treats this number as equal to this category. */
 function isShortest(number: number, category: string): boolean {
   return Number.isFinite(number) && String(number) === category
 }
@@ -147,7 +152,7 @@ function textPoints(rule: FeatureRule, value: string, { number, text }: Dialect)
   return caseOf(cases, number(rule.unmatchedPoints))
 }
 
-/** The score as a sum from left to right, each of the expressions on the one before it. */
+/** The score as a sum from left to right; each expression continues the previous one. */
 function sumsOf(basePoints: number, points: readonly string[], { number }: Dialect): string[] {
   const sums: string[] = []
   for (let at = 0; at < points.length; at += TERMS_MAX) {
@@ -157,7 +162,7 @@ function sumsOf(basePoints: number, points: readonly string[], { number }: Diale
   return sums
 }
 
-/** The last grade that starts at or below the score, if it does not end below it. */
+/** The last grade that starts at or below the score, unless it ends below the score. */
 function gradeSql({ grades }: CompiledModel, { number, text, textType }: Dialect): string {
   const cases: Array<readonly [string, string]> = []
   let next = Number.POSITIVE_INFINITY
@@ -172,8 +177,8 @@ function gradeSql({ grades }: CompiledModel, { number, text, textType }: Dialect
 }
 
 /**
- * What the columns of the answer are. Names stand here without any character that could end a comment, or
- * start a template.
+ * Comments that explain the columns of the result. Names are written without characters that could
+ * end a comment or start a template.
  */
 function headerOf(model: CompiledModel, dialect: Dialect): string {
   const quoted = (name: string) => `"${name.replace(/[^\p{L}\p{N} _.,()-]/gu, codesOf)}"`
@@ -183,7 +188,7 @@ function headerOf(model: CompiledModel, dialect: Dialect): string {
   ].join('\n')
 }
 
-/** As JSON could spell it. */
+/** The escape sequences of a character in JSON. */
 function codesOf(char: string): string {
   const units = Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')

@@ -1,4 +1,4 @@
-import { MISSING } from '../engine/index.ts'
+import { MISSING } from '../../engine/index.ts'
 import type { SourceBin, SourceFeature, ToolRules, Unseen } from './card.ts'
 import { labelText, type Notes, quote } from './notes.ts'
 import {
@@ -13,7 +13,7 @@ import {
   without,
 } from './ranges.ts'
 
-/** What the bins of a feature are made with. */
+/** What the builders of bins share. */
 export interface BuildContext {
   readonly rules: ToolRules
   readonly unseen: Unseen | undefined
@@ -21,7 +21,7 @@ export interface BuildContext {
 }
 
 /** Where a bin came from stays with it: `label` is the tool's own text, at most 255 characters. */
-export interface NumericBin {
+interface NumericBin {
   readonly range: string
   readonly points: number
   readonly label: string
@@ -34,42 +34,42 @@ export interface BuiltNumeric {
   readonly woe_values?: readonly number[]
 }
 
-interface Placed {
+interface RangedBin {
   readonly range: Range
   readonly bin: SourceBin
 }
 
 /**
- * Ranges first by their place on the line, each as its card closes it; then the Missing bin.
+ * Ranges in ascending order, each closed as in the card; then the Missing bin.
  *
  * A single number goes before the ranges, as the tools have it: it is cut out of the range that
  * holds it. Ranges that overlap, or leave a gap where the tool can't, are faults.
  */
 export function buildNumeric(feature: SourceFeature, context: BuildContext): BuiltNumeric {
   const { notes } = context
-  const singles = placedSingles(feature, notes)
-  const ranges = placedRanges(feature, notes)
+  const singles = singleValueBins(feature, notes)
+  const ranges = rangeBins(feature, notes)
   checkNeighbours(feature, ranges, singles, context)
   checkEnds(feature, ranges, context)
   const taken = singles.map(({ range }) => range)
-  const pieces: Placed[] = [...singles]
+  const parts: RangedBin[] = [...singles]
   for (const { range, bin } of ranges) {
     const left = without(range, taken)
     if (left.length !== 1) noteSplit(feature, bin, left.length, notes)
-    pieces.push(...left.map((piece) => ({ range: piece, bin })))
+    for (const part of left) parts.push({ range: part, bin })
   }
   const others = binsWith(feature, 'else')
   const [other] = others
-  if (other !== undefined) pieces.push(...restOf(pieces, other))
-  pieces.sort((a, b) => compareCuts(a.range.low, b.range.low))
+  if (other !== undefined) for (const rest of remainderOf(parts, other)) parts.push(rest)
+  parts.sort((a, b) => compareCuts(a.range.low, b.range.low))
   const missing = missingBinOf(feature, others, context)
   if (missing === null) noteNoMissing(feature, context)
-  return written(feature, pieces, missing)
+  return numericSpec(feature, parts, missing)
 }
 
-function written(
+function numericSpec(
   { name }: SourceFeature,
-  pieces: readonly Placed[],
+  pieces: readonly RangedBin[],
   missing: SourceBin | null,
 ): BuiltNumeric {
   const all = [
@@ -81,18 +81,22 @@ function written(
     name,
     type: 'numeric',
     bins: all.map(({ text, bin }) => ({
-      ...{ range: text, points: bin.points, label: labelText(bin.label) },
+      range: text,
+      points: bin.points,
+      label: labelText(bin.label),
     })),
     ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
   }
 }
 
-/** The bins with a member of this kind; a second one is for the caller to refuse. */
+/** The bins with a member of this kind; the caller refuses a second one. */
 export function binsWith({ bins }: SourceFeature, kind: string): SourceBin[] {
   return bins.filter(({ members }) => members.some((member) => member.kind === kind))
 }
 
-/** The one bin for missing values: its own, or the one for everything else where that holds them. */
+/**
+ * The one bin for missing values: its own, or the one for everything else where that holds them.
+ */
 export function missingBinOf(
   feature: SourceFeature,
   others: readonly SourceBin[],
@@ -116,7 +120,7 @@ export function noteNoMissing({ name }: SourceFeature, { rules, notes }: BuildCo
   )
 }
 
-function placedSingles(feature: SourceFeature, notes: Notes): Placed[] {
+function singleValueBins(feature: SourceFeature, notes: Notes): RangedBin[] {
   const byValue = new Map<number, SourceBin>()
   for (const bin of feature.bins) {
     for (const member of bin.members) {
@@ -132,8 +136,8 @@ function placedSingles(feature: SourceFeature, notes: Notes): Placed[] {
   return placed.sort((a, b) => compareCuts(a.range.low, b.range.low))
 }
 
-function placedRanges(feature: SourceFeature, notes: Notes): Placed[] {
-  const placed: Placed[] = []
+function rangeBins(feature: SourceFeature, notes: Notes): RangedBin[] {
+  const placed: RangedBin[] = []
   for (const bin of feature.bins) {
     for (const member of bin.members) {
       if (member.kind !== 'range') continue
@@ -141,7 +145,7 @@ function placedRanges(feature: SourceFeature, notes: Notes): Placed[] {
       else {
         notes.fault(
           bin.path,
-          `${quote(bin.label)} holds no number: its bounds were rounded for display, or are exchanged`,
+          `${quote(bin.label)} contains no number: its bounds are rounded for display, or swapped`,
         )
       }
     }
@@ -151,8 +155,8 @@ function placedRanges(feature: SourceFeature, notes: Notes): Placed[] {
 
 function checkNeighbours(
   { name }: SourceFeature,
-  ranges: readonly Placed[],
-  singles: readonly Placed[],
+  ranges: readonly RangedBin[],
+  singles: readonly RangedBin[],
   { rules, notes }: BuildContext,
 ): void {
   for (const [index, { range, bin }] of ranges.entries()) {
@@ -171,10 +175,10 @@ function checkNeighbours(
   }
 }
 
-/** A table that was cut off has lost its first or last bin. */
+/** Reports a table that lost its first or last bin because it was truncated. */
 function checkEnds(
   feature: SourceFeature,
-  ranges: readonly Placed[],
+  ranges: readonly RangedBin[],
   { rules, notes }: BuildContext,
 ): void {
   const [first] = ranges
@@ -183,7 +187,8 @@ function checkEnds(
   const fault = (bin: SourceBin, range: Range) =>
     notes.fault(
       bin.path,
-      `${quote(bin.label)} is the outermost bin of ${quote(feature.name)}, but ${rangeText(range)} has none: is a row missing?`,
+      `${quote(bin.label)} is the outermost bin of ${quote(feature.name)}, but ${rangeText(range)} ` +
+        'has no bin: is a row missing?',
     )
   if (first !== undefined && compareCuts(first.range.low, BELOW_ALL) > 0) {
     fault(first.bin, { low: BELOW_ALL, high: first.range.low })
@@ -201,12 +206,13 @@ function noteSplit({ name }: SourceFeature, bin: SourceBin, pieces: number, note
   const becomes = pieces === 0 ? 'no bin' : `${pieces} bins`
   notes.conversion(
     bin.path,
-    `${quote(bin.label)} of ${quote(name)} becomes ${becomes}, because single values with bins of their own lie in it`,
+    `${quote(bin.label)} of ${quote(name)} becomes ${becomes}, because single values with bins of ` +
+      'their own lie in it',
   )
 }
 
-/** What no bin holds yet, as bins of the one for everything else. */
-function restOf(pieces: readonly Placed[], other: SourceBin): Placed[] {
+/** The numbers that no bin contains yet, as ranges of the bin for everything else. */
+function remainderOf(pieces: readonly RangedBin[], other: SourceBin): RangedBin[] {
   const taken = pieces.map(({ range }) => range).sort((a, b) => compareCuts(a.low, b.low))
   return without({ low: BELOW_ALL, high: ABOVE_ALL }, taken).map((range) => ({
     range,

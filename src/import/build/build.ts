@@ -1,12 +1,12 @@
-import { BINS_PER_FEATURE_MAX } from '../engine/index.ts'
+import { BINS_PER_FEATURE_MAX, type RiskGradeSpec, type ScalingSpec } from '../../engine/index.ts'
 import { type BuiltFeature, buildCategorical } from './build-categorical.ts'
 import { buildNumeric } from './build-numeric.ts'
 import type { ImportOptions, SourceBin, SourceCard, SourceFeature } from './card.ts'
 import { type Notes, quote } from './notes.ts'
-import { scalingOf } from './scaling.ts'
+import { probabilitiesOf } from './scaling.ts'
 
 const SPEC_CHARS_MAX = 16 * 1024 * 1024
-/** Of a bin, beside its texts. */
+/** Characters of a bin in JSON, apart from its texts. */
 const BIN_CHARS = 40
 
 /** A scorecard specification as an import writes it: bins keep the labels of their source. */
@@ -17,17 +17,17 @@ export interface ImportedSpec {
   readonly target: string
   readonly base_points: number
   readonly features: readonly BuiltFeature[]
-  readonly scaling: {
-    readonly base_score: number
-    readonly base_odds: number
-    readonly pdo: number
-  }
+  /** Exactly one of `has_pd` and `scaling` is present, as in `ScorecardSpec`. */
+  readonly has_pd?: false
+  readonly scaling?: ScalingSpec
+  /** As the caller sent them; `checkSpec` validates them. */
+  readonly risk_grades?: readonly RiskGradeSpec[]
 }
 
 /**
- * Makes a specification of a card.
+ * Makes a specification from a card.
  *
- * @param notes receives everything that stands in the way, and everything that was converted
+ * @param notes receives every fault and every conversion
  * @returns null when there are faults
  */
 export function buildSpec(
@@ -35,21 +35,21 @@ export function buildSpec(
   options: ImportOptions,
   notes: Notes,
 ): ImportedSpec | null {
-  const scaling = scalingOf(card, options, notes)
+  const probabilities = probabilitiesOf(card, options, notes)
   const context = { rules: card.rules, unseen: options.unseen, notes }
   if (card.features.length === 0) notes.fault('file', 'has no feature')
   const features = renamed(card, options, notes)
     .filter((feature) => isBounded(feature, notes))
-    .map((feature) => ({ ...feature, bins: withPlace(feature, notes) }))
+    .map((feature) => ({ ...feature, bins: applicableBins(feature, notes) }))
     .map((feature) =>
       feature.type === 'numeric'
         ? buildNumeric(feature, context)
         : buildCategorical(feature, context),
     )
   checkSize(features, notes)
-  askUnseen(card, options, notes)
-  noteRounding(card, notes)
-  if (notes.faults.count > 0 || scaling === null) return null
+  requireUnseen(card, options, notes)
+  if (options.probabilities !== 'none') noteRounding(card, notes)
+  if (notes.faults.count > 0 || probabilities === null) return null
   return {
     name: options.name,
     version: options.version,
@@ -57,11 +57,14 @@ export function buildSpec(
     target: options.target,
     base_points: card.basePoints,
     features,
-    scaling,
+    ...probabilities,
+    ...(options.riskGrades !== undefined && {
+      risk_grades: options.riskGrades as readonly RiskGradeSpec[],
+    }),
   }
 }
 
-/** No more than a body may have that deploys a specification. */
+/** A specification must fit into the body of a deploy request. */
 function checkSize(features: readonly BuiltFeature[], notes: Notes): void {
   let chars = 0
   for (const { bins } of features) {
@@ -75,7 +78,7 @@ function checkSize(features: readonly BuiltFeature[], notes: Notes): void {
   }
 }
 
-/** Said before anything is compared with anything: a specification can't have more. */
+/** Checked before bins are compared with each other: a specification can't have more bins. */
 function isBounded({ name, type, bins }: SourceFeature, notes: Notes): boolean {
   const counted =
     type === 'categorical'
@@ -86,18 +89,18 @@ function isBounded({ name, type, bins }: SourceFeature, notes: Notes): boolean {
   return false
 }
 
-/** Bins whose values the feature can have: no other may be left out without a word. */
-function withPlace({ name, type, bins }: SourceFeature, notes: Notes): SourceBin[] {
+/** The bins whose values the feature can have; every other bin gets a fault or a note. */
+function applicableBins({ name, type, bins }: SourceFeature, notes: Notes): SourceBin[] {
   const foreign = type === 'numeric' ? ['category'] : ['range', 'value']
   return bins.filter(({ path, label, members }) => {
     if (members.some(({ kind }) => foreign.includes(kind))) {
       const values = type === 'numeric' ? 'numbers' : 'texts'
       notes.fault(
         path,
-        `${quote(label)} holds no value of ${quote(name)}, whose values are ${values}`,
+        `${quote(label)} contains no value of ${quote(name)}, whose values are ${values}`,
       )
     } else if (members.length === 0) {
-      notes.conversion(path, `${quote(label)} of ${quote(name)} is left out: it holds no value`)
+      notes.conversion(path, `${quote(label)} of ${quote(name)} is left out: it contains no value`)
     }
     return members.length > 0
   })
@@ -110,19 +113,23 @@ function renamed(
 ): readonly SourceFeature[] {
   for (const name of Object.keys(rename)) {
     if (!features.some((feature) => feature.name === name)) {
-      notes.fault('rename', `names ${quote(name)}, which is no feature of the file`)
+      notes.fault('rename', `names ${quote(name)}, which is not a feature of the file`)
     }
   }
   return features.map((feature) => {
     const name = Object.hasOwn(rename, feature.name) ? rename[feature.name] : undefined
     if (name === undefined) return feature
-    notes.conversion(quote(feature.name), `is called ${quote(name)}, as was said`)
+    notes.conversion(quote(feature.name), `is renamed to ${quote(name)}`)
     return { ...feature, name }
   })
 }
 
-/** Asked once for the card, not once for each feature. */
-function askUnseen({ features, rules }: SourceCard, { unseen }: ImportOptions, notes: Notes): void {
+/** Adds one fault for the whole card, not one for each feature. */
+function requireUnseen(
+  { features, rules }: SourceCard,
+  { unseen }: ImportOptions,
+  notes: Notes,
+): void {
   if (unseen !== undefined) return
   const open = features.filter(
     ({ type, bins }) => type === 'categorical' && !bins.some(({ members }) => members.some(isElse)),
@@ -132,21 +139,22 @@ function askUnseen({ features, rules }: SourceCard, { unseen }: ImportOptions, n
   const others = open.length === 1 ? '' : ` and ${open.length - 1} more`
   notes.fault(
     'unseen',
-    `must be given: what does a category add that no bin of ${quote(first.name)}${others} names? ` +
-      `${rules.unseen} "zero": nothing; "missing": what a missing value adds; "min": the least of the feature`,
+    `must be given: how many points does a category add that no bin of ${quote(first.name)}${others} ` +
+      `names? ${rules.unseen} Choose "zero" for none, "missing" for the points of a missing value, ` +
+      'or "min" for the least points of the feature',
   )
 }
 
 const isElse = ({ kind }: { kind: string }) => kind === 'else'
 
-/** Rounded points can't give the exact scale back. */
+/** Notes that the exact scale can't be recovered from rounded points. */
 function noteRounding({ features, basePoints }: SourceCard, notes: Notes): void {
   if (features.length === 0 || !hasWholePoints({ base_points: basePoints, features })) return
   const most = roundingMax(features.length)
   notes.conversion(
     'file',
     `all points are whole numbers: a score may be ${most} points off the exact scale, ` +
-      'and the probability of default with it; the points are kept as they are',
+      'and the probability of default with it; the import does not change the points',
   )
 }
 
@@ -161,7 +169,7 @@ export function hasWholePoints({ base_points: basePoints, features }: PointsOf):
   return [basePoints, ...points].every(Number.isInteger)
 }
 
-/** What a score is off at most, when base and points of each feature are rounded to whole numbers. */
+/** Largest error of a score, in points, when base and points are rounded to whole numbers. */
 export function roundingMax(features: number): number {
   return (features + 1) / 2
 }

@@ -1,62 +1,71 @@
-import type { IMPORT_TOOLS, ODDS_DIRECTIONS, UNSEEN_POLICIES } from '../../schemas/import.ts'
+import type {
+  IMPORT_TOOLS,
+  ODDS_DIRECTIONS,
+  PROBABILITIES,
+  UNSEEN_POLICIES,
+} from '../../../schemas/import.ts'
 import type { Range } from './ranges.ts'
 
-/** The tools whose files are read. */
+/** The tools whose files can be read. */
 export type Tool = (typeof IMPORT_TOOLS)[number]
 
-/** What a category that no bin names adds, where the file does not say it. */
+/** How many points a category in no bin adds, if the file does not specify them. */
 export type Unseen = (typeof UNSEEN_POLICIES)[number]
 
-export type OddsDirection = (typeof ODDS_DIRECTIONS)[number]
+type OddsDirection = (typeof ODDS_DIRECTIONS)[number]
 
-/** What the caller knows and the file does not say. */
+/** What the caller knows and the file does not contain. */
 export interface ImportOptions {
   readonly tool?: Tool
   readonly name: string
   readonly version: string
   readonly target: string
   readonly scaling: {
-    /** Points that double the odds, as the tool was given it. */
+    /** Points that double the odds, as configured in the tool. */
     readonly pdo?: number
     readonly baseScore?: number
-    /** A number, or a fraction such as `1/19`, which is not rounded. */
+    /** A number, or a fraction such as `1/19`, which is used without rounding. */
     readonly odds?: string
     readonly oddsDirection?: OddsDirection
-    /** What the odds are multiplied with at `pdo` points, where it is not 2. */
+    /** Factor by which `pdo` points multiply the odds; 2 when left out. */
     readonly rate?: number
   }
-  /** Where the file has no row for them. */
+  /** Source of the probabilities of default; `scaling` when left out. */
+  readonly probabilities?: (typeof PROBABILITIES)[number]
+  /** Risk grades in the form of a specification; any JSON. */
+  readonly riskGrades?: unknown
+  /** Base points, when the file has no row for them. */
   readonly basePoints?: number
-  /** Kept apart from the table by optbinning. */
+  /** `intercept_` of optbinning, which its table does not contain. */
   readonly intercept?: number
   readonly unseen?: Unseen
   /** Features whose bins are texts, though they look like intervals. */
   readonly categorical?: readonly string[]
-  /** Other names for features of the file: smbinning calls them as it calls their bins. */
+  /** New names of features: smbinning gives a feature the name of its binned column. */
   readonly rename?: Readonly<Record<string, string>>
-  /** Categories that have a comma in their names, where the file joins categories by commas. */
+  /** Categories with a comma in their name, when the file joins categories with commas. */
   readonly commaCategories?: readonly string[]
-  /** The card has no special values, where its file can't tell. */
+  /** Says that the card has no special values, when the file does not specify them. */
   readonly hasNoSpecials?: boolean
   /** Exact splits of optbinning, by feature; any JSON. */
   readonly splits?: unknown
 }
 
-/** What a bin holds. */
+/** One part of what a bin contains. */
 export type Member =
   | { readonly kind: 'range'; readonly range: Range }
-  /** A single number, which goes before the ranges. */
+  /** A single number, which has priority over ranges. */
   | { readonly kind: 'value'; readonly value: number }
   | { readonly kind: 'category'; readonly text: string }
   | { readonly kind: 'missing' }
-  /** Whatever no other bin holds. */
+  /** Everything that no other bin contains. */
   | { readonly kind: 'else' }
 
 /** One row of a card. */
 export interface SourceBin {
-  /** Where it stands in the file. */
+  /** Position in the file. */
   readonly path: string
-  /** As the tool wrote it. */
+  /** The text of the bin in the file. */
   readonly label: string
   readonly points: number
   readonly woe?: number | undefined
@@ -69,7 +78,7 @@ export interface SourceFeature {
   readonly bins: readonly SourceBin[]
 }
 
-/** A card as its file has it, before it becomes a specification. */
+/** A card as read from its file, before it becomes a specification. */
 export interface SourceCard {
   readonly tool: Tool
   readonly basePoints: number
@@ -77,16 +86,19 @@ export interface SourceCard {
   readonly rules: ToolRules
 }
 
-/** How a tool applies what it wrote. */
+/** How a tool applies its own card. */
 export interface ToolRules {
-  /** What it does with a category that no bin names, as a sentence. */
+  /** A sentence: what the tool does with a category that no bin names. */
   readonly unseen: string
-  /** What it does with a missing value where there is no bin for it, as a sentence. */
+  /** A sentence: what the tool does with a missing value that has no bin. */
   readonly missing: string
-  /** Whether `else` holds a missing value too. */
+  /** Whether `else` includes missing values. */
   readonly elseHoldsMissing?: boolean
-  /** Whether ranges must follow each other without a gap. */
+  /** Whether ranges must cover all numbers without a gap. */
   readonly tiles?: boolean
-  /** Whether categories are texts to the letter, so that 3.0 is not 3: they may be Python's numbers else. */
+  /**
+   * Whether categories are texts to the letter, so that 3.0 is not 3: they may be Python's numbers
+   * else.
+   */
   readonly hasTextCategories?: boolean
 }

@@ -11,7 +11,7 @@ export function isObject(value: unknown): value is JsonObject {
  * A table in any of the shapes that pandas and R write as JSON: an array of records, an object of
  * columns, `split`, `table`, or an object of such tables, one for each variable.
  *
- * @param columns that the table must have
+ * @param columns the columns that the table must have
  * @returns null when the value has none of these shapes
  */
 export function readFrame(value: unknown, columns: readonly string[], notes: Notes): Table | null {
@@ -100,7 +100,9 @@ function fromColumns(value: JsonObject, path: string): Table | null {
   return { columns: [...columns.keys()], rows }
 }
 
-/** An array, as a bin of several categories may be, is told from a text by whoever reads the column. */
+/**
+ * An array, as a bin of several categories may be, is told from a text by whoever reads the column.
+ */
 function cellOf(value: unknown): Cell {
   if (typeof value === 'number' || typeof value === 'string') return value
   if (value === null || value === undefined) return null

@@ -2,12 +2,12 @@ import type { ImportOptions } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 
 /**
- * Takes categories apart that a tool has joined, though they may hold what joins them.
+ * Splits categories that a tool has joined, although a category may contain the delimiter.
  *
- * Those of `commaCategories` are found first, the longest where several fit. A label that is taken apart is a
- * fault until the caller has named those, or said that there are none.
+ * Those of `commaCategories` are found first, the longest where several fit. A label that is taken
+ * apart is a fault until the caller has named those, or said that there are none.
  *
- * @param delimiter what joins them: `,` or `, `
+ * @param delimiter the text between categories: `,` or `, `
  */
 export function readJoined(
   label: string,
@@ -33,8 +33,8 @@ export function readJoined(
   if (texts.length > 1 && commaCategories === undefined) {
     notes.fault(
       path,
-      `${quote(label)} of ${quote(feature)} joins categories by commas, and may hold one with a comma of its own: ` +
-        'name such categories in `comma_categories` (an empty list where there are none)',
+      `${quote(label)} of ${quote(feature)} joins categories by commas, and a category may contain ` +
+        'a comma: name such categories in `comma_categories` (an empty list where there are none)',
     )
   }
   return texts

@@ -1,4 +1,4 @@
-/** Something to know about a place of the file, or about an option. */
+/** A message about a position in the file or about an option. */
 export interface Note {
   /** `row 7`, an element of the file, or the name of an option. */
   readonly path: string
@@ -9,7 +9,7 @@ const NOTES_MAX = 1_000
 const QUOTED_CHARS_MAX = 60
 const LABEL_CHARS_MAX = 255
 
-/** Collects what was converted, and what can't be. Bounded: a huge bad file has a short answer. */
+/** Collects conversions and faults. Bounded, so that a huge bad file gets a short response. */
 export class Notes {
   readonly faults = new NoteList()
   readonly conversions = new NoteList()
@@ -19,13 +19,13 @@ export class Notes {
     this.faults.add(path, message)
   }
 
-  /** The specification says something in another way than the file, or the reader should know it. */
+  /** The specification differs in form from the file, or the reader should know something. */
   conversion(path: string, message: string): void {
     this.conversions.add(path, message)
   }
 }
 
-export class NoteList {
+class NoteList {
   private readonly notes: Note[] = []
   private surplus = 0
 
@@ -44,13 +44,16 @@ export class NoteList {
   }
 }
 
-/** Names a text of the file, shortened where it is long. */
+/** Quotes a text of the file for a message; a long text is shortened. */
 export function quote(text: string): string {
   const isLong = text.length > QUOTED_CHARS_MAX
   return JSON.stringify(isLong ? `${text.slice(0, QUOTED_CHARS_MAX)}…` : text)
 }
 
-/** The tool's own text of a bin, shortened where it is long: every piece of a bin that is cut repeats it. */
+/**
+ * The tool's own text of a bin, shortened where it is long: every piece of a bin that is cut
+ * repeats it.
+ */
 export function labelText(text: string): string {
   if (text.length <= LABEL_CHARS_MAX) return text
   return `${text.slice(0, LABEL_CHARS_MAX - 1).replace(/[\uD800-\uDBFF]$/, '')}…`

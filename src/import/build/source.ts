@@ -1,9 +1,9 @@
-import { AppError } from '../errors.ts'
-import { parseJson } from '../json.ts'
+import { AppError } from '../../errors.ts'
+import { parseJson } from '../../platform/json.ts'
 import type { Notes } from './notes.ts'
 
-/** First bytes of files that are taken for cards and are none; what to do instead. */
-const FOREIGN: readonly (readonly [signature: readonly number[], told: string])[] = [
+/** First bytes of other files that users mistake for cards, and a message that says what to do. */
+const FOREIGN_FILES: readonly (readonly [signature: readonly number[], message: string])[] = [
   [
     [0x80],
     'is a Python pickle, which is never loaded: it can run any code. Write the card as CSV or JSON',
@@ -19,12 +19,12 @@ const FOREIGN: readonly (readonly [signature: readonly number[], told: string])[
 /**
  * The text of a file.
  *
- * @returns null after a fault when it is no UTF-8 text
+ * @returns null after a fault when it is not UTF-8 text
  */
 export function decode(bytes: Uint8Array, notes: Notes): string | null {
-  for (const [signature, told] of FOREIGN) {
+  for (const [signature, message] of FOREIGN_FILES) {
     if (signature.every((byte, index) => bytes[index] === byte)) {
-      notes.fault('file', told)
+      notes.fault('file', message)
       return null
     }
   }
@@ -36,14 +36,14 @@ export function decode(bytes: Uint8Array, notes: Notes): string | null {
   }
 }
 
-/** Undefined after a fault when the text is no JSON. */
+/** @returns undefined after a fault when the text is not JSON */
 export function readJson(text: string, path: string, notes: Notes): unknown {
   try {
     return parseJson(text)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const hint = /[:[,\s](NaN|-?Infinity)\b/.test(text)
-      ? ': NaN and Infinity are no JSON; pandas writes null for them with to_json'
+      ? ': NaN and Infinity are not valid JSON; pandas writes null for them with to_json'
       : ''
     notes.fault(path, `${error.message.replace(/^the body /, '')}${hint}`)
     return undefined

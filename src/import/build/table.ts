@@ -2,11 +2,13 @@ import { parse } from 'csv-parse/sync'
 import { type Notes, quote } from './notes.ts'
 import { readDecimal } from './ranges.ts'
 
-/** A cell as its file has it; null where it is empty. */
+/** A cell as the file has it; null when it is empty. */
 export type Cell = string | number | null
 
 export interface Row {
-  /** Where it stands: `row 7` of a CSV file, the heading being row 1, or `[5]` of a JSON array. */
+  /**
+   * Position in the file: `row 7` of a CSV file, whose heading is row 1, or `[5]` of a JSON array.
+   */
   readonly path: string
   /** By column name. */
   readonly cells: ReadonlyMap<string, Cell>
@@ -21,9 +23,10 @@ const DELIMITERS = [',', ';', '\t', '|'] as const
 const CELL_CHARS_MAX = 1_000_000
 
 /**
- * Reads a CSV file with a heading; commas, semicolons, tabs or bars are told apart by the heading.
+ * Reads a CSV file with a heading. The heading shows whether commas, semicolons, tabs or bars
+ * separate the cells.
  *
- * @returns null after a fault when the file is no table
+ * @returns null after a fault when the file is not a table
  */
 export function readCsv(text: string, notes: Notes): Table | null {
   const records = recordsOf(text, notes)
@@ -45,7 +48,7 @@ export function readCsv(text: string, notes: Notes): Table | null {
     if (record.every((cell) => cell === '')) continue
     if (record.length === columns.length) rows.push({ path, cells: cellsOf(columns, record) })
     else {
-      notes.fault(path, `has ${record.length} cells, the heading has ${columns.length}`)
+      notes.fault(path, `has ${record.length} cells, but the heading has ${columns.length}`)
     }
   }
   return { columns, rows }
@@ -73,13 +76,13 @@ function recordsOf(text: string, notes: Notes): string[][] | null {
   } catch (error) {
     notes.fault(
       'file',
-      `is no CSV: ${error instanceof Error ? error.message : 'it can not be read'}`,
+      `is not valid CSV: ${error instanceof Error ? error.message : "it can't be read"}`,
     )
     return null
   }
 }
 
-/** The one that the heading has most of; quoted ones are rare enough in names of columns. */
+/** The most frequent delimiter of the heading; quoted delimiters are rare in column names. */
 function delimiterOf(text: string): string {
   const end = text.search(/[\r\n]/)
   const heading = end === -1 ? text : text.slice(0, end)
@@ -87,7 +90,7 @@ function delimiterOf(text: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
 }
 
-/** A text cell; a number of a JSON file as its shortest form. */
+/** The text of a cell; a number of a JSON file in its shortest form. */
 export function textOf(row: Row, column: string): string | null {
   const cell = row.cells.get(column) ?? null
   return typeof cell === 'number' ? String(cell) : cell
@@ -106,14 +109,14 @@ export function numberOf(row: Row, column: string, notes: Notes): number | null 
   return null
 }
 
-/** The number of a column that may be absent or empty. */
+/** The number in a cell; undefined when the column is absent, or the cell is empty or no number. */
 export function numberIfAny(row: Row, column: string): number | undefined {
   const cell = row.cells.get(column) ?? null
   if (typeof cell === 'number') return Number.isFinite(cell) ? cell : undefined
   return cell === null ? undefined : (readDecimal(cell) ?? undefined)
 }
 
-/** The rows of each name, in the order of the file; a fault for those without one. */
+/** Groups rows by name, in the order of the file; adds a fault for each row without a name. */
 export function groupRows(
   rows: readonly Row[],
   column: string,

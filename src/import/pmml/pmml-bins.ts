@@ -1,8 +1,6 @@
-import { nextUp } from '../engine/index.ts'
-import type { Member, SourceBin, SourceFeature, Unseen } from './card.ts'
-import { type Notes, quote } from './notes.ts'
-import { NO_SCORE, type PmmlField, UNNAMED } from './pmml-field.ts'
-import type { Predicate, Value } from './pmml-predicate.ts'
+import { nextUp } from '../../engine/index.ts'
+import type { Member, SourceBin, SourceFeature, Unseen } from '../build/card.ts'
+import { type Notes, quote } from '../build/notes.ts'
 import {
   ABOVE_ALL,
   BELOW_ALL,
@@ -12,7 +10,9 @@ import {
   type Range,
   rangeText,
   readDecimal,
-} from './ranges.ts'
+} from '../build/ranges.ts'
+import { NO_SCORE, type PmmlField, UNNAMED } from './pmml-field.ts'
+import type { Predicate, Value } from './pmml-predicate.ts'
 
 /** An attribute of a characteristic. */
 export interface ReadAttribute {
@@ -29,10 +29,10 @@ interface Context {
   readonly notes: Notes
 }
 
-/** The attribute that a value gets: the first that holds. */
+/** The attribute of a value: the first that holds; null when the value gets no score. */
 type Chosen = ReadAttribute | null
 
-/** The bins of a field, by what each of its values gets. */
+/** Makes the bins of a field from the attribute of each of its values. */
 export function binsOfField(
   field: PmmlField,
   attributes: readonly ReadAttribute[],
@@ -78,7 +78,7 @@ function chooser(field: PmmlField, attributes: readonly ReadAttribute[]): (value
 
 type Give = (attribute: Chosen, member: Member) => void
 
-/** Every constant, and what lies between two of them, gets one attribute. */
+/** Assigns an attribute to every constant and to every interval between two constants. */
 function giveRanges(
   constants: ReadonlySet<string>,
   choose: (value: Value) => Chosen,
@@ -107,7 +107,7 @@ function giveRanges(
 
 interface NumberCell {
   readonly range: Range
-  /** One of its numbers, for all of them. */
+  /** A number in the range that stands for all of them. */
   readonly value: number
 }
 
@@ -125,18 +125,18 @@ function cellsOf(constants: readonly number[]): NumberCell[] {
   return cells.sort((a, b) => compareCuts(a.range.low, b.range.low))
 }
 
-/** A double between two cuts that hold one. */
+/** A double between two cuts; the range must not be empty. */
 function between(low: Cut, high: Cut): number {
   if (low.at === high.at) return low.at
   if (Number.isFinite(low.at)) return nextUp(low.at)
   return Number.isFinite(high.at) ? -nextUp(-high.at) : 0
 }
 
-/** A value for which PMML has no answer: what it adds here must be said. */
+/** A range for which PMML gives no score. The caller must accept that it adds 0 points here. */
 function reportHole(range: Range, { path, unseen, notes }: Context): void {
-  const text = `gives no score to ${rangeText(range)}, and here such a number adds 0 points`
+  const text = `gives no score to ${rangeText(range)}, but here such a number adds 0 points`
   if (unseen === undefined) {
-    notes.fault(path, `${text}: say "zero" or "missing" for unseen to accept it`)
+    notes.fault(path, `${text}: choose "zero" or "missing" for unseen to accept this`)
   } else notes.conversion(path, text)
 }
 
@@ -155,7 +155,9 @@ function giveCategories(
   return [...constants, UNNAMED]
 }
 
-/** An attribute that no value gets: one that contradicts itself, or one that others before it cover. */
+/**
+ * Reports attributes that no value gets: they contradict themselves, or earlier ones cover them.
+ */
 function reportUseless(
   attributes: readonly ReadAttribute[],
   members: ReadonlyMap<ReadAttribute, readonly Member[]>,
@@ -168,15 +170,15 @@ function reportUseless(
     if (canHold) {
       notes.conversion(
         attribute.path,
-        `(${quote(attribute.label)}) is left out, because no value gets it: attributes before it hold wherever it ` +
-          'does, or its values are not valid. The bin of a special value behind the ranges is lost so: ' +
-          'engines of PMML give it the points of a range',
+        `(${quote(attribute.label)}) is left out, because no value gets it: earlier attributes hold ` +
+          'wherever it holds, or its values are not valid. A special value listed after the ranges ' +
+          'loses its bin in this way: PMML engines give it the points of a range',
       )
     } else {
       notes.fault(
         attribute.path,
-        `(${quote(attribute.label)}) can never hold: the score of its bin is lost, as that of a special value ` +
-          'that R scorecard exports to PMML. Correct the predicate, or take the attribute out',
+        `(${quote(attribute.label)}) can never hold, so the score of its bin is lost. R scorecard ` +
+          'exports special values in this way. Correct the predicate, or remove the attribute',
       )
     }
   }

@@ -1,26 +1,26 @@
-import { type Notes, quote } from './notes.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { between, holds, type Range, readDecimal } from '../build/ranges.ts'
 import type { Value } from './pmml-predicate.ts'
 import { unreadOf } from './pmml-unread.ts'
-import { between, holds, type Range, readDecimal } from './ranges.ts'
 import { childOf, childrenOf, type Element } from './xml.ts'
 
-/** How PMML prepares a value of a field before predicates look at it. */
+/** A field, and how PMML prepares its values before predicates see them. */
 export interface PmmlField {
   readonly name: string
   readonly isNumeric: boolean
-  /** Constants at which the preparation changes what it does. */
+  /** Constants at which the preparation changes its behaviour. */
   readonly constants: readonly string[]
-  /** What predicates see of a value; `NO_SCORE` where PMML gives up. */
+  /** The value that predicates see; `NO_SCORE` when PMML gives no score. */
   prepare(value: Value): Value | typeof NO_SCORE
 }
 
 export const NO_SCORE = Symbol('no score')
 
 const NUMERIC = new Set(['integer', 'float', 'double'])
-/** A text that no document names: stands for all categories that have no name. */
+/** Stands for all categories that the document does not name; no document contains this text. */
 export const UNNAMED = '\u0000'
 
-/** The fields that the mining schema lets in, by name; a fault for each that can't be converted. */
+/** The fields of the mining schema by name; adds a fault for each that can't be converted. */
 export function readFields(root: Element, model: Element, notes: Notes): Map<string, PmmlField> {
   const dictionary = childOf(root, 'DataDictionary')
   const schema = childOf(model, 'MiningSchema')
@@ -31,7 +31,7 @@ export function readFields(root: Element, model: Element, notes: Notes): Map<str
   for (const [name, mining] of used) {
     const data = declared.get(name)
     if (derived.has(name)) {
-      notes.fault(`DerivedField ${quote(name)}`, 'is called as a field of the MiningSchema')
+      notes.fault(`DerivedField ${quote(name)}`, 'has the name of a field of the MiningSchema')
     }
     const field = data === undefined ? null : readField(name, data, mining, notes)
     if (field !== null) fields.set(name, field)
@@ -39,20 +39,23 @@ export function readFields(root: Element, model: Element, notes: Notes): Map<str
   return fields
 }
 
-/** A second one would count for some readers, and not for others. */
+/** A second element of one name is a fault: some readers use the first, others the last. */
 function byName(elements: readonly Element[], notes: Notes): Map<string, Element> {
   const found = new Map<string, Element>()
   for (const element of elements) {
     const name = element.attributes['name'] ?? ''
-    if (found.has(name)) notes.fault(`${element.name} ${quote(name)}`, 'stands there twice')
+    if (found.has(name)) notes.fault(`${element.name} ${quote(name)}`, 'appears twice')
     found.set(name, element)
   }
   return found
 }
 
 function derivedNames(root: Element, model: Element): Set<string | undefined> {
-  const places = [childOf(root, 'TransformationDictionary'), childOf(model, 'LocalTransformations')]
-  const fields = places.flatMap((place) => (place ? childrenOf(place, 'DerivedField') : []))
+  const parents = [
+    childOf(root, 'TransformationDictionary'),
+    childOf(model, 'LocalTransformations'),
+  ]
+  const fields = parents.flatMap((parent) => (parent ? childrenOf(parent, 'DerivedField') : []))
   return new Set(fields.map(({ attributes }) => attributes['name']))
 }
 
@@ -61,22 +64,22 @@ function readField(name: string, data: Element, mining: Element, notes: Notes): 
   const { dataType = 'string' } = data.attributes
   const isNumeric = NUMERIC.has(dataType)
   if (!isNumeric && dataType !== 'string' && dataType !== 'boolean') {
-    notes.fault(path, `is of the type ${dataType}: only numbers and texts can be converted`)
+    notes.fault(path, `has the type ${dataType}, but only numbers and texts can be converted`)
     return null
   }
   if (dataType === 'boolean') {
-    notes.conversion(path, 'is boolean: applicants must have the text "true" or "false"')
+    notes.conversion(path, 'is boolean: applicants must send the text "true" or "false"')
   }
   if (dataType === 'float') {
     notes.conversion(
       path,
-      'is of the type float: engines of PMML round its values to single precision first, the service does not',
+      'has the type float: PMML engines round its values to single precision, but the service does not',
     )
   }
   if (dataType === 'integer') {
     notes.conversion(
       path,
-      'is of the type integer: engines of PMML refuse 3.7, the service does not',
+      'has the type integer: PMML engines refuse 3.7, but the service does not',
     )
   }
   for (const fault of unreadOf(data, mining, isNumeric)) notes.fault(path, fault)
@@ -102,7 +105,7 @@ function readField(name: string, data: Element, mining: Element, notes: Notes): 
   }
 }
 
-/** What becomes of a value outside the domain of its field. */
+/** What PMML does with a value outside the domain of its field. */
 function treatmentOf(
   mining: Element,
   isNumeric: boolean,

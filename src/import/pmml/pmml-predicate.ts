@@ -1,4 +1,4 @@
-import { readDecimal } from './ranges.ts'
+import { readDecimal } from '../build/ranges.ts'
 import { childrenOf, type Element } from './xml.ts'
 
 /** A value of a field: a number, a text, or missing. */
@@ -7,17 +7,21 @@ export type Value = number | string | null
 /** Whether a predicate holds for a value; null is PMML's UNKNOWN. */
 export type Predicate = (value: Value) => boolean | null
 
-/** What a predicate is made of: the fields and constants that it looks at. */
-export interface Uses {
+/** The fields and constants that a predicate uses. */
+interface Uses {
   readonly fields: Set<string>
   readonly constants: Set<string>
 }
 
-/** A predicate that can't be converted, as a sentence about it. */
+/** A predicate that can't be converted; the message says why. */
 export class PredicateFault extends Error {}
 
 const PREDICATES = new Set([
-  ...['SimplePredicate', 'SimpleSetPredicate', 'CompoundPredicate', 'True', 'False'],
+  'SimplePredicate',
+  'SimpleSetPredicate',
+  'CompoundPredicate',
+  'True',
+  'False',
 ])
 
 /** The predicates among the children of an element. */
@@ -26,7 +30,7 @@ export function predicatesOf(parent: Element): Element[] {
 }
 
 /**
- * Compiles a predicate to a function, with the three values of PMML's logic.
+ * Compiles a predicate to a function with the three truth values of PMML.
  *
  * @param isNumeric whether the field holds numbers
  * @param uses receives the fields and constants met
@@ -94,7 +98,7 @@ function constantOf(text: string, isNumeric: boolean): number | string {
 
 const ARRAY_ITEM = /\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))/y
 
-/** Items between blanks; those in quotes may hold blanks, and quotes behind a backslash. */
+/** Items separated by blanks. A quoted item may contain blanks, and quotes after a backslash. */
 function readArray(text: string): string[] {
   const items: string[] = []
   const end = text.trimEnd().length
@@ -130,7 +134,7 @@ function not(truth: boolean | null): boolean | null {
   return truth === null ? null : !truth
 }
 
-/** False when one part is, else unknown when one part is, else true. */
+/** False if any part is false, otherwise unknown if any part is unknown, otherwise true. */
 function every(parts: readonly Predicate[], value: Value): boolean | null {
   let all: boolean | null = true
   for (const part of parts) {

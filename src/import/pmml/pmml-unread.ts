@@ -1,5 +1,5 @@
-import { quote } from './notes.ts'
-import { readDecimal } from './ranges.ts'
+import { quote } from '../build/notes.ts'
+import { readDecimal } from '../build/ranges.ts'
 import { childrenOf, type Element } from './xml.ts'
 
 const NUMBERS = ['lowValue', 'highValue'] as const
@@ -9,7 +9,7 @@ const OUTLIERS = ['asIs', 'asMissingValues', 'asExtremeValues']
 const CLOSURES = ['openOpen', 'openClosed', 'closedOpen', 'closedClosed']
 const PROPERTIES = ['valid', 'invalid', 'missing']
 
-/** What a field says that can't be read, as sentences about it: passed over, it would score otherwise. */
+/** What this service can't read in a field, as messages: ignoring it would change scores. */
 export function unreadOf(data: Element, mining: Element, isNumeric: boolean): string[] {
   const values = childrenOf(data, 'Value')
   const intervals = childrenOf(data, 'Interval')
@@ -30,7 +30,7 @@ function notNumbers({ attributes }: Element, names: readonly string[]): string[]
   return names.flatMap((name) => {
     const text = attributes[name]
     if (text === undefined || readDecimal(text) !== null) return []
-    return [`has the ${name} ${quote(text)}, which is no number`]
+    return [`has the ${name} ${quote(text)}, which is not a number`]
   })
 }
 

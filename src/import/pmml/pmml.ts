@@ -1,13 +1,13 @@
-import type { ImportOptions, SourceCard, SourceFeature } from './card.ts'
-import { type Notes, quote } from './notes.ts'
+import type { ImportOptions, SourceCard, SourceFeature } from '../build/card.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { readDecimal } from '../build/ranges.ts'
 import { binsOfField, type ReadAttribute } from './pmml-bins.ts'
 import { type PmmlField, readFields } from './pmml-field.ts'
 import { compilePredicate, PredicateFault, predicatesOf } from './pmml-predicate.ts'
-import { readDecimal } from './ranges.ts'
 import { childOf, childrenOf, type Element } from './xml.ts'
 
 const VERSIONS = /^4\.[1-4]/
-/** Elements beside a scorecard that hold no model. */
+/** Elements of a document that are not models. */
 const NO_MODELS = new Set([
   'Header',
   'MiningBuildTask',
@@ -18,9 +18,9 @@ const NO_MODELS = new Set([
 /**
  * Reads the scorecard of a PMML document, version 4.1 to 4.4.
  *
- * Attributes are tried in their order and the first that holds counts, so that bins come out without
- * overlaps: which attribute a value gets is found for every number between two constants, for every
- * category and for a missing value.
+ * PMML tries the attributes in order and takes the first that holds, so attributes may overlap.
+ * Bins must not: the reader finds the attribute of every number between two constants, of every
+ * category and of a missing value, and makes bins from these.
  *
  * @source PMML 4.4, Scorecard
  */
@@ -40,7 +40,10 @@ export function readPmml(root: Element, options: ImportOptions, notes: Notes): S
     const read = readCharacteristic(characteristic, fields, options, notes)
     if (typeof read === 'number') basePoints = (basePoints ?? 0) + read
     else if (read !== null && features.has(read.name)) {
-      notes.fault(characteristic.path, `is a second one of the field ${quote(read.name)}`)
+      notes.fault(
+        characteristic.path,
+        `is a second Characteristic of the field ${quote(read.name)}`,
+      )
     } else if (read !== null) features.set(read.name, read)
   }
   return {
@@ -58,11 +61,11 @@ export function readPmml(root: Element, options: ImportOptions, notes: Notes): S
 function scorecardOf(root: Element, notes: Notes): Element | null {
   const { version = '' } = root.attributes
   if (root.name !== 'PMML') {
-    notes.fault('file', `is XML, but no PMML: its root is ${quote(root.name)}`)
+    notes.fault('file', `is XML, but not PMML: its root is ${quote(root.name)}`)
     return null
   }
   if (!VERSIONS.test(version)) {
-    notes.fault('PMML', `is of version ${quote(version)}; 4.1 to 4.4 can be read`)
+    notes.fault('PMML', `is version ${quote(version)}, but only 4.1 to 4.4 can be read`)
     return null
   }
   const models = root.children.filter(({ name }) => !NO_MODELS.has(name))
@@ -71,15 +74,20 @@ function scorecardOf(root: Element, notes: Notes): Element | null {
     const found = models.map(({ name }) => name).join(', ') || 'no model'
     notes.fault(
       'PMML',
-      `must have one Scorecard, and has ${found}` +
-        (found === 'RegressionModel' ? '; of toad, take what ScoreCard.export writes' : ''),
+      `must have exactly one Scorecard, but has ${found}` +
+        (found === 'RegressionModel'
+          ? '; for toad, use the file that ScoreCard.export writes'
+          : ''),
     )
     return null
   }
   if (model.attributes['isScorable'] === 'false') notes.fault('Scorecard', 'is not scorable')
   const math = model.attributes['x-mathContext'] ?? 'double'
   if (math !== 'double') {
-    notes.fault('Scorecard', `is summed up in the precision ${quote(math)}, the service in double`)
+    notes.fault(
+      'Scorecard',
+      `is added up in the precision ${quote(math)}, but the service uses double`,
+    )
   }
   if (model.attributes['functionName'] !== 'regression') {
     notes.fault('Scorecard', 'must have the functionName "regression"')
@@ -87,7 +95,7 @@ function scorecardOf(root: Element, notes: Notes): Element | null {
   return model
 }
 
-/** What changes the score after it was summed up. */
+/** Reports what changes the score after the sum. */
 function checkTargets(model: Element, notes: Notes): void {
   const targets = childOf(model, 'Targets')
   for (const target of targets === undefined ? [] : childrenOf(targets, 'Target')) {
@@ -96,7 +104,7 @@ function checkTargets(model: Element, notes: Notes): void {
     if (castInteger !== undefined || min !== undefined || max !== undefined || !isPlain) {
       notes.fault(
         'Target',
-        'changes the score (cast, bounds or rescaling), which can not be converted',
+        "changes the score (cast, bounds or rescaling), which can't be converted",
       )
     }
   }
@@ -113,7 +121,10 @@ interface Characteristic {
   readonly element: Element
 }
 
-/** @returns the points that it adds to every score, when it looks at no field; null after a fault */
+/**
+ * @returns a number when the characteristic uses no field: the points that it adds to every score;
+ *   null after a fault
+ */
 function readCharacteristic(
   { path, element }: Characteristic,
   fields: ReadonlyMap<string, PmmlField>,
@@ -127,8 +138,8 @@ function readCharacteristic(
   if (field === undefined) {
     notes.fault(
       path,
-      `uses ${quote(fieldName ?? '')}, which is no field of the DataDictionary and the MiningSchema that can be ` +
-        'converted; a DerivedField can not be',
+      `uses ${quote(fieldName ?? '')}, which is not a field of both the DataDictionary and the ` +
+        "MiningSchema that can be converted; a DerivedField can't be converted",
     )
     return null
   }
@@ -141,7 +152,7 @@ function readCharacteristic(
   return binsOfField(field, known, { path, unseen: options.unseen, notes })
 }
 
-/** The one field of all predicates; null for none, undefined after a fault. */
+/** The field that all predicates use; null when they use none, undefined after a fault. */
 function fieldOf(
   attributes: readonly Element[],
   path: string,
@@ -157,7 +168,7 @@ function fieldOf(
   }
   const [field = null, second] = fields
   if (second === undefined) return field
-  notes.fault(path, `looks at several fields: ${[...fields].map(quote).join(', ')}`)
+  notes.fault(path, `uses several fields: ${[...fields].map(quote).join(', ')}`)
   return undefined
 }
 
@@ -175,7 +186,7 @@ function readAttribute(
   const points = readDecimal(partialScore ?? '')
   const [element, second] = predicatesOf(attribute)
   if (points === null) {
-    notes.fault(path, `has the partialScore ${quote(partialScore ?? '')}, which is no number`)
+    notes.fault(path, `has the partialScore ${quote(partialScore ?? '')}, which is not a number`)
     return null
   }
   if (element === undefined || second !== undefined) {
@@ -188,17 +199,23 @@ function readAttribute(
     return { path, points, label: labelOf(element), predicate, constants: uses.constants }
   } catch (error) {
     if (!(error instanceof PredicateFault)) throw error
-    notes.fault(path, `${error.message}, which can not be converted`)
+    notes.fault(path, `${error.message}, which can't be converted`)
     return null
   }
 }
 
 const SIGNS: Readonly<Record<string, string>> = {
-  ...{ equal: '=', notEqual: '!=', lessThan: '<', lessOrEqual: '<=' },
-  ...{ greaterThan: '>', greaterOrEqual: '>=', isIn: 'in', isNotIn: 'not in' },
+  equal: '=',
+  notEqual: '!=',
+  lessThan: '<',
+  lessOrEqual: '<=',
+  greaterThan: '>',
+  greaterOrEqual: '>=',
+  isIn: 'in',
+  isNotIn: 'not in',
 }
 
-/** A predicate as a short text, for people. */
+/** A predicate as a short text for messages. */
 function labelOf({ name, attributes, children, text }: Element): string {
   const { operator = '', booleanOperator = '', value } = attributes
   if (name === 'SimplePredicate') return [SIGNS[operator] ?? operator, value].join(' ').trim()
@@ -209,7 +226,7 @@ function labelOf({ name, attributes, children, text }: Element): string {
   return name === 'Array' ? text.trim() : name
 }
 
-/** A characteristic that looks at nothing: the first attribute that holds is a part of the base. */
+/** Points of a characteristic that uses no field: the first attribute that holds joins the base. */
 function constantOf(
   attributes: readonly ReadAttribute[],
   path: string,
@@ -220,6 +237,6 @@ function constantOf(
     notes.fault(path, 'has no attribute that can hold')
     return null
   }
-  notes.conversion(path, `looks at no field: its ${holding.points} points are added to the base`)
+  notes.conversion(path, `uses no field: its ${holding.points} points are added to the base`)
   return holding.points
 }

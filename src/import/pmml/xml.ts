@@ -1,7 +1,7 @@
 import { parseXml, XmlDocumentType, XmlElement, XmlError } from '@rgrove/parse-xml'
-import type { Notes } from './notes.ts'
+import type { Notes } from '../build/notes.ts'
 
-/** An element without what a card does not need: comments, extensions, name spaces. */
+/** An element without comments, extensions and name spaces, which a card does not need. */
 export interface Element {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
@@ -9,12 +9,12 @@ export interface Element {
   readonly text: string
 }
 
-/** Of elements in each other; a scorecard of real life has ten. */
+/** Most levels of nested elements; real scorecards have about ten. */
 const DEPTH_MAX = 100
 
 /**
- * Reads an XML document. One with a document type is refused: nothing that it declares would be
- * expanded or loaded, so the document could mean something else than what was read.
+ * Reads an XML document. A document type is refused: the reader neither expands nor loads what it
+ * declares, so the document could mean something else than what was read.
  *
  * @returns null after a fault
  */
@@ -32,7 +32,7 @@ export function readXml(text: string, notes: Notes): Element | null {
     }
     return elementOf(root, DEPTH_MAX)
   } catch (error) {
-    notes.fault('file', `is no XML that can be read: ${reasonOf(error)}`)
+    notes.fault('file', `is not readable XML: ${reasonOf(error)}`)
     return null
   }
 }

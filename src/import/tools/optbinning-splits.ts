@@ -1,17 +1,17 @@
-import type { Member } from './card.ts'
-import { isObject } from './frame.ts'
-import { type Notes, quote } from './notes.ts'
-import { between, type Range, readDecimal } from './ranges.ts'
+import type { Member } from '../build/card.ts'
+import { isObject } from '../build/data-frame.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { between, type Range, readDecimal } from '../build/ranges.ts'
 
-/** What optbinning knows of a variable beside the table. */
+/** What optbinning knows about a variable beyond the table. */
 export interface VariableSplits {
   /** Numbers between the bins, or the categories of each bin. */
   readonly splits?: readonly (number | readonly (string | number)[])[]
-  /** Of a categorical variable, in the order that its splits are positions in. */
+  /** Categories of the variable; its splits are positions in this order. */
   readonly categories?: readonly (string | number)[]
   readonly catOthers?: readonly (string | number)[]
   readonly hasUserSplits?: boolean
-  /** Special values by the label of their row; undefined where nothing is said of them. */
+  /** Special values by the label of their row; undefined when the caller did not give them. */
   readonly specialCodes?: ReadonlyMap<string, readonly (string | number)[]>
 }
 
@@ -31,7 +31,7 @@ export function readSplits(
   if (json === undefined) return read
   const entries = entriesOf(json)
   if (entries === null) {
-    notes.fault('splits', 'must be an object by variable, or an array of what to_dict() gives')
+    notes.fault('splits', 'must be an object by variable, or an array of to_dict() results')
     return read
   }
   for (const [name, value] of entries) {
@@ -43,7 +43,7 @@ export function readSplits(
   }
   const absent = names.filter((name) => !read.has(name))
   if (absent.length > 0 && absent.length < names.length) {
-    notes.conversion('splits', `say nothing of ${absent.map(quote).join(', ')}`)
+    notes.conversion('splits', `do not contain ${absent.map(quote).join(', ')}`)
   }
   return read
 }
@@ -83,10 +83,10 @@ function variableOf(value: unknown): VariableSplits | null {
 }
 
 /**
- * The categories of each bin. Splits of a fitted variable are positions between its categories, and
- * the rare ones make a last bin.
+ * The categories of each bin. The splits of a fitted variable are positions between its categories;
+ * rare categories form a last bin.
  *
- * @returns undefined where the splits say nothing of them, null where they can't be told
+ * @returns undefined when the splits do not define them, null when they can't be derived
  * @source optbinning binning_statistics.py, bin_categorical
  */
 export function groupsOf(variable: VariableSplits): (readonly Value[])[] | undefined | null {
@@ -121,7 +121,7 @@ function codesOf(value: unknown): Map<string, readonly Value[]> | null {
   return codes
 }
 
-/** A special value of a variable; a numeric one may have it as a text, and a text that is no number is a fault. */
+/** A special value of a variable. For a numeric variable it may be a text that holds a number. */
 export function codeMember(
   code: Value,
   { path, isNumeric }: { path: string; isNumeric: boolean },
@@ -141,7 +141,7 @@ function isValues(value: unknown): value is Value[] {
 }
 
 /**
- * The range of a bin by its exact splits, which must print as the table has them.
+ * The range of a bin by its exact splits, which must round to the bounds that the table prints.
  *
  * @param bin the row and the number of the bin among the intervals of its variable
  */
@@ -159,11 +159,11 @@ export function exactRange(
     [high, printed.high.at],
   ] as const) {
     if (exact === shown) continue
-    // What was printed lies within half of its last digit, and a little for the rounding of both.
+    // A printed bound is within half of its last digit, plus a little for the rounding of both.
     if (Math.abs(exact - shown) <= 0.5 * 10 ** -decimals * (1 + 1e-9) + Math.abs(exact) * 1e-15) {
       notes.conversion(
         path,
-        `${quote(label)} is cut at ${exact}, of which the table shows ${shown}`,
+        `${quote(label)} ends at the exact split ${exact}, which the table shows as ${shown}`,
       )
     } else notes.fault(path, `${quote(label)} does not belong to the split ${exact}`)
   }

@@ -1,5 +1,7 @@
-import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
-import { type Notes, quote } from './notes.ts'
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { readInterval } from '../build/ranges.ts'
+import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
 import {
   codeMember,
   exactRange,
@@ -8,19 +10,17 @@ import {
   type VariableSplits,
 } from './optbinning-splits.ts'
 import { listOf, readPythonTexts } from './python-texts.ts'
-import { readInterval } from './ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
 
 const SPECIAL = 'Special'
 const MISSING = 'Missing'
-/** A number that numpy may have cut at its 8 decimals. */
+/** A number that numpy may have rounded to its 8 decimals. */
 const NUMPY_ROUNDED = /^-?\d+\.\d{8}(?:e[+-]?\d+)?$/
 
 /**
  * Reads the table of optbinning's `Scorecard`, summary or detailed.
  *
- * The table prints bounds with few decimals, so the exact splits are wanted beside it. Points of the
- * base are spread over the variables, or kept apart in `intercept_`, which the table does not have.
+ * The table prints bounds with few decimals, so the caller should add the exact splits. The base
+ * points are spread over the variables, or stored in `intercept_`, which the table does not have.
  *
  * @source optbinning 0.21.0 and 1.0.0, scorecard.py, binning_statistics.py
  */
@@ -29,7 +29,7 @@ export function readOptbinning(table: Table, options: ImportOptions, notes: Note
   if (table.columns.includes('Mean')) {
     notes.fault(
       'row 1',
-      'is of a card for a continuous target, which has no probability of default',
+      'belongs to a card for a continuous target, which has no probability of default',
     )
   }
   const splits = readSplits(options.splits, [...rowsByVariable.keys()], notes)
@@ -48,7 +48,7 @@ export function readOptbinning(table: Table, options: ImportOptions, notes: Note
   }
 }
 
-/** With `intercept_based` the least points of each variable are exactly 0, and never without it. */
+/** The least points of each variable are 0 with `intercept_based`, and never without it. */
 function interceptOf(
   features: readonly SourceFeature[],
   { intercept, basePoints }: ImportOptions,
@@ -96,8 +96,8 @@ function readVariable(variable: Variable, options: ImportOptions, notes: Notes):
   if (isNumeric && splits?.splits === undefined) {
     notes.conversion(
       quote(name),
-      'is cut at the bounds that the table prints, which optbinning rounds to `show_digits` decimals: ' +
-        'give the exact splits, or a value next to a bound may get the points of the next bin',
+      'uses the bounds that the table prints, which optbinning rounds to `show_digits` decimals: ' +
+        'give the exact splits, or a value near a bound may get the points of the next bin',
     )
   }
   return { name, type: isNumeric ? 'numeric' : 'categorical', bins }
@@ -161,7 +161,8 @@ function categoryMembers(
     if (group === undefined && texts?.some((text) => NUMPY_ROUNDED.test(text)) === true) {
       notes.fault(
         rows[index]?.path ?? '',
-        `${quote(label)} of ${quote(name)} has numbers that numpy prints with 8 decimals: give the exact splits`,
+        `${quote(label)} of ${quote(name)} has numbers that numpy prints with 8 decimals: ` +
+          'give the exact splits',
       )
     }
     if (texts !== null) return texts.map((text) => ({ kind: 'category', text }))
@@ -174,7 +175,7 @@ function categoryMembers(
   })
 }
 
-/** The rows below the bins: special values, by their names where there are several, then Missing. */
+/** The rows below the bins: special values, with their names if there are several, then Missing. */
 function specialMembers(
   { name, splits }: Variable,
   { row, label, isNumeric }: { row: Row; label: string; isNumeric: boolean },
@@ -185,13 +186,16 @@ function specialMembers(
   const codes = splits?.specialCodes
   if (codes === undefined) {
     if (label === SPECIAL && options.hasNoSpecials === true) {
-      notes.conversion(row.path, `is left out: ${quote(name)} has no special values, as was said`)
+      notes.conversion(
+        row.path,
+        `is left out: the caller says that ${quote(name)} has no special values`,
+      )
       return null
     }
     notes.fault(
       row.path,
       `${quote(label)} of ${quote(name)}: the table does not say which values are special. Give ` +
-        '`special_codes` with the splits (null where there are none), or say that there are none',
+        '`special_codes` with the splits (null if there are none), or say that there are none',
     )
     return null
   }

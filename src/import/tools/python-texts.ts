@@ -1,4 +1,4 @@
-/** What pandas prints around an array of its own. */
+/** An extension array as pandas prints it. */
 const EXTENSION_ARRAY = /^<\w+>\s*(\[.*\])\s*Length: \d+, dtype: [^\n]+$/s
 const SEPARATOR = /[\s,]*/y
 const WORD = /[^\s,'"[\]()]+/y
@@ -6,10 +6,10 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 const HEX = /^(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))/
 
 /**
- * Reads a list as Python or numpy prints it: `['a', 'b']`, `['a' 'b']` over several lines, `[1 2]`, and arrays of
- * pandas with their heading.
+ * Reads a list as Python or numpy prints it: `['a', 'b']`, `['a' 'b']` over several lines, `[1 2]`,
+ * and arrays of pandas with their heading.
  *
- * @returns null for what is no such list, or one that was shortened with `...`
+ * @returns null for any other text, and for a list that was shortened with `...`
  */
 export function readPythonTexts(text: string): string[] | null {
   const trimmed = listOf(text)
@@ -30,7 +30,7 @@ export function readPythonTexts(text: string): string[] | null {
   return texts
 }
 
-/** The list without what may stand around it. */
+/** The list without the text that pandas prints around it. */
 export function listOf(text: string): string {
   const trimmed = text.trim()
   return EXTENSION_ARRAY.exec(trimmed)?.[1] ?? trimmed

@@ -1,13 +1,13 @@
-import type { ImportOptions, SourceBin, SourceCard, SourceFeature } from './card.ts'
-import { type Notes, quote } from './notes.ts'
-import { readInterval } from './ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
+import type { ImportOptions, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { readInterval } from '../build/ranges.ts'
+import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
 
 const START = 'StartPoints'
 
 /**
- * Reads the rules of Scorecard-Bundle: `lower~upper`, closed on the right, numbers only. The base is
- * spread, or stands in a row of its own.
+ * Reads the rules of Scorecard-Bundle: numeric intervals `lower~upper`, closed on the right. The
+ * base points are spread over the features, or are in a row of their own.
  *
  * @source Scorecard-Bundle 1.2.2, LogisticRegressionScoreCard.py, func_numpy.py
  */
@@ -20,7 +20,7 @@ export function readScorecardBundle(
   const [start, second] = rowsByName.get(START) ?? []
   rowsByName.delete(START)
   if (start !== undefined && options.basePoints !== undefined) {
-    notes.fault('base_points', `must be left out: ${start.path} of the file has them`)
+    notes.fault('base_points', `must be left out: ${start.path} of the file contains them`)
   }
   if (second !== undefined) notes.fault(second.path, `is a second row of ${START}`)
   const basePoints =
@@ -44,7 +44,7 @@ function readFeature(name: string, rows: readonly Row[], notes: Notes): SourceFe
     const points = numberOf(row, 'score', notes)
     const range = readInterval(`(${label}]`)
     if (range === null) {
-      notes.fault(row.path, `${quote(label)} of ${quote(name)} is no interval as "lower~upper"`)
+      notes.fault(row.path, `${quote(label)} of ${quote(name)} is not an interval such as "0~10"`)
     } else if (points !== null) {
       const woe = numberIfAny(row, 'woe')
       bins.push({ path: row.path, label, points, woe, members: [{ kind: 'range', range }] })

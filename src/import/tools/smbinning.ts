@@ -1,15 +1,16 @@
-import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
-import { type Notes, quote } from './notes.ts'
-import { between, readDecimal } from './ranges.ts'
-import { groupRows, numberOf, type Row, type Table, textOf } from './table.ts'
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { between, readDecimal } from '../build/ranges.ts'
+import { groupRows, numberOf, type Row, type Table, textOf } from '../build/table.ts'
 
 const INTERCEPT = '(Intercept)'
-/** Digits with which R writes a number as a text. */
+/** Most digits that R writes when it turns a number into text. */
 const R_DIGITS = 15
 
 /**
- * Reads `logitscaled` of smbinning: characteristics that `smbinning.gen` made, with attributes as
- * `01 <= 25`, `02 > 25`, `01 = 'own'`, `01 in ('a','b')` and `00 Miss`. The base is spread.
+ * Reads `logitscaled` of smbinning: characteristics that `smbinning.gen` made, with attributes such
+ * as `01 <= 25`, `02 > 25`, `01 = 'own'`, `01 in ('a','b')` and `00 Miss`. The base points are
+ * spread over the characteristics.
  *
  * @source smbinning 0.9, smbinning.gen, smbinning.factor.gen, smbinning.scaling
  */
@@ -45,10 +46,10 @@ function readCharacteristic(name: string, rows: readonly Row[], notes: Notes): S
     const members = cut === null ? membersOf(label) : [rangeOf(low, cut)]
     if (cut?.isLast === false) low = cut.at
     if (cut?.isLast === true && cut.at !== low) {
-      notes.fault(row.path, `${quote(label)} does not begin where the bin before it ends (${low})`)
+      notes.fault(row.path, `${quote(label)} does not begin where the previous bin ends (${low})`)
     }
     if (members === null) {
-      notes.fault(row.path, `${quote(label)} is no attribute as smbinning writes them`)
+      notes.fault(row.path, `${quote(label)} is not an attribute that smbinning writes`)
     } else if (points !== null) bins.push({ path: row.path, label, points, members })
     if (cut !== null && String(cut.at).replace(/\D/g, '').length >= R_DIGITS) {
       notes.conversion(row.path, `${quote(label)} may be rounded: R writes ${R_DIGITS} digits`)
@@ -70,7 +71,7 @@ const CUT = /^\d+ (<=|>) (\S+)$/
 const EQUAL = /^\d+ = '(.*)'$/s
 const IN = /^\d+ in \((.*)\)$/s
 
-/** `02 <= 40` ends at 40, and begins where the row before it ends. */
+/** `02 <= 40` ends at 40 and begins where the previous row ends. */
 function cutOf(label: string): NumberCut | null {
   const match = CUT.exec(label)
   const at = match === null ? null : readDecimal(match[2] ?? '')
@@ -90,7 +91,7 @@ function membersOf(label: string): Member[] | null {
   if (single !== undefined) return [{ kind: 'category', text: single }]
   const listed = IN.exec(label)?.[1]
   if (listed === undefined) return null
-  // smbinning takes the quotes away and cuts at every comma.
+  // smbinning removes the quotes and splits at every comma.
   const texts = listed.replaceAll("'", '').split(',')
   return texts.map((text): Member => ({ kind: 'category', text }))
 }

@@ -1,15 +1,17 @@
-import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
-import { isObject } from './frame.ts'
-import { readJoined } from './joined-categories.ts'
-import { type Notes, quote } from './notes.ts'
-import { holds, readDecimal, readInterval } from './ranges.ts'
-import { groupRows, numberOf, type Table, textOf } from './table.ts'
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { isObject } from '../build/data-frame.ts'
+import { readJoined } from '../build/joined-categories.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { holds, readDecimal, readInterval } from '../build/ranges.ts'
+import { groupRows, numberOf, type Table, textOf } from '../build/table.ts'
 
 const EMPTY = 'nan'
+/** How toad writes Python's None in a column of objects, because it turns each value into text. */
+const NONE = 'None'
 const ELSE = 'else'
-/** A number with an exponent is none to toad's own reader, which then takes the bin for a text. */
+/** toad's own reader does not accept a number with an exponent and takes the bin for a text. */
 const EXPONENT = /\de[+-]?\d/i
-/** What toad puts in the place of an empty number that has no bin of its own. */
+/** toad's replacement for a missing number that has no bin of its own. */
 const EMPTY_NUMBER = -1
 
 interface ToadBin {
@@ -19,8 +21,8 @@ interface ToadBin {
 }
 
 /**
- * Reads what toad's `ScoreCard.export` gives: `{feature: {bin: score}}`, or a table of `name`,
- * `value`, `score`. The base is spread over the features.
+ * Reads the output of toad's `ScoreCard.export`: `{feature: {bin: score}}`, or a table of `name`,
+ * `value`, `score`. The base points are spread over the features.
  *
  * @source toad 0.1.4, scorecard.py, transform.py, utils/func.py
  */
@@ -43,8 +45,9 @@ export function readToad(
     basePoints: options.basePoints ?? 0,
     features,
     rules: {
-      unseen: 'toad adds the least of the feature ("min"), unless `predict` is told otherwise.',
-      missing: 'toad puts -1 in its place.',
+      unseen:
+        'toad adds the least points of the feature ("min") unless `predict` gets another default.',
+      missing: 'toad replaces it with -1.',
       elseHoldsMissing: true,
       tiles: true,
     },
@@ -60,7 +63,7 @@ function fromTable(table: Table, notes: Notes): Map<string, ToadBin[]> {
   for (const [name, rows] of groupRows(table.rows, 'name', 'feature', notes)) {
     const read = rows.map((row) => ({
       path: row.path,
-      // pandas writes the text nan as it is; an empty cell is a nan that went through another program.
+      // pandas writes the text nan. An empty cell is a nan that another program has rewritten.
       label: textOf(row, 'value') ?? EMPTY,
       points: numberOf(row, 'score', notes),
     }))
@@ -95,14 +98,14 @@ function numericFeature(name: string, listed: readonly ToadBin[], notes: Notes):
     if (member === null) {
       notes.fault(
         path,
-        `${quote(label)} is no interval, and other bins of ${quote(name)} are; name it in \`categorical\` ` +
-          'when its values are texts',
+        `${quote(label)} is not an interval, but other bins of ${quote(name)} are; if its values are ` +
+          'texts, name the feature in `categorical`',
       )
     }
     if (EXPONENT.test(label)) {
       notes.conversion(
         path,
-        `${quote(label)} is read as an interval; toad itself can't load it back from its file`,
+        `${quote(label)} is read as an interval; toad itself can't load it from its own file`,
       )
     }
     if (member !== null && points !== null) bins.push({ path, label, points, members: [member] })
@@ -117,7 +120,7 @@ function numericMember(label: string): Member | null {
   return range === null ? null : { kind: 'range', range }
 }
 
-/** A missing value joins the bin that holds -1. */
+/** Adds the missing value to the bin that contains -1. */
 function withEmpty(name: string, bins: readonly SourceBin[], notes: Notes): SourceBin[] {
   return bins.map((bin) => {
     const holdsEmpty = bin.members.some(
@@ -126,8 +129,8 @@ function withEmpty(name: string, bins: readonly SourceBin[], notes: Notes): Sour
     if (!holdsEmpty) return bin
     notes.conversion(
       bin.path,
-      `a missing value of ${quote(name)} adds the points of ${quote(bin.label)}: toad puts ${EMPTY_NUMBER} in ` +
-        'its place',
+      `a missing value of ${quote(name)} adds the points of ${quote(bin.label)}: toad replaces it ` +
+        `with ${EMPTY_NUMBER}`,
     )
     return { ...bin, members: [...bin.members, { kind: 'missing' }] }
   })
@@ -149,17 +152,42 @@ function textFeature(
     )
     bins.push({ path, label, points, members: label === ELSE ? [{ kind: 'else' }] : members })
   }
-  return { name, type: 'categorical', bins }
+  return { name, type: 'categorical', bins: withNone(name, bins, notes) }
 }
 
-/** The file has two decimals, the scorecard that wrote it all of them. */
+/** A request's null is Python's None, which toad writes as the category `None`. */
+function withNone(name: string, bins: readonly SourceBin[], notes: Notes): SourceBin[] {
+  const empty = bins.find(({ members }) => members.some(({ kind }) => kind === 'missing'))
+  return bins.map((bin) => {
+    const holdsNone = bin.members.some(
+      (member) => member.kind === 'category' && member.text === NONE,
+    )
+    if (!holdsNone || bin === empty) return bin
+    if (empty !== undefined && empty.points !== bin.points) {
+      notes.fault(
+        bin.path,
+        `${quote(name)} has a bin for None and one for nan with other points, but a request has one ` +
+          'null for both: merge them before you fit the card, for instance with ' +
+          'data.where(data.notna(), np.nan), or remove the one that no applicant will have',
+      )
+    }
+    if (empty !== undefined) return bin
+    notes.conversion(
+      bin.path,
+      `a missing value of ${quote(name)} adds the points of ${quote(bin.label)}, which is how toad writes Python's None`,
+    )
+    return { ...bin, members: [...bin.members, { kind: 'missing' }] }
+  })
+}
+
+/** Notes that the file has two decimals while the scorecard that wrote it has all. */
 function noteDecimals(features: readonly SourceFeature[], notes: Notes): void {
   const points = features.flatMap(({ bins }) => bins.map((bin) => bin.points))
   const areRounded = points.every((value) => readDecimal(value.toFixed(2)) === value)
   if (points.length === 0 || !areRounded || points.every(Number.isInteger)) return
   notes.conversion(
     'file',
-    'the points have at most 2 decimals, to which `export` rounds them; `predict` of toad does not round: ' +
-      'write the file with export(decimal=17) for the same scores',
+    'the points have at most 2 decimals, because `export` of toad rounds them and `predict` does not: ' +
+      'write the file with export(decimal=17) to get the same scores',
   )
 }

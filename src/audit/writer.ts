@@ -1,0 +1,40 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { IdempotencyClaim } from '../access/caller.ts'
+import { AppError } from '../errors.ts'
+import type { Transaction } from '../platform/db/client.ts'
+import { auditLog } from '../tables/audit.ts'
+import { idempotencyKeys } from '../tables/idempotency.ts'
+import { lockTeam } from './lock-team.ts'
+import type { NewAuditRecord } from './record.ts'
+
+/**
+ * Records a change in the transaction that makes it, so that both are committed or neither.
+ *
+ * It locks the team until the transaction ends, so that the log's positions follow the order of the
+ * commits. Changes of existing rows lock the team earlier, before they read; pure inserts need not.
+ *
+ * @throws AppError `idempotency_in_progress` if another request has taken over the record's claim
+ */
+export async function insertAuditRecord(
+  tx: Transaction,
+  { claim, ...record }: NewAuditRecord,
+): Promise<void> {
+  await lockTeam(tx, record.teamId)
+  if (claim !== undefined) await noteChange(tx, claim)
+  await tx.insert(auditLog).values(record)
+}
+
+/**
+ * Notes that the change of a claim is made. Whatever happens to the process or to the connection next, no
+ * later request with the same `Idempotency-Key` makes the change again.
+ */
+async function noteChange(tx: Transaction, { keyHash, claimId }: IdempotencyClaim): Promise<void> {
+  const noted = await tx
+    .update(idempotencyKeys)
+    .set({ changedAt: sql`now()` })
+    .where(and(eq(idempotencyKeys.keyHash, keyHash), eq(idempotencyKeys.claimId, claimId)))
+    .returning({ claimId: idempotencyKeys.claimId })
+  if (noted.length > 0) return
+  const message = 'another request with this Idempotency-Key is under way'
+  throw new AppError('idempotency_in_progress', message, { retryAfterMs: 1_000 })
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import type { ScalingSpec, ScorecardSpec } from '../engine/index.ts'
+import { type ImportedSpec, roundingMax } from './build/build.ts'
+import type { ImportOptions, Tool } from './build/card.ts'
+import { fitScale } from './build/fit-scale.ts'
+import { type Note, Notes } from './build/notes.ts'
+import { decode } from './build/source.ts'
+import { type Import, importCard } from './import-card.ts'
+import { compare, type Parity } from './parity.ts'
+import { readSample, type SampleOptions, type SampleRow } from './sample.ts'
+
+/** A card to import, and optionally a sample of applicants to check it with. */
+export interface ImportInput {
+  readonly card: Uint8Array
+  readonly options: ImportOptions
+  readonly check: CheckInput | null
+}
+
+export interface CheckInput extends SampleOptions {
+  readonly sample: Uint8Array
+  /** In points; 0 when the sample has the exact scores of the tool. */
+  readonly tolerance: number
+}
+
+/** Proof of a check: the hashes of what was compared, and the result. */
+export interface Certificate extends Omit<Parity, 'differences'> {
+  /** Null when a specification was checked instead of the card of a tool. */
+  readonly tool: Tool | null
+  /** Hash of the bytes of the card; null when `tool` is null. */
+  readonly cardSha256: string | null
+  /** Hash of the bytes of the sample. */
+  readonly sampleSha256: string
+  /** Hash of the specification as JSON without white space, as the service stores it. */
+  readonly specSha256: string
+}
+
+export interface ImportOutcome extends Import {
+  /** Null when nothing was checked. */
+  readonly parity: Parity | null
+  readonly certificate: Certificate | null
+}
+
+/** The parts of an outcome that decide whether the model is registered. */
+export type Verdict = Pick<ImportOutcome, 'spec' | 'faults' | 'parity' | 'certificate'>
+
+/** The result of an import that ran in its thread. */
+export interface ImportResponse {
+  /** JSON of `importFields`, in UTF-8. */
+  readonly answer: Uint8Array
+  /** Null when nothing is to be registered. */
+  readonly verdict: Verdict | null
+}
+
+/**
+ * Imports a card and scores the applicants of the sample, if there is one; a bad sample is a fault.
+ */
+export function runImport({ card, options, check }: ImportInput): ImportOutcome {
+  const imported = importCard(card, options)
+  const { spec, tool } = imported
+  const unchecked = { ...imported, parity: null, certificate: null }
+  if (spec === null || tool === null) return unchecked
+  const refused = (faults: readonly Note[]) => ({ ...unchecked, spec: null, faults })
+  const isFitted = options.probabilities === 'fit'
+  if (check === null) {
+    const message = '"fit" needs a sample with the column `pd`'
+    return isFitted ? refused([{ path: 'probabilities', message }]) : unchecked
+  }
+  const read = sampleOf(spec, check)
+  if (read.faults !== null) return refused(read.faults)
+  const notes = new Notes()
+  const scaling = isFitted ? fitScale(read.sample, notes) : null
+  if (notes.faults.count > 0) return refused(notes.faults.toArray())
+  const scaled = scaling === null ? spec : withScale(spec, scaling)
+  const { parity, counts } = comparison(scaled, read.sample, check, isFitted)
+  return {
+    ...imported,
+    parity,
+    spec: scaled,
+    conversions: [...imported.conversions, ...notes.conversions.toArray()],
+    certificate: { ...counts, tool, cardSha256: sha256(card) },
+  }
+}
+
+/** A specification to check, in the form in which it would be stored. */
+export interface SpecCheckInput {
+  /** Accepted by `checkSpec`. */
+  readonly spec: ScorecardSpec
+  readonly check: CheckInput
+}
+
+/** The result of checking a specification: the comparison, or the faults of the sample. */
+export type SpecChecked =
+  | { readonly faults: readonly Note[] }
+  | { readonly faults: null; readonly parity: Parity; readonly certificate: Certificate }
+
+/** Scores a sample with any specification. */
+export function checkSpecAgainstSample({ spec, check }: SpecCheckInput): SpecChecked {
+  const read = sampleOf(spec, check)
+  if (read.faults !== null) return read
+  const { parity, counts } = comparison(spec, read.sample, check, false)
+  return { faults: null, parity, certificate: { ...counts, tool: null, cardSha256: null } }
+}
+
+type SampleRead =
+  | { readonly faults: readonly Note[] }
+  | { readonly faults: null; readonly sample: readonly SampleRow[] }
+
+function sampleOf(spec: Pick<ScorecardSpec, 'features'>, check: CheckInput): SampleRead {
+  const toleranceMax = roundingMax(spec.features.length)
+  if (check.tolerance > toleranceMax) {
+    const message =
+      `must be at most ${toleranceMax} points, the most that rounding base and features to whole ` +
+      'numbers can change'
+    return { faults: [{ path: 'tolerance', message }] }
+  }
+  const notes = new Notes()
+  const text = decode(check.sample, notes)
+  const sample = text === null ? null : readSample(text, spec, check, notes)
+  if (sample !== null) return { faults: null, sample }
+  const faults = notes.faults.toArray()
+  return { faults: faults.map(({ path, message }) => ({ path: `sample, ${path}`, message })) }
+}
+
+function comparison(
+  spec: ScorecardSpec,
+  sample: readonly SampleRow[],
+  { sample: bytes, tolerance }: CheckInput,
+  isFitted: boolean,
+) {
+  const parity = compare(spec, sample, { tolerance, isFitted })
+  const { differences: _, ...counts } = parity
+  const hashes = { sampleSha256: sha256(bytes), specSha256: sha256(JSON.stringify(spec)) }
+  return { parity, counts: { ...counts, ...hashes } }
+}
+
+function withScale(spec: ImportedSpec, scaling: ScalingSpec): ImportedSpec {
+  const { has_pd: _, risk_grades: grades, ...rest } = spec
+  return { ...rest, scaling, ...(grades !== undefined && { risk_grades: grades }) }
+}
+
+function sha256(content: Uint8Array | string): string {
+  return createHash('sha256').update(content).digest('hex')
+}
