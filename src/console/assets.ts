@@ -5,20 +5,20 @@ import { basename, extname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
-/** A file as the browser gets it. */
+/** A file in the form in which browsers receive it. */
 export interface Asset {
   readonly contentType: string
   readonly plain: Buffer
   readonly gzipped: Buffer
 }
 
-/** The console as the browser gets it. */
+/** All files of the console. */
 export interface ConsoleFiles {
-  /** Names all assets together: under another release they have other addresses. */
+  /** Hash of all assets and part of their URLs, so that each release has its own URLs. */
   readonly version: string
-  /** By their names below the version's address. */
+  /** Assets by name. */
   readonly assets: ReadonlyMap<string, Asset>
-  /** The page that loads them, and what names it as it is. */
+  /** The HTML page that loads the assets, and its hash. */
   readonly page: Asset
   readonly pageVersion: string
 }
@@ -29,7 +29,7 @@ const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
 const STYLE_TYPE = 'text/css; charset=utf-8'
 const VERSION_CHARS = 16
 
-/** Where a library's module lies in its package; a script that sets a variable becomes a module by its end. */
+/** Module files of the libraries; `end` turns a script that sets a variable into a module. */
 const LIBRARIES: Readonly<Record<string, { in: string; file: string; end?: string }>> = {
   preact: { in: 'preact', file: 'dist/preact.mjs' },
   'preact/hooks': { in: 'preact', file: 'hooks/dist/hooks.mjs' },
@@ -39,10 +39,10 @@ const LIBRARIES: Readonly<Record<string, { in: string; file: string; end?: strin
 }
 
 /**
- * Makes of the console's sources what the browser runs: TypeScript without its types, libraries out of
- * their packages, each import by its address.
+ * Builds the files that browsers run: removes types from TypeScript, reads libraries from their
+ * packages, and replaces each import by its URL.
  *
- * It takes some tens of milliseconds, once, before the service listens.
+ * It takes some tens of milliseconds, once, before the first score.
  */
 export function readConsole(): ConsoleFiles {
   const { texts, firstModules } = modulesFrom(new URL('main.ts', PAGE))
@@ -57,7 +57,7 @@ export function readConsole(): ConsoleFiles {
   return { version, assets: new Map(assets), page, pageVersion }
 }
 
-/** The modules that one leads to; those that it needs at once come first, and are to be fetched ahead. */
+/** All modules that one imports; `firstModules` are needed at once, so the page preloads them. */
 function modulesFrom(entry: URL): { texts: Map<string, string>; firstModules: string[] } {
   const texts = new Map<string, string>()
   const add = (source: URL | string): string[] => {
@@ -65,8 +65,9 @@ function modulesFrom(entry: URL): { texts: Map<string, string>; firstModules: st
     if (texts.has(name)) return []
     const imports: { source: URL | string; isLazy: boolean }[] = []
     const text = textOf(source).replace(
-      // Of an import or export, and of `import()`.
-      /(\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"]+)\2/g,
+      // Matches `import`, `export … from` and `import()`, but not these words inside a text or a
+      // URL.
+      /(?<![\w'"/])(from\s*|import\s*\(?\s*)(['"])([\w@./-]+)\2/g,
       (_all, before: string, quote: string, specifier: string) => {
         const target = specifier.startsWith('.') ? new URL(specifier, source) : specifier
         imports.push({ source: target, isLazy: before.includes('(') })
@@ -81,7 +82,9 @@ function modulesFrom(entry: URL): { texts: Map<string, string>; firstModules: st
   return { firstModules: add(entry), texts }
 }
 
-/** A library by its specifier, one of the console's files by its name, another source by its path. */
+/**
+ * Asset name: from the specifier of a library, the file name of the page, or the path in `src/`.
+ */
 function nameOf(source: URL | string): string {
   if (typeof source === 'string') return `${source.replace('/', '-')}.js`
   const path = fileURLToPath(source)
@@ -108,7 +111,7 @@ function read(source: URL): string {
   return readFileSync(source, 'utf8')
 }
 
-/** Node tells with a warning that the function may change: of no use to who runs the service. */
+/** Suppresses Node's warning that the function is experimental, which operators can't act on. */
 function stripped(source: URL): string {
   const { emitWarning } = process
   try {
@@ -126,7 +129,7 @@ function assetOf(name: string, text: string): Asset {
   return { contentType, plain, gzipped: gzipSync(plain, { level: 9 }) }
 }
 
-/** Addresses are relative, so that a proxy may put the service under a path of its own. */
+/** Uses relative URLs, so that a proxy may serve the service under any path. */
 function pageOf(version: string, firstModules: readonly string[]): string {
   const at = (name: string) => `console/assets/${version}/${name}`
   const ahead = firstModules.map((name) => `<link rel="modulepreload" href="${at(name)}">`)

@@ -1,10 +1,11 @@
 const NAME = 'scoreline_session'
 
 /**
- * The cookie of the console's session. Without a path it is the console's own, under whatever path a
- * proxy serves it. That of TLS alone has a name that no page without TLS can set.
+ * Returns the cookie of the console's session. It sets no path, so the browser restricts it to the
+ * console, under any path that a proxy uses. With TLS its name has a prefix that pages without TLS
+ * can't set.
  *
- * @param refreshToken of letters that a cookie can hold as they are; empty ends it
+ * @param refreshToken characters that a cookie can hold unescaped; an empty text deletes the cookie
  */
 export function sessionCookie(
   refreshToken: string,
@@ -14,7 +15,7 @@ export function sessionCookie(
   return `${nameOf(isSecure)}=${refreshToken}; Max-Age=${maxAgeSec}; HttpOnly; SameSite=Strict${secure}`
 }
 
-/** The refresh token that a request carries, or null. */
+/** The refresh token in a request's cookie, or null. */
 export function sessionOf(
   { headers }: { readonly headers: { readonly cookie?: string | undefined } },
   isSecure: boolean,

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { ANYONE } from '../auth/caller.ts'
+import { ANYONE } from '../access/caller.ts'
 import type { AuthService } from '../auth/service.ts'
 import { notFoundHandler } from '../http/not-found.ts'
 import { type Asset, type ConsoleFiles, readConsole } from './assets.ts'
@@ -11,7 +11,9 @@ interface ConsoleOptions {
   readonly publicUrl: string | null
 }
 
-/** The page runs what the service itself serves, speaks to the service alone, and is framed by nobody. */
+/**
+ * The page runs scripts of this service only, connects to this service only, and can't be framed.
+ */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,19 +27,20 @@ const PAGE_POLICY = [
 const YEAR_SEC = 31_536_000
 
 /**
- * Serves the console at `/console` to anyone; what it shows it asks the API for, as its user. Its routes
- * are part of the address' quota, as those of the documentation are, and of no API.
+ * Serves the console at `/console` to anyone and redirects browsers there from `/`. The page reads
+ * all data from the API as its user. Its routes count against the quota of the client's address,
+ * like those of the documentation, and are not part of the API.
  */
 export const consolePlugin = fastifyPlugin<ConsoleOptions>(
   async (app, { auth, publicUrl }) => {
     let files: ConsoleFiles | null = null
-    const made = () => {
+    const built = () => {
       files ??= readConsole()
       return files
     }
-    // Before the first score rather than with the first look at the console.
+    // Builds the files before the first score, not with the first visit, which would delay scores.
     app.addHook('onListen', (done) => {
-      made()
+      built()
       done()
     })
 
@@ -53,22 +56,30 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
 
       const config = { operation: 'console.page', access: ANYONE } as const
       scope.get('/console', { config, exposeHeadRoute: true }, (request, reply) => {
-        const { page, pageVersion } = made()
+        const { page, pageVersion } = built()
         reply.headers({
           'content-security-policy': PAGE_POLICY,
           'referrer-policy': 'no-referrer',
           'cross-origin-opener-policy': 'same-origin',
-          // Asked for anew each time, answered by 304: a new release must not meet an old page.
+          // Browsers revalidate each time and get a 304, so a new release never meets an old page.
           'cache-control': 'no-cache',
         })
         send(request, reply, page, pageVersion)
+      })
+      // A person who opens the bare address wants the console. Programs get the 404 of an unknown
+      // path.
+      scope.get('/', { config, exposeHeadRoute: true }, (request, reply) => {
+        reply.header('vary', 'accept')
+        if (!/\btext\/html\b/.test(request.headers.accept ?? '')) {
+          notFoundHandler(request, reply)
+        } else reply.redirect('console', 302)
       })
       scope.get('/console/', { config }, (_request, reply) => reply.redirect('../console', 308))
       scope.get<{ Params: { version: string; name: string } }>(
         '/console/assets/:version/:name',
         { config: { operation: 'console.asset', access: ANYONE }, exposeHeadRoute: true },
         (request, reply) => {
-          const { version, assets } = made()
+          const { version, assets } = built()
           const { params } = request
           const asset = params.version === version ? assets.get(params.name) : undefined
           if (asset === undefined) return notFoundHandler(request, reply)
@@ -81,7 +92,7 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
   { name: 'console', dependencies: ['auth'], fastify: '5.x' },
 )
 
-/** Sends an asset in the form that the browser takes, or tells that it has it already. */
+/** Sends an asset in an encoding that the browser accepts, or 304 if the browser has it. */
 function send(
   { headers }: Pick<FastifyRequest, 'headers'>,
   reply: FastifyReply,
@@ -91,7 +102,7 @@ function send(
   const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(
     headers['accept-encoding'] ?? '',
   )
-  // One tag for each form: they differ in their bytes.
+  // One tag for each encoding, because their bytes differ.
   const tag = takesGzip ? `"${version}-gzip"` : `"${version}"`
   reply.headers({ vary: 'accept-encoding', etag: tag })
   const known = (headers['if-none-match'] ?? '').split(',').map((one) => one.trim())

@@ -3,36 +3,37 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC, LoginRequest, TokenResult } from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
-import { ANYONE } from '../auth/caller.ts'
+import { ANYONE } from '../access/caller.ts'
 import { forbidStoring } from '../auth/plugin.ts'
 import { type AuthService, REFRESH_TOKEN_LIFE_MS, type Session } from '../auth/service.ts'
 import { AppError } from '../errors.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
 import { clientNetwork } from '../http/client-network.ts'
 import { sessionCookie, sessionOf } from './cookie.ts'
 
 interface SessionRouteOptions {
   readonly auth: AuthService
-  /** Where browsers reach the service, when that is configured. */
+  /** Configured URL under which browsers reach the service, or null. */
   readonly publicUrl: string | null
 }
 
 const BODY_BYTES_MAX = 16 * 1024
 const Nothing = Type.Object({}, { additionalProperties: false })
-/** As the API's, but for the refresh token: no script of the page shall ever hold it. */
+/** Like the API's response, but without the refresh token: scripts of the page must not see it. */
 const AccessToken = Type.Omit(TokenResult, ['refresh_token'])
 
 /**
- * The console's session: as `/api/auth/login` and `/refresh`, with the refresh token in a cookie that no
- * script can read and no other site can send.
+ * The console's session. It works like `/api/auth/login` and `/refresh`, but keeps the refresh
+ * token in a cookie that scripts can't read and other sites can't send.
  *
- * A page of another site can't use these: the cookie is `SameSite=Strict`, and a body that is declared as
- * JSON, or PUT and DELETE, need a permission to cross origins that the service gives to nobody.
+ * Pages of other sites can't use these routes: the cookie is `SameSite=Strict`, and JSON bodies,
+ * PUT and DELETE need a cross-origin permission that the service never gives.
  */
 export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = async (
   app,
   { auth, publicUrl },
 ) => {
-  const bodyLimit = Math.min(BODY_BYTES_MAX, app.initialConfig.bodyLimit ?? BODY_BYTES_MAX)
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
   const response = { 200: AccessToken, ...errorResponses(400, 401, 413, 415) }
 
   app.post(
@@ -45,10 +46,10 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     async (request, reply) => {
       const clientAddress = clientNetwork(request.ip)
       const session = await auth.login({ ...request.body, clientAddress })
-      // Its cookie is replaced: nobody could end it any more.
+      // The new cookie replaces the former one, so its session could not be ended later.
       const former = sessionOf(request, isSecure(request))
       if (former !== null) await auth.logout(former)
-      return begun(request, reply, session)
+      return sendSession(request, reply, session)
     },
   )
 
@@ -63,7 +64,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
       forbidStoring(reply)
       try {
         const presented = sessionOf(request, isSecure(request)) ?? ''
-        return begun(request, reply, await auth.refresh(presented))
+        return sendSession(request, reply, await auth.refresh(presented))
       } catch (error) {
         if (error instanceof AppError && error.code === 'invalid_refresh_token') {
           forget(request, reply)
@@ -81,7 +82,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
       config: { operation: 'console.sign_out', access: ANYONE },
     },
     async (request, reply) => {
-      // The browser forgets the session whether or not it can be ended.
+      // The browser forgets the session even if ending it fails.
       forget(request, reply)
       const presented = sessionOf(request, isSecure(request))
       if (presented !== null) await auth.logout(presented)
@@ -89,7 +90,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     },
   )
 
-  function begun(request: FastifyRequest, reply: FastifyReply, session: Session) {
+  function sendSession(request: FastifyRequest, reply: FastifyReply, session: Session) {
     const { userId, teamId, role } = session.caller
     forbidStoring(reply)
     const maxAgeSec = REFRESH_TOKEN_LIFE_MS / 1000
@@ -106,7 +107,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     reply.header('set-cookie', sessionCookie('', { maxAgeSec: 0, isSecure: isSecure(request) }))
   }
 
-  /** A proxy that is not trusted does not tell the request's own protocol. */
+  /** Also checks the public URL, because an untrusted proxy can't report the client's protocol. */
   function isSecure(request: FastifyRequest): boolean {
     return request.protocol === 'https' || publicUrl?.startsWith('https:') === true
   }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { api } from './api.ts'
 import { HistogramChart, TimeChart } from './charts.ts'
 import { ComparisonView } from './comparison.ts'
-import { count, milliseconds, number, percent } from './format.ts'
+import { count, milliseconds, number, percent, when } from './format.ts'
 import { modelNames } from './names.ts'
 import { useLoaded } from './state.ts'
 import type { Comparison, Deployment, Histogram, Series, Stats } from './types.ts'
@@ -20,44 +20,48 @@ const RANGES: Readonly<Record<string, { name: string; lengthMs: number }>> = {
 const STEP_SEC = { minute: 60, hour: 3_600, day: 86_400 } as const
 const STATS_MS = 5_000
 const COMPARISON_MS = 15_000
+/** A comparison of more reads the log for seconds: it is made once. */
+const POLLED_APPLICANTS_MAX = 20_000
 
-/** What a deployment has answered in a stretch of time. */
+/** Scores of a deployment in a time range. */
 export function Activity({ deployment }: { deployment: Deployment }) {
   const { slug } = deployment
   const [range, setRange] = useState('day')
-  const stretch = () => {
+  const [isLarge, setLarge] = useState(false)
+  const timeRange = () => {
     const toMs = Date.now()
     return { fromMs: toMs - (RANGES[range]?.lengthMs ?? HOUR_MS), toMs }
   }
   const stats = useLoaded(
     async () => {
-      const { fromMs, toMs } = stretch()
+      const { fromMs, toMs } = timeRange()
       const query = `from=${new Date(fromMs).toISOString()}`
       const path = `v1/deployments/${slug}/stats`
       const [summary, series] = await Promise.all([
         api<Stats>('GET', `${path}?${query}`),
         api<Series>('GET', `${path}/series?${query}`),
       ])
-      return { stats: summary, series, fromMs, toMs }
+      return { stats: summary, ...(await closerLook(path, { series, fromMs, toMs })) }
     },
     [slug, range],
     { everyMs: STATS_MS },
   )
   const comparison = useLoaded(
-    () =>
-      api<Comparison>(
-        'GET',
-        `v1/deployments/${slug}/stats/models?from=${new Date(stretch().fromMs).toISOString()}`,
-      ),
+    async () => {
+      const from = new Date(timeRange().fromMs).toISOString()
+      const found = await api<Comparison>('GET', `v1/deployments/${slug}/stats/models?from=${from}`)
+      setLarge(found.applicants > POLLED_APPLICANTS_MAX)
+      return found
+    },
     [slug, range],
-    { everyMs: COMPARISON_MS, also: deployment.cache_version },
+    { everyMs: isLarge ? 0 : COMPARISON_MS, also: deployment.cache_version },
   )
   const names = useLoaded(modelNames, [slug], { also: deployment.cache_version })
   const choose = (event: Event) => setRange((event.currentTarget as HTMLSelectElement).value)
   return html`<section>
     <div class="section-head">
-      <h2>Answers</h2>
-      <${Field} label="Time">${(
+      <h2>Scores</h2>
+      <${Field} label="Time range">${(
         field: object,
       ) => html`<select ...${field} value=${range} onChange=${choose}>
         ${Object.entries(RANGES).map(([value, { name }]) => html`<option value=${value}>${name}</option>`)}
@@ -65,7 +69,7 @@ export function Activity({ deployment }: { deployment: Deployment }) {
     </div>
     <${Shown} of=${stats}>${(found: Answered) =>
       found.stats.summary.total_requests === 0
-        ? html`<${Empty} title="Nothing was scored in this time"><p>Choose a longer time, or <a href=${`#/try/${slug}`}>score an applicant</a>.</p><//>`
+        ? html`<${Empty} title="No scores in this time range"><p>Choose a longer one, or <a href=${`#/try/${slug}`}>score an applicant</a>.</p><//>`
         : html`<${Summary} stats=${found.stats} /><${Charts} found=${found} />`}<//>
   </section>
   <${Shown} of=${comparison}>${(found: Comparison) =>
@@ -74,11 +78,32 @@ export function Activity({ deployment }: { deployment: Deployment }) {
   ${stats.data && stats.data.stats.recent_scores.length > 0 && html`<${Recent} stats=${stats.data.stats} />`}`
 }
 
-interface Answered {
-  readonly stats: Stats
+/** The scores of a time range, step by step. */
+interface Look {
   readonly series: Series
   readonly fromMs: number
   readonly toMs: number
+}
+
+interface Answered extends Look {
+  readonly stats: Stats
+}
+
+/**
+ * Divides the time range into finer steps if all scores lie in one, because one point makes no
+ * curve.
+ *
+ * @param path path of the deployment's statistics
+ */
+async function closerLook(path: string, look: Look): Promise<Look> {
+  const { step, points } = look.series
+  const [only] = points
+  if (only === undefined || points.length > 1 || step === 'minute') return look
+  const fromMs = Date.parse(only.starts_at)
+  const toMs = Math.min(look.toMs, fromMs + 1000 * STEP_SEC[step])
+  const query = `from=${only.starts_at}&to=${new Date(toMs).toISOString()}`
+  const series = await api<Series>('GET', `${path}/series?${query}`)
+  return closerLook(path, { series, fromMs, toMs })
 }
 
 function Summary({ stats: { summary } }: { stats: Stats }) {
@@ -87,8 +112,8 @@ function Summary({ stats: { summary } }: { stats: Stats }) {
     ['Average score', number(summary.avg_score)],
     ['Average PD', percent(summary.avg_pd)],
     ['Latency p95', milliseconds(summary.p95_latency_ms)],
-    ['Lowest and highest', `${number(summary.min_score)} … ${number(summary.max_score)}`],
-    ['Last answer', html`<${When} at=${summary.last_request_at} />`],
+    ['Lowest to highest', `${number(summary.min_score)} … ${number(summary.max_score)}`],
+    ['Last score', html`<${When} at=${summary.last_request_at} />`],
   ]
   return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
@@ -98,11 +123,11 @@ function Charts({ found }: { found: Answered }) {
   const stepSec = STEP_SEC[series.step]
   const byStart = new Map(series.points.map((point) => [Date.parse(point.starts_at) / 1000, point]))
   const along: number[] = []
-  // Steps without an answer are gaps in a curve, and nothing as a bar.
+  // Steps without scores are gaps in a curve and empty bars.
   for (let at = Math.floor(fromMs / 1000 / stepSec) * stepSec; at <= toMs / 1000; at += stepSec)
     along.push(at)
   type Point = Series['points'][number]
-  const curve = (name: string, read: (point: Point) => number) => ({
+  const curve = (name: string, read: (point: Point) => number | null) => ({
     name,
     values: along.map((at) => {
       const point = byStart.get(at)
@@ -111,54 +136,64 @@ function Charts({ found }: { found: Answered }) {
   })
   const { summary } = stats
   const histogram = histogramOf(summary.score_buckets)
-  return html`<div class="charts">
-    <${TimeChart} title=${`Applicants a ${series.step}`} shape="bars" along=${along}
+  const [only] = series.points
+  const isOfOneMinute = only !== undefined && series.points.length === 1
+  const times = isOfOneMinute
+    ? html`<p class="muted">All scores are from one minute, ${when(only.starts_at)}. Curves appear when there are scores from several minutes.</p>`
+    : html`<div class="charts">
+    <${TimeChart} title=${`Applicants by ${series.step}`} shape="bars" along=${along}
       summary=${`${count(summary.total_requests)} in all`}
       curves=${[{ ...curve('Applicants', (point) => point.total_requests), values: along.map((at) => byStart.get(at)?.total_requests ?? 0) }]} />
-    <${TimeChart} title="Probability of default, average" along=${along} format=${percent}
+    <${TimeChart} title="Average probability of default" along=${along} format=${percent}
       summary=${`${percent(summary.avg_pd)} over all`} curves=${[curve('PD', (point) => point.avg_pd)]} />
     <${TimeChart} title="Latency" along=${along} format=${milliseconds}
-      summary=${`95 of 100 answers took ${milliseconds(summary.p95_latency_ms)} or less`}
+      summary=${`95 percent of the scores took ${milliseconds(summary.p95_latency_ms)} or less`}
       curves=${[curve('p50', (point) => point.p50_latency_ms), curve('p95', (point) => point.p95_latency_ms)]} />
-    <${TimeChart} title="Score, average" along=${along}
+    <${TimeChart} title="Average score" along=${along}
       summary=${`${number(summary.avg_score)} over all`} curves=${[curve('Score', (point) => point.avg_score)]} />
+  </div>`
+  return html`${times}<div class="charts">
     ${
       histogram &&
-      html`<${HistogramChart} title="Scores, by 100 points"
+      html`<${HistogramChart} title=${`Scores, by ${histogram.width} points`}
       summary=${`from ${number(summary.min_score)} to ${number(summary.max_score)}, ${number(summary.avg_score)} on average`}
       histograms=${[{ name: 'Applicants', histogram }]} />`
     }
   </div>`
 }
 
-/** The buckets that have two ends, as bins without holes; null where they lie too far apart to be drawn. */
+/** Buckets with two ends as consecutive bins; null if they are too far apart to draw. */
 function histogramOf(buckets: Stats['summary']['score_buckets']): Histogram | null {
   const counts = new Map<number, number>()
+  let width = 0
   for (const [label, times] of Object.entries(buckets)) {
     const match = /^(-?\d+)-(-?\d+)$/.exec(label)
-    if (match !== null) counts.set(Number(match[1]), times)
+    if (match === null) continue
+    counts.set(Number(match[1]), times)
+    width = Number(match[2]) - Number(match[1])
   }
   const [low, high] = [Math.min(...counts.keys()), Math.max(...counts.keys())]
-  const bins = (high - low) / 100 + 1
+  const bins = (high - low) / width + 1
   if (!(bins <= 200)) return null
   return {
     low,
-    width: 100,
-    counts: Array.from({ length: bins }, (_, bin) => counts.get(low + bin * 100) ?? 0),
+    width,
+    counts: Array.from({ length: bins }, (_, bin) => counts.get(low + bin * width) ?? 0),
   }
 }
 
 function Recent({ stats }: { stats: Stats }) {
   return html`<section><h2>Newest answers</h2>
-    <${Table} caption="Newest answers" head=${['When', numberHead('Score'), 'Grade', numberHead('PD'), numberHead('Latency'), 'Request']}>
+    <${Table} caption="Newest answers" head=${['When', 'Applicant', numberHead('Score'), 'Grade', numberHead('PD'), numberHead('Latency'), 'Request']}>
       ${stats.recent_scores.map(
         (one) => html`<tr>
         <td><${When} at=${one.scored_at} isExact /></td>
+        <td class="value">${one.id ?? html`<span class="muted">–</span>`}</td>
         <td class="number">${number(one.score)}</td>
         <td>${one.risk_grade ?? '–'}</td>
         <td class="number">${percent(one.pd)}</td>
         <td class="number">${milliseconds(one.latency_ms)}</td>
-        <td><code>${one.request_id}</code></td>
+        <td><a href=${`#/scores/${one.request_id}`}><code>${one.request_id}</code></a></td>
       </tr>`,
       )}
     <//></section>`

@@ -1,7 +1,7 @@
-import { parseJson } from '../../json.ts'
+import { parseJson } from '../../platform/json.ts'
 import type { Role } from './types.ts'
 
-/** Who is signed in. The access token lives here alone: it is gone with the page. */
+/** The signed-in user. Only this variable holds the access token: it is lost with the page. */
 export interface Session {
   readonly accessToken: string
   readonly expiresAtMs: number
@@ -14,7 +14,7 @@ export interface FaultDetail {
   readonly message: string
 }
 
-/** Why the service did not do what it was asked for; code `unreachable` when it did not answer. */
+/** Error of a request; its code is `unreachable` if the service did not answer. */
 export class ApiError extends Error {
   readonly code: string
   readonly details: readonly FaultDetail[]
@@ -34,22 +34,24 @@ export class ApiError extends Error {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Renewed this long before its end. */
+/** How long before its expiry a token is renewed. */
 const MARGIN_MS = 60_000
 const SESSION_PATH = 'console/session'
-/** Signing out waits no longer than this for an answer. */
+/** Maximum time that signing out waits for a response. */
 const LEAVING_MS = 5_000
-/** Kept by the browser from a sign-out that the service did not answer until one that it did. */
+/** Set in the browser's storage by a sign-out without a response, until one succeeds. */
 const UNFINISHED_KEY = 'scoreline.signing-out'
 const CHANGED = 'session_changed'
-/** Codes of a renewal that finds no session to go on with. */
+/** Codes of a renewal that mean that the session has ended. */
 const ENDED: ReadonlySet<string> = new Set(['invalid_refresh_token', CHANGED])
 
 let session: Session | null = null
-/** Rises when someone signs in or out, here or in another tab: what was asked for before is not for him. */
+/**
+ * Increases when someone signs in or out in any tab; responses to earlier requests are discarded.
+ */
 let round = 0
 const listeners = new Set<() => void>()
-/** Other tabs of this browser, told of who is signed in from now on: all share one cookie. */
+/** Informs other tabs of this browser who is signed in, because all tabs share one cookie. */
 const tabs = new BroadcastChannel('scoreline.session')
 tabs.onmessage = ({ data: userId }: MessageEvent<string | null>) => {
   round++
@@ -60,7 +62,7 @@ export function currentSession(): Session | null {
   return session
 }
 
-/** @returns how to stop being told */
+/** @returns a function that unsubscribes */
 export function onSession(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
@@ -83,7 +85,9 @@ function startRound(next: Session | null): void {
   setSession(next)
 }
 
-/** Goes on with the session of this browser; false when there is none, or it was to end. */
+/**
+ * Resumes the session of this browser; false if there is none or an unfinished sign-out ended it.
+ */
 export async function resume(): Promise<boolean> {
   if (localStorage.getItem(UNFINISHED_KEY) !== null) {
     await endSession()
@@ -99,10 +103,10 @@ export async function resume(): Promise<boolean> {
 }
 
 /**
- * Ends the session here and in other tabs, whatever the service answers. Without an answer the cookie stays,
- * which no script can remove: it is not used again, and `resume` ends it first.
+ * Ends the session in all tabs, even if the service does not respond. In that case the cookie
+ * stays, because scripts can't remove it; it is not used again, and `resume` ends it first.
  *
- * @returns whether the service ended it as well
+ * @returns whether the service ended the session, too
  */
 export async function signOut(): Promise<boolean> {
   localStorage.setItem(UNFINISHED_KEY, 'yes')
@@ -124,8 +128,9 @@ async function endSession(): Promise<void> {
 let renewing: Promise<void> | null = null
 
 /**
- * Once for all who wait, and one tab after the other: each use replaces the cookie. The cookie may have become
- * that of another user: he does not go on where the one before left.
+ * Renews once for all waiting requests and in one tab at a time, because each renewal replaces the
+ * cookie. The cookie may meanwhile belong to another user, who must not continue this user's
+ * session.
  */
 function renew(): Promise<void> {
   const run = async () => {
@@ -139,7 +144,7 @@ function renew(): Promise<void> {
     setSession(next)
   }
   renewing ??= Promise.resolve(
-    // Only pages of a secure origin have locks; without them the service's grace must do.
+    // Only secure origins have locks; elsewhere the service's grace period has to suffice.
     'locks' in navigator ? navigator.locks.request('scoreline.session', run) : run(),
   ).finally(() => {
     renewing = null
@@ -148,7 +153,8 @@ function renew(): Promise<void> {
 }
 
 function changed(): ApiError {
-  const message = 'Someone signed in or out in this browser meanwhile. Sign in, then do it again.'
+  const message =
+    'Someone signed in or out in this browser in the meantime. Sign in, then try again.'
   return new ApiError(CHANGED, message)
 }
 
@@ -165,7 +171,7 @@ function sessionOf(answer: unknown): Session {
 }
 
 /**
- * Asks the service as the signed-in user, never as another who came after him.
+ * Sends a request as the signed-in user, never as a user who signed in later.
  *
  * @param body an object, or the text of a JSON document
  * @throws ApiError
@@ -188,12 +194,12 @@ export async function api<T>(method: Method, path: string, body?: object | strin
   }
 }
 
-/** Asks as someone who was signed in here, while his access token lasts, even when the page is closed. */
+/** Sends a request with the former user's access token, even while the page closes. */
 export async function lastWish(method: Method, path: string, token: string): Promise<void> {
   await request(method, path, { token, keepalive: true, timeoutMs: LEAVING_MS })
 }
 
-/** Asks the service as a server with an API key would. */
+/** Sends a request with an API key, like a server. */
 export async function scoreWithKey<T>(keySecret: string, slug: string, body: object): Promise<T> {
   return (await request('POST', `v1/score/${slug}`, { body, token: keySecret })) as T
 }
@@ -210,12 +216,12 @@ async function renewOrEnd(): Promise<void> {
 interface RequestRest {
   readonly body?: object | string
   readonly token?: string | undefined
-  /** Whether it goes on when the page is closed. */
+  /** Whether the request continues after the page is closed. */
   readonly keepalive?: boolean
   readonly timeoutMs?: number
 }
 
-/** Paths are relative to the page: a proxy may serve the service under a path of its own. */
+/** Paths are relative to the page, so that a proxy may serve the service under any path. */
 async function request(
   method: Method,
   path: string,
@@ -260,7 +266,7 @@ async function request(
   })
 }
 
-/** Not every proxy's answer is JSON. */
+/** Responses of a proxy may not be JSON. */
 function readAnswer(text: string): unknown {
   try {
     return parseJson(text)

@@ -5,10 +5,13 @@ import { AuditLogPage } from './audit.ts'
 import { DeploymentPage } from './deployment.ts'
 import { DeploymentsPage } from './deployments.ts'
 import { manages, ROLE_NAMES } from './format.ts'
+import { ImportPage } from './import.ts'
 import { KeysPage } from './keys.ts'
 import { MembersPage } from './members.ts'
 import { ModelPage } from './model.ts'
 import { ModelsPage } from './models.ts'
+import { ScorePage } from './score.ts'
+import { ScoresPage } from './scores.ts'
 import { SignIn } from './sign-in.ts'
 import { asApiError, go, useAction, useRoute, useSession } from './state.ts'
 import { ThemeToggle } from './theme-toggle.ts'
@@ -17,7 +20,7 @@ import { TryPage } from './try.ts'
 import { Empty, Failure, Loading, Page } from './ui.ts'
 import { UploadPage } from './upload.ts'
 
-/** The whole console: whoever is not signed in may do that, and nothing else. */
+/** The whole console. Users who are not signed in see only the sign-in page. */
 export function App() {
   const session = useSession()
   const [start, setStart] = useState<'resuming' | 'done' | Error>('resuming')
@@ -42,6 +45,7 @@ export function App() {
 const PLACES = [
   { route: 'deployments', name: 'Deployments', isFor: () => true },
   { route: 'models', name: 'Models', isFor: () => true },
+  { route: 'scores', name: 'Scores', isFor: () => true },
   { route: 'try', name: 'Try it', isFor: () => true },
   { route: 'keys', name: 'Keys', isFor: () => true },
   { route: 'members', name: 'Members', isFor: manages },
@@ -53,7 +57,7 @@ function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () =
   const leaving = useAction()
   const leave = () =>
     leaving.run(async () => {
-      // While there is still somebody who may revoke it; nothing keeps him from leaving.
+      // Revokes the key while the user is still signed in; a failure does not stop the sign-out.
       await forgetTrialKey().catch(() => {})
       if (!(await signOut())) onUnfinished()
       go('deployments')
@@ -97,7 +101,15 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
   if (place === 'models') {
     if (id === undefined) return html`<${ModelsPage} session=${session} />`
     if (id === 'new') return html`<${UploadPage} session=${session} />`
+    if (id === 'import') return html`<${ImportPage} session=${session} />`
     return html`<${ModelPage} id=${id} session=${session} />`
+  }
+  if (place === 'scores') {
+    const [, second = ''] = rest
+    if (id === undefined || id === 'find') {
+      return html`<${ScoresPage} reference=${id === undefined ? null : decoded(second)} />`
+    }
+    return html`<${ScorePage} requestId=${id} record=${Number(second) || 0} />`
   }
   if (place === 'try') return html`<${TryPage} slug=${id ?? null} session=${session} />`
   if (place === 'keys') return html`<${KeysPage} session=${session} />`
@@ -107,8 +119,17 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
     return html`<${AuditLogPage} subject=${id ?? null} />`
   }
   return html`<${Page} title="No such page">
-    <${Empty} title="There is nothing here for you">
-      <p>The address may be old, or your role may not see it. <a href="#/deployments">Go to the deployments</a></p>
+    <${Empty} title="There is nothing here">
+      <p>The address may be out of date, or your role lacks access. <a href="#/deployments">Go to the deployments</a></p>
     <//>
   <//>`
+}
+
+/** The text of a part of the address. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }

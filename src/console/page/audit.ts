@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { api } from './api.ts'
+import { isCertificate, verdictText } from './certificate-text.ts'
 import { allNames, type Names } from './names.ts'
 import { useLoaded, usePaged } from './state.ts'
 import type { AuditRecord } from './types.ts'
@@ -12,12 +13,12 @@ export function AuditLogPage({ subject }: { subject: string | null }) {
   return html`<${Page} title=${subject === null ? 'Audit log' : `Audit log of ${subject}`} above=${above}>
     <${Shown} of=${listed}>${(found: readonly AuditRecord[]) =>
       found.length === 0
-        ? html`<${Empty} title="Nothing was changed"><p>Every change to models, deployments, keys and members is written down here.</p><//>`
+        ? html`<${Empty} title="There are no changes yet"><p>This page lists every change to models, deployments, keys and members.</p><//>`
         : html`<${Records} records=${found} /><${More} of=${listed} />`}<//>
   <//>`
 }
 
-/** The latest changes of one thing. */
+/** The latest changes of one object. */
 export function AuditTrail({ subject }: { subject: string }) {
   const loaded = useLoaded(() => newestOf(subject, 5), [subject])
   return html`<section><h2>Changes</h2>
@@ -25,7 +26,7 @@ export function AuditTrail({ subject }: { subject: string }) {
       records.length === 0
         ? html`<p class="muted">None yet.</p>`
         : html`<${Records} records=${records} isOfOne />
-          <p><a href=${`#/audit/${subject}`}>All its changes</a></p>`}<//>
+          <p><a href=${`#/audit/${subject}`}>All changes</a></p>`}<//>
   </section>`
 }
 
@@ -36,8 +37,8 @@ export async function newestOf(subject: string, limit: number): Promise<readonly
 
 const NO_NAMES: Names = new Map()
 
-/** @param isOfOne leaves out the subject, which is the same for all */
-export function Records({
+/** @param isOfOne leaves out the subject, because it is the same in all rows */
+function Records({
   records,
   isOfOne = false,
 }: {
@@ -60,13 +61,13 @@ export function Records({
   <//>`
 }
 
-/** By its name where it has one, and still has it. */
+/** Shows the name of an object, or its id if it has no name or no longer exists. */
 function Named({ id, names }: { id: string; names: Names }) {
   const name = names.get(id)
   return name === undefined ? html`<code>${id}</code>` : html`<span title=${id}>${name}</span>`
 }
 
-/** The fields whose values differ; of a new thing all of them. */
+/** The fields whose values differ; all fields of a new object. */
 export function Differences({ record, names = NO_NAMES }: { record: AuditRecord; names?: Names }) {
   const before: Record<string, unknown> = record.before ?? {}
   const after: Record<string, unknown> = record.after ?? {}
@@ -90,7 +91,8 @@ function textOf(value: unknown, names: Names): string {
   if (Array.isArray(value))
     return value.length === 0 ? 'none' : value.map((one) => textOf(one, names)).join('; ')
   if (typeof value !== 'object') return names.get(String(value)) ?? String(value)
-  // Of a challenger, whose buckets follow from its share.
+  if (isCertificate(value)) return verdictText(value)
+  // A challenger's share is enough: its buckets follow from it.
   const { model_id: model, traffic_pct: share } = value as {
     model_id?: string
     traffic_pct?: number

@@ -11,16 +11,16 @@ import { Dialog, Failure, Field, Loading, Notice, Submit, Table, When } from './
 interface ChangeDialogProps {
   readonly deployment: Deployment
   readonly change: Change
-  /** Told of the deployment as it is, where that is not what the page shows. */
+  /** Called after a change, so that the page reloads the deployment. */
   readonly onChanged: () => void
   readonly onClose: () => void
 }
 
-/** Asks for a change: shows what it will do, does it, and shows what was written down of it. */
+/** Dialog for a change: shows its effects, makes it, then shows its record in the audit log. */
 export function ChangeDialog({ deployment, change, onChanged, onClose }: ChangeDialogProps) {
   const [inputs, setInputs] = useState<Inputs>(() => firstInputs(change))
   const [record, setRecord] = useState<AuditRecord | null>(null)
-  // What the dialog began with: the page goes on behind it.
+  // The deployment when the dialog opened; the page behind it keeps reloading.
   const [present, setPresent] = useState(deployment)
   const [isOverTaken, setOverTaken] = useState(false)
   const action = useAction()
@@ -46,14 +46,14 @@ export function ChangeDialog({ deployment, change, onChanged, onClose }: ChangeD
   if (record !== null) return html`<${Done} plan=${plan} record=${record} onClose=${onClose} />`
   return html`<${Dialog} title=${plan.title} onClose=${onClose}>
     <form onSubmit=${submit}>
-      ${isOverTaken && html`<${Notice} kind="fault">Somebody else changed the deployment meanwhile. Below is what your change would do now.<//>`}
+      ${isOverTaken && html`<${Notice} kind="fault">Somebody else changed the deployment in the meantime. Below are the effects of your change now.<//>`}
       <${InputFields} change=${change} deployment=${present} inputs=${inputs} set=${(more: Partial<Inputs>) => setInputs({ ...inputs, ...more })} />
       <${Effects} effects=${plan.effects} />
       ${plan.notes.map((note) => html`<p class="hint">${note}</p>`)}
       ${plan.fault && html`<${Notice} kind="fault">${plan.fault}<//>`}
       ${action.error && html`<${Failure} error=${action.error} />`}
       <div class="dialog-foot">
-        <button type="button" onClick=${onClose}>Leave it</button>
+        <button type="button" onClick=${onClose}>Cancel</button>
         ${plan.request === null ? html`<button type="submit" class="primary" disabled>${plan.confirm}</button>` : html`<${Submit} action=${action} busy="Changing …">${plan.confirm}<//>`}
       </div>
     </form>
@@ -76,8 +76,8 @@ function Effects({ effects }: { effects: readonly Effect[] }) {
 function Done({ plan, record, onClose }: { plan: Plan; record: AuditRecord; onClose: () => void }) {
   const names = useLoaded(allNames, []).data ?? new Map()
   return html`<${Dialog} title=${plan.title} onClose=${onClose}>
-    <${Notice} kind="good">Done. It is in force.<//>
-    <h3>Written in the audit log</h3>
+    <${Notice} kind="good">Done. The change is active.<//>
+    <h3>Record in the audit log</h3>
     <dl class="facts">
       <div><dt>Record</dt><dd><code>${record.id}</code></dd></div>
       <div><dt>Action</dt><dd>${record.action}</dd></div>
@@ -101,7 +101,7 @@ function InputFields({ change, deployment, inputs, set }: InputFieldsProps) {
   const typed = (name: 'share' | 'reason') => (event: Event) =>
     set({ [name]: (event.currentTarget as HTMLInputElement).value })
   const share = () =>
-    html`<${Field} label="Share in percent" hint="1 to 50; all challengers together have at most 50">${(
+    html`<${Field} label="Share in percent" hint="1 to 50; all challengers together at most 50">${(
       field: object,
     ) =>
       html`<input ...${field} inputmode="decimal" required autocomplete="off" value=${inputs.share} onInput=${typed('share')} />`}<//>`
@@ -110,9 +110,7 @@ function InputFields({ change, deployment, inputs, set }: InputFieldsProps) {
   }
   if (change.kind === 'share') return share()
   if (change.kind === 'rollback') {
-    return html`<${Field} label="Reason" hint="For whoever reads the audit log later">${(
-      field: object,
-    ) =>
+    return html`<${Field} label="Reason" hint="Shown in the audit log">${(field: object) =>
       html`<textarea ...${field} required maxlength="10000" rows="3" value=${inputs.reason} onInput=${typed('reason')}></textarea>`}<//>`
   }
   return null
@@ -124,7 +122,9 @@ interface ModelChoiceProps {
   readonly onChoose: (model: ListedModel | null) => void
 }
 
-/** The models that can become a challenger: active, of the champion's environment, not behind the deployment yet. */
+/**
+ * The models that can become a challenger: active, in the champion's environment, not in use here.
+ */
 function ModelChoice({ deployment, chosen, onChoose }: ModelChoiceProps) {
   const { champion_model: champion, challengers } = deployment
   const { data, error, reload } = useLoaded(async () => {
@@ -137,7 +137,7 @@ function ModelChoice({ deployment, chosen, onChoose }: ModelChoiceProps) {
     )
   }, [deployment.slug])
   if (error !== null) return html`<${Failure} error=${error} retry=${reload} />`
-  if (data === null) return html`<${Loading} text="Looking for models …" />`
+  if (data === null) return html`<${Loading} text="Loading models …" />`
   if (data.length === 0) {
     return html`<${Notice}>There is no other active model in this environment. <a href="#/models/new">Upload one</a> without deploying it.<//>`
   }

@@ -6,15 +6,15 @@ import { useTheme } from './state.ts'
 import type { Histogram } from './types.ts'
 import { numberHead, Table } from './ui.ts'
 
-/** One curve, or one set of bars. */
-export interface Curve {
+/** A curve or a set of bars. */
+interface Curve {
   readonly name: string
   readonly values: readonly (number | null)[]
 }
 
 interface ChartProps {
   readonly title: string
-  /** Whole sentence of what is to be seen, for whoever does not see it. */
+  /** Text alternative of the chart, for screen readers. */
   readonly summary: string
   readonly curves: readonly Curve[]
   /** Seconds since 1970, or the lower ends of bins. */
@@ -29,7 +29,7 @@ export function TimeChart(props: ChartProps & { shape?: 'line' | 'bars' }) {
   return html`<${Chart} ...${props} isTime=${true} shape=${props.shape ?? 'line'} />`
 }
 
-/** Counts by bins of one width, of one or several models. */
+/** Histograms with a common bin width, for one or several models. */
 export function HistogramChart({
   title,
   summary,
@@ -42,7 +42,7 @@ export function HistogramChart({
   const [first] = histograms
   if (first === undefined) return null
   const { low, width, counts } = first.histogram
-  // A last edge, so that the last bin has its width.
+  // One more edge gives the last bin its width.
   const along = Array.from({ length: counts.length + 1 }, (_, bin) => low + bin * width)
   const curves = histograms.map(({ name, histogram }) => ({
     name,
@@ -68,7 +68,7 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
     if (element === null) return
     let isWanted = true
     let observer: ResizeObserver | null = null
-    // Only who looks at a plot loads what draws it.
+    // Loads the plot library only when a plot is shown.
     const draw = ({ default: Plot }: { default: typeof uPlot }) => {
       if (!isWanted) return
       const drawn = new Plot(
@@ -119,7 +119,7 @@ interface Look {
 }
 
 function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.Options {
-  // A canvas knows no custom properties: an element resolves them.
+  // A canvas can't resolve custom properties, so an element does.
   const colour = (name: string) => {
     element.style.color = `var(${name})`
     return getComputedStyle(element).color
@@ -182,7 +182,7 @@ const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 const SECONDS = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
-/** By the distance of the marks; midnight is named by its day. */
+/** Formats a mark by the distance between marks; midnight shows the date. */
 function timeTexts(
   _plot: uPlot,
   splits: number[],
@@ -198,17 +198,17 @@ function timeTexts(
   })
 }
 
-/** Those between gaps, through which no line goes. */
+/** Isolated points between gaps: no line passes through them. */
 function lonePoints(plot: uPlot, curve: number): number[] {
   const values = plot.data[curve] ?? []
   const isGap = (at: number) => (values[at] ?? null) === null
   return [...values.keys()].filter((at) => !isGap(at) && isGap(at - 1) && isGap(at + 1))
 }
 
-/** As many as the style sheet has. */
+/** Number of colours in the style sheet. */
 const SERIES_COLOURS = 6
 
-/** Counts begin at nothing; a curve gets some air. */
+/** Bars start at 0; a curve gets a margin. */
 function rangeOf(least: number | null, most: number | null, shape: Shape): [number, number] {
   const [low, high] = [least ?? 0, most ?? 1]
   if (shape !== 'line') return [0, Math.max(1, high * 1.05)]

@@ -20,7 +20,7 @@ export function ComparisonView({ comparison, deployment, names }: ComparisonView
     model.scores === null ? [] : [{ name: nameOf(model.model_id), histogram: model.scores }],
   )
   return html`<section><h2>By model</h2>
-    <p class="muted">The newest ${count(applicants)} applicants of this time, from <${When} at=${firstAt} /> to <${When} at=${lastAt} />.</p>
+    <p class="muted">All ${count(applicants)} applicants of this time range, from <${When} at=${firstAt} /> to <${When} at=${lastAt} />.</p>
     <${Table} caption="Models side by side" head=${['Model', 'Role', numberHead('Answered'), numberHead('Scored'), numberHead('Average score'), numberHead('Average PD'), numberHead('Latency p50'), numberHead('p95')]}>
       ${models.map(
         (model) => html`<tr>
@@ -41,7 +41,7 @@ export function ComparisonView({ comparison, deployment, names }: ComparisonView
   </section>
   ${
     challengers.length > 0 &&
-    html`<section><h2>Challengers beside the champion</h2>
+    html`<section><h2>Challengers compared with the champion</h2>
     ${challengers.map((one) => html`<${ChallengerView} key=${`${one.challenger_id} ${one.champion_model_id}`} compared=${one} isPresent=${present.has(one.challenger_id)} nameOf=${nameOf} />`)}
   </section>`
   }`
@@ -82,8 +82,8 @@ function ChallengerView({ compared, isPresent, nameOf }: ChallengerViewProps) {
   const movedCount = moved.reduce((sum, { applicants }) => sum + applicants, 0)
   const facts: [string, string][] = [
     ['Applicants', count(compared.compared)],
-    ['Difference, average', signed(compared.avg_difference)],
-    ['90 of 100 within', `${signed(compared.p5_difference)} … ${signed(compared.p95_difference)}`],
+    ['Average difference', signed(compared.avg_difference)],
+    ['90 percent within', `${signed(compared.p5_difference)} … ${signed(compared.p95_difference)}`],
     ['Median', signed(compared.p50_difference)],
     [
       'Other grade',
@@ -92,16 +92,16 @@ function ChallengerView({ compared, isPresent, nameOf }: ChallengerViewProps) {
     ...(compared.failed > 0 ? ([['Failed', count(compared.failed)]] as [string, string][]) : []),
   ]
   return html`<article class="card">
-    <h3>${name} <span class="muted">beside ${champion}</span> ${!isPresent && html`<${Badge} kind="off">ended<//>`}</h3>
+    <h3>${name} <span class="muted">compared with ${champion}</span> ${!isPresent && html`<${Badge} kind="off">ended<//>`}</h3>
     <dl class="tiles">${facts.map(([term, value]) => html`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
     <div class="charts">
-      ${compared.differences && html`<${HistogramChart} title=${`Score of ${name} less that of ${champion}`} summary=${`${signed(compared.avg_difference)} on average`} histograms=${[{ name: 'Applicants', histogram: compared.differences }]} />`}
+      ${compared.differences && html`<${HistogramChart} title=${`Score of ${name} minus that of ${champion}`} summary=${`${signed(compared.avg_difference)} on average`} histograms=${[{ name: 'Applicants', histogram: compared.differences }]} />`}
       <${Migration} compared=${compared} name=${name} champion=${champion} />
     </div>
   </article>`
 }
 
-/** How many applicants the two give which grades. */
+/** Number of applicants for each pair of grades. */
 function Migration({
   compared,
   name,
@@ -130,7 +130,7 @@ function Migration({
     <//></figure>`
 }
 
-/** Those without a grade last. */
+/** Sorts by name, applicants without a grade last. */
 function byName(one: string | null, other: string | null): number {
   if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1
   return one < other ? -1 : 1

@@ -11,7 +11,7 @@ import { useLoaded } from './state.ts'
 import type { Deployment } from './types.ts'
 import { Badge, Copy, Empty, numberHead, optionalHead, Page, Shown, Table, When } from './ui.ts'
 
-/** As often as a page that is looked at asks what has changed. */
+/** Reload interval of a visible page. */
 const DEPLOYMENT_MS = 10_000
 
 export function DeploymentPage({ slug, session }: { slug: string; session: Session }) {
@@ -40,7 +40,7 @@ export function DeploymentPage({ slug, session }: { slug: string; session: Sessi
 
 type Asking = ((change: Change) => void) | null
 
-/** Who answers for how many, and what may be done about it. */
+/** The share of each model, and the buttons to change it. */
 function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: Asking }) {
   const {
     champion_model: champion,
@@ -55,6 +55,7 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
       <div class="actions">
         <${Badge} kind=${deployment.is_active ? 'good' : 'off'}>${deployment.is_active ? 'active' : 'inactive'}<//>
         <${Badge} kind=${isShadow ? 'shadow' : 'plain'}>${isShadow ? 'shadow mode' : 'live split'}<//>
+        ${deployment.strict_mode && html`<${Badge}>strict mode<//>`}
       </div>
     </div>
     <${ShareBar} deployment=${deployment} />
@@ -74,7 +75,7 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
             onChange &&
             html`<td class="row-actions">
             <${Ask} text="Promote" name=${`Promote ${name}`} ask=${() => onChange({ kind: 'promote', challenger })} />
-            <${Ask} text="Move share" name=${`Move share of ${name}`} ask=${() => onChange({ kind: 'share', challenger })} />
+            <${Ask} text="Change share" name=${`Change share of ${name}`} ask=${() => onChange({ kind: 'share', challenger })} />
             <${Ask} text="Remove" name=${`Remove ${name}`} kind="danger" ask=${() => onChange({ kind: 'remove', challenger })} />
           </td>`
           }
@@ -87,6 +88,7 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
       html`<div class="actions">
       <button type="button" class="primary" onClick=${() => onChange({ kind: 'add' })}>Add a challenger</button>
       <button type="button" onClick=${() => onChange({ kind: 'shadow' })}>${isShadow ? 'Switch to a live split' : 'Switch shadow mode on'}</button>
+      <button type="button" onClick=${() => onChange({ kind: 'strict' })}>${deployment.strict_mode ? 'Make it lenient' : 'Make it strict'}</button>
       <button type="button" onClick=${() => onChange({ kind: 'switch' })}>${deployment.is_active ? 'Switch off' : 'Switch on'}</button>
     </div>`
     }

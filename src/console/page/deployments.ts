@@ -22,7 +22,7 @@ function None({ mayDeploy }: { mayDeploy: boolean }) {
   return html`<${Empty} title="Nothing is deployed yet">
     <p>${
       mayDeploy
-        ? html`A deployment is made of a scorecard: <a href="#/models/new">upload one</a>.`
+        ? html`A deployment needs a scorecard: <a href="#/models/new">upload one</a>.`
         : 'An owner, admin or lead modeler can upload a scorecard and deploy it.'
     }</p>
   <//>`
@@ -42,7 +42,7 @@ function List({
     <${More} of=${listed} />`
 }
 
-/** The list names no challengers: each row asks for its own. */
+/** The list has no challengers, so each row loads its own. */
 function Row({ listed }: { listed: ListedDeployment }) {
   const { data, error } = useLoaded(
     () => api<Deployment>('GET', `v1/deployments/${listed.slug}`),
@@ -65,6 +65,7 @@ function Row({ listed }: { listed: ListedDeployment }) {
     <td>${data && html`<${ShareBar} deployment=${data} />`}</td>
     <td>
       <${Badge} kind=${listed.is_active ? 'good' : 'off'}>${listed.is_active ? 'active' : 'inactive'}<//>
+      ${data?.strict_mode && html` <${Badge}>strict<//>`}
       ${data?.shadow_mode && html` <${Badge} kind="shadow">shadow<//>`}
     </td>
     <td><${When} at=${listed.created_at} /></td>

@@ -15,7 +15,7 @@ export function count(value: number): string {
   return COUNT.format(value)
 }
 
-/** With its sign, for what is added or taken. */
+/** A number with its sign, for differences. */
 export function signed(value: number | null): string {
   if (value === null) return NONE
   return value > 0 ? `+${NUMBER.format(value)}` : NUMBER.format(value).replace('-', '−')
@@ -55,7 +55,7 @@ export const ROLE_NAMES: Readonly<Record<Role, string>> = {
 /** Highest first. */
 export const ROLES_BY_RANK = Object.keys(ROLE_NAMES) as Role[]
 
-/** Whether a role may change what is deployed, and see the team's affairs. */
+/** Whether a role may change deployments and see members and the audit log. */
 export function manages(role: Role): boolean {
   return role === 'owner' || role === 'admin'
 }

@@ -1,12 +1,12 @@
-/** A JSON text with the line on which each of its values begins. */
+/** A JSON text and the line of each of its values. */
 export interface JsonLines {
-  /** What is wrong with the text, and on which line, from 1; null when it is JSON. */
+  /** Syntax error and its line, from 1; null for valid JSON. */
   readonly fault: { readonly line: number; readonly message: string } | null
-  /** By path, as the service names it: `features[3].bins[1].range`; the whole text is the empty path. */
+  /** Lines by path, such as `features[3].bins[1].range`; the empty path is the whole text. */
   readonly lineByPath: ReadonlyMap<string, number>
 }
 
-/** Finds out where the values of a JSON text stand. */
+/** Finds the line of each value in a JSON text. */
 export function readJsonLines(text: string): JsonLines {
   const reader = new LineReader(text)
   try {
@@ -18,7 +18,7 @@ export function readJsonLines(text: string): JsonLines {
   }
 }
 
-/** The line of a path; what is missing has that of the nearest thing around it. */
+/** The line of a path; a missing value has the line of the nearest value that contains it. */
 export function lineOf({ lineByPath }: JsonLines, path: string): number {
   let rest = path.replace(/^spec(?:\.|(?=\[)|$)/, '')
   for (;;) {

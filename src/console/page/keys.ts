@@ -36,18 +36,18 @@ export function KeysPage({ session }: { session: Session }) {
   const head = [
     'Name',
     optionalHead('Begins with'),
-    optionalHead('May'),
+    optionalHead('Scopes'),
     'Environment',
-    numberHead('Quota a minute'),
+    numberHead('Quota per minute'),
     'Last used',
     optionalHead('Created'),
     ...(mayManage ? ['Revoke'] : []),
   ]
   return html`<${Page} title="API keys" actions=${actions}>
-    <p class="muted">Servers score with a key. Keys do not expire: make the new one before you revoke the old one.</p>
+    <p class="muted">Servers score with a key. Keys do not expire. To replace one, create the new key before you revoke the old one.</p>
     <${Shown} of=${listed}>${(found: readonly ListedKey[]) =>
       found.length === 0
-        ? html`<${Empty} title="No key is in force"><p>${mayManage ? 'Create one for each server that scores.' : 'An owner or admin can create one.'}</p><//>`
+        ? html`<${Empty} title="There are no keys yet"><p>${mayManage ? 'Create one for each server that scores.' : 'An owner or admin can create one.'}</p><//>`
         : html`<${Table} caption="API keys" head=${head}>
             ${found.map((key) => html`<${Row} key=${key.id} listed=${key} onRevoke=${mayManage ? () => setDialog(key) : null} />`)}
           <//><${More} of=${listed} />`}<//>
@@ -79,13 +79,13 @@ function CreateDialog({ session, onClose }: { session: Session; onClose: () => v
     const environment = String(form.get('environment'))
     const quota = String(form.get('quota') ?? '')
     action.run(async () => {
-      const order = {
+      const body = {
         name: String(form.get('name')),
         scopes: form.getAll('scope').map(String),
         ...(environment !== '' && { environment }),
         ...(quota !== '' && { rate_limit_per_minute: Number(quota) }),
       }
-      setMade(await api<CreatedKey>('POST', 'v1/keys', order))
+      setMade(await api<CreatedKey>('POST', 'v1/keys', body))
     })
   }
   return html`<${Dialog} title=${made === null ? 'Create a key' : 'Copy the key now'} onClose=${onClose}>
@@ -105,27 +105,26 @@ function CreateForm(props: {
 }) {
   const { action, isOwner, onSubmit, onClose } = props
   return html`<form onSubmit=${onSubmit}>
-    <${Field} label="Name" hint="What you will know it by, for instance the server that uses it">${(
-      field: object,
-    ) => html`<input ...${field} name="name" required maxlength="255" autocomplete="off" />`}<//>
-    <fieldset><legend>It may</legend>
+    <${Field} label="Name" hint="For example the server that uses it">${(field: object) =>
+      html`<input ...${field} name="name" required maxlength="255" autocomplete="off" />`}<//>
+    <fieldset><legend>Scopes</legend>
       <label class="choice"><input type="checkbox" name="scope" value="score" checked /> score applicants</label>
-      <label class="choice"><input type="checkbox" name="scope" value="read" /> read the stats of deployments</label>
+      <label class="choice"><input type="checkbox" name="scope" value="read" /> read the statistics of deployments</label>
     </fieldset>
-    <${Field} label="Environment" hint="A key of one environment sees the deployments of that environment only">${(
+    <${Field} label="Environment" hint="A key for one environment sees only deployments of that environment">${(
       field: object,
     ) =>
       html`<select ...${field} name="environment"><option value="production">Production</option><option value="staging">Staging</option><option value="">Both</option></select>`}<//>
     ${
       isOwner &&
-      html`<${Field} label="Quota, requests in any minute" hint="Empty: the quota that the service gives every key">${(
+      html`<${Field} label="Quota, requests in any minute" hint="Leave empty for the default of the service">${(
         field: object,
       ) =>
         html`<input ...${field} name="quota" type="number" inputmode="numeric" min="1" max="1000000" step="1" />`}<//>`
     }
     ${action.error && html`<${Failure} error=${action.error} />`}
     <div class="dialog-foot">
-      <button type="button" onClick=${onClose}>Leave it</button>
+      <button type="button" onClick=${onClose}>Cancel</button>
       <${Submit} action=${action} busy="Creating …">Create<//>
     </div>
   </form>`
@@ -133,7 +132,7 @@ function CreateForm(props: {
 
 function Secret({ made, onClose }: { made: CreatedKey; onClose: () => void }) {
   return html`<${Notice} kind="good">
-      <p>This is the only time that the key “${made.name}” is shown. Only its hash is kept.</p>
+      <p>The key “${made.name}” is shown only once: the service stores only its hash.</p>
     <//>
     <p><code class="secret" tabindex="0">${made.key}</code></p>
     <p><${Copy} text=${made.key} label="Copy the key" /></p>
@@ -151,11 +150,11 @@ function RevokeDialog({ listed, onClose }: { listed: ListedKey; onClose: () => v
   }
   return html`<${Dialog} title=${`Revoke ${listed.name}`} onClose=${onClose}>
     <form onSubmit=${submit}>
-      <p>From now on every request with <code>${listed.prefix}…</code> is refused. This can't be undone.</p>
+      <p>Every request with <code>${listed.prefix}…</code> will be rejected. This can't be undone.</p>
       <p>It was last used: <${When} at=${listed.last_used_at} />.</p>
       ${action.error && html`<${Failure} error=${action.error} />`}
       <div class="dialog-foot">
-        <button type="button" onClick=${onClose}>Keep it</button>
+        <button type="button" onClick=${onClose}>Cancel</button>
         <${Submit} action=${action} busy="Revoking …" kind="danger">Revoke<//>
       </div>
     </form>

@@ -17,28 +17,28 @@ import {
   When,
 } from './ui.ts'
 
-type Order = { kind: 'add' } | { kind: 'role' | 'remove'; member: Member }
+type Request = { kind: 'add' } | { kind: 'role' | 'remove'; member: Member }
 
 export function MembersPage({ session }: { session: Session }) {
   const listed = usePaged<Member>('v1/members', 'members')
-  const [order, setOrder] = useState<Order | null>(null)
+  const [request, setRequest] = useState<Request | null>(null)
   const close = () => {
-    setOrder(null)
+    setRequest(null)
     listed.reload()
   }
-  const actions = html`<button type="button" class="primary" onClick=${() => setOrder({ kind: 'add' })}>Add a member</button>`
+  const actions = html`<button type="button" class="primary" onClick=${() => setRequest({ kind: 'add' })}>Add a member</button>`
   return html`<${Page} title="Members" actions=${actions}>
     <${Shown} of=${listed}>${(found: readonly Member[]) => html`
       <${Table} caption="Members" head=${['Email', 'Role', optionalHead('Since'), 'Change']}>
-        ${found.map((member) => html`<${Row} key=${member.id} member=${member} session=${session} onOrder=${setOrder} />`)}
+        ${found.map((member) => html`<${Row} key=${member.id} member=${member} session=${session} onRequest=${setRequest} />`)}
       <//><${More} of=${listed} />`}<//>
-    ${order?.kind === 'add' && html`<${AddDialog} session=${session} onClose=${close} />`}
-    ${order?.kind === 'role' && html`<${RoleDialog} member=${order.member} session=${session} onClose=${close} />`}
-    ${order?.kind === 'remove' && html`<${RemoveDialog} member=${order.member} onClose=${close} />`}
+    ${request?.kind === 'add' && html`<${AddDialog} session=${session} onClose=${close} />`}
+    ${request?.kind === 'role' && html`<${RoleDialog} member=${request.member} session=${session} onClose=${close} />`}
+    ${request?.kind === 'remove' && html`<${RemoveDialog} member=${request.member} onClose=${close} />`}
   <//>`
 }
 
-/** Nobody grants, changes or removes a role above his own. */
+/** The roles that a member with this role may grant, change or remove. */
 function rolesUpTo(role: Role): Role[] {
   return ROLES_BY_RANK.slice(ROLES_BY_RANK.indexOf(role))
 }
@@ -46,15 +46,15 @@ function rolesUpTo(role: Role): Role[] {
 function Row({
   member,
   session,
-  onOrder,
+  onRequest,
 }: {
   member: Member
   session: Session
-  onOrder: (order: Order) => void
+  onRequest: (request: Request) => void
 }) {
   const mayChange = rolesUpTo(session.role).includes(member.role)
   const button = (kind: 'role' | 'remove', text: string, name: string) =>
-    html`<button type="button" class=${`small-button${kind === 'remove' ? ' danger' : ''}`} aria-label=${`${name} ${member.email}`} onClick=${() => onOrder({ kind, member })}>${text}</button> `
+    html`<button type="button" class=${`small-button${kind === 'remove' ? ' danger' : ''}`} aria-label=${`${name} ${member.email}`} onClick=${() => onRequest({ kind, member })}>${text}</button> `
   return html`<tr>
     <th scope="row">${member.email}${member.id === session.userId && html` <span class="badge">you</span>`}</th>
     <td>${ROLE_NAMES[member.role]}</td>
@@ -64,11 +64,11 @@ function Row({
 }
 
 const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
-  owner: 'everything, quotas of keys too',
-  admin: 'deployments, models, keys, members',
+  owner: 'manages everything, including quotas of keys',
+  admin: 'manages deployments, models, keys, members',
   lead_modeler: 'uploads and deploys models',
-  modeler: 'looks',
-  viewer: 'looks',
+  modeler: 'read only',
+  viewer: 'read only',
 }
 
 function RoleChoice({ session, value }: { session: Session; value: Role }) {
@@ -81,22 +81,22 @@ function AddDialog({ session, onClose }: { session: Session; onClose: () => void
   const action = useAction()
   const submit = (event: Event) => {
     event.preventDefault()
-    const order = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement))
+    const body = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement))
     action.run(async () => {
-      await api('POST', 'v1/members', order)
+      await api('POST', 'v1/members', body)
       onClose()
     })
   }
   return html`<${Dialog} title="Add a member" onClose=${onClose}>
     <form onSubmit=${submit}>
       <${Field} label="Email">${(field: object) => html`<input ...${field} name="email" type="email" required autocomplete="off" />`}<//>
-      <${Field} label="First password" hint="At least 8 characters. Hand it over yourself: no email is sent.">${(
+      <${Field} label="First password" hint="At least 8 characters. Give it to them yourself: no email is sent.">${(
         field: object,
       ) =>
         html`<input ...${field} name="password" type="password" required minlength="8" maxlength="1024" autocomplete="new-password" />`}<//>
       <${RoleChoice} session=${session} value="viewer" />
       ${action.error && html`<${Failure} error=${action.error} />`}
-      <div class="dialog-foot"><button type="button" onClick=${onClose}>Leave it</button><${Submit} action=${action} busy="Adding …">Add<//></div>
+      <div class="dialog-foot"><button type="button" onClick=${onClose}>Cancel</button><${Submit} action=${action} busy="Adding …">Add<//></div>
     </form>
   <//>`
 }
@@ -121,10 +121,10 @@ function RoleDialog({
   }
   return html`<${Dialog} title=${`Role of ${member.email}`} onClose=${onClose}>
     <form onSubmit=${submit}>
-      <p>Now: ${ROLE_NAMES[member.role]}. The new role is in force within a minute.</p>
+      <p>Now: ${ROLE_NAMES[member.role]}. The new role takes effect within a minute.</p>
       <${RoleChoice} session=${session} value=${member.role} />
       ${action.error && html`<${Failure} error=${action.error} />`}
-      <div class="dialog-foot"><button type="button" onClick=${onClose}>Leave it</button><${Submit} action=${action} busy="Saving …">Save<//></div>
+      <div class="dialog-foot"><button type="button" onClick=${onClose}>Cancel</button><${Submit} action=${action} busy="Saving …">Save<//></div>
     </form>
   <//>`
 }
@@ -140,9 +140,9 @@ function RemoveDialog({ member, onClose }: { member: Member; onClose: () => void
   }
   return html`<${Dialog} title=${`Remove ${member.email}`} onClose=${onClose}>
     <form onSubmit=${submit}>
-      <p>${member.email} can no longer sign in; sessions end within a minute. Keys that he made stay in force.</p>
+      <p>${member.email} can no longer sign in. Their sessions end within a minute. Keys that they created stay active.</p>
       ${action.error && html`<${Failure} error=${action.error} />`}
-      <div class="dialog-foot"><button type="button" onClick=${onClose}>Keep</button><${Submit} action=${action} busy="Removing …" kind="danger">Remove<//></div>
+      <div class="dialog-foot"><button type="button" onClick=${onClose}>Cancel</button><${Submit} action=${action} busy="Removing …" kind="danger">Remove<//></div>
     </form>
   <//>`
 }

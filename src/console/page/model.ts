@@ -2,6 +2,7 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api, type Session } from './api.ts'
 import { AuditTrail } from './audit.ts'
+import { Proof } from './certificate.ts'
 import { manages, number, signed } from './format.ts'
 import { useAction, useLoaded } from './state.ts'
 import type { Feature, Model, Spec } from './types.ts'
@@ -37,6 +38,7 @@ export function ModelPage({ id, session }: { id: string; session: Session }) {
   return html`<${Page} title=${title} above=${html`<a href="#/models">Models</a>`} actions=${actions}>
     <${Shown} of=${loaded}>${(found: Model) => html`
       <${Facts} model=${found} />
+      ${found.parity && html`<${Proof} certificate=${found.parity} />`}
       <${Card} spec=${found.spec} />
       ${manages(session.role) && html`<${AuditTrail} key=${changes} subject=${id} />`}
       ${isAsking && html`<${StatusDialog} model=${found} onClose=${() => setAsking(false)} onDone=${done} />`}
@@ -46,18 +48,23 @@ export function ModelPage({ id, session }: { id: string; session: Session }) {
 
 function Facts({ model }: { model: Model }) {
   const { spec } = model
-  const { base_score: baseScore, base_odds: baseOdds, pdo } = spec.scaling
   return html`<dl class="facts">
     <div><dt>Status</dt><dd><${Badge} kind=${model.status === 'active' ? 'good' : 'off'}>${model.status}<//> <${EnvironmentBadge} name=${model.environment} /></dd></div>
     <div><dt>Predicts</dt><dd>${spec.target}</dd></div>
     <div><dt>Base points</dt><dd>${number(spec.base_points)}</dd></div>
-    <div><dt>Scale</dt><dd>${number(baseOdds)}:1 good to bad at ${number(baseScore)}; ${number(pdo)} points double the odds</dd></div>
+    <div><dt>Scale</dt><dd>${scaleText(spec)}</dd></div>
     <div><dt>Registered</dt><dd><${When} at=${model.created_at} /></dd></div>
     ${model.description && html`<div><dt>Description</dt><dd>${model.description}</dd></div>`}
   </dl>`
 }
 
-/** The scorecard as people read it: points of every bin, and what the score means. */
+function scaleText({ scaling }: Spec): string {
+  if (scaling === undefined) return 'unknown: scores have no probability of default'
+  const { base_score: baseScore, base_odds: baseOdds, pdo } = scaling
+  return `${number(baseOdds)}:1 good to bad at ${number(baseScore)}; ${number(pdo)} points double the odds`
+}
+
+/** The scorecard for people: the points of each bin and the risk grades. */
 export function Card({ spec }: { spec: Spec }) {
   const all = spec.features.flatMap(({ bins }) => bins.map(({ points }) => Math.abs(points)))
   const most = Math.max(1, ...all.slice(0, 10_000))
@@ -75,7 +82,7 @@ export function Card({ spec }: { spec: Spec }) {
       <//></section>`
     }
     <section><h2>Points</h2>
-      <p class="muted">The score is ${number(spec.base_points)} base points plus those of one bin of each of the ${spec.features.length} features.</p>
+      <p class="muted">The score is ${number(spec.base_points)} base points plus the points of one bin for each of the ${spec.features.length} features.</p>
       <div class="cards">${spec.features.map((feature) => html`<${FeatureCard} feature=${feature} most=${most} />`)}</div>
     </section>`
 }
@@ -95,7 +102,7 @@ function FeatureCard({ feature, most }: { feature: Feature; most: number }) {
   </article>`
 }
 
-export function PointsBar({ points, most }: { points: number; most: number }) {
+function PointsBar({ points, most }: { points: number; most: number }) {
   const width = `${Math.min(50, (50 * Math.abs(points)) / most)}%`
   const style = points < 0 ? { width, right: '50%' } : { width, left: '50%' }
   return html`<span class="points-bar"><span class=${points < 0 ? 'less' : 'more'} style=${style}></span></span>`
@@ -124,12 +131,12 @@ function StatusDialog({
     <form onSubmit=${submit}>
       <${Notice}>${
         isActive
-          ? 'Its status becomes archived: it can no longer become a challenger, and where it is one, that ends at once. A champion stays active.'
-          : 'Its status becomes active: it can become a challenger again. It takes no traffic by itself.'
+          ? "An archived model can't become a challenger. Where it is a challenger now, it ends at once. A champion can't be archived."
+          : 'An active model can become a challenger again. It gets no traffic until then.'
       }<//>
       ${action.error && html`<${Failure} error=${action.error} />`}
       <div class="dialog-foot">
-        <button type="button" onClick=${onClose}>Leave it</button>
+        <button type="button" onClick=${onClose}>Cancel</button>
         <${Submit} action=${action} busy="Saving …" kind=${isActive ? 'danger' : 'primary'}>${isActive ? 'Archive' : 'Restore'}<//>
       </div>
     </form>

@@ -16,7 +16,8 @@ export function ModelsPage({ session }: { session: Session }) {
   const listed = usePaged<ListedModel>(`v1/models${query && `?${query}`}`, 'models')
   const actions =
     deploys(session.role) &&
-    html`<a class="button primary" href="#/models/new">Upload a scorecard</a>`
+    html`<a class="button primary" href="#/models/new">Upload a scorecard</a>
+      <a class="button" href="#/models/import">Import a tool's card</a>`
   const chosen = (set: (value: string) => void) => (event: Event) =>
     set((event.currentTarget as HTMLSelectElement).value)
   return html`<${Page} title="Models" actions=${actions}>
@@ -54,11 +55,11 @@ function Row({ model }: { model: ListedModel }) {
 
 function None({ isFiltered, mayUpload }: { isFiltered: boolean; mayUpload: boolean }) {
   if (isFiltered)
-    return html`<${Empty} title="No model is like that"><p>Choose another environment or status.</p><//>`
+    return html`<${Empty} title="No model matches"><p>Choose another environment or status.</p><//>`
   return html`<${Empty} title="There are no models yet">
     <p>${
       mayUpload
-        ? html`<a href="#/models/new">Upload a scorecard</a> that your modeling tool exported.`
+        ? html`<a href="#/models/new">Upload a scorecard</a> that your modeling tool exported, or <a href="#/models/import">import the card of another tool</a>.`
         : 'An owner, admin or lead modeler can upload a scorecard.'
     }</p>
   <//>`

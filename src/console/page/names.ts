@@ -1,10 +1,10 @@
 import { api } from './api.ts'
 import type { ListedDeployment, ListedKey, ListedModel, Member } from './types.ts'
 
-/** What people call the things of the team, by their ids. */
+/** Names of the team's objects, by id. */
 export type Names = ReadonlyMap<string, string>
 
-/** Of all things that the audit log speaks of, and who did it; for who may see members. */
+/** Names of all objects and users in the audit log; only for roles that may see members. */
 export async function allNames(): Promise<Names> {
   const [models, { members }, { deployments }, { keys }] = await Promise.all([
     modelNames(),

@@ -1,20 +1,21 @@
+import { SHARE_MAX, SHARE_MIN } from './contract.ts'
 import { pct } from './format.ts'
 import { championPct } from './shares.ts'
 import type { Challenger, Deployment, ListedModel } from './types.ts'
 
-/** What a user may want of a deployment. */
+/** A change that a user can make to a deployment. */
 export type Change =
-  | { readonly kind: 'add' | 'shadow' | 'rollback' | 'switch' }
+  | { readonly kind: 'add' | 'shadow' | 'rollback' | 'switch' | 'strict' }
   | { readonly kind: 'share' | 'remove' | 'promote'; readonly challenger: Challenger }
 
-/** What he typed. */
+/** The user's inputs. */
 export interface Inputs {
   readonly model: ListedModel | null
   readonly share: string
   readonly reason: string
 }
 
-/** One line of what will be different. */
+/** One property that the change alters. */
 export interface Effect {
   readonly what: string
   readonly before: string
@@ -24,7 +25,7 @@ export interface Effect {
 export interface Plan {
   readonly title: string
   readonly confirm: string
-  /** Null as long as something is missing. */
+  /** Null while an input is missing or wrong. */
   readonly request: {
     readonly method: 'PATCH' | 'POST'
     readonly path: string
@@ -32,13 +33,11 @@ export interface Plan {
   } | null
   readonly effects: readonly Effect[]
   readonly notes: readonly string[]
-  /** What speaks against it, for the user to correct. */
+  /** Why the change is impossible, for the user to correct, or null. */
   readonly fault: string | null
 }
 
-const SHARE_MAX = 50
-
-/** What a change would do to a deployment, before it is asked for. */
+/** Shows the effects of a change before the user confirms it. */
 export function planOf(deployment: Deployment, change: Change, inputs: Inputs): Plan {
   const draft = draftOf(deployment, change, inputs)
   const effects = draft.after === null ? [] : effectsBetween(deployment, draft.after)
@@ -49,7 +48,7 @@ export function planOf(deployment: Deployment, change: Change, inputs: Inputs): 
   const fault =
     draft.fault ??
     (draft.after !== null && total > SHARE_MAX && !draft.after.shadow_mode
-      ? `The challengers would have ${pct(total)} together; at most ${SHARE_MAX} % are possible.`
+      ? `The challengers would have ${pct(total)} together; the maximum is ${SHARE_MAX} %.`
       : null)
   return { ...draft, effects, fault, request: fault === null ? draft.request : null }
 }
@@ -57,139 +56,200 @@ export function planOf(deployment: Deployment, change: Change, inputs: Inputs): 
 type Draft = Omit<Plan, 'effects'> & { readonly after: Deployment | null }
 
 function draftOf(deployment: Deployment, change: Change, inputs: Inputs): Draft {
-  const path = `v1/deployments/${deployment.slug}`
-  const traffic = (body: object) => ({ method: 'PATCH', path: `${path}/traffic`, body }) as const
-  const none = { notes: [], fault: null } as const
-  const others = deployment.challengers.filter(
-    (one) => one.id !== ('challenger' in change ? change.challenger.id : ''),
-  )
   switch (change.kind) {
-    case 'add': {
-      const { share, fault } = shareOf(inputs.share)
-      const { model } = inputs
-      const entry = { title: 'Add a challenger', confirm: 'Add the challenger', notes: [] }
-      if (model === null || share === null) return { ...entry, fault, request: null, after: null }
-      const added: Challenger = {
-        ...{ id: 'new', model_id: model.id, model_name: model.name, model_version: model.version },
-        ...{ traffic_pct: share, is_active: true, added_at: '' },
-      }
-      const after = { ...deployment, challengers: [...deployment.challengers, added] }
-      const request = traffic({ action: 'add_challenger', model_id: model.id, traffic_pct: share })
-      return { ...entry, fault, request, after }
-    }
-    case 'share': {
-      const { challenger } = change
-      const { share, fault } = shareOf(inputs.share)
-      const entry = {
-        title: `Share of ${nameOf(challenger)}`,
-        confirm: 'Move the share',
-        notes: [],
-      }
-      if (share === null) return { ...entry, fault, request: null, after: null }
-      const challengers = deployment.challengers.map((one) =>
-        one.id === challenger.id ? { ...one, traffic_pct: share } : one,
-      )
-      const body = { action: 'update_traffic', challenger_id: challenger.id, traffic_pct: share }
-      return { ...entry, fault, request: traffic(body), after: { ...deployment, challengers } }
-    }
-    case 'remove': {
-      const { challenger } = change
-      return {
-        ...{ ...none, title: `Remove ${nameOf(challenger)}`, confirm: 'Remove the challenger' },
-        request: traffic({ action: 'remove_challenger', challenger_id: challenger.id }),
-        after: { ...deployment, challengers: others },
-      }
-    }
-    case 'shadow': {
-      const isShadow = !deployment.shadow_mode
-      return {
-        ...none,
-        title: isShadow ? 'Switch shadow mode on' : 'Switch to a live split',
-        confirm: isShadow ? 'Switch it on' : 'Let challengers answer',
-        request: traffic({ action: 'toggle_shadow', shadow_mode: isShadow }),
-        after: { ...deployment, shadow_mode: isShadow },
-      }
-    }
-    case 'promote': {
-      const { challenger } = change
-      const champion = {
-        id: challenger.model_id,
-        name: challenger.model_name,
-        version: challenger.model_version,
-      }
-      return {
-        title: `Promote ${nameOf(challenger)}`,
-        confirm: 'Make it the champion',
-        notes: [
-          `${modelName(deployment.champion_model)} is archived, unless it is a champion elsewhere.`,
-        ],
-        fault: null,
-        request: {
-          method: 'POST',
-          path: `${path}/promote`,
-          body: { challenger_id: challenger.id },
-        },
-        after: {
-          ...deployment,
-          champion_model: champion,
-          previous_champion_model: deployment.champion_model,
-          challengers: [],
-        },
-      }
-    }
-    case 'rollback': {
-      const { previous_champion_model: previous, champion_model: champion } = deployment
-      const reason = inputs.reason.trim()
-      const entry = {
-        title: 'Roll back',
-        confirm: 'Roll back',
-        notes: [
-          `${modelName(champion)} is archived, unless it is a champion elsewhere. The reason is kept in the audit log.`,
-        ],
-      }
-      if (previous === undefined) {
-        return {
-          ...entry,
-          fault: 'There was only one champion: there is nothing to go back to.',
-          request: null,
-          after: null,
-        }
-      }
-      const after = {
-        ...deployment,
-        champion_model: previous,
-        previous_champion_model: champion,
-        challengers: [],
-      }
-      const request = { method: 'POST', path: `${path}/rollback`, body: { reason } } as const
-      return { ...entry, fault: null, request: reason === '' ? null : request, after }
-    }
-    case 'switch': {
-      const isActive = !deployment.is_active
-      return {
-        title: isActive ? 'Switch the deployment on' : 'Switch the deployment off',
-        confirm: isActive ? 'Switch it on' : 'Switch it off',
-        notes: isActive
-          ? []
-          : ['Every request to score is answered with 404 until it is switched on again.'],
-        fault: null,
-        request: { method: 'PATCH', path, body: { is_active: isActive } },
-        after: { ...deployment, is_active: isActive },
-      }
-    }
+    case 'add':
+      return additionOf(deployment, inputs)
+    case 'share':
+      return shareChangeOf(deployment, change.challenger, inputs)
+    case 'remove':
+      return removalOf(deployment, change.challenger)
+    case 'shadow':
+      return modeChangeOf(deployment)
+    case 'promote':
+      return promotionOf(deployment, change.challenger)
+    case 'rollback':
+      return rollbackOf(deployment, inputs)
+    case 'switch':
+      return activationOf(deployment)
+    case 'strict':
+      return strictnessOf(deployment)
+  }
+}
+
+function additionOf(deployment: Deployment, { model, share: text }: Inputs): Draft {
+  const { share, fault } = shareOf(text)
+  const draft = { title: 'Add a challenger', confirm: 'Add the challenger', notes: [], fault }
+  if (model === null || share === null) return { ...draft, request: null, after: null }
+  const added: Challenger = {
+    id: 'new',
+    model_id: model.id,
+    model_name: model.name,
+    model_version: model.version,
+    traffic_pct: share,
+    is_active: true,
+    added_at: '',
+  }
+  return {
+    ...draft,
+    request: trafficRequest(deployment, {
+      action: 'add_challenger',
+      model_id: model.id,
+      traffic_pct: share,
+    }),
+    after: { ...deployment, challengers: [...deployment.challengers, added] },
+  }
+}
+
+function shareChangeOf(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
+  const { share, fault } = shareOf(inputs.share)
+  const title = `Share of ${nameOf(challenger)}`
+  const draft = { title, confirm: 'Change the share', notes: [], fault }
+  if (share === null) return { ...draft, request: null, after: null }
+  const challengers = deployment.challengers.map((one) =>
+    one.id === challenger.id ? { ...one, traffic_pct: share } : one,
+  )
+  return {
+    ...draft,
+    request: trafficRequest(deployment, {
+      action: 'update_traffic',
+      challenger_id: challenger.id,
+      traffic_pct: share,
+    }),
+    after: { ...deployment, challengers },
+  }
+}
+
+function removalOf(deployment: Deployment, { id, ...challenger }: Challenger): Draft {
+  return {
+    title: `Remove ${nameOf(challenger)}`,
+    confirm: 'Remove the challenger',
+    notes: [],
+    fault: null,
+    request: trafficRequest(deployment, { action: 'remove_challenger', challenger_id: id }),
+    after: {
+      ...deployment,
+      challengers: deployment.challengers.filter((one) => one.id !== id),
+    },
+  }
+}
+
+function modeChangeOf(deployment: Deployment): Draft {
+  const isShadow = !deployment.shadow_mode
+  return {
+    title: isShadow ? 'Switch shadow mode on' : 'Switch to a live split',
+    confirm: isShadow ? 'Switch it on' : 'Let challengers answer',
+    notes: [],
+    fault: null,
+    request: trafficRequest(deployment, { action: 'toggle_shadow', shadow_mode: isShadow }),
+    after: { ...deployment, shadow_mode: isShadow },
+  }
+}
+
+function promotionOf(deployment: Deployment, challenger: Challenger): Draft {
+  const { champion_model: champion } = deployment
+  return {
+    title: `Promote ${nameOf(challenger)}`,
+    confirm: 'Make it the champion',
+    notes: [`${modelName(champion)} is archived, unless it is the champion of another deployment.`],
+    fault: null,
+    request: {
+      method: 'POST',
+      path: `${pathOf(deployment)}/promote`,
+      body: { challenger_id: challenger.id },
+    },
+    after: withChampion(deployment, {
+      id: challenger.model_id,
+      name: challenger.model_name,
+      version: challenger.model_version,
+    }),
+  }
+}
+
+function rollbackOf(deployment: Deployment, inputs: Inputs): Draft {
+  const { previous_champion_model: previous, champion_model: champion } = deployment
+  const reason = inputs.reason.trim()
+  const draft = {
+    title: 'Roll back',
+    confirm: 'Roll back',
+    notes: [
+      `${modelName(champion)} is archived, unless it is the champion of another deployment. The audit log keeps the reason.`,
+    ],
+  }
+  if (previous === undefined) {
+    const fault = 'There was only one champion so far: there is nothing to roll back to.'
+    return { ...draft, fault, request: null, after: null }
+  }
+  const request = {
+    method: 'POST',
+    path: `${pathOf(deployment)}/rollback`,
+    body: { reason },
+  } as const
+  return {
+    ...draft,
+    fault: null,
+    request: reason === '' ? null : request,
+    after: withChampion(deployment, previous),
+  }
+}
+
+function activationOf(deployment: Deployment): Draft {
+  const isActive = !deployment.is_active
+  return {
+    title: isActive ? 'Switch the deployment on' : 'Switch the deployment off',
+    confirm: isActive ? 'Switch it on' : 'Switch it off',
+    notes: isActive
+      ? []
+      : ['Every scoring request gets a 404 until the deployment is switched on again.'],
+    fault: null,
+    request: { method: 'PATCH', path: pathOf(deployment), body: { is_active: isActive } },
+    after: { ...deployment, is_active: isActive },
+  }
+}
+
+function strictnessOf(deployment: Deployment): Draft {
+  const isStrict = !deployment.strict_mode
+  return {
+    title: isStrict ? 'Make the deployment strict' : 'Make the deployment lenient',
+    confirm: isStrict ? 'Make it strict' : 'Make it lenient',
+    notes: isStrict
+      ? ['Requests that lack features, or contain unknown ones, get a 422 and no score.']
+      : ['A request can still ask for strict mode.'],
+    fault: null,
+    request: { method: 'PATCH', path: pathOf(deployment), body: { strict_mode: isStrict } },
+    after: { ...deployment, strict_mode: isStrict },
+  }
+}
+
+function pathOf({ slug }: Deployment): string {
+  return `v1/deployments/${slug}`
+}
+
+function trafficRequest(deployment: Deployment, body: object): Plan['request'] {
+  return { method: 'PATCH', path: `${pathOf(deployment)}/traffic`, body }
+}
+
+function withChampion(deployment: Deployment, champion: Deployment['champion_model']): Deployment {
+  return {
+    ...deployment,
+    champion_model: champion,
+    previous_champion_model: deployment.champion_model,
+    challengers: [],
   }
 }
 
 function shareOf(text: string): { share: number | null; fault: string | null } {
   if (text === '') return { share: null, fault: null }
   const share = Number(text)
-  const isShare = Number.isFinite(share) && share >= 1 && share <= SHARE_MAX
+  const isShare = Number.isFinite(share) && share >= SHARE_MIN && share <= SHARE_MAX
   return isShare
     ? { share, fault: null }
-    : { share: null, fault: `A share is a number from 1 to ${SHARE_MAX}.` }
+    : { share: null, fault: `A share is a number from ${SHARE_MIN} to ${SHARE_MAX}.` }
 }
 
-function nameOf({ model_name: name, model_version: version }: Challenger): string {
+function nameOf({
+  model_name: name,
+  model_version: version,
+}: Pick<Challenger, 'model_name' | 'model_version'>): string {
   return `${name} ${version}`
 }
 
@@ -197,7 +257,7 @@ function modelName({ name, version }: { name: string; version: string }): string
   return `${name} ${version}`
 }
 
-/** Everything that a change can touch, by its name, in the order in which it is told. */
+/** The differences between two states, in the order in which the dialog lists them. */
 function effectsBetween(before: Deployment, after: Deployment): Effect[] {
   const [was, willBe] = [described(before), described(after)]
   return [...new Set([...was.keys(), ...willBe.keys()])]
@@ -213,6 +273,10 @@ function described(deployment: Deployment): Map<string, string> {
   } = deployment
   return new Map([
     ['Deployment', deployment.is_active ? 'answers' : 'answers 404'],
+    [
+      'Missing or unknown features',
+      deployment.strict_mode ? 'are rejected' : 'are scored by defaults',
+    ],
     ['Champion', modelName(champion)],
     ['Champion answers', pct(championPct(deployment))],
     ...deployment.challengers.map(

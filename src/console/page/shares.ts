@@ -4,13 +4,13 @@ import type { Deployment } from './types.ts'
 
 type Traffic = Pick<Deployment, 'champion_model' | 'challengers' | 'shadow_mode'>
 
-/** Percent of the applicants that the champion answers for. */
+/** Share of the champion in percent of the applicants. */
 export function championPct({ challengers, shadow_mode: isShadow }: Traffic): number {
   if (isShadow) return 100
   return 100 - challengers.reduce((sum, { traffic_pct: share }) => sum + share, 0)
 }
 
-/** Who answers for how many, as one bar; in shadow mode the champion for all. */
+/** The shares of all models as one bar; in shadow mode the champion has 100 percent. */
 export function ShareBar({ deployment }: { deployment: Traffic }) {
   const { champion_model: champion, challengers, shadow_mode: isShadow } = deployment
   const parts = [

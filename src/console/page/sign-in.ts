@@ -26,7 +26,7 @@ export function SignIn() {
         ${action.error && html`<${Failure} error=${action.error} />`}
         <${Submit} action=${action} busy="Signing in …">Sign in<//>
       </form>
-      <p class="hint">Forgotten the password? Who runs the service can set a new one.</p>
+      <p class="hint">Forgot your password? The operator of the service can set a new one.</p>
     <//>
     <${ThemeToggle} />
   </main>`

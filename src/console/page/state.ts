@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, api, currentSession, onSession, type Session } from './api.ts'
 
-/** What is loaded, or why it is not; `data` stays while it is loaded anew. */
+/** Loaded data or an error; `data` stays during a reload. */
 export interface Loaded<T> {
   readonly data: T | null
   readonly error: ApiError | null
@@ -12,8 +12,8 @@ export interface Loaded<T> {
 /**
  * Loads when the page part appears and whenever `names` change.
  *
- * @param everyMs loads anew this often while the page can be seen; 0: never
- * @param also loads anew when this changes, and shows the old until the new is there
+ * @param everyMs reload interval while the page is visible; 0 means never
+ * @param also reloads when this value changes, and keeps showing the old data until then
  */
 export function useLoaded<T>(
   load: () => Promise<T>,
@@ -26,7 +26,7 @@ export function useLoaded<T>(
   latest.current = load
   const reload = useCallback(() => setRound((n) => n + 1), [])
 
-  // What is shown of something else would be taken for what is asked for.
+  // Clears the data, because the user would mistake it for that of the new names.
   useEffect(() => setState(NOTHING), names as unknown[])
   useEffect(() => {
     let isWanted = true
@@ -53,7 +53,7 @@ export function useLoaded<T>(
 
 const NOTHING = { data: null, error: null, isLoading: true } as const
 
-/** A list that is shown page by page. */
+/** A list that loads page by page. */
 export interface Paged<T> extends Loaded<readonly T[]> {
   readonly hasMore: boolean
   more(): void
@@ -61,7 +61,7 @@ export interface Paged<T> extends Loaded<readonly T[]> {
 
 const PAGE_ITEMS = 50
 
-/** @param property of the answer that holds the items */
+/** @param property property of the response that contains the items */
 export function usePaged<T>(path: string, property: string): Paged<T> {
   const [pages, setPages] = useState(1)
   const loaded = useLoaded(
@@ -89,19 +89,19 @@ export function usePaged<T>(path: string, property: string): Paged<T> {
   }
 }
 
-/** Something that the user starts, and what became of it. */
+/** An action of the user and its result. */
 export interface Action {
   readonly isBusy: boolean
   readonly error: ApiError | null
   run(work: () => Promise<void>): void
-  /** Forgets why the last one failed. */
+  /** Clears the error of the last action. */
   clear(): void
 }
 
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)
-  // What was drawn lags behind: a second press came through before it, and the first after it was lost.
+  // A ref, because rendering lags: otherwise a quick second press passes and a later one is lost.
   const isRunning = useRef(false)
   const run = (work: () => Promise<void>) => {
     if (isRunning.current) return
@@ -129,10 +129,10 @@ export function useSession(): Session | null {
   return session
 }
 
-/** The part of the address behind `#`, without its first slash, in pieces. */
+/** The parts of the address after `#/`. */
 export function useRoute(): string[] {
   const [route, setRoute] = useState(routeNow)
-  // With what it shows, not after it: an address that changes in between would be missed.
+  // Subscribes during layout: an address that changes before a later effect would be missed.
   useLayoutEffect(() => {
     const follow = () => setRoute(routeNow())
     addEventListener('hashchange', follow)
@@ -149,7 +149,7 @@ export function go(route: string): void {
   location.hash = `#/${route}`
 }
 
-/** Rises when the page changes between light and dark. */
+/** Increases when the page changes between light and dark. */
 export function useTheme(): number {
   const [round, setRound] = useState(0)
   useEffect(() => {

@@ -1,10 +1,14 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 
-const THEMES = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
+const THEMES = {
+  system: 'Theme: system',
+  light: 'Theme: light',
+  dark: 'Theme: dark',
+} as const
 type Theme = keyof typeof THEMES
 
-/** Light, dark, or what the system says; kept in this browser. */
+/** Light, dark or the setting of the system; stored in this browser. */
 export function ThemeToggle() {
   const [theme, setTheme] = useState<Theme>(chosenTheme)
   const choose = (event: Event) => {
@@ -20,7 +24,7 @@ export function ThemeToggle() {
     setTheme(next)
     dispatchEvent(new Event('themechange'))
   }
-  return html`<select class="theme" aria-label="Colours" value=${theme} onChange=${choose}>
+  return html`<select class="theme" aria-label="Theme" value=${theme} onChange=${choose}>
     ${Object.entries(THEMES).map(([value, name]) => html`<option value=${value}>${name}</option>`)}
   </select>`
 }

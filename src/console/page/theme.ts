@@ -1,3 +1,3 @@
-// Runs before the page is painted, so that nobody who chose a dark page meets a white flash.
+// Runs before the first paint, so that a dark page does not flash white.
 const chosen = localStorage.getItem('scoreline.theme')
 if (chosen === 'dark' || chosen === 'light') document.documentElement.dataset['theme'] = chosen

@@ -6,7 +6,7 @@ import { Field, Submit } from './ui.ts'
 
 export type Applicant = Readonly<Record<string, number | string | null>>
 
-/** What stands in a field: nothing, a number as it is typed, or a category. */
+/** Content of a field: nothing, a number as typed, or a category. */
 type Entry =
   | { readonly kind: 'missing' }
   | { readonly kind: 'number' | 'category' | 'other'; readonly text: string }
@@ -20,7 +20,9 @@ interface TrialFormProps {
   readonly onScore: (applicant: Applicant) => void
 }
 
-/** A form that is made of the spec: a number for each numeric feature, one of its categories for each other. */
+/**
+ * A form with a number field for each numeric feature and a choice of categories for each other.
+ */
 export function TrialForm({ spec, action, hasKey, onScore }: TrialFormProps) {
   const [entries, setEntries] = useState<readonly Entry[]>(() => spec.features.map(() => MISSING))
   const [isTried, setTried] = useState(false)
@@ -44,7 +46,7 @@ export function TrialForm({ spec, action, hasKey, onScore }: TrialFormProps) {
         <button type="button" onClick=${() => setEntries(spec.features.map(() => MISSING))}>Clear</button>
       </div>
     </div>
-    <p class="hint">What you leave empty is missing: it takes the points of the bin Missing, or none.</p>
+    <p class="hint">An empty field is a missing value: it gets the points of the Missing bin, or 0 without one.</p>
     <div class="trial-fields">${spec.features.map((feature, index) => {
       const entry = entries[index] ?? MISSING
       const fault = isTried && isWrong(entry)
@@ -67,7 +69,7 @@ function NumberField({ feature, entry, fault, set }: EntryProps & { fault: boole
     const { value } = event.currentTarget as HTMLInputElement
     set(value.trim() === '' ? MISSING : { kind: 'number', text: value })
   }
-  return html`<${Field} label=${feature.name} ...${fault && { hint: 'This is no number. Write decimals with a point.' }}>${(
+  return html`<${Field} label=${feature.name} ...${fault && { hint: 'This is not a number. Write decimals with a point.' }}>${(
     field: object,
   ) =>
     html`<input ...${field} inputmode="decimal" autocomplete="off" aria-invalid=${fault} value=${entry.kind === 'missing' ? '' : entry.text} onInput=${typed} />`}<//>`
@@ -112,7 +114,7 @@ function sentValue(entry: Entry): number | string | null {
   return entry.kind === 'number' ? Number(entry.text) : entry.text
 }
 
-/** An applicant who falls into one bin after another. */
+/** Example applicants that fall into one bin after another. */
 function exampleOf(feature: Feature, index: number): Entry {
   if (feature.type === 'categorical') {
     const categories = categoriesOf(feature)

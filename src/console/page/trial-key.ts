@@ -1,19 +1,21 @@
 import { ApiError, api, currentSession, lastWish, onSession, type Session } from './api.ts'
 import type { CreatedKey } from './types.ts'
 
-/** The key that the page for trying scores with. It lives here alone: it is gone with the page. */
-export interface TrialKey {
+/**
+ * The key with which the trial page scores. Only this variable holds it: it is lost with the page.
+ */
+interface TrialKey {
   readonly secret: string
-  /** Of a key that was made for trying and is to be revoked; null for one that the user brought. */
+  /** Id of a key that the page created and must revoke; null for a key that the user entered. */
   readonly madeId: string | null
   readonly environment: string | null
 }
 
 let kept: TrialKey | null = null
-/** Whose key it is, as he was signed in last. */
+/** The session that was active when the key was set. */
 let holder: Session | null = null
 
-/** The key for scoring in this environment; one that the user brought is taken at his word. */
+/** The key for scoring in this environment; a key that the user entered counts for both. */
 export function trialKeyFor(environment: string): TrialKey | null {
   const fits = kept !== null && (kept.environment === null || kept.environment === environment)
   return fits ? kept : null
@@ -23,7 +25,7 @@ export function useOwnKey(secret: string): void {
   keep({ secret, madeId: null, environment: null })
 }
 
-/** Makes a key for scoring in one environment, until it is forgotten. */
+/** Creates a key for scoring in one environment. */
 export async function makeTrialKey(environment: string): Promise<void> {
   const maker = currentSession()
   const name = 'Tried in the console'
@@ -37,10 +39,10 @@ export async function makeTrialKey(environment: string): Promise<void> {
 }
 
 /**
- * Revokes the key if it was made for trying. One that is gone is forgotten, as is one that the user may not
- * revoke any more; it is kept when the service does not answer.
+ * Revokes the key if the page created it. It also forgets a key that no longer exists or that the
+ * user may no longer revoke. It keeps the key if the service does not respond.
  *
- * @throws ApiError why a key stays in force
+ * @throws ApiError if the key stays active
  */
 export async function forgetTrialKey(): Promise<void> {
   const madeId = kept?.madeId ?? null
@@ -59,7 +61,7 @@ function keep(key: TrialKey): void {
   holder = currentSession()
 }
 
-/** For when nobody can wait; a key that stays is in the list of keys, under its name. */
+/** Revokes without waiting, while the page closes. A key that stays is in the list of keys. */
 function abandon(): void {
   if (kept !== null && kept.madeId !== null && holder !== null) {
     lastWish('DELETE', `v1/keys/${kept.madeId}`, holder.accessToken).catch(() => {})
@@ -68,7 +70,7 @@ function abandon(): void {
   holder = null
 }
 
-// Signing out in another tab ends the session here: the next one must not score with this key.
+// Signing out in another tab ends the session here: the next user must not score with this key.
 onSession(() => {
   const session = currentSession()
   if (session !== null && session.userId === holder?.userId) holder = session

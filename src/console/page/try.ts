@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
+import { KEY_PREFIX } from '../../access/bearer.ts'
 import { api, type Session, scoreWithKey } from './api.ts'
 import { manages } from './format.ts'
 import { go, useAction, useLoaded } from './state.ts'
@@ -83,8 +84,8 @@ interface KeyPanelProps {
 }
 
 /**
- * Scoring takes an API key, of everybody: a score that no server asked for must not look as if one had.
- * Who may make keys gets one for the time being; others bring one.
+ * Scoring needs an API key from every user, so that the log shows which scores are trials. Users
+ * who may create keys get a temporary one; others enter their own.
  */
 function KeyPanel({ environment, session, onKey }: KeyPanelProps) {
   const action = useAction()
@@ -112,20 +113,20 @@ function KeyPanel({ environment, session, onKey }: KeyPanelProps) {
   const counts = `What you score here is a real answer: it is in the score log and counts in the stats of this ${environment} deployment.`
   if (key !== null) {
     return html`<${Notice}>
-      <p>Scores with ${key.madeId === null ? 'the key that you gave' : `a key that was made for this (${key.environment})`}, kept in this page alone. ${counts}</p>
+      <p>Scores with ${key.madeId === null ? 'the key that you entered' : `a temporary key (${key.environment})`}, which only this page holds. ${counts}</p>
       ${action.error && html`<${Failure} error=${action.error} />`}
       <button type="button" onClick=${forget}>${key.madeId === null ? 'Forget the key' : 'Revoke the key'}</button>
     <//>`
   }
   return html`<section class="panel" aria-label="API key">
     <h2>A key to score with</h2>
-    <p>Scoring takes an API key. It stays in this page and is gone with it. ${counts}</p>
-    ${manages(session.role) && html`<p><button type="button" class="primary" onClick=${make}>${action.isBusy ? 'Making a key …' : 'Make a key for this visit'}</button> <span class="hint">It is revoked when you sign out, close the page, or say so.</span></p>`}
+    <p>Scoring needs an API key. Only this page holds it, until you close it. ${counts}</p>
+    ${manages(session.role) && html`<p><button type="button" class="primary" onClick=${make}>${action.isBusy ? 'Making a key …' : 'Make a key for this visit'}</button> <span class="hint">It is revoked when you sign out, close the page or revoke it.</span></p>`}
     <form class="inline" onSubmit=${bring}>
       <${Field} label="Or use a key that you have" hint=${`With the scope score, for ${environment}`}>${(
         field: object,
       ) =>
-        html`<input ...${field} name="key" type="password" autocomplete="off" required pattern="\\s*sk_.+" title="A key begins with sk_" />`}<//>
+        html`<input ...${field} name="key" type="password" autocomplete="off" required pattern=${`\\s*${KEY_PREFIX}.+`} title=${`A key begins with ${KEY_PREFIX}`} />`}<//>
       <${Submit} action=${action} busy="…" kind="">Use this key<//>
     </form>
     ${action.error && html`<${Failure} error=${action.error} />`}

@@ -1,18 +1,36 @@
 import type { Static } from '@sinclair/typebox'
 import type * as auditlog from '../../../schemas/auditlog.ts'
 import type * as deployments from '../../../schemas/deployments.ts'
+import type * as imports from '../../../schemas/import.ts'
 import type * as keys from '../../../schemas/keys.ts'
 import type * as members from '../../../schemas/members.ts'
 import type * as models from '../../../schemas/models.ts'
+import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
 import type * as stats from '../../../schemas/stats.ts'
 
-/** What the API answers, by its contract. */
+/** Response types of the API, from its schemas. */
 export type ListedDeployment = Static<typeof deployments.DeploymentList>['deployments'][number]
 export type Deployment = Static<typeof deployments.Deployment>
 export type Challenger = Deployment['challengers'][number]
 export type ListedModel = Static<typeof models.ListedModel>
 export type Model = Omit<Static<typeof models.Model>, 'spec'> & { readonly spec: Spec }
+type StoredCertificate = NonNullable<Static<typeof models.Model>['parity']>
+/** A stored certificate; those of earlier versions lack the last fields. */
+export type Certificate = Omit<StoredCertificate, 'tool' | 'card_sha256'> & {
+  /** Null if a specification was compared instead of the card of a tool. */
+  readonly tool: string | null
+  readonly card_sha256: string | null
+  readonly pd_checked?: boolean
+  readonly pd_fitted?: boolean
+  readonly pd_rows?: number
+  readonly differing_by?: { readonly score: number; readonly points: number; readonly pd: number }
+}
+export type ImportResult = Omit<Static<typeof imports.ImportResult>, 'spec'> & {
+  readonly spec: Spec | null
+}
+export type ImportNote = Static<typeof imports.ImportNote>
+export type ImportDifference = Static<typeof imports.ParityDifference>
 export type DeployResult = Static<typeof models.DeployResult>
 export type ListedKey = Static<typeof keys.ListedKey>
 export type CreatedKey = Static<typeof keys.CreatedKey>
@@ -26,16 +44,21 @@ export type ComparedModel = Comparison['models'][number]
 export type ComparedChallenger = Comparison['challengers'][number]
 export type Histogram = NonNullable<ComparedModel['scores']>
 export type ScoreResult = Static<typeof scoring.ScoreResult>
+export type LoggedScore = Static<typeof scores.LoggedScore>
+export type LoggedResult = LoggedScore['records'][number]['results'][number]
+export type LoggedFeature = LoggedResult['features'][number]
+export type FoundScore = Static<typeof scores.FoundScore>
 export type Warning = Static<typeof scoring.Warning>
 
-/** A scorecard that the service has accepted, as far as the console reads it. */
+/** The parts of an accepted scorecard that the console reads. */
 export interface Spec {
   readonly name: string
   readonly version: string
   readonly target: string
   readonly base_points: number
   readonly features: readonly Feature[]
-  readonly scaling: {
+  /** Absent if the scale is unknown; then there is no probability of default. */
+  readonly scaling?: {
     readonly base_score: number
     readonly base_odds: number
     readonly pdo: number
@@ -50,7 +73,7 @@ export interface Spec {
 export interface Feature {
   readonly name: string
   readonly type: 'numeric' | 'categorical'
-  /** Numeric ones have a range, the others a value. */
+  /** Bins of numeric features have a range, the others a value. */
   readonly bins: readonly {
     readonly range?: string
     readonly value?: string

@@ -9,7 +9,7 @@ interface WithChildren {
   readonly children?: ComponentChildren
 }
 
-/** A page: its heading takes the focus, so that a reader knows where he is. */
+/** A page. Its heading takes the focus, so that screen readers announce the page. */
 export function Page({
   title,
   above,
@@ -31,7 +31,7 @@ export function Page({
     ${children}`
 }
 
-/** Shows what was loaded, or that it is being loaded, or why it could not be. */
+/** Shows loaded data, the loading state or the error. */
 export function Shown<T>({
   of: loaded,
   children,
@@ -59,7 +59,7 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
   </div>`
 }
 
-/** Where there is nothing: says what to do. */
+/** An empty state that says what to do. */
 export function Empty({ title, children }: WithChildren & { title: string }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`
 }
@@ -79,7 +79,7 @@ export function EnvironmentBadge({ name }: { name: string | null }) {
   return html`<${Badge} kind=${name ?? 'plain'}>${name ?? 'both environments'}<//>`
 }
 
-/** A table that scrolls by itself where the page is narrow, by keyboard too. */
+/** A table that scrolls on narrow pages, also by keyboard. */
 export function Table({
   caption,
   head,
@@ -103,7 +103,7 @@ export function Table({
   </div>`
 }
 
-/** The head of a column that is not plain text, by the class of its cells. */
+/** A column head with the class of its cells, for columns that are not plain text. */
 interface Head {
   readonly text: string
   readonly kind: string
@@ -113,12 +113,12 @@ export function numberHead(text: string): Head {
   return { text, kind: 'number' }
 }
 
-/** Of a column that a small window leaves out; its cells have the class too. */
+/** Head of a column that narrow windows hide; its cells need the same class. */
 export function optionalHead(text: string, kind = ''): Head {
   return { text, kind: `${kind} optional` }
 }
 
-/** A dialog of the browser's own: it keeps the focus, and Escape closes it. */
+/** A native dialog: it holds the focus, and Escape closes it. */
 export function Dialog({
   title,
   onClose,
@@ -142,7 +142,7 @@ export function Dialog({
   </dialog>`
 }
 
-/** A label with what it is for; the control gets the id that `children` is called with. */
+/** A label with its control; `children` receives the control's attributes. */
 export function Field({
   label,
   hint,
@@ -161,7 +161,7 @@ export function Field({
   </div>`
 }
 
-/** Sends a form; while that takes, says so. */
+/** The submit button of a form; it shows when the action is busy. */
 export function Submit({
   action,
   busy,
@@ -180,7 +180,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
       await navigator.clipboard.writeText(text)
       setState('copied')
     } catch {
-      // Only a secure origin, or the machine itself, may write to the clipboard.
+      // Only secure origins and localhost may write to the clipboard.
       setState('failed')
     }
     setTimeout(() => setState(''), 3_000)

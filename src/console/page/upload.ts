@@ -21,7 +21,7 @@ export function UploadPage({ session }: { session: Session }) {
   const above = html`<a href="#/models">Models</a>`
   if (!deploys(session.role)) {
     return html`<${Page} title="Upload a scorecard" above=${above}>
-      <${Empty} title="Your role does not upload"><p>An owner, admin or lead modeler can.</p><//>
+      <${Empty} title="Your role can't upload"><p>An owner, admin or lead modeler can.</p><//>
     <//>`
   }
   return html`<${Page} title="Upload a scorecard" above=${above}><${Upload} /><//>`
@@ -39,7 +39,7 @@ function Upload() {
     const text = await chosen.text()
     setFile({ name: chosen.name, text, lines: readJsonLines(text) })
   }
-  // So that the same file, corrected, counts as chosen anew.
+  // Otherwise choosing the same file again, corrected, has no effect.
   const forget = (event: Event) => {
     ;(event.currentTarget as HTMLInputElement).value = ''
   }
@@ -55,7 +55,7 @@ function Upload() {
         auto_deploy: form.get('deploy') !== null,
         ...(description !== '' && { description }),
       })
-      // The file goes out as it is: reading and writing it here could change a number.
+      // Sends the file unchanged, because parsing and serialising could alter a number.
       const body = `{"spec":${file.text.replace(/^\uFEFF/, '')},${rest.slice(1)}`
       setDone(await api<DeployResult>('POST', 'v1/models/deploy', body))
     })
@@ -63,14 +63,12 @@ function Upload() {
   const faults = file === null ? [] : faultsOf(file, action.error)
   return html`
     <form class="panel" onSubmit=${submit}>
-      <${Field} label="Scorecard" hint="A JSON file as your modeling tool exports it">${(
-        field: object,
-      ) =>
+      <${Field} label="Scorecard" hint="The JSON file from your modeling tool">${(field: object) =>
         html`<input ...${field} type="file" accept=".json,application/json" required onClick=${forget} onChange=${choose} />`}<//>
       <${Field} label="Environment">${(field: object) =>
         html`<select ...${field} name="environment"><option value="staging">Staging: to try it</option><option value="production">Production: to decide</option></select>`}<//>
       <${Field} label="Description (optional)">${(field: object) => html`<input ...${field} name="description" maxlength="10000" />`}<//>
-      <label class="choice"><input type="checkbox" name="deploy" checked /> Deploy it: it becomes the champion of a new deployment. Without, it is registered, for instance to become a challenger.</label>
+      <label class="choice"><input type="checkbox" name="deploy" checked /> Deploy it as the champion of a new deployment. Otherwise it is only registered, for example to become a challenger.</label>
       ${action.error && faults.length === 0 && html`<${Failure} error=${action.error} />`}
       <div><${Submit} action=${action} busy="Checking and registering …">Upload<//></div>
     </form>
@@ -86,7 +84,7 @@ function faultsOf({ lines, text }: File, error: ApiError | null): LineFault[] {
     .sort((a, b) => a.line - b.line)
 }
 
-function Done({ result }: { result: DeployResult }) {
+export function Done({ result }: { result: DeployResult }) {
   const { deployment, spec_warnings: warnings = [] } = result
   return html`<${Notice} kind="good">
     <p><strong>${result.name} ${result.version}</strong> is registered${deployment === null ? '.' : ' and answers.'}</p>
@@ -100,7 +98,7 @@ function Done({ result }: { result: DeployResult }) {
 const LINES_AROUND = 2
 const FAULTS_SHOWN_MAX = 100
 
-/** Each fault at its line, with the lines around it. */
+/** Each fault with its line and the lines around it. */
 function Faults({ file, faults }: { file: File; faults: readonly LineFault[] }) {
   const lines = file.text.split('\n')
   const shown = faults.slice(0, FAULTS_SHOWN_MAX)

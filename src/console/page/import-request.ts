@@ -1,0 +1,99 @@
+/** Contents of the import form. */
+export interface ImportInputs {
+  /** Texts of the fields by their API names; an empty text means that the field is absent. */
+  readonly fields: Readonly<Record<string, string>>
+  /** Texts of the files by their API names. */
+  readonly files: Readonly<Record<string, string>>
+  /** Names of the selected boxes. */
+  readonly ticked: ReadonlySet<string>
+}
+
+/** The body of an import without its last brace, or the faults of the form. */
+type ImportOrder =
+  | { readonly open: string; readonly faults: readonly [] }
+  | { readonly open: null; readonly faults: readonly OrderFault[] }
+
+interface OrderFault {
+  readonly path: string
+  readonly message: string
+}
+
+const TEXTS = ['name', 'version', 'target', 'tool', 'unseen', 'score_column'] as const
+const NUMBERS = ['base_points', 'intercept', 'tolerance'] as const
+const LISTS = ['categorical', 'comma_categories'] as const
+const SCALE_NUMBERS = ['pdo', 'base_score', 'rate'] as const
+/** JSON files are sent unchanged, because parsing and serialising could alter a number. */
+const JSON_FILES = ['splits', 'risk_grades'] as const
+
+/** Converts a form to the fields of the API. */
+export function importOrderOf({ fields, files, ticked }: ImportInputs): ImportOrder {
+  const faults: OrderFault[] = []
+  const text = (name: string) => fields[name]?.trim() || undefined
+  const numberOf = (name: string, path = name) => {
+    const given = text(name)
+    if (given === undefined) return undefined
+    const value = Number(given)
+    if (Number.isFinite(value)) return value
+    faults.push({ path, message: 'is not a number: write decimals with a point' })
+    return undefined
+  }
+  const linesOf = (name: string) => {
+    const lines = (fields[name] ?? '').split('\n').map((line) => line.trim())
+    const filled = lines.filter((line) => line !== '')
+    return filled.length === 0 ? undefined : filled
+  }
+  const named = <Value>(names: readonly string[], read: (name: string) => Value) =>
+    Object.fromEntries(names.map((name) => [name, read(name)]))
+  const scaling = {
+    ...named(SCALE_NUMBERS, (name) => numberOf(name, `scaling.${name}`)),
+    // Stays text, so that a fraction such as 1/19 is not rounded.
+    ...named(['odds', 'odds_direction'], text),
+  }
+  const hasScale = Object.values(scaling).some((value) => value !== undefined)
+  const probabilities = text('probabilities')
+  const body = {
+    card: files['card'] ?? '',
+    ...named(TEXTS, text),
+    ...named(NUMBERS, numberOf),
+    ...named(LISTS, linesOf),
+    ...(ticked.has('no_comma_categories') && { comma_categories: [] }),
+    ...(ticked.has('has_no_specials') && { has_no_specials: true }),
+    rename: renamed(linesOf('rename') ?? [], faults),
+    ...(probabilities !== undefined && probabilities !== 'scale' && { probabilities }),
+    ...(hasScale && { scaling }),
+    sample: files['sample'],
+  }
+  const raw = JSON_FILES.flatMap((name) => {
+    const json = files[name]
+    if (json === undefined) return []
+    if (!isJson(json))
+      faults.push({ path: name, message: 'is not valid JSON: choose another file' })
+    return [`,"${name}":${json}`]
+  })
+  if (faults.length > 0) return { open: null, faults }
+  return { open: `${JSON.stringify(body).slice(0, -1)}${raw.join('')}`, faults: [] }
+}
+
+function renamed(
+  lines: readonly string[],
+  faults: OrderFault[],
+): Readonly<Record<string, string>> | undefined {
+  if (lines.length === 0) return undefined
+  const pairs = lines.map((line): [string, string] => {
+    const [from = '', to = ''] = line.split(/=(.*)/s).map((part) => part.trim())
+    if (from === '' || to === '') {
+      faults.push({ path: 'rename', message: `must be lines such as OLD=NEW, not ${line}` })
+    }
+    return [from, to]
+  })
+  return Object.fromEntries(pairs)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
