@@ -5,19 +5,19 @@ export const AuditLogQuery = listQuery({
   subject: Type.Optional(
     Type.String({
       pattern: '^[0-9A-Za-z_]{1,64}$',
-      description: 'Id of the thing that changed: only its records',
+      description: 'Only records of the object with this id',
     }),
   ),
 })
 
-/** What a thing was like: the fields that the change is about, by their names in the contract. */
+/** State of the changed object: the fields that the change concerns, by their names in the API. */
 const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])
 
 export const AuditRecord = Type.Object({
   id: Type.String(),
   actor: Type.String({ description: 'Id of the user, or `operator`' }),
-  action: Type.String({ description: 'For instance `model.deploy`' }),
-  subject: Type.String({ description: 'Id of the thing that changed' }),
+  action: Type.String({ description: 'For example `model.deploy`' }),
+  subject: Type.String({ description: 'Id of the changed object' }),
   before: Fields,
   after: Fields,
   reason: Type.Union([Type.String(), Type.Null()]),

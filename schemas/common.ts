@@ -1,8 +1,9 @@
-import { type TProperties, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, Type } from '@sinclair/typebox'
 
 export const Environment = Type.Union([Type.Literal('production'), Type.Literal('staging')], {
-  description: 'Where models decide, or are tried',
+  description: 'In production models decide; in staging they are tested',
 })
+export type Environment = Static<typeof Environment>
 
 /** ISO 8601 in UTC with milliseconds. */
 export const Timestamp = Type.String({
@@ -10,7 +11,15 @@ export const Timestamp = Type.String({
   description: 'ISO 8601, UTC, with milliseconds',
 })
 
-/** Text that a database can hold: Unicode without NUL and lone surrogates. */
+/** Probability of default that belongs to a score. */
+export const ProbabilityOfDefault = Type.Union(
+  [Type.Number({ minimum: 0, maximum: 1 }), Type.Null()],
+  {
+    description: "Probability of default; null when `has_pd` of the model's spec is false",
+  },
+)
+
+/** Text that PostgreSQL can store: Unicode without NUL and lone surrogates. */
 export const plainText = ({ charsMin = 1, charsMax }: { charsMin?: number; charsMax: number }) =>
   Type.String({
     minLength: charsMin,
@@ -18,10 +27,10 @@ export const plainText = ({ charsMin = 1, charsMax }: { charsMin?: number; chars
     pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
   })
 
-/** Most items that a page may ask for. */
+/** Maximum page size of a list. */
 export const PAGE_ITEMS_MAX = 200
 
-/** Query of a list: its page, and the filters of the list. */
+/** Query of a list: its page and its filters. */
 export const listQuery = <Filters extends TProperties>(filters: Filters) =>
   Type.Object(
     {
@@ -29,13 +38,13 @@ export const listQuery = <Filters extends TProperties>(filters: Filters) =>
         Type.Integer({
           minimum: 1,
           maximum: PAGE_ITEMS_MAX,
-          description: 'Most items in the answer; all when left out',
+          description: 'Maximum number of items in the response; without it, all items',
         }),
       ),
       cursor: Type.Optional(
         Type.String({
           pattern: '^[0-9A-Za-z_]{1,64}$',
-          description: '`next_cursor` of the page before',
+          description: '`next_cursor` of the previous page',
         }),
       ),
       ...filters,
@@ -44,5 +53,5 @@ export const listQuery = <Filters extends TProperties>(filters: Filters) =>
   )
 
 export const NextCursor = Type.Optional(
-  Type.String({ description: 'Leads to the next page; absent on the last' }),
+  Type.String({ description: '`cursor` of the next page; absent on the last page' }),
 )

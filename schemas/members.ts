@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { EMAIL_CHARS_MAX, EMAIL_PATTERN, PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from './auth.ts'
 import { NextCursor, plainText, Timestamp } from './common.ts'
 
-/** Highest first: nobody grants more than he has. */
+/** Highest first: members can't grant a role above their own. */
 export const MemberRole = Type.Union([
   Type.Literal('owner'),
   Type.Literal('admin'),
@@ -16,7 +16,7 @@ export const CreateMemberRequest = Type.Object(
     email: Type.String({
       maxLength: EMAIL_CHARS_MAX,
       pattern: EMAIL_PATTERN,
-      description: 'Kept in lower case, without outer white space; unique over all teams',
+      description: 'Stored in lower case without surrounding white space; unique across all teams',
     }),
     password: plainText({ charsMin: PASSWORD_CHARS_MIN, charsMax: PASSWORD_CHARS_MAX }),
     role: MemberRole,

@@ -2,42 +2,122 @@ import { Type } from '@sinclair/typebox'
 import { Environment, listQuery, NextCursor, plainText, Timestamp } from './common.ts'
 import { ScorecardSpec } from './spec.ts'
 
+/** The sample that a specification is compared with. */
+export const SampleFields = {
+  sample: Type.Optional(
+    Type.String({
+      description:
+        'CSV of applicants with the scores of the tool: a column for each feature, `score`, and optionally `<feature>_points`, `pd` and `id`',
+    }),
+  ),
+  score_column: Type.Optional(
+    Type.String({ description: 'Column with the scores; default: `score`' }),
+  ),
+  tolerance: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      description:
+        'Permitted difference in points, for samples with rounded scores; at most half a point for each feature and for the base',
+    }),
+  ),
+}
+
 export const DeployRequest = Type.Object(
   {
     spec: Type.Optional(
       Type.Unknown({
-        description: 'A scorecard specification; absent or faulty: 422 invalid_spec',
+        description: 'Scorecard specification; 422 `invalid_spec` if it is absent or invalid',
       }),
     ),
     environment: Environment,
     description: Type.Optional(
       Type.Union([plainText({ charsMin: 0, charsMax: 10_000 }), Type.Null()]),
     ),
-    auto_deploy: Type.Boolean({ description: 'Put the model behind a new deployment' }),
+    auto_deploy: Type.Boolean({ description: 'Make the model the champion of a new deployment' }),
+    ...SampleFields,
   },
   { additionalProperties: false },
 )
 
 export const SpecWarning = Type.Object({ path: Type.String(), message: Type.String() })
 
+/** Number of rows that differ in each value; a row can count more than once. */
+export const DifferingBy = Type.Object({
+  score: Type.Integer(),
+  points: Type.Integer(),
+  pd: Type.Integer(),
+})
+
+/** In the order in which they are answered: first what scores alone do not prove. */
+const certificate = {
+  pd_checked: Type.Boolean({
+    description: 'True if every row has a `pd` that was compared: scores alone do not prove it',
+  }),
+  pd_fitted: Type.Boolean({
+    description:
+      'True if the import fitted the scale to the `pd` of this very sample: only another sample can then prove probabilities',
+  }),
+  pd_rows: Type.Integer({ description: 'Rows whose `pd` was compared' }),
+  tool: Type.Union([Type.String(), Type.Null()], {
+    description: 'Null if a specification was compared instead of the card of a tool',
+  }),
+  agrees: Type.Boolean({
+    description:
+      'True if no row differs in score, points or probability of default, as far as it has them',
+  }),
+  rows: Type.Integer(),
+  equal: Type.Integer({ description: 'Rows that agree and whose scores are bit-identical' }),
+  within_rounding: Type.Integer({
+    description:
+      'Further rows whose difference is within the rounding error of floating-point addition',
+  }),
+  within_tolerance: Type.Integer({ description: 'Further rows within `tolerance`' }),
+  differing: Type.Integer(),
+  differing_by: DifferingBy,
+  largest_difference: Type.Number({ description: 'Largest difference of scores, in points' }),
+  tolerance: Type.Number({ description: 'In points' }),
+  compared_features: Type.Integer({ description: 'Number of features whose points were compared' }),
+  largest_pd_difference: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Largest difference of probabilities of default; null if none was compared',
+  }),
+  card_sha256: Type.Union([Type.String(), Type.Null()], {
+    description: 'SHA-256 of the card file; null if `tool` is null',
+  }),
+  sample_sha256: Type.String(),
+  spec_sha256: Type.String({ description: 'SHA-256 of the specification as stored' }),
+}
+
+/** Proof that a specification gives the same scores as the tool it comes from. */
+export const NewParityCertificate = Type.Object(certificate)
+
+/** A stored certificate. Those of earlier versions lack the optional fields. */
+export const ParityCertificate = Type.Object({
+  ...certificate,
+  pd_checked: Type.Optional(certificate.pd_checked),
+  pd_fitted: Type.Optional(certificate.pd_fitted),
+  pd_rows: Type.Optional(certificate.pd_rows),
+  differing_by: Type.Optional(certificate.differing_by),
+})
+
+/** The new deployment of a deployed model. */
+export const DeployedEndpoint = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  endpoint: Type.String({ description: 'Scoring URL of this deployment' }),
+  status: Type.Literal('active'),
+})
+
 export const DeployResult = Type.Object({
   model_id: Type.String(),
   name: Type.String(),
   version: Type.String(),
-  deployment: Type.Union([
-    Type.Object({
-      id: Type.String(),
-      slug: Type.String(),
-      endpoint: Type.String({ description: 'URL that scores against this deployment' }),
-      status: Type.Literal('active'),
-    }),
-    Type.Null(),
-  ]),
+  deployment: Type.Union([DeployedEndpoint, Type.Null()]),
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
+  parity: Type.Optional(NewParityCertificate),
 })
 
 export const ModelStatus = Type.Union([Type.Literal('active'), Type.Literal('archived')], {
-  description: 'An archived model can not become a challenger',
+  description: "An archived model can't become a challenger",
 })
 
 const model = {
@@ -62,32 +142,6 @@ export const ModelsQuery = listQuery({
 export const ModelList = Type.Object({
   models: Type.Array(ListedModel),
   next_cursor: NextCursor,
-})
-
-/** Proof that an imported card scores as the tool that it comes from. */
-export const ParityCertificate = Type.Object({
-  tool: Type.String(),
-  agrees: Type.Boolean({
-    description:
-      'No row differs in its score, nor in points or probability of default where it has them',
-  }),
-  rows: Type.Integer(),
-  equal: Type.Integer({ description: 'Rows that agree, and whose scores are the same to the bit' }),
-  within_rounding: Type.Integer({
-    description:
-      'Further rows that differ by no more than the order of a sum of doubles can change',
-  }),
-  within_tolerance: Type.Integer({ description: 'Further rows within `tolerance`' }),
-  differing: Type.Integer(),
-  largest_difference: Type.Number({ description: 'Of scores, in points' }),
-  tolerance: Type.Number({ description: 'In points' }),
-  compared_features: Type.Integer({ description: 'Features compared by their own points' }),
-  largest_pd_difference: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Of probabilities of default, where the sample has them',
-  }),
-  card_sha256: Type.String(),
-  sample_sha256: Type.String(),
-  spec_sha256: Type.String({ description: 'Of the specification as it is stored' }),
 })
 
 export const Model = Type.Object({

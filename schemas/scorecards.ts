@@ -4,38 +4,40 @@ import { CacheVersion, DeploymentId, TrafficChallenger } from './deployments.ts'
 
 export const ScorecardsQuery = listQuery({ environment: Type.Optional(Environment) })
 
+export const ListedScorecard = Type.Object({
+  id: DeploymentId,
+  name: Type.String(),
+  model_version: Type.String({ description: 'Version of the champion' }),
+  environment: Environment,
+  is_active: Type.Boolean(),
+  shadow_mode: Type.Boolean(),
+  created_at: Timestamp,
+})
+
 export const ScorecardList = Type.Object({
-  scorecards: Type.Array(
-    Type.Object({
-      id: DeploymentId,
-      name: Type.String(),
-      model_version: Type.String({ description: 'Of the champion' }),
-      environment: Environment,
-      is_active: Type.Boolean(),
-      shadow_mode: Type.Boolean(),
-      created_at: Timestamp,
-    }),
-  ),
+  scorecards: Type.Array(ListedScorecard),
   next_cursor: NextCursor,
 })
 
 export const ChallengerMode = Type.Union([Type.Literal('shadow'), Type.Literal('live')])
 
-/** Read by the service itself: whatever is wrong with it is 422 invalid_traffic_config. */
+/** The service validates it: any mistake answers 422 `invalid_traffic_config`. */
 export const ScorecardChallengerRequest = Type.Unknown({
   description: '`challenger_version`, `mode` and `traffic_pct`',
 })
 
+export const ScorecardChallenger = Type.Object({
+  id: Type.String(),
+  model_id: Type.String(),
+  version: Type.String(),
+  traffic_pct: Type.Number(),
+  mode: ChallengerMode,
+  is_active: Type.Boolean(),
+})
+
 export const AddScorecardChallengerResult = Type.Object({
   scorecard_id: DeploymentId,
-  challenger: Type.Object({
-    id: Type.String(),
-    model_id: Type.String(),
-    version: Type.String(),
-    traffic_pct: Type.Number(),
-    mode: ChallengerMode,
-    is_active: Type.Boolean(),
-  }),
+  challenger: ScorecardChallenger,
   cache_version: CacheVersion,
 })
 
@@ -51,11 +53,10 @@ export const PromoteVersionRequest = Type.Object(
   { additionalProperties: false },
 )
 
-/** May be left out as a whole. */
-export const ScorecardRollbackRequest = Type.Union([
-  Type.Null(),
-  Type.Object(
-    { reason: Type.Optional(plainText({ charsMax: 10_000 })) },
-    { additionalProperties: false },
-  ),
-])
+export const ScorecardRollbackRequest = Type.Object(
+  { reason: Type.Optional(plainText({ charsMax: 10_000 })) },
+  { additionalProperties: false },
+)
+
+/** Body of the route; null means that there is no body. */
+export const ScorecardRollbackBody = Type.Union([Type.Null(), ScorecardRollbackRequest])

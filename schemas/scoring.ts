@@ -1,23 +1,30 @@
 import { Type } from '@sinclair/typebox'
-import { Timestamp } from './common.ts'
+import { ProbabilityOfDefault, Timestamp } from './common.ts'
+import { RecordId } from './errors.ts'
 
-/** Most records in a batch; one more is 413. */
+/** Maximum number of records in a batch; more answer 413. */
 export const BATCH_RECORDS_MAX = 1_000
 
 const StrictMode = Type.Optional(
-  Type.Boolean({ description: 'Refuse missing and unknown features instead of using defaults' }),
+  Type.Boolean({ description: 'Reject missing and unknown features instead of using defaults' }),
 )
 const IncludeContributions = Type.Optional(Type.Boolean())
 
-/** Feature values by name. What is no feature of the model warns, or violates strict mode. */
+/** Feature values by name. An unknown variable causes a warning, or an error in strict mode. */
 export const Applicant = Type.Object(
   {},
-  { additionalProperties: true, description: 'Feature values: number, text, or null for missing' },
+  {
+    additionalProperties: true,
+    description: 'Feature values by name: a number, a text, or null for a missing value',
+  },
 )
 
-const BatchRecord = Type.Object(
+export const BatchRecord = Type.Object(
   {},
-  { additionalProperties: true, description: 'Feature values, and an `id` that is echoed' },
+  {
+    additionalProperties: true,
+    description: 'Feature values by name, and an optional `id` that the result repeats',
+  },
 )
 
 export const ScoreRequest = Type.Object({ strict_mode: StrictMode }, { additionalProperties: true })
@@ -46,19 +53,29 @@ export const ScorecardBatchRequest = Type.Object(
   { additionalProperties: false },
 )
 
+/** A value that a bin can match. */
+export const FeatureValue = Type.Union([Type.Number(), Type.String()])
+
+export const NoBinMatchWarning = Type.Object({
+  type: Type.Literal('no_bin_match'),
+  variable: Type.String(),
+  value: FeatureValue,
+  message: Type.String(),
+})
+
+export const UnknownVariableWarning = Type.Object({
+  type: Type.Literal('unknown_variable'),
+  variable: Type.String(),
+  message: Type.String(),
+})
+
 export const Warning = Type.Union([
-  Type.Object({
-    type: Type.Literal('no_bin_match'),
-    variable: Type.String(),
-    value: Type.Union([Type.Number(), Type.String()]),
-    message: Type.String(),
+  NoBinMatchWarning,
+  UnknownVariableWarning,
+  Type.String({
+    description:
+      "`no_features: the request names none of the model's features`, always first; in batch results also `missing_feature: <name>`",
   }),
-  Type.Object({
-    type: Type.Literal('unknown_variable'),
-    variable: Type.String(),
-    message: Type.String(),
-  }),
-  Type.String({ description: '`missing_feature: <name>`, in batch results' }),
 ])
 
 const Contributions = Type.Record(Type.String(), Type.Number(), {
@@ -68,19 +85,20 @@ const Contributions = Type.Record(Type.String(), Type.Number(), {
 const scored = {
   score: Type.Number(),
   risk_grade: Type.Union([Type.String(), Type.Null()]),
-  pd: Type.Number({ minimum: 0, maximum: 1, description: 'Probability of default' }),
+  pd: ProbabilityOfDefault,
 }
 
+export const ShadowScore = Type.Object({
+  challenger_id: Type.String(),
+  model_id: Type.String(),
+  version: Type.String(),
+  ...scored,
+})
+
 const ShadowScores = Type.Optional(
-  Type.Array(
-    Type.Object({
-      challenger_id: Type.String(),
-      model_id: Type.String(),
-      version: Type.String(),
-      ...scored,
-    }),
-    { description: 'In shadow mode: what each active challenger says; never the decision' },
-  ),
+  Type.Array(ShadowScore, {
+    description: 'In shadow mode: the score of each active challenger, for comparison only',
+  }),
 )
 
 export const ScoreResult = Type.Object({
@@ -96,16 +114,16 @@ export const ScoreResult = Type.Object({
   shadow_scores: ShadowScores,
 })
 
+export const ScoredRecord = Type.Object({
+  id: RecordId,
+  ...scored,
+  contributions: Type.Optional(Contributions),
+  warnings: Type.Array(Warning),
+  shadow_scores: ShadowScores,
+})
+
 export const ScoreBatchResult = Type.Object({
-  results: Type.Array(
-    Type.Object({
-      id: Type.Union([Type.String(), Type.Number(), Type.Null()]),
-      ...scored,
-      contributions: Type.Optional(Contributions),
-      warnings: Type.Array(Warning),
-      shadow_scores: ShadowScores,
-    }),
-  ),
+  results: Type.Array(ScoredRecord),
   model_version: Type.String(),
   deployment_id: Type.String(),
   total: Type.Integer(),

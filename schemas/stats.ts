@@ -1,13 +1,14 @@
 import { Type } from '@sinclair/typebox'
-import { Timestamp } from './common.ts'
+import { ProbabilityOfDefault, Timestamp } from './common.ts'
+import { RecordId } from './errors.ts'
 
-/** Most recent scores that may be asked for, and how many come unasked. */
+/** Maximum and default length of `recent_scores`. */
 export const RECENT_SCORES_MAX = 100
 export const RECENT_SCORES_DEFAULT = 20
 
 const Moment = (description: string) =>
   Type.Optional(
-    Type.String({ format: 'date-time', description: `ISO 8601 with its zone; ${description}` }),
+    Type.String({ format: 'date-time', description: `ISO 8601 with a time zone; ${description}` }),
   )
 
 export const StatsQuery = Type.Object(
@@ -16,146 +17,179 @@ export const StatsQuery = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: RECENT_SCORES_MAX,
-        description: `Length of \`recent_scores\`, ${RECENT_SCORES_DEFAULT} when left out`,
+        description: `Length of \`recent_scores\`; default: ${RECENT_SCORES_DEFAULT}`,
       }),
     ),
-    from: Moment('what was scored before does not count'),
-    to: Moment('what was scored then or later does not count'),
+    from: Moment('earlier scores do not count'),
+    to: Moment('scores at this time or later do not count'),
   },
   { additionalProperties: false },
 )
 
 export const StatsSeriesQuery = Type.Object(
   {
-    from: Moment('the step that holds it is the first; a day before `to` when left out'),
-    to: Moment('steps that begin then or later do not count; now when left out'),
+    from: Moment('the first step contains this time; default: one day before `to`'),
+    to: Moment('steps that begin at this time or later do not count; default: now'),
   },
   { additionalProperties: false },
 )
 
 export const StatsModelsQuery = Type.Object(
   {
-    from: Moment('what was scored before does not count'),
-    to: Moment('what was scored then or later does not count'),
+    from: Moment('earlier scores do not count'),
+    to: Moment('scores at this time or later do not count'),
   },
   { additionalProperties: false },
 )
 
+/** Largest relative error of a percentile that is read from counts; the counts are kept finer. */
+export const PERCENTILE_ERROR_MAX = 0.01
+const PERCENTILE_ACCURACY = `within ${PERCENTILE_ERROR_MAX * 100} percent of the exact percentile`
+
+/** What a latency measures, in every answer. */
+const LATENCY =
+  "Time from the request's headers to its response; for a record of a batch, the time of the batch divided by its number of records"
+
+/** Width of a range of `score_buckets` in points. */
+export const SCORE_BUCKET_WIDTH = 100
+
 const NullableNumber = Type.Union([Type.Number(), Type.Null()])
+const AveragePd = Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+  description: 'Null if any counted result has no probability of default',
+})
 
-/** Everything counts served results: one for each applicant, of the model that answered. */
+export const StatsSummary = Type.Object({
+  total_requests: Type.Integer({
+    description: 'Number of applicants, not of calls: a batch of ten counts as ten',
+  }),
+  avg_score: NullableNumber,
+  avg_latency_ms: Type.Union([Type.Number(), Type.Null()], { description: LATENCY }),
+  p95_latency_ms: Type.Union([Type.Number(), Type.Null()], {
+    description: `${LATENCY}; ${PERCENTILE_ACCURACY}`,
+  }),
+  min_score: NullableNumber,
+  max_score: NullableNumber,
+  avg_pd: AveragePd,
+  last_request_at: Type.Union([Timestamp, Type.Null()]),
+  score_buckets: Type.Record(Type.String(), Type.Integer(), {
+    description:
+      `Counts by range of ${SCORE_BUCKET_WIDTH} points: \`600-700\` includes 600 and excludes ` +
+      '700, `-100-0` is the range just below 0',
+  }),
+})
+
+export const RecentScore = Type.Object({
+  request_id: Type.String(),
+  id: RecordId,
+  score: Type.Number(),
+  risk_grade: Type.Union([Type.String(), Type.Null()]),
+  pd: ProbabilityOfDefault,
+  latency_ms: Type.Number({ description: LATENCY }),
+  scored_at: Timestamp,
+})
+
+/** Counts served results only: one per applicant, from the model that answered. */
 export const DeploymentStats = Type.Object({
-  summary: Type.Object({
-    total_requests: Type.Integer({ description: 'One for each applicant: a batch of ten is ten' }),
-    avg_score: NullableNumber,
-    avg_latency_ms: NullableNumber,
-    p95_latency_ms: Type.Union([Type.Number({ description: 'Within 1 percent' }), Type.Null()]),
-    min_score: NullableNumber,
-    max_score: NullableNumber,
-    avg_pd: NullableNumber,
-    last_request_at: Type.Union([Timestamp, Type.Null()]),
-    score_buckets: Type.Record(Type.String(), Type.Integer(), {
-      description:
-        'Counts by range of 100 points: `600-700` holds 600 and not 700, `-100-0` what is below 0',
-    }),
+  summary: StatsSummary,
+  recent_scores: Type.Array(RecentScore, {
+    description:
+      "Newest first, the last record of a batch first; `id` is the record's id in a batch, otherwise null",
   }),
-  recent_scores: Type.Array(
-    Type.Object({
-      request_id: Type.String(),
-      score: Type.Number(),
-      risk_grade: Type.Union([Type.String(), Type.Null()]),
-      pd: Type.Number({ minimum: 0, maximum: 1, description: 'Probability of default' }),
-      latency_ms: Type.Number({ description: 'From headers to answer; one for a whole batch' }),
-      scored_at: Timestamp,
-    }),
-    { description: 'Newest first; of a batch the last record first' },
-  ),
 })
 
-/** What a deployment answered in each step of a stretch of time; steps without an answer are left out. */
+export const StatsStep = Type.Union(
+  [Type.Literal('minute'), Type.Literal('hour'), Type.Literal('day')],
+  {
+    description: 'Minutes for ranges up to 6 hours, hours up to 14 days, days beyond; all in UTC',
+  },
+)
+
+export const StatsPoint = Type.Object({
+  starts_at: Timestamp,
+  total_requests: Type.Integer({
+    minimum: 1,
+    description: 'Number of applicants, not of calls: a batch of ten counts as ten',
+  }),
+  avg_score: Type.Number(),
+  avg_pd: AveragePd,
+  avg_latency_ms: Type.Number({ description: LATENCY }),
+  p50_latency_ms: Type.Number({ description: `${LATENCY}; ${PERCENTILE_ACCURACY}` }),
+  p95_latency_ms: Type.Number({ description: `${LATENCY}; ${PERCENTILE_ACCURACY}` }),
+})
+
+/** Scores of a deployment in each step of a time range; steps without scores are left out. */
 export const StatsSeries = Type.Object({
-  step: Type.Union([Type.Literal('minute'), Type.Literal('hour'), Type.Literal('day')], {
-    description: 'Minutes up to 6 hours, hours up to 14 days, then days; all in UTC',
-  }),
-  points: Type.Array(
-    Type.Object({
-      starts_at: Timestamp,
-      total_requests: Type.Integer({ minimum: 1, description: 'One for each applicant' }),
-      avg_score: Type.Number(),
-      avg_pd: Type.Number({ minimum: 0, maximum: 1 }),
-      avg_latency_ms: Type.Number(),
-      p50_latency_ms: Type.Number({ description: 'Within 1 percent, as the next' }),
-      p95_latency_ms: Type.Number(),
-    }),
-    { description: 'Oldest first' },
-  ),
+  step: StatsStep,
+  points: Type.Array(StatsPoint, { description: 'Oldest first' }),
 })
 
-/** Applicants that a comparison looks at; the last batch may bring it to some more. */
-export const COMPARED_APPLICANTS_MAX = 2_000
-/** Slices of time that a comparison counts by. */
+/** Number of equal time slices that a comparison counts by. */
 export const COMPARISON_SLICES = 30
 
-const Histogram = Type.Object({
-  low: Type.Number({ description: 'Where the first bin begins' }),
+export const Histogram = Type.Object({
+  low: Type.Number({ description: 'Lower end of the first bin' }),
   width: Type.Number({
-    description: 'Of each bin; a bin holds its lower end and not its upper one',
+    description: 'Width of each bin; a bin includes its lower end but not its upper end',
   }),
   counts: Type.Array(Type.Integer()),
 })
 
-/** The models of a deployment side by side, on the newest applicants of the log. */
+export const ModelRole = Type.Union([Type.Literal('champion'), Type.Literal('challenger')], {
+  description: 'Role of the model when it scored',
+})
+
+export const ComparedModel = Type.Object({
+  model_id: Type.String(),
+  role: ModelRole,
+  scored: Type.Integer({
+    description: 'Number of applicants that the model scored, served or not',
+  }),
+  served: Type.Integer({ description: 'Number of applicants whose response came from this model' }),
+  avg_score: NullableNumber,
+  avg_pd: NullableNumber,
+  p50_latency_ms: Type.Union([Type.Number(), Type.Null()], {
+    description: `${LATENCY}; counts served applicants only, null if there are none; ${PERCENTILE_ACCURACY}`,
+  }),
+  p95_latency_ms: NullableNumber,
+  scores: Type.Union([Histogram, Type.Null()], {
+    description: 'Distribution of all its scores; `low` and `width` are the same for all models',
+  }),
+  served_by_slice: Type.Array(Type.Integer(), {
+    description: `Served applicants in each of ${COMPARISON_SLICES} equal slices from \`first_at\` to \`last_at\``,
+  }),
+})
+
+export const GradePair = Type.Object({
+  champion: Type.Union([Type.String(), Type.Null()]),
+  challenger: Type.Union([Type.String(), Type.Null()]),
+  applicants: Type.Integer(),
+})
+
+export const ComparedChallenger = Type.Object({
+  challenger_id: Type.String(),
+  model_id: Type.String(),
+  champion_model_id: Type.String({ description: 'Champion for the same requests' }),
+  compared: Type.Integer({ description: 'Number of applicants that both models scored' }),
+  failed: Type.Integer({ description: 'Number of applicants that the challenger failed to score' }),
+  avg_difference: Type.Union([Type.Number(), Type.Null()], {
+    description: "Mean of the challenger's score minus the champion's",
+  }),
+  p5_difference: NullableNumber,
+  p50_difference: NullableNumber,
+  p95_difference: NullableNumber,
+  differences: Type.Union([Histogram, Type.Null()]),
+  grades: Type.Array(GradePair, {
+    description: 'Number of applicants for each pair of grades',
+  }),
+})
+
+/** Compares the models of a deployment on all applicants of a time range. */
 export const ModelComparison = Type.Object({
   applicants: Type.Integer({
-    description: `The newest of the stretch, about ${COMPARED_APPLICANTS_MAX} at the most`,
+    description: 'Number of applicants compared: all of the range',
   }),
   first_at: Type.Union([Timestamp, Type.Null()]),
   last_at: Type.Union([Timestamp, Type.Null()]),
-  models: Type.Array(
-    Type.Object({
-      model_id: Type.String(),
-      role: Type.Union([Type.Literal('champion'), Type.Literal('challenger')], {
-        description: 'When it scored last',
-      }),
-      scored: Type.Integer({ description: 'Applicants that it scored, served or not' }),
-      served: Type.Integer({ description: 'Applicants that it answered for' }),
-      avg_score: NullableNumber,
-      avg_pd: NullableNumber,
-      p50_latency_ms: Type.Union([Type.Number(), Type.Null()], {
-        description: 'Of the requests that it answered; null where there are none',
-      }),
-      p95_latency_ms: NullableNumber,
-      scores: Type.Union([Histogram, Type.Null()], {
-        description: 'Of all that it scored; `low` and `width` are the same for all models',
-      }),
-      served_by_slice: Type.Array(Type.Integer(), {
-        description: `Answers in each of ${COMPARISON_SLICES} equal slices from \`first_at\` to \`last_at\``,
-      }),
-    }),
-    { description: 'The newest champion first' },
-  ),
-  challengers: Type.Array(
-    Type.Object({
-      challenger_id: Type.String(),
-      model_id: Type.String(),
-      champion_model_id: Type.String({ description: 'The champion of the same requests' }),
-      compared: Type.Integer({ description: 'Applicants that both scored' }),
-      failed: Type.Integer({ description: 'Applicants that the challenger gave no score' }),
-      avg_difference: Type.Union([Type.Number(), Type.Null()], {
-        description: "Challenger's score less champion's",
-      }),
-      p5_difference: NullableNumber,
-      p50_difference: NullableNumber,
-      p95_difference: NullableNumber,
-      differences: Type.Union([Histogram, Type.Null()]),
-      grades: Type.Array(
-        Type.Object({
-          champion: Type.Union([Type.String(), Type.Null()]),
-          challenger: Type.Union([Type.String(), Type.Null()]),
-          applicants: Type.Integer(),
-        }),
-        { description: 'How many applicants the two models gave these grades' },
-      ),
-    }),
-  ),
+  models: Type.Array(ComparedModel, { description: 'Newest champion first' }),
+  challengers: Type.Array(ComparedChallenger),
 })

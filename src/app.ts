@@ -2,42 +2,50 @@ import fastifyJwt from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
-import { auditLogRoutes } from './auditlog/routes.ts'
+import { auditLogRoutes } from './audit/routes.ts'
 import { authPlugin, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
-import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
+import { scorecardRoutes } from './deployments/api-v1/routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
 import { exportRoutes } from './export/routes.ts'
-import { handoverOf } from './handover.ts'
+import { bodyFormPlugin } from './http/body-form.ts'
+import { acceptJsonOnly } from './http/body-parser.ts'
+import { trustOf } from './http/client-network.ts'
 import { errorHandler } from './http/error-handler.ts'
+import { healthRoutes } from './http/health.ts'
 import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
+import { expectationPlugin, takeNodeEvents } from './http/node-events.ts'
 import { notFoundHandler } from './http/not-found.ts'
+import { observationPlugin } from './http/observation.ts'
 import { requestIdPlugin } from './http/request-id.ts'
+import { RequestObserver } from './http/request-observer.ts'
+import { shutdownPlugin } from './http/shutdown.ts'
 import { validatorCompiler } from './http/validators.ts'
-import { newId } from './ids.ts'
+import { idempotencyPlugin } from './idempotency/plugin.ts'
 import { importRoutes } from './import/routes.ts'
-import { parseJson } from './json.ts'
 import { keyRoutes } from './keys/routes.ts'
-import { memberRoutes } from './members/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
-import { handoverPlugin } from './plugins/handover.ts'
-import { healthRoutes } from './plugins/health.ts'
-import { observationPlugin } from './plugins/observation.ts'
-import { shutdownPlugin } from './plugins/shutdown.ts'
-import { CallerQuota } from './ratelimit/caller-quota.ts'
-import { addressCounter, quotaPlugin } from './ratelimit/plugin.ts'
-import { RequestObserver } from './request-observer.ts'
-import { scorecardRoutes } from './scorecards/routes.ts'
-import { FastLane } from './scoring/fast-lane.ts'
+import { SMALL_BODY_BYTES } from './overload/body-budget.ts'
+import { sheddingPlugin } from './overload/plugin.ts'
+import { systemClock } from './platform/clock.ts'
+import { newId } from './platform/ids/ids.ts'
+import { LogThrottle } from './platform/log-throttle.ts'
+import { CallerQuota } from './rate-limit/caller-quota.ts'
+import { LookUpGate } from './rate-limit/look-up-gate.ts'
+import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
+import { logErasureRoutes } from './reading/erasure/routes.ts'
+import { logExportRoutes } from './reading/export/routes.ts'
+import { readingRoutes } from './reading/routes.ts'
+import { fallbackOf } from './scoring/fast-path/fallback.ts'
+import { FastPath } from './scoring/fast-path/fast-path.ts'
+import { resumePlugin } from './scoring/fast-path/resume.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
-import { SMALL_BODY_BYTES } from './shedding/body-budget.ts'
-import { sheddingPlugin } from './shedding/plugin.ts'
-import { Sparing } from './sparing.ts'
 import { statsRoutes } from './stats/routes.ts'
+import { memberRoutes } from './teams/routes.ts'
 
 export type AppOptions = Pick<
   Config,
@@ -48,20 +56,22 @@ export type AppOptions = Pick<
 const TOKEN_PARTY = 'scoreline'
 /** Longest time that a client may take to send a request. */
 const REQUEST_TIMEOUT_MS = 60_000
-/** A connection on which nothing moves for so long ends, as that of a client that does not read its answer. */
+/** Often enough to answer a slow request before its idle connection ends. */
+const TIMEOUT_CHECK_MS = 5_000
+/** A connection without traffic for so long ends: its client does not read the response. */
 const CONNECTION_TIMEOUT_MS = 70_000
-/** Above the idle time-out of common load balancers, so that it is they who close. */
+/** Above the idle time-out of common load balancers, so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
-/** As long as Node lets the head of a request be: whatever the slug, its route answers. */
+/** As long as the head of a request may be for Node, so that the route answers for any slug. */
 const PARAM_CHARS_MAX = 16_384
 
 /** Builds the service's HTTP side: the one list of plugins and routes. */
 export async function buildApp(services: Services, options: AppOptions): Promise<FastifyInstance> {
-  const { limiter, operations, log } = services
-  const sparing = new Sparing(systemClock)
-  const observer = new RequestObserver({ figures: operations.requests, sparing, log })
-  const quota = limiter && { limiter, quotaPerMinute: options.rateLimitPerMinute }
-  const countAddress = quota && addressCounter(quota)
+  const { limiter, telemetry, clock, log } = services
+  const logThrottle = new LogThrottle(systemClock)
+  const observer = new RequestObserver({ metrics: telemetry.requests, clock, logThrottle, log })
+  const { rateLimitPerMinute: quotaPerMinute } = options
+  const countAddress = addressCounter({ limiter, quotaPerMinute })
   const app = Fastify({
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -70,12 +80,12 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     forceCloseConnections: 'idle',
     // Requests that still come while closing are answered, with `Connection: close`.
     return503OnClosing: false,
-    // A request without Host is answered with the one error body or its result, not by Node.
-    http: { requireHostHeader: false },
-    trustProxy: options.trustProxy.length === 0 ? false : [...options.trustProxy],
-    // An id of the client's choice could not be told from one of the service's own.
+    // The service, not Node, answers a request without Host.
+    http: { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    trustProxy: options.trustProxy.length === 0 ? false : trustOf(options.trustProxy),
+    // A client must not choose an id that looks like one of the service.
     requestIdHeader: false,
-    genReqId: (raw) => handoverOf(raw)?.requestId ?? newId('req_', systemClock.epochMs()),
+    genReqId: (raw) => fallbackOf(raw)?.requestId ?? newId('req_', systemClock.epochMs()),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     exposeHeadRoutes: false,
     loggerInstance: log as FastifyBaseLogger,
@@ -83,27 +93,16 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     frameworkErrors: malformedRequestHandler(countAddress),
-    // Behind a proxy the client's address stands in headers, which were not read.
-    clientErrorHandler: unparsableRequestHandler(
-      options.trustProxy.length === 0 ? countAddress : null,
-    ),
+    clientErrorHandler: unparsableRequestHandler(countAddress),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(validatorCompiler())
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    try {
-      const { config, schema } = request.routeOptions
-      const wantsNone = schema?.body === undefined || config.isBodyOptional === true
-      done(null, wantsNone && body.length === 0 ? undefined : parseJson(body.toString()))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
-  app.setErrorHandler(errorHandler(sparing))
+  acceptJsonOnly(app)
+  app.setErrorHandler(errorHandler(logThrottle))
   app.setNotFoundHandler(notFoundHandler)
   await app.register(requestIdPlugin, services)
-  await app.register(shutdownPlugin, operations)
+  await app.register(resumePlugin)
+  await app.register(shutdownPlugin, telemetry)
   await app.register(fastifyJwt, {
     secret: services.jwtSecret,
     sign: {
@@ -120,16 +119,16 @@ export async function buildApp(services: Services, options: AppOptions): Promise
       cache: false,
     },
   })
-  await app.register(authPlugin, services)
-  if (quota !== null) await app.register(quotaPlugin, quota)
+  const lookUps = new LookUpGate(limiter, quotaPerMinute)
+  await app.register(authPlugin, { ...services, lookUps })
+  await app.register(quotaPlugin, { limiter, quotaPerMinute })
   await app.register(refusalPlugin)
-  await app.register(observationPlugin, { ...services, observer })
-  await app.register(sheddingPlugin, operations)
-  await app.register(handoverPlugin)
-  await app.register(openapiPlugin, {
-    publicUrl: options.publicUrl,
-    hasQuota: app.hasPlugin('quota'),
-  })
+  await app.register(expectationPlugin)
+  await app.register(observationPlugin, { observer })
+  await app.register(bodyFormPlugin)
+  await app.register(sheddingPlugin, telemetry)
+  await app.register(idempotencyPlugin, services)
+  await app.register(openapiPlugin, { publicUrl: options.publicUrl })
 
   await app.register(consolePlugin, { auth: services.auth, publicUrl: options.publicUrl })
   await app.register(authRoutes, services)
@@ -143,17 +142,49 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(scorecardRoutes, services)
   await app.register(scoringRoutes, services)
   await app.register(statsRoutes, services)
-  await app.register(healthRoutes, operations)
+  await app.register(readingRoutes, services)
+  await app.register(logExportRoutes, services)
+  await app.register(logErasureRoutes, services)
+  await app.register(healthRoutes, telemetry)
 
-  const lane = new FastLane({
+  installFastPath(app, services, {
+    observer,
+    quotaPerMinute,
+    bodyLimitBytes: options.bodyLimitBytes,
+  })
+  takeNodeEvents(app.server, (request, response) => app.routing(request, response))
+  return app
+}
+
+interface FastPathSettings {
+  readonly observer: RequestObserver
+  readonly quotaPerMinute: number
+  readonly bodyLimitBytes: number
+}
+
+/**
+ * Puts the fast path in front of Fastify.
+ *
+ * It takes the place of Fastify's listener of `request`, because Node calls every listener: with
+ * both, a score would be answered twice. Fastify's option `serverFactory` would do it, too, but
+ * then the service would have to set the time-outs and handle `clientError` itself. If Fastify
+ * listens on a second address, as it does for `localhost`, that server has Fastify's listener
+ * alone: its scores are right, and slower.
+ */
+function installFastPath(
+  app: FastifyInstance,
+  services: Services,
+  { observer, quotaPerMinute, bodyLimitBytes }: FastPathSettings,
+): void {
+  const { limiter, telemetry } = services
+  const fastPath = new FastPath({
     ...services,
     observer,
-    shedder: operations.shedder,
-    quota: limiter && new CallerQuota(limiter, options.rateLimitPerMinute),
-    bodyBytesMax: Math.min(SMALL_BODY_BYTES, options.bodyLimitBytes),
+    shedder: telemetry.shedder,
+    quota: new CallerQuota(limiter, quotaPerMinute),
+    bodyBytesMax: Math.min(SMALL_BODY_BYTES, bodyLimitBytes),
     isClosing: () => app.isClosing(),
     fastify: (request, response) => app.routing(request, response),
   })
-  app.server.removeAllListeners('request').on('request', lane.listen)
-  return app
+  app.server.removeAllListeners('request').on('request', fastPath.listen)
 }

@@ -1,18 +1,18 @@
 import { isIP } from 'node:net'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
-import { DURABILITIES, type Durability } from './scorelog/score-log.ts'
+import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
 export interface Config {
   readonly host: string
   readonly port: number
-  /** Base of the URLs that answers name, without a trailing slash; `null`: taken from the request. */
+  /** Base of the URLs in responses, without a trailing slash; `null`: taken from the request. */
   readonly publicUrl: string | null
-  /** Quota of a caller that has none of its own. */
+  /** Quota of a caller that has no quota of its own. */
   readonly rateLimitPerMinute: number
-  /** Redis; `null`: what replicas would share is kept in process. */
+  /** Redis; `null`: this process keeps what replicas would share. */
   readonly redisUrl: string | null
-  /** PostgreSQL; `null`: embedded, under `dataDir`. */
+  /** PostgreSQL; `null`: the embedded database, under `dataDir`. */
   readonly databaseUrl: string | null
   readonly dataDir: string
   /** Processes that share the port. */
@@ -20,17 +20,21 @@ export interface Config {
   /** `null`: generated once into `dataDir`. */
   readonly jwtSecret: string | null
   readonly bootstrapOwner: { readonly email: string; readonly password: string } | null
-  /** Longest time that a deployment or key is served without a re-check. */
+  /** Longest time that a deployment or key is served from memory without a check in the database. */
   readonly specCacheTtlMs: number
-  /** Addresses and CIDRs of proxies whose forwarding headers are believed. */
+  /** Addresses and CIDRs of proxies whose forwarding headers the service trusts. */
   readonly trustProxy: readonly string[]
   readonly logLevel: string
   readonly bodyLimitBytes: number
-  /** What an answer waits for. */
+  /** How safe a record must be before its response is sent. */
   readonly scoreLogDurability: Durability
-  /** Bound of the records that wait on the local disk for the database. */
+  /** Bound of the records that wait on the local disk for the database, in bytes. */
   readonly spoolBytesMax: number
-  /** Whole days that the score log is kept. */
+  /** Bound of the answers that are kept for idempotency keys, in bytes of the database. */
+  readonly idempotencyBytesMax: number
+  /** How long records stay on the local disk after the database has them. */
+  readonly spoolKeepMs: number
+  /** How long the score log is kept, in whole days. */
   readonly scoreLogRetentionDays: number
 }
 
@@ -42,7 +46,7 @@ const WORKERS_MAX = 256
 /** Largest value of the column that holds the quota of a key. */
 const RATE_LIMIT_MAX = 2 ** 31 - 1
 
-/** Says which variables are wrong and what they must be, never what they were. */
+/** Names the wrong variables and what they must be, but never their values, which may be secrets. */
 export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
     super(`wrong configuration:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)
@@ -77,6 +81,13 @@ export function loadConfig(env: Environment): Config {
     scoreLogDurability: readDurability(read),
     scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
+    idempotencyBytesMax: read.integer(
+      'IDEMPOTENCY_MAX_BYTES',
+      8 * 1024 ** 3,
+      1024 ** 2,
+      1024 ** 5 - 1,
+    ),
+    spoolKeepMs: 1000 * read.integer('SPOOL_KEEP_SECONDS', 900, 0, 86_400),
   }
   checkWorkers(read, config)
   if (read.faults.length > 0) throw new ConfigError(read.faults)
@@ -156,7 +167,10 @@ function readBootstrapOwner(read: VariableReader): Config['bootstrapOwner'] {
   return email === null || password === null ? null : { email, password }
 }
 
-/** A number of hops or `true` is refused: a client that connects directly could then choose its address. */
+/**
+ * Refuses a number of hops, `true` and a range of all addresses: with them a client that connects
+ * directly could choose its address.
+ */
 function readTrustProxy(read: VariableReader): readonly string[] {
   const text = read.text('TRUST_PROXY')
   if (text === null || text === 'false') return []
@@ -164,10 +178,14 @@ function readTrustProxy(read: VariableReader): readonly string[] {
   const areValid = proxies.every((proxy) => {
     const [address = '', bits, ...rest] = proxy.split('/')
     const bitsMax = isIP(address) === 6 ? 128 : 32
-    const hasBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax)
-    return isIP(address) !== 0 && hasBits && rest.length === 0
+    const hasBits = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax)
+    return isIP(address) !== 0 && !address.includes('%') && hasBits && rest.length === 0
   })
-  if (!areValid) read.faults.push('TRUST_PROXY must be addresses or CIDRs, separated by commas')
+  if (!areValid) {
+    read.faults.push(
+      'TRUST_PROXY must be addresses or CIDRs of your proxies, separated by commas, and not /0',
+    )
+  }
   return proxies
 }
 

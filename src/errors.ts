@@ -3,7 +3,7 @@ import type { ErrorCode } from '../schemas/errors.ts'
 /** What can go wrong for a caller, as stable codes; the HTTP status of each is in `http/status.ts`. */
 export type { ErrorCode }
 
-/** One of several things wrong with a request, at its path in the body. */
+/** One of several errors in a request, with its path in the body. */
 export interface ErrorDetail {
   readonly path: string
   readonly message: string
@@ -14,14 +14,14 @@ export interface ErrorDetail {
 }
 
 interface AppErrorOptions {
-  /** Goes out to the caller. */
+  /** Sent to the caller. */
   readonly details?: readonly ErrorDetail[]
-  /** With `rate_limited`: how long to wait, above 0. */
+  /** With `rate_limited` and `idempotency_in_progress`: how long to wait, above 0. */
   readonly retryAfterMs?: number
   readonly cause?: unknown
 }
 
-/** A failure the caller is told about: code, message and details go out, the cause only to the log. */
+/** A failure that the caller sees: they get code, message and details; only the log gets the cause. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
@@ -36,7 +36,7 @@ export class AppError extends Error {
   }
 }
 
-/** The one answer for a deployment that is absent, inactive, or not the caller's to see. */
+/** The same error for a deployment that is absent, inactive, or of another team. */
 export function deploymentNotFound(): AppError {
   return new AppError('deployment_not_found', 'there is no active deployment with this slug')
 }

@@ -1,70 +1,87 @@
-import cluster from 'node:cluster'
+import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
-import { DataDirInUseError, lentDataDir, openDataDir } from './data-dir.ts'
-import { DatabaseOpenError } from './db/errors.ts'
-import { createLog } from './log.ts'
-import { SpoolOpenError } from './scorelog/spool.ts'
+import { causeChain, firstFailure } from './platform/cause-chain.ts'
+import { DataDirInUseError, lentDataDir, openDataDir } from './platform/data-dir/data-dir.ts'
+import { DatabaseOpenError } from './platform/db/errors.ts'
+import { createLog, type LogStream } from './platform/log.ts'
+import { PrimaryChannel } from './platform/workers/channel.ts'
+import { Primary } from './platform/workers/primary.ts'
+import { WorkerStartError } from './platform/workers/supervisor.ts'
+import { SpoolOpenError } from './score-log/spool/spool.ts'
 import { createServices, type Services } from './services.ts'
-import { PrimaryLink } from './workers/link.ts'
-import { Primary } from './workers/primary.ts'
-import { WorkerStartError } from './workers/supervisor.ts'
 
-/** Longest time from the signal to the end of the process, whatever does not answer. */
+/** Longest time from the signal to the exit of a process that serves, even if a part does not respond. */
 const EXIT_DEADLINE_MS = 9_500
-/** Of the process that waits for its workers, which it kills before that. */
+/** The same for the primary, which waits for its workers and kills them before that. */
 const PRIMARY_EXIT_DEADLINE_MS = 9_950
 const EMBEDDED_OWNER_EMAIL = 'owner@scoreline.local'
 
-/** A service that answers, and how to end it. */
+/** A running service. */
 export interface RunningServer {
   readonly url: string
   close(): Promise<void>
 }
 
 interface ServerOptions {
-  /** Prints a line for the person who starts it. */
+  /** Prints a line for the person who starts the service, not to the stream of the log. */
   readonly announce: (line: string) => void
-  /** Told when the service can't go on. */
+  /** Where the log goes; standard output when left out. */
+  readonly logStream?: LogStream
+  /** Called when the service can't continue. */
   readonly onCrash: (error: Error) => void
-  /** Of a worker, which works in its primary's data directory and leaves it to say where all answer. */
-  readonly link?: PrimaryLink
+  /**
+   * Given in a worker. A worker shares the data directory of its primary, and the primary prints the
+   * URL of all workers.
+   */
+  readonly channel?: PrimaryChannel
 }
 
-/** Starts the service in this process and returns once it answers. */
+/** Starts the service in this process and returns once it accepts requests. */
 export async function startServer(
   config: Config,
-  { announce, onCrash, link }: ServerOptions,
+  { announce, onCrash, channel, logStream }: ServerOptions,
 ): Promise<RunningServer> {
   const services = await createServices(config, {
-    ...{ log: createLog(config.logLevel), onCrash },
-    ...(link && { dataDir: lentDataDir(config.dataDir) }),
+    log: createLog(config.logLevel, logStream),
+    onCrash,
+    ...(channel && { dataDir: lentDataDir(config.dataDir) }),
   })
   try {
     const app = await buildApp(services, config)
     await bootstrap(services, config, announce)
     const url = await app.listen({ host: config.host, port: config.port })
-    const { operations } = services
-    operations.start()
-    if (link === undefined) announce(`Scoreline answers at ${url} (${databaseOf(config)})`)
+    const { telemetry } = services
+    telemetry.start()
+    if (channel === undefined) announce(startText(config, url, databaseOf(config)))
     else {
-      operations.metrics.source = link.share(operations.metrics)
-      link.ready(url)
+      telemetry.metrics.source = channel.share(telemetry.metrics)
+      channel.ready(url)
     }
     return {
       url,
       close: async () => {
         await app.closeGently()
         await services.close()
-        link?.close()
+        channel?.close()
       },
     }
   } catch (error) {
     await services.close()
     throw error
   }
+}
+
+/** Names the URL of the service and the pages that a person opens first. */
+function startText({ publicUrl }: Config, url: string, details: string): string {
+  const pages = publicUrl ?? url
+  return [
+    `Scoreline answers at ${url} (${details})`,
+    `  Console        ${pages}/console`,
+    `  Documentation  ${pages}/docs`,
+  ].join('\n')
 }
 
 function databaseOf({ databaseUrl, dataDir }: Config): string {
@@ -80,7 +97,7 @@ async function bootstrap(
     const { email, password } = bootstrapOwner
     if (await auth.bootstrapOwner(email, password)) announce(`Created the owner ${email}.`)
   } else if (databaseUrl === null && !(await auth.hasUsers())) {
-    // Printed before it counts: an owner whose password nobody saw could never sign in.
+    // Print first: an owner whose password nobody saw could never sign in.
     const password = randomBytes(18).toString('base64url')
     announce('Creating the first owner. The password is shown only this once:')
     announce(`  email     ${EMBEDDED_OWNER_EMAIL}`)
@@ -89,13 +106,14 @@ async function bootstrap(
   }
 }
 
-/** What to print when the start fails: a sentence for an operator's mistake, else where it failed. */
-export function startFailureText(error: unknown): string {
+/** What to print when the start fails: a sentence for a mistake of the operator, otherwise the stack. */
+export function startFailureText(thrown: unknown): string {
+  const error = firstFailure(thrown)
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   if (code === 'EADDRINUSE')
     return `port ${port} on ${address} is taken: set PORT to another one, or 0`
   if (code === 'EADDRNOTAVAIL' || code === 'EACCES' || code === 'ENOTFOUND') {
-    return `HOST and PORT can't be listened on (${code})`
+    return `the service can't listen on HOST and PORT (${code}): check both`
   }
   if (!(error instanceof Error)) return 'the start failed'
   const isExplained =
@@ -104,104 +122,126 @@ export function startFailureText(error: unknown): string {
     error instanceof DatabaseOpenError ||
     error instanceof SpoolOpenError ||
     error instanceof WorkerStartError
-  return isExplained ? error.message : chainOf(error).map(placeOfFailure).join('\ncaused by ')
-}
-
-function chainOf(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...chainOf(error.cause)] : []
+  return isExplained ? error.message : causeChain(error).map(stackOf).join('\ncaused by ')
 }
 
 /** The text of a failed statement holds its parameters, among them the hash of a password. */
-function placeOfFailure(error: Error): string {
+function stackOf(error: Error): string {
   return 'params' in error ? 'a failed statement' : (error.stack ?? error.message)
 }
 
-/** What `main` has started. */
-interface Started {
-  /** @returns the exit code */
-  end(signal: NodeJS.Signals): Promise<number>
-}
+/** Ends what runs in this process and returns the exit code. */
+type End = (signal: NodeJS.Signals) => Promise<number>
 
-async function startAlone(config: Config, link?: PrimaryLink): Promise<Started> {
-  const server = await startServer(config, {
-    announce: console.log,
-    onCrash: (error) => {
-      console.error(`the embedded database died: ${error.message}`)
-      process.exit(1)
-    },
-    ...(link && { link }),
-  })
-  return {
-    end: async () => {
-      await server.close()
-      return 0
-    },
+/**
+ * Ends the process on a signal.
+ *
+ * States: running; ending, from the first signal on, when further signals do nothing; exited, with
+ * the code of what ran, or with 1 if that fails or takes longer than the deadline.
+ */
+class ProcessEnd {
+  /** Until something runs, a signal exits at once, with 0. */
+  private end: End = async () => 0
+  private isEnding = false
+  private readonly deadlineMs: number
+
+  constructor(deadlineMs: number) {
+    this.deadlineMs = deadlineMs
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => void this.begin(signal))
+    }
+  }
+
+  /** From now on a signal calls `end`. */
+  callOnSignal(end: End): void {
+    this.end = end
+  }
+
+  async begin(signal: NodeJS.Signals): Promise<void> {
+    if (this.isEnding) return
+    this.isEnding = true
+    setTimeout(() => process.exit(1), this.deadlineMs).unref()
+    try {
+      process.exit(await this.end(signal))
+    } catch (error) {
+      exitWithFailure(error)
+    }
   }
 }
 
-async function startWorkers(config: Config, started: (all: Started) => void): Promise<void> {
+function exitWithFailure(error: unknown): never {
+  console.error(startFailureText(error))
+  process.exit(1)
+}
+
+/** The only process: it serves. */
+async function runAlone(config: Config): Promise<void> {
+  const processEnd = new ProcessEnd(EXIT_DEADLINE_MS)
+  processEnd.callOnSignal(await startAndAnnounce(config))
+}
+
+/** One of several processes that serve on the same port, started by the primary. */
+async function runWorker(config: Config, worker: Worker): Promise<void> {
+  const processEnd = new ProcessEnd(EXIT_DEADLINE_MS)
+  // The primary is gone. By default Node would exit in the middle of responses; a signal ends them first.
+  worker.once('disconnect', () => {
+    worker.exitedAfterDisconnect = true
+    void processEnd.begin('SIGTERM')
+  })
+  const channel = new PrimaryChannel(process)
+  channel.open()
+  processEnd.callOnSignal(await startAndAnnounce(config, channel))
+}
+
+/** The process that starts the workers and replaces those that die; it serves nothing itself. */
+async function runPrimary(config: Config): Promise<void> {
+  const processEnd = new ProcessEnd(PRIMARY_EXIT_DEADLINE_MS)
   const dataDir = await openDataDir(config.dataDir)
   const primary = new Primary({ ...config, log: createLog(config.logLevel) })
-  const end = async (signal: NodeJS.Signals) => {
+  const end: End = async (signal) => {
     const exitCode = await primary.supervisor.end(signal)
     dataDir.close()
     return exitCode
   }
-  // A signal may come while they start.
-  started({ end })
+  // Before the workers start: a signal may arrive meanwhile.
+  processEnd.callOnSignal(end)
   try {
     await primary.start()
   } catch (error) {
     await end('SIGTERM')
     throw error
   }
-  console.log(
-    `Scoreline answers at ${primary.url} (${databaseOf(config)}, ${config.workers} workers)`,
-  )
+  const details = `${databaseOf(config)}, ${config.workers} workers`
+  console.error(startText(config, primary.url, details))
 }
 
-async function main(): Promise<void> {
-  let started: Started | undefined
-  let isEnding = false
-  const exit = async (signal: NodeJS.Signals, deadlineMs: number) => {
-    if (isEnding) return
-    isEnding = true
-    setTimeout(() => process.exit(1), deadlineMs).unref()
-    try {
-      process.exit((await started?.end(signal)) ?? 0)
-    } catch (error) {
-      console.error(startFailureText(error))
+async function startAndAnnounce(config: Config, channel?: PrimaryChannel): Promise<End> {
+  const server = await startServer(config, {
+    // Standard output belongs to the log: one line that is not JSON breaks a collector.
+    announce: console.error,
+    onCrash: (error) => {
+      console.error(`the embedded database died: ${error.message}`)
       process.exit(1)
-    }
+    },
+    ...(channel && { channel }),
+  })
+  return async () => {
+    await server.close()
+    return 0
   }
+}
+
+/** Runs the service in this process, alone, as the primary or as a worker, until a signal ends it. */
+export async function serve(): Promise<void> {
   try {
     const config = loadConfig(process.env)
-    const isPrimary = cluster.isPrimary && config.workers > 1
-    const deadlineMs = isPrimary ? PRIMARY_EXIT_DEADLINE_MS : EXIT_DEADLINE_MS
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => void exit(signal, deadlineMs))
-    }
     const { worker } = cluster
-    if (isPrimary) {
-      await startWorkers(config, (all) => {
-        started = all
-      })
-    } else if (worker === undefined) {
-      started = await startAlone(config)
-    } else {
-      // The primary is gone: as if it had passed a signal on, in the place of Node's ending it amid answers.
-      worker.once('disconnect', () => {
-        worker.exitedAfterDisconnect = true
-        void exit('SIGTERM', deadlineMs)
-      })
-      const link = new PrimaryLink(process)
-      link.open()
-      started = await startAlone(config, link)
-    }
+    if (worker !== undefined) await runWorker(config, worker)
+    else if (config.workers > 1) await runPrimary(config)
+    else await runAlone(config)
   } catch (error) {
-    console.error(startFailureText(error))
-    process.exit(1)
+    exitWithFailure(error)
   }
 }
 
-if (import.meta.main) await main()
+if (import.meta.main) await serve()

@@ -1,46 +1,73 @@
-import type { DatabaseHealth } from '../db/health.ts'
-import type { Limiter } from '../ratelimit/limiter.ts'
-import type { CacheLookups } from '../rechecked-cache.ts'
-import type { Drain } from '../scorelog/drain.ts'
-import type { SpoolReader } from '../scorelog/reader.ts'
-import type { ChallengerFaults } from '../scoring/challenger-faults.ts'
-import type { ScoringService } from '../scoring/service.ts'
-import type { LoadShedder } from '../shedding/load-shedder.ts'
-import type { MetricRegistry } from './registry.ts'
-import type { RequestFigures } from './requests.ts'
+import type { RequestMetrics } from './http/request-metrics.ts'
+import type { IdempotencyService } from './idempotency/service.ts'
+import type { LoadShedder } from './overload/load-shedder.ts'
+import type { CacheLookups } from './platform/caches/stale-while-revalidate.ts'
+import type { DatabaseHealth } from './platform/db/health.ts'
+import type { MetricRegistry } from './platform/metrics/registry.ts'
+import type { Limiter } from './rate-limit/limiter.ts'
+import type { Drain } from './score-log/drain/drain.ts'
+import type { SpoolReader } from './score-log/spool/reader.ts'
+import type { ChallengerFailures } from './scoring/challenger-failures.ts'
+import type { ScoringService } from './scoring/service.ts'
 
-export interface MeasuredParts {
-  readonly requests: RequestFigures
+interface MeasuredParts {
+  readonly requests: RequestMetrics
   readonly scoring: ScoringService
-  readonly challengerFaults: ChallengerFaults
+  readonly challengerFaults: ChallengerFailures
   readonly caches: Readonly<Record<string, { readonly lookups: CacheLookups }>>
   readonly shedder: LoadShedder
   readonly database: DatabaseHealth
 }
 
-/** Everything that the service itself counts, under the names by which operators know it. */
+/** Adds the metrics of requests, scoring, caches, load shedding and database calls. */
 export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts): void {
   const { requests, scoring, challengerFaults, caches, shedder, database } = parts
   metrics.histogram(
     'scoreline_request_duration_seconds',
-    'Time from the headers of a request to its answer handed to the system.',
+    'Time from the headers of a request until its response is passed to the operating system.',
     () => requests.durations,
   )
-  metrics.histogram('scoreline_score_duration_seconds', 'The same of successful scores.', () => [
-    [{ kind: 'single' }, requests.scores.single],
-    [{ kind: 'batch' }, requests.scores.batch],
-  ])
+  metrics.histogram(
+    'scoreline_score_duration_seconds',
+    'The same time for successful scores only.',
+    () => [
+      [{ kind: 'single' }, requests.scores.single],
+      [{ kind: 'batch' }, requests.scores.batch],
+    ],
+  )
   metrics.histogram(
     'scoreline_batch_records',
-    'Records of a batch that was scored.',
+    'Number of records in each scored batch.',
     () => scoring.batchRecords,
+  )
+  const { values } = scoring
+  metrics.counter(
+    'scoreline_applicant_values_total',
+    'Scored values of features, by outcome.',
+    () => [
+      [{ outcome: 'matched' }, values.matched],
+      [{ outcome: 'missing' }, values.missing],
+      [{ outcome: 'unseen_category' }, values.unseenCategory],
+      [{ outcome: 'no_bin' }, values.noBin],
+      [{ outcome: 'not_a_number' }, values.notANumber],
+    ],
+  )
+  metrics.counter(
+    'scoreline_unknown_variables_total',
+    'Variables of applicants that are not features of the model.',
+    () => values.unknownVariables,
+  )
+  metrics.counter(
+    'scoreline_applicants_without_features_total',
+    "Scored applicants with none of the model's features.",
+    () => values.withoutFeatures,
   )
   metrics.counter(
     'scoreline_challenger_faults_total',
-    'Results that a challenger did not give.',
+    'Results that are missing because a challenger failed.',
     () => challengerFaults.total,
   )
-  metrics.counter('scoreline_cache_lookups_total', 'What requests found in memory.', () =>
+  metrics.counter('scoreline_cache_lookups_total', 'Cache lookups of requests, by outcome.', () =>
     Object.entries(caches).flatMap(([cache, { lookups }]) => [
       [{ cache, outcome: 'hit' }, lookups.hits] as const,
       [{ cache, outcome: 'miss' }, lookups.misses] as const,
@@ -49,90 +76,111 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
   )
   metrics.counter(
     'scoreline_cache_failed_loads_total',
-    'Loads and re-checks of what is held in memory that failed.',
+    'Failed loads and re-checks of cached entries.',
     () => Object.entries(caches).map(([cache, { lookups }]) => [{ cache }, lookups.failedLoads]),
   )
-  metrics.counter('scoreline_requests_shed_total', 'Requests turned away under overload.', () =>
+  metrics.counter('scoreline_requests_shed_total', 'Requests refused under overload.', () =>
     Object.entries(shedder.shed).map(([reason, count]) => [{ reason }, count]),
   )
   metrics.gauge(
     'scoreline_large_body_bytes',
-    'Large bodies of requests that are not answered yet.',
+    'Size of the large bodies of requests in progress.',
     () => shedder.bodies.heldBytes,
   )
   metrics.gauge(
     'scoreline_large_answer_bytes',
-    'Large answers of batches that their clients have not read yet.',
+    'Size of the large batch responses that clients have not read yet.',
     () => shedder.answers.heldBytes,
   )
-  metrics.counter('scoreline_database_calls_total', 'Calls of the database, by outcome.', () =>
+  metrics.counter('scoreline_database_calls_total', 'Database calls, by outcome.', () =>
     Object.entries(database.calls).map(([outcome, count]) => [{ outcome }, count]),
   )
   metrics.histogram(
     'scoreline_database_call_duration_seconds',
-    'Time that a call of the database took, waiting for a connection included.',
+    'Duration of a database call, including the wait for a connection.',
     () => database.durations,
   )
   metrics.gauge(
     'scoreline_database_calls_in_flight',
-    'Calls that wait for a connection or an answer.',
+    'Database calls that wait for a connection or a response.',
     () => database.callsInFlight,
   )
   metrics.gauge(
     'scoreline_database_away_seconds',
-    'Time since the database last answered, while it does not; else 0.',
+    'Time since the database last responded; 0 while it responds.',
     () => database.awayMs / 1000,
   )
 }
 
-/** What was answered and waits for the database, and how it gets there. */
+/** Adds the metrics of the spool and of the drain, which moves its records to the database. */
 export function addScoreLogMetrics(
   metrics: MetricRegistry,
   { spool, drain }: { readonly spool: Pick<SpoolReader, 'stats'>; readonly drain: Drain },
 ): void {
-  metrics.gauge('scoreline_spool_bytes', 'Spool on disk.', () => spool.stats.bytes)
+  metrics.gauge('scoreline_spool_bytes', 'Size of the spool on disk.', () => spool.stats.bytes)
   metrics.gauge(
     'scoreline_spool_records',
     'Answered requests that are not in the database yet.',
     () => spool.stats.records,
   )
+  metrics.counter(
+    'scoreline_score_log_overdue_total',
+    'Requests answered 503 because their records were not safe in time. The log contains them.',
+    () => spool.stats.overdueRequests,
+  )
   metrics.gauge(
     'scoreline_drain_lag_seconds',
-    'Age of the oldest answered request that is not in the database; 0 when all are.',
+    'Age of the oldest answered request that is not in the database yet; 0 if there is none.',
     () => (drain.stats.lagMs ?? 0) / 1000,
   )
-  metrics.counter('scoreline_drained_records_total', 'Answered requests brought there.', () => [
-    [{ outcome: 'stored' }, drain.stats.drainedRecords],
-    [{ outcome: 'replayed' }, drain.stats.replayedRecords],
-    [{ outcome: 'set_aside' }, drain.stats.setAsideRecords],
-  ])
+  metrics.counter(
+    'scoreline_drained_records_total',
+    'Answered requests that left the spool, by outcome.',
+    () => [
+      [{ outcome: 'stored' }, drain.stats.drainedRecords],
+      [{ outcome: 'replayed' }, drain.stats.replayedRecords],
+      [{ outcome: 'set_aside' }, drain.stats.quarantinedRecords],
+    ],
+  )
   metrics.counter(
     'scoreline_drain_failed_batches_total',
-    'Batches that the database did not take.',
+    'Batches that could not be written to the database.',
     () => drain.stats.failedBatches,
   )
   metrics.counter(
     'scoreline_drain_handed_back_batches_total',
-    "Batches that the drain's thread could not store and left to the main thread.",
+    'Batches that the drain thread could not store and passed to the main thread.',
     () => drain.stats.handedBackBatches,
   )
 }
 
-/** Denials are the requests of status 429. */
+/** Adds the metrics of the quota. Denied requests are those with status 429. */
 export function addLimiterMetrics(metrics: MetricRegistry, { counters }: Limiter): void {
   metrics.gauge(
     'scoreline_quota_degraded',
-    '1 while the quota counts in this process alone, though it should for all.',
+    '1 while each process counts the quota alone because Redis is unavailable.',
     () => (counters.isDegraded ? 1 : 0),
   )
   metrics.counter(
     'scoreline_quota_degradations_total',
-    'How often it came to that.',
+    'How often the quota became degraded.',
     () => counters.degradations,
   )
   metrics.counter(
     'scoreline_quota_decided_degraded_total',
-    'Requests that were counted so.',
+    'Requests decided while the quota was degraded.',
     () => counters.decidedDegraded,
+  )
+}
+
+/** Adds the metrics of requests with an `Idempotency-Key`. */
+export function addIdempotencyMetrics(
+  metrics: MetricRegistry,
+  { counts }: Pick<IdempotencyService, 'counts'>,
+): void {
+  metrics.counter(
+    'scoreline_idempotent_requests_total',
+    'Requests with an Idempotency-Key, by what became of them.',
+    () => Object.entries(counts).map(([outcome, count]) => [{ outcome }, count]),
   )
 }

@@ -1,53 +1,64 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { AuditLogService } from './auditlog/service.ts'
-import { PostgresAuditLogStore } from './auditlog/store.ts'
+import { PostgresAuditLogStore } from './audit/reader.ts'
+import { AuditLogService } from './audit/service.ts'
 import { MemoryLoginThrottle } from './auth/memory.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
 import { PostgresAuthStore } from './auth/store.ts'
-import { type ChangeFeed, Kept } from './changes/feed.ts'
-import { openFeed } from './changes/open.ts'
-import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { type DataDir, openDataDir } from './data-dir.ts'
-import { type DatabaseHandle, openDatabase } from './db/client.ts'
-import { guardStore } from './db/guard.ts'
-import { DatabaseHealth } from './db/health.ts'
+import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
 import { ExportService } from './export/service.ts'
 import { ExportThread } from './export/thread.ts'
 import { errorFacts } from './http/error-facts.ts'
+import { openIdempotency } from './idempotency/open.ts'
+import type { IdempotencyService } from './idempotency/service.ts'
 import { ImportService } from './import/service.ts'
+import { ImportSampleChecker } from './import/spec-check.ts'
 import { ImportThread } from './import/thread.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
-import { MemberService } from './members/service.ts'
-import { PostgresMemberStore } from './members/store.ts'
+import { ModelService } from './models/service.ts'
+import { PostgresModelStore } from './models/store.ts'
+import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
+import { openFeed } from './platform/caches/open-invalidation.ts'
+import { type Clock, systemClock } from './platform/clock.ts'
+import { type DataDir, openDataDir } from './platform/data-dir/data-dir.ts'
+import type { DatabaseHandle } from './platform/db/client.ts'
+import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
+import { DatabaseHealth } from './platform/db/health.ts'
+import { openDatabase } from './platform/db/open.ts'
+import type { Limiter } from './rate-limit/limiter.ts'
+import { openLimiter } from './rate-limit/open.ts'
+import { LogErasureService } from './reading/erasure/service.ts'
+import { LogExportService } from './reading/export/service.ts'
+import { ScoreReadingService } from './reading/service.ts'
+import { PostgresReadingStore } from './reading/store.ts'
+import type { Drain } from './score-log/drain/drain.ts'
+import { openScoreLog } from './score-log/open.ts'
+import { openLogReader } from './score-log/reading/open-reader.ts'
+import type { UndrainedSpool } from './score-log/reading/spool-tail.ts'
+import type { ScoreLog } from './score-log/score-log.ts'
+import type { SpoolReader } from './score-log/spool/reader.ts'
+import { ChallengerFailures } from './scoring/challenger-failures.ts'
+import { ServingCache } from './scoring/model-cache.ts'
+import { ScoringService } from './scoring/service.ts'
+import { PostgresServingStore } from './scoring/store.ts'
 import {
+  addIdempotencyMetrics,
   addLimiterMetrics,
   addScoreLogMetrics,
   addServiceMetrics,
-} from './metrics/service-metrics.ts'
-import { ModelService } from './models/service.ts'
-import { PostgresModelStore } from './models/store.ts'
-import { Operations } from './operations.ts'
-import type { Limiter } from './ratelimit/limiter.ts'
-import { openLimiter } from './ratelimit/open.ts'
-import { ScorecardService } from './scorecards/service.ts'
-import type { Drain } from './scorelog/drain.ts'
-import { openScoreLog } from './scorelog/open.ts'
-import type { SpoolReader } from './scorelog/reader.ts'
-import type { ScoreLog } from './scorelog/score-log.ts'
-import { ServingCache } from './scoring/cache.ts'
-import { ChallengerFaults } from './scoring/challenger-faults.ts'
-import { ScoringService } from './scoring/service.ts'
-import { PostgresServingStore } from './scoring/store.ts'
+} from './service-metrics.ts'
 import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
+import { PostgresMemberStore } from './teams/member-store.ts'
+import { MemberService } from './teams/members.ts'
+import { Telemetry } from './telemetry.ts'
 
-/** The domains, wired to what they need. */
+/** The domains with all that they need. */
 export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
@@ -59,115 +70,149 @@ export interface Services {
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
-  readonly operations: Operations
+  /** Executes requests with an `Idempotency-Key` once. */
+  readonly idempotency: IdempotencyService
+  readonly telemetry: Telemetry
   readonly stats: StatsService
+  readonly scoreReading: ScoreReadingService
+  readonly logErasures: LogErasureService
+  readonly logExports: LogExportService
   readonly clock: Clock
-  /** What was answered and is not in the database yet. */
+  /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
-  /** Brings it there. */
+  /** Moves them from the spool to the database. */
   readonly drain: Drain
-  /** Counts requests against quotas; null, in measurements alone: nothing does. */
-  readonly limiter: Limiter | null
-  /** Of the process: requests and what happens behind them. */
+  /** Counts requests against quotas. */
+  readonly limiter: Limiter
+  /** The log of the process: requests, and the work behind them. */
   readonly log: Logger
-  /** Key of the access tokens' signatures. */
+  /** Key that signs access tokens. */
   readonly jwtSecret: string | Buffer
+  /** Closes everything. Every caller awaits the same shutdown. */
   close(): Promise<void>
 }
 
 interface ServiceOptions {
   readonly log: Logger
   readonly clock?: Clock
-  /** Where the caller has it open already. */
+  /** A data directory that the caller has opened; by default this opens the configured one. */
   readonly dataDir?: DataDir
-  /** In the place of the spool, for measurements without one. */
+  /** Replaces the spool, in tests and benchmarks. */
   readonly scoreLog?: ScoreLog
-  /** Told once when the embedded database has died. */
+  /** Longest time that a response waits for its record to be safe; 10 s by default. */
+  readonly answerDeadlineMs?: number
+  /** Called once when the embedded database has died. */
   readonly onCrash: (error: Error) => void
-  /** Told of each statement that goes to the database. */
+  /** Receives each statement that goes to the database. */
   readonly onQuery?: (statement: string) => void
 }
 
 const JWT_SECRET_BYTES = 48
-/** Longest time that a request waits for the database. */
-export const DATABASE_DEADLINE_MS = 10_000
-/** A removed user or a changed role is in force within a minute. */
+/** Removing a user or changing their role takes effect within a minute. */
 const USER_TTL_MS_MAX = 60_000
-
-/** How long scoring goes on without a look into a database that is away. */
+/** How long scoring continues from memory while the database is unavailable. */
 const UNAVAILABLE_TTL_MS = 4 * 60 * 60 * 1000
 
-/** Opens the stores and wires the domains; `close` undoes it in reverse order. */
+/**
+ * Opens the stores and wires the domains. `close` closes all of them in reverse order.
+ *
+ * If one part fails to open, the parts that are already open are closed before this rejects.
+ *
+ * @throws DataDirInUseError, DatabaseOpenError, EmbeddedClosedError, SpoolOpenError
+ */
 export async function createServices(config: Config, options: ServiceOptions): Promise<Services> {
-  const dataDir = options.dataDir ?? (await openDataDir(config.dataDir))
+  await using opened = new AsyncDisposableStack()
   const clock = options.clock ?? systemClock
-  try {
-    const jwtSecret = config.jwtSecret ?? dataDir.secret('jwt-secret', JWT_SECRET_BYTES)
-    const database = await openDatabase({
-      url: config.databaseUrl,
-      directory: join(dataDir.path, 'postgres'),
-      onCrash: options.onCrash,
-      ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
-    })
-    const { log } = options
-    const spoolBytesMax = Math.floor(config.spoolBytesMax / config.workers)
-    const logged = await openScoreLog({
-      database,
-      directory: join(dataDir.path, 'spool'),
-      durability: config.scoreLogDurability,
-      spoolBytesMax,
-      retentionDays: config.scoreLogRetentionDays,
-      clock,
-      log,
-      factsOf: errorFacts,
-    }).catch(async (error) => {
-      await database.close()
-      throw error
-    })
-    const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
-    const health = new DatabaseHealth(clock)
-    const kept = new Kept()
-    const changes = openFeed({ redisUrl: config.redisUrl, listener: kept, log })
-    const scoreLog = options.scoreLog ?? logged.spool
-    const domains = wire(config, database, {
-      ...{ clock, log, jwtSecret, kept, changes, scoreLog, health },
-    })
-    const { operations } = domains
-    addScoreLogMetrics(operations.metrics, logged)
-    addLimiterMetrics(operations.metrics, limiter)
-    operations.readiness.add('spool', () =>
-      logged.spool.stats.bytes < spoolBytesMax ? null : 'full',
-    )
-    return {
-      ...domains,
-      limiter,
-      jwtSecret,
-      log,
-      clock,
-      spool: logged.spool,
-      drain: logged.drain,
-      close: once(async () => {
-        operations.stop()
-        health.stopProbes()
-        await Promise.all([logged.close(), domains.keys.close()])
-        await changes.close()
-        limiter.close()
-        await database.close()
-        dataDir.close()
-      }),
-    }
-  } catch (error) {
-    dataDir.close()
-    throw error
+  const { log } = options
+
+  const dataDir = options.dataDir ?? (await openDataDir(config.dataDir))
+  opened.defer(() => dataDir.close())
+  const jwtSecret = config.jwtSecret ?? dataDir.secret('jwt-secret', JWT_SECRET_BYTES)
+
+  const database = await openDatabase({
+    url: config.databaseUrl,
+    directory: join(dataDir.path, 'postgres'),
+    onCrash: options.onCrash,
+    ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
+  })
+  opened.defer(() => database.close())
+
+  const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
+  opened.defer(() => limiter.close())
+
+  const caches = new InvalidatedCaches()
+  const changes = openFeed({ redisUrl: config.redisUrl, listener: caches, log })
+  opened.defer(() => changes.close())
+
+  const openedLog = await openScoreLog({
+    database,
+    directory: join(dataDir.path, 'spool'),
+    durability: config.scoreLogDurability,
+    spoolBytesMax: Math.floor(config.spoolBytesMax / config.workers),
+    spoolKeepMs: config.spoolKeepMs,
+    retentionDays: config.scoreLogRetentionDays,
+    clock,
+    log,
+    factsOf: errorFacts,
+    ...(options.answerDeadlineMs !== undefined && { answerDeadlineMs: options.answerDeadlineMs }),
+  })
+  // They close at the same time: each may have to wait for a database that does not answer.
+  const writers: { close(): Promise<void> }[] = [openedLog]
+  opened.defer(async () => void (await Promise.all(writers.map((writer) => writer.close()))))
+
+  const idempotency = openIdempotency({
+    database,
+    secret: jwtSecret,
+    bytesMax: config.idempotencyBytesMax,
+    clock,
+    log,
+    factsOf: errorFacts,
+  })
+  opened.defer(() => idempotency.close())
+
+  const health = new DatabaseHealth(clock)
+  opened.defer(() => health.stopProbes())
+  const telemetry = new Telemetry()
+  opened.defer(() => telemetry.stop())
+
+  const domains = wire(config, database, {
+    clock,
+    log,
+    jwtSecret,
+    caches,
+    changes,
+    scoreLog: options.scoreLog ?? openedLog.spool,
+    spool: openedLog.spool,
+    health,
+    telemetry,
+  })
+  writers.push(domains.keys)
+  addScoreLogMetrics(telemetry.metrics, openedLog)
+  addLimiterMetrics(telemetry.metrics, limiter)
+  addIdempotencyMetrics(telemetry.metrics, idempotency.service)
+  telemetry.readiness.add('spool', () => openedLog.spool.refusal)
+
+  const ending = opened.move()
+  return {
+    ...domains,
+    idempotency: idempotency.service,
+    telemetry,
+    limiter,
+    jwtSecret,
+    log,
+    clock,
+    spool: openedLog.spool,
+    drain: openedLog.drain,
+    close: once(() => ending.disposeAsync()),
   }
 }
 
-/** All who end the service wait for the one end. */
-function once(end: () => Promise<void>): () => Promise<void> {
-  let ending: Promise<void> | null = null
+/** Makes `close` idempotent: every caller awaits the same shutdown. */
+function once(close: () => Promise<void>): () => Promise<void> {
+  let closing: Promise<void> | null = null
   return () => {
-    ending ??= end()
-    return ending
+    closing ??= close()
+    return closing
   }
 }
 
@@ -175,37 +220,47 @@ interface WireOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly jwtSecret: string | Buffer
-  readonly kept: Kept
-  readonly changes: ChangeFeed
+  readonly caches: InvalidatedCaches
+  readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
+  readonly spool: UndrainedSpool
   readonly health: DatabaseHealth
+  readonly telemetry: Telemetry
 }
 
-/** What one function wires: all domains that stand on the database. */
+/** The domains that use the database. */
 type Domains = Omit<
   Services,
-  'jwtSecret' | 'limiter' | 'log' | 'clock' | 'spool' | 'drain' | 'close'
+  | 'idempotency'
+  | 'telemetry'
+  | 'jwtSecret'
+  | 'limiter'
+  | 'log'
+  | 'clock'
+  | 'spool'
+  | 'drain'
+  | 'close'
 >
 
 function wire(
   config: Config,
   { db, renew, ping }: DatabaseHandle,
-  { clock, log, jwtSecret, kept, changes, scoreLog, health }: WireOptions,
+  { clock, log, jwtSecret, caches, changes, scoreLog, spool, health, telemetry }: WireOptions,
 ): Domains {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew, health })
-  const challengerFaults = new ChallengerFaults(clock, (place, error) =>
-    log.error({ ...place, err: errorFacts(error) }, 'a challenger failed'),
+  const challengerFailures = new ChallengerFailures(clock, (challenger, error) =>
+    log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
   )
   const cache = new ServingCache({
     store: guarded(new PostgresServingStore(db)),
     clock,
     ttlMs,
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
-    challengerFaults,
+    challengerFaults: challengerFailures,
   })
-  const onChange = (deploymentId: string) => changes.tell('deployment', deploymentId)
+  const onChange = (deploymentId: string) => changes.publish('deployment', deploymentId)
   const deployments = new DeploymentService({
     store: guarded(new PostgresDeploymentStore(db)),
     clock,
@@ -225,21 +280,35 @@ function wire(
     clock,
     ttlMs,
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
-    onChange: (keyHash) => changes.tell('key', keyHash),
+    onChange: (keyHash) => changes.publish('key', keyHash),
   })
-  kept.add('deployment', cache)
-  kept.add('key', keys)
-  kept.add('user', auth)
-  const scoring = new ScoringService({ cache, challengerFaults, log: scoreLog, clock })
-  const operations = new Operations()
-  const { metrics, readiness, requests, shedder } = operations
-  const caches = { deployments: cache, keys, users: auth }
-  const database = health
-  addServiceMetrics(metrics, { requests, scoring, challengerFaults, caches, shedder, database })
-  // While the database is away, scores go on from memory, until nothing that is held there may be served.
+  caches.add('deployment', cache)
+  caches.add('key', keys)
+  caches.add('user', auth)
+  const scoring = new ScoringService({
+    cache,
+    challengerFailures,
+    log: scoreLog,
+    clock,
+  })
+  const { metrics, readiness, requests, shedder } = telemetry
+  addServiceMetrics(metrics, {
+    requests,
+    scoring,
+    challengerFaults: challengerFailures,
+    caches: { deployments: cache, keys, users: auth },
+    shedder,
+    database: health,
+  })
+  // While the database is unavailable, scoring continues from memory until all cached entries have expired.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
-  const models = new ModelService({ store: guarded(new PostgresModelStore(db)), clock, onChange })
+  const runner = new ImportThread()
+  const samples = new ImportSampleChecker(runner)
+  const store = guarded(new PostgresModelStore(db))
+  const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
+  const readingStore = guarded(new PostgresReadingStore(db))
+  const models = new ModelService({ store, samples, clock, onChange })
   return {
     auth,
     keys,
@@ -247,17 +316,19 @@ function wire(
       store: guarded(new PostgresMemberStore(db)),
       passwords,
       clock,
-      onChange: (userId) => changes.tell('user', userId),
+      onChange: (userId) => changes.publish('user', userId),
     }),
     auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
     models,
-    imports: new ImportService({ models, runner: new ImportThread() }),
+    imports: new ImportService({ models, runner }),
     exports: new ExportService(models, new ExportThread()),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    operations,
-    stats: new StatsService(guarded(new PostgresStatsStore(db)), clock),
+    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
+    logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
+    stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
   }
 }
 

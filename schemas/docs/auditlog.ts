@@ -4,9 +4,9 @@ import type { OperationDoc } from './operation-doc.ts'
 export const AUDIT_LOG_DOCS = {
   'audit_log.list': {
     tag: 'Audit log',
-    summary: 'List what was changed in the team',
+    summary: 'List the changes in the team',
     description:
-      'One record for each management change, newest first: who did it, to what, the state before and after, and the reason where one was given. Records are never altered.',
+      'One record per management change, newest first. It names the user, the changed object, its state before and after, and the reason if one was given. Records never change.',
     success: {
       description: 'The records',
       example: {

@@ -13,23 +13,24 @@ export const AUTH_DOCS = {
     tag: 'Sessions',
     summary: 'Sign in',
     description:
-      'Exchanges email and password for an access token of one hour. An unknown email and a wrong password are answered alike.',
+      'Exchanges email and password for an access token, which is valid for one hour. An unknown email and a wrong password get the same error.',
     errors: ['invalid_credentials'],
     request: { 'An owner': { email: 'owner@lender.example', password: EXAMPLE_PASSWORD } },
     success: {
-      description: 'Tokens. The answer forbids every cache to keep it.',
+      description: 'The tokens. `Cache-Control: no-store` keeps them out of caches.',
       example: tokens,
     },
   },
   'auth.refresh': {
     tag: 'Sessions',
-    summary: 'Go on with a session',
+    summary: 'Refresh a session',
     description:
-      'Exchanges a refresh token for a new access token and the next refresh token. Each refresh token works once: used again by somebody else, it ends the session. A repetition within ten seconds is answered alike.',
+      'Exchanges a refresh token for a new access token and the next refresh token. Each refresh token works once. A repetition within ten seconds gets the same tokens again; a later one ends the session, because somebody else may hold the token.',
     errors: ['invalid_refresh_token'],
-    request: { 'The token of the last answer': { refresh_token: EXAMPLE_REFRESH_TOKEN } },
+    request: { 'The last refresh token': { refresh_token: EXAMPLE_REFRESH_TOKEN } },
     success: {
-      description: 'Tokens, as from signing in. The answer forbids every cache to keep it.',
+      description:
+        'The tokens, as after signing in. `Cache-Control: no-store` keeps them out of caches.',
       example: tokens,
     },
   },

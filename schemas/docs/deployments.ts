@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox'
+import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
 import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
-const TrafficPct = Type.Number({ minimum: 1, maximum: 50 })
-const ChallengerId = Type.String({ description: 'Of the entry, not of its model' })
+const TrafficPct = Type.Number({ minimum: TRAFFIC_PCT_MIN, maximum: TRAFFIC_PCT_MAX })
+const ChallengerId = Type.String({ description: 'Id of the challenger entry, not of its model' })
 
-/** One of the actions of a traffic request; fields of the others are ignored. */
+/** One action of a traffic request; fields of other actions are ignored. */
 const trafficAction = <Fields extends Parameters<typeof Type.Object>[0]>(
   title: string,
   action: string,
@@ -54,6 +55,7 @@ const single = {
     },
   ],
   shadow_mode: false,
+  strict_mode: false,
   cache_version: 2,
   created_at: EXAMPLE_TIME,
 } as const
@@ -79,20 +81,22 @@ export const DEPLOYMENT_DOCS = {
   'deployments.get': {
     tag: 'Deployments',
     summary: 'Get a deployment',
-    description: 'With its champion and its active challengers.',
+    description: 'Returns the deployment with its champion and its active challengers.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
     success: { description: 'The deployment', example: single },
   },
   'deployments.update': {
     tag: 'Deployments',
-    summary: 'Rename, switch on or off a deployment',
-    description: 'An inactive deployment answers scoring as if it did not exist.',
+    summary: 'Rename a deployment, switch it on or off, make it strict',
+    description:
+      "Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this.",
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
     request: {
       Rename: { name: 'Consumer loans, branches' },
       'Switch off': { is_active: false },
+      'Make it strict': { strict_mode: true },
     },
     success: {
       description: 'The deployment as it is now',
@@ -103,7 +107,7 @@ export const DEPLOYMENT_DOCS = {
     tag: 'Deployments',
     summary: 'Manage challengers and shadow mode',
     description:
-      'Adds, removes or resizes a challenger, or switches shadow mode. A challenger takes 1 to 50 percent, all together at most 50. In shadow mode challengers score silently and the champion always answers.',
+      'Adds or removes a challenger, changes its share, or switches shadow mode. A challenger gets 1 to 50 percent of the traffic, all challengers together at most 50. In shadow mode challengers score too, but every response comes from the champion.',
     params: { slug: DEPLOYMENT_SLUG },
     body: TrafficRequest,
     errors: [
@@ -118,17 +122,17 @@ export const DEPLOYMENT_DOCS = {
         model_id: EXAMPLE_IDS.candidate,
         traffic_pct: 20,
       },
-      'Give it another share': {
+      'Change its share': {
         action: 'update_traffic',
         challenger_id: EXAMPLE_IDS.challenger,
         traffic_pct: 35,
       },
       'Remove it': { action: 'remove_challenger', challenger_id: EXAMPLE_IDS.challenger },
-      'Let challengers score silently': { action: 'toggle_shadow', shadow_mode: true },
+      'Switch to shadow mode': { action: 'toggle_shadow', shadow_mode: true },
     },
     success: {
       description:
-        '`challenger` is the entry that was added, resized or removed; `shadow_mode` comes with `toggle_shadow` only',
+        '`challenger` is the entry that was added, changed or removed; `shadow_mode` is present after `toggle_shadow` only',
       example: {
         deployment_id: EXAMPLE_IDS.deployment,
         action: 'add_challenger',
@@ -146,12 +150,12 @@ export const DEPLOYMENT_DOCS = {
     tag: 'Deployments',
     summary: 'Promote a challenger',
     description:
-      "The challenger's model becomes the champion in one step; all other challengers are deactivated, and the old champion can be brought back by a rollback.",
+      "The challenger's model becomes the champion in one step. All other challengers are deactivated. A rollback restores the old champion.",
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found', 'challenger_not_found'],
     request: { 'The challenger': { challenger_id: EXAMPLE_IDS.challenger } },
     success: {
-      description: 'Who leads now',
+      description: 'The new champion and the previous one',
       example: {
         deployment_id: EXAMPLE_IDS.deployment,
         promoted_model_id: EXAMPLE_IDS.candidate,
@@ -165,12 +169,12 @@ export const DEPLOYMENT_DOCS = {
     tag: 'Deployments',
     summary: 'Roll back to the previous champion',
     description:
-      'Champion and previous champion change places; all challengers are deactivated. The reason is kept in the audit log.',
+      'Champion and previous champion swap. All challengers are deactivated. The audit log keeps the reason.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['no_rollback_target', 'deployment_not_found'],
-    request: { 'With its reason': { reason: 'approval rate fell below plan' } },
+    request: { 'With a reason': { reason: 'approval rate fell below plan' } },
     success: {
-      description: 'Who led, and who leads now',
+      description: 'The champion before and after',
       example: {
         deployment_id: EXAMPLE_IDS.deployment,
         rolled_back_from: { model_id: EXAMPLE_IDS.candidate, version: '2.0.0' },

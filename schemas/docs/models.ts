@@ -23,15 +23,15 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: 'Deploy a scorecard',
     description:
-      'Checks and registers a scorecard; with `auto_deploy` puts it behind a new deployment as its champion. A faulty specification is answered with all of its faults at once, each with its path.',
-    // The engine judges the spec, so that all faults are told at once; the route lets any JSON pass to it.
+      'Validates and registers a scorecard. With `auto_deploy` it becomes the champion of a new deployment. An invalid specification answers with all of its faults at once, each with its path. `sample` holds applicants with the scores that another tool gave them; the service compares them as an import does. A row that differs answers 422 `parity_failed`; otherwise the certificate is stored with the model. This way a specification that was edited after its import gets a new certificate.',
+    // The route accepts any JSON: the engine validates the spec and reports all faults at once.
     body: Type.Object(
       { ...DeployRequest.properties, spec: ScorecardSpec },
       { title: 'DeployRequest', additionalProperties: false },
     ),
-    errors: ['invalid_spec'],
+    errors: ['invalid_spec', 'parity_failed'],
     request: {
-      'Behind a new deployment': {
+      'With a new deployment': {
         spec: EXAMPLE_SPEC,
         environment: 'production',
         description: 'First card for consumer loans',
@@ -44,7 +44,7 @@ export const MODEL_DOCS = {
       },
     },
     success: {
-      description: 'The model, and its deployment; `deployment` is null when it is registered only',
+      description: 'The model and its deployment; `deployment` is null without `auto_deploy`',
       example: {
         model_id: EXAMPLE_IDS.champion,
         name: EXAMPLE_SPEC.name,
@@ -67,7 +67,7 @@ export const MODEL_DOCS = {
   'models.get': {
     tag: 'Models',
     summary: 'Get a model with its specification',
-    description: 'The specification is returned as it was sent, unknown properties included.',
+    description: 'Returns the specification as it was sent, including unknown properties.',
     params: { id: { ...MODEL_ID, example: EXAMPLE_IDS.champion } },
     errors: ['model_not_found'],
     success: { description: 'The model', example: { ...listedModel, spec: EXAMPLE_SPEC } },
@@ -76,7 +76,7 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: 'Archive or restore a model',
     description:
-      'A model that is the champion of a deployment can not be archived. Archiving one that is a challenger ends its entries.',
+      "The champion of a deployment can't be archived. Archiving a model also removes it as a challenger everywhere.",
     params: { id: MODEL_ID },
     errors: ['model_not_found', 'model_is_champion'],
     request: { Archive: { status: 'archived' }, Restore: { status: 'active' } },

@@ -1,48 +1,51 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { ErrorCode } from '../errors.ts'
 
-/** What the operations are grouped by, in the order of their use. */
+/** Groups of operations, in the order in which a newcomer uses them. */
 export const TAGS = {
   Sessions: 'Signing in with email and password, for management.',
-  'API keys': 'Secrets with which servers score and read.',
-  Members: 'Who belongs to the team, with which role.',
+  'API keys': 'Secrets that servers use to score and to read.',
+  Members: 'The members of the team and their roles.',
   'Audit log': 'Who changed what, when and why.',
-  Models: 'Scorecards: what modelers export.',
-  Deployments: 'What answers under a slug: a champion, and challengers beside it.',
+  Models: 'Registered scorecards.',
+  Deployments: 'A slug that scores with a champion and, if any, its challengers.',
   Scoring: 'Score, risk grade, probability of default and the points of each feature.',
+  'Score log': 'Scores as they were answered: by request, by reference, and as a file.',
   Scorecards:
-    'The same under `/api/v1`, as the guides show it: a deployment is called a scorecard, a challenger goes by its version.',
+    'Scoring and deployments under `/api/v1`. There a deployment is called a scorecard, and a version names a challenger.',
 } as const
 
-/** What a caller reads of an operation beyond its schemas. */
+/** Documentation of an operation beyond its schemas. */
 export interface OperationDoc {
   readonly tag: keyof typeof TAGS
-  /** In the imperative, without a full stop. */
+  /** Imperative, without a full stop. */
   readonly summary: string
-  /** Sentences: what the schemas can't say. */
+  /** Full sentences about what the schemas can't express. */
   readonly description: string
   /** Each parameter of the path. */
   readonly params?: Readonly<Record<string, ParamDoc>>
-  /** Headers of the request that have a meaning here; all can be left out. */
+  /** Query of an example call, where it needs one. */
+  readonly query?: Readonly<Record<string, string>>
+  /** Request headers that this operation reads; all are optional. */
   readonly headers?: Readonly<Record<string, ParamDoc>>
-  /** The body as the contract has it, where the route validates less because the service tells the faults. */
+  /** Documented body, if the route's schema is looser because the service validates it. */
   readonly body?: TSchema
-  /** What can go wrong here and not everywhere; the codes that come with access, body and quota are added. */
+  /** Error codes of this operation; those of access, body and quota are added to them. */
   readonly errors?: readonly ErrorCode[]
-  /** Bodies by title; each works when its ids are replaced by real ones. */
+  /** Example bodies by title. Each one works with real ids. */
   readonly request?: Readonly<Record<string, unknown>>
-  readonly success: AnswerDoc
-  /** Answers that tell by their status, but with a body of their own instead of the error body. */
-  readonly others?: Readonly<Record<number, AnswerDoc>>
+  readonly success: ResponseDoc
+  /** Responses of other statuses whose body is not the error body. */
+  readonly others?: Readonly<Record<number, ResponseDoc>>
 }
 
-interface AnswerDoc {
+interface ResponseDoc {
   readonly description: string
-  /** As the first request is answered; none where there is no body. */
+  /** Response to the first example request; absent without a body. */
   readonly example?: unknown
-  /** Of a text that no schema describes; JSON when left out. */
+  /** Media type of a response without a schema; default: JSON. */
   readonly mediaType?: string
-  /** What else it can be, as an example by media type. */
+  /** Examples of alternative text responses, by media type. */
   readonly texts?: Readonly<Record<string, string>>
 }
 

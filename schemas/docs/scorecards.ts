@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { ChallengerMode } from '../scorecards.ts'
+import { SHADOW_PCT_MAX, TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
+import { ChallengerMode, ScorecardRollbackRequest } from '../scorecards.ts'
 import { EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME, SCORECARD_ID } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 const VERSION = {
-  description: "Version of the challenger's model; the newest active one that has it",
+  description: "Version of an active challenger's model",
   example: '2.0.0',
 } as const
 
@@ -15,9 +16,9 @@ const AddChallengerRequest = Type.Object(
     }),
     mode: ChallengerMode,
     traffic_pct: Type.Number({
-      minimum: 1,
-      maximum: 100,
-      description: 'Up to 100 in shadow mode, up to 50 in a live split',
+      minimum: TRAFFIC_PCT_MIN,
+      maximum: SHADOW_PCT_MAX,
+      description: `Up to ${SHADOW_PCT_MAX} in shadow mode, up to ${TRAFFIC_PCT_MAX} in a live split`,
     }),
   },
   { title: 'ScorecardChallengerRequest', additionalProperties: false },
@@ -30,7 +31,7 @@ export const SCORECARD_DOCS = {
     tag: 'Scorecards',
     summary: 'List scorecards',
     description:
-      'All deployments of the team, newest first; to a key of one environment, those of that environment.',
+      'All deployments of the team, newest first. A key for one environment gets only those of that environment.',
     success: {
       description: 'The scorecards',
       example: {
@@ -52,7 +53,7 @@ export const SCORECARD_DOCS = {
     tag: 'Scorecards',
     summary: 'Add a version as a challenger',
     description:
-      "The `mode` becomes the deployment's: in shadow mode challengers score silently, in a live split they answer for their share.",
+      'The `mode` applies to the whole deployment. In shadow mode challengers score too, but the champion answers; in a live split each challenger answers its share of the requests.',
     params: { scorecard_id: SCORECARD_ID },
     body: AddChallengerRequest,
     errors: ['deployment_not_found', 'model_not_found', 'invalid_traffic_config'],
@@ -101,12 +102,12 @@ export const SCORECARD_DOCS = {
     tag: 'Scorecards',
     summary: 'Promote a challenger by its version',
     description:
-      'The version becomes the champion in one step; all other challengers are deactivated.',
+      'The model of this version becomes the champion in one step. All other challengers are deactivated.',
     params: { scorecard_id: SCORECARD_ID },
     errors: missing,
     request: { 'The challenger': { version: '2.0.0' } },
     success: {
-      description: 'Who leads now',
+      description: 'The new champion and the previous one',
       example: {
         scorecard_id: EXAMPLE_IDS.deployment,
         promoted_model_id: EXAMPLE_IDS.candidate,
@@ -120,12 +121,13 @@ export const SCORECARD_DOCS = {
     tag: 'Scorecards',
     summary: 'Roll a scorecard back',
     description:
-      'Champion and previous champion change places; all challengers are deactivated. The body can be left out.',
+      'Champion and previous champion swap. All challengers are deactivated. The body is optional.',
     params: { scorecard_id: SCORECARD_ID },
+    body: ScorecardRollbackRequest,
     errors: ['no_rollback_target', 'deployment_not_found'],
-    request: { 'With its reason': { reason: 'approval rate fell below plan' }, Empty: {} },
+    request: { 'With a reason': { reason: 'approval rate fell below plan' }, Empty: {} },
     success: {
-      description: 'Who led, and who leads now',
+      description: 'The champion before and after',
       example: {
         scorecard_id: EXAMPLE_IDS.deployment,
         rolled_back_from: { model_id: EXAMPLE_IDS.candidate, version: '2.0.0' },

@@ -10,7 +10,16 @@ import type { OperationDoc } from './operation-doc.ts'
 const ROUTING = {
   'X-Routing-Key': {
     description:
-      'In a live split: the same text is always scored by the same model, so that an applicant keeps his over retries. Without it each request is drawn anew',
+      'In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request',
+    example: 'application-4711',
+  },
+} as const
+
+const SINGLE_HEADERS = {
+  ...ROUTING,
+  'X-Reference-Id': {
+    description:
+      'Your number of the application, which the score log keeps so that you can find the score by it: 1 to 128 printable ASCII characters without a space. Only for single scores: in a batch, the `id` of a record is its reference',
     example: 'application-4711',
   },
 } as const
@@ -55,9 +64,9 @@ const batchResult = {
 } as const
 
 const WHAT_IT_DOES =
-  'A missing value takes the points of the `Missing` bin, or 0. What is unknown or matches no bin is listed in `warnings`; with `strict_mode` missing and unknown features are refused.'
+  'A missing value gets the points of the `Missing` bin, or 0 without one. `warnings` lists unknown variables, values that match no bin, and an applicant that has none of the model’s features. With `strict_mode`, or in a strict deployment, missing and unknown features are rejected.'
 const IN_SHADOW_MODE =
-  'In shadow mode `shadow_scores` tells what each active challenger says; the answer is always the champion’s.'
+  'In shadow mode `shadow_scores` contains the score of each active challenger; the score itself is always the champion’s.'
 
 export const SCORING_DOCS = {
   'scoring.score': {
@@ -65,7 +74,7 @@ export const SCORING_DOCS = {
     summary: 'Score an applicant',
     description: `The body holds the feature values by name. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
     params: { slug: DEPLOYMENT_SLUG },
-    headers: ROUTING,
+    headers: SINGLE_HEADERS,
     errors,
     request: {
       'An applicant': applicant,
@@ -76,7 +85,7 @@ export const SCORING_DOCS = {
   'scoring.score_batch': {
     tag: 'Scoring',
     summary: 'Score a batch of applicants',
-    description: `Up to 1,000 records, all scored by one model; results keep their order. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
+    description: `Up to 1,000 records, all scored by one model. Results have the order of the records. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
     params: { slug: DEPLOYMENT_SLUG },
     headers: ROUTING,
     errors: batchErrors,
@@ -90,7 +99,7 @@ export const SCORING_DOCS = {
     tag: 'Scorecards',
     summary: 'Score an applicant by scorecard id',
     description: `${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
-    headers: ROUTING,
+    headers: SINGLE_HEADERS,
     errors,
     request: { 'An applicant': { scorecard_id: EXAMPLE_IDS.deployment, applicant } },
     success: {
@@ -101,7 +110,7 @@ export const SCORING_DOCS = {
   'scoring.score_scorecard_batch': {
     tag: 'Scorecards',
     summary: 'Score a batch by scorecard id',
-    description: `Up to 1,000 applicants, all scored by one model; results keep their order. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
+    description: `Up to 1,000 applicants, all scored by one model. Results have the order of the applicants. ${WHAT_IT_DOES} ${IN_SHADOW_MODE}`,
     headers: ROUTING,
     errors: batchErrors,
     request: {

@@ -4,13 +4,13 @@ import type { OperationDoc } from './operation-doc.ts'
 export const STATS_DOCS = {
   'stats.get': {
     tag: 'Deployments',
-    summary: 'Read what a deployment has answered',
+    summary: 'Get the statistics of a deployment',
     description:
-      'Counts, averages, the distribution of scores, latency, and the most recent scores; all of served results, one for each applicant. What was answered shows within two seconds. A key sees deployments of its environment only.',
+      'Counts, averages, the distribution of scores, latency, and the most recent scores. Only served results count, one per applicant; each record of a batch counts. A score appears within two seconds. A key sees only deployments of its environment.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
     success: {
-      description: 'The stats; here those of a deployment that has answered nothing',
+      description: 'The statistics; the example shows a deployment without scores',
       example: {
         summary: {
           total_requests: 0,
@@ -29,13 +29,13 @@ export const STATS_DOCS = {
   },
   'stats.series': {
     tag: 'Deployments',
-    summary: 'Read what a deployment has answered over time',
+    summary: 'Get the statistics of a deployment over time',
     description:
-      'Volume, averages and latency in each minute, hour or day from `from` to `to`, of served results. The length of the stretch decides the step. What was answered shows within two seconds.',
+      'Volume, averages and latency of served results in each minute, hour or day between `from` and `to`. The length of the range decides the step. A score appears within two seconds.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
     success: {
-      description: 'The steps in which something was answered',
+      description: 'The steps with at least one score',
       example: { step: 'hour', points: [] },
     },
   },
@@ -43,11 +43,11 @@ export const STATS_DOCS = {
     tag: 'Deployments',
     summary: "Compare a deployment's models on the same applicants",
     description:
-      'Looks at the newest applicants of the score log: what each model gave them, which answered, and how the scores and grades of each challenger differ from those of the champion, in shadow mode and in a live split alike.',
+      'Compares the models on all applicants of the time range, or of the whole score log: the score of each model, the model that answered, and the differences in score and grade between each challenger and the champion. It covers shadow mode and live splits.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
     success: {
-      description: 'The comparison; here of a deployment that has answered nothing',
+      description: 'The comparison; the example shows a deployment without scores',
       example: {
         applicants: 0,
         first_at: null,

@@ -1,32 +1,32 @@
-/** Any part of a document. */
+/** Any object in the document. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** Schemas by their names, as they are found in a document. */
+/** Named schemas of the document. */
 export type Components = Map<string, Json>
 
-/** What stands under these keys is data: nothing in it is a schema. */
+/** Values of these keys are data and contain no schemas. */
 const DATA = new Set(['example', 'examples', 'default', 'enum', 'const'])
 
 /**
- * Takes each schema that has a title out of a part of the document, puts a reference in its place, and writes
- * unions the way that generators of clients read best.
+ * Replaces each schema that has a title by a reference, and rewrites unions in the form that client
+ * generators handle best.
  *
- * @param components takes the schemas
- * @throws TypeError when two schemas that differ have one title
+ * @param components receives the extracted schemas
+ * @throws TypeError if two different schemas have the same title
  */
 export function extractSchemas(part: unknown, components: Components): unknown {
   if (Array.isArray(part)) return part.map((item) => extractSchemas(item, components))
   if (!isJson(part)) return part
   const entries = Object.entries(part).map(([key, value]) => {
     if (DATA.has(key)) return [key, value]
-    // Its keys are names, whatever they are called.
+    // The keys of `properties` are names of fields, even if one is called `enum`.
     if (key === 'properties' && isJson(value)) return [key, extractValues(value, components)]
     return [key, extractSchemas(value, components)]
   })
-  const plain = portable(plainUnion(Object.fromEntries(entries)))
+  const plain = withWidth(portable(plainUnion(Object.fromEntries(entries))))
   const { title, ...schema } = plain
   if (typeof title !== 'string' || !isSchema(plain)) return plain
-  keep(components, title, schema)
+  addComponent(components, title, schema)
   return { $ref: `#/components/schemas/${title}` }
 }
 
@@ -35,11 +35,11 @@ function extractValues(schemas: Json, components: Components): Json {
   return Object.fromEntries(entries.map(([name, one]) => [name, extractSchemas(one, components)]))
 }
 
-function keep(components: Components, title: string, schema: Json): void {
+function addComponent(components: Components, title: string, schema: Json): void {
   const known = components.get(title)
-  // A parameter carries the description beside its schema.
+  // Parameters have their description outside the schema.
   const isSame = known === undefined || withoutDescription(known) === withoutDescription(schema)
-  if (!isSame) throw new TypeError(`two schemas of the contract are called ${title}`)
+  if (!isSame) throw new TypeError(`two different schemas have the name ${title}`)
   components.set(title, { ...known, ...schema })
 }
 
@@ -48,8 +48,8 @@ function withoutDescription({ description: _, ...schema }: Json): string {
 }
 
 /**
- * Half characters are refused, but many expression engines can't name them, and no text in UTF-8 has one: to
- * them a pattern that does is broken as a whole.
+ * Removes surrogates from patterns. The service rejects lone surrogates, but many regular
+ * expression engines reject a pattern that mentions them, and UTF-8 text can't contain them anyway.
  */
 function portable(schema: Json): Json {
   const { pattern } = schema
@@ -57,26 +57,75 @@ function portable(schema: Json): Json {
   return { ...schema, pattern: pattern.replaceAll('\\uD800-\\uDFFF', '') }
 }
 
-/** Alternatives that differ in one keyword become one schema: literals an `enum`, types a list of types. */
+const WIDTHS = new Set<unknown>(['double', 'int32', 'int64'])
+
+function withoutWidth({ format, ...schema }: Json): Json {
+  return format === undefined || WIDTHS.has(format) ? schema : { ...schema, format }
+}
+
+const INT32_MAX = 2 ** 31 - 1
+
+/**
+ * Adds the number of bits to a number. Without it generators use 32 bits: Go and Rust would read a
+ * score as `float32`, Java and C# an unbounded count as `int`.
+ */
+function withWidth(schema: Json): Json {
+  const { type, maximum } = schema
+  const types = (Array.isArray(type) ? type : [type]).filter((one) => one !== 'null')
+  if (types.length !== 1 || 'format' in schema) return schema
+  if (types[0] === 'number') return { ...schema, format: 'double' }
+  if (types[0] !== 'integer') return schema
+  const isSmall = typeof maximum === 'number' && maximum <= INT32_MAX
+  return { ...schema, format: isSmall ? 'int32' : 'int64' }
+}
+
+/**
+ * Merges alternatives that differ in one keyword: literals become an `enum`, types a list of types.
+ * All other unions become `oneOf`, because their alternatives exclude each other and
+ * typescript-axios merges those of an `anyOf` into one type with all fields.
+ */
 function plainUnion(schema: Json): Json {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf)) return schema
   if (anyOf.every((one) => typeof one.const === 'string')) {
     return { ...rest, type: 'string', enum: anyOf.map((one) => one.const) }
   }
-  const [full = {}, ...bare] = anyOf.toSorted((a, b) => sizeOf(b) - sizeOf(a))
+  // A width belongs to a single type; `withWidth` adds it again if the union has only one.
+  const [full = {}, ...bare] = anyOf.map(withoutWidth).toSorted((a, b) => sizeOf(b) - sizeOf(a))
   const areTypes = [full, ...bare].every((one) => typeof one.type === 'string')
   const isNarrow = ['properties', 'const', 'enum'].some((key) => key in full)
   const isPlain = !isNarrow && bare.every((one) => sizeOf(one) === 1)
-  if (!areTypes || !isPlain) return schema
+  const hasNull = anyOf.some((one) => one.type === 'null')
+  if (!areTypes || !isPlain) return hasNull ? schema : { ...rest, oneOf: anyOf }
   return { ...full, ...rest, type: anyOf.map((one) => one.type) }
 }
 
 const sizeOf = (value: object) => Object.keys(value).length
 
 function isSchema(value: unknown): boolean {
-  return isJson(value) && ['type', 'anyOf', 'allOf', '$ref'].some((key) => key in value)
+  return isJson(value) && ['type', 'anyOf', 'oneOf', 'allOf', '$ref'].some((key) => key in value)
 }
+
+/**
+ * Gives a value that occurs in several enums a unique name in each, because Go's constants share
+ * one name space.
+ *
+ * @param components modified in place
+ */
+export function nameSharedValues(components: Components): void {
+  const enums = [...components].filter(([, { enum: values }]) => Array.isArray(values))
+  const uses = enums.flatMap(([, schema]) => (schema['enum'] as string[]).map(nameOf))
+  const isShared = (name: string) => uses.indexOf(name) !== uses.lastIndexOf(name)
+  for (const [title, schema] of enums) {
+    const names = (schema['enum'] as string[]).map(nameOf)
+    if (!names.some(isShared)) continue
+    const prefix = nameOf(title.replace(/(?<=[a-z])(?=[A-Z])/g, '_'))
+    const own = names.map((name) => (isShared(name) ? `${prefix}_${name}` : name))
+    components.set(title, { ...schema, 'x-enum-varnames': own })
+  }
+}
+
+const nameOf = (value: string) => value.toUpperCase().replace(/\W+/g, '_')
 
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

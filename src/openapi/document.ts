@@ -2,15 +2,19 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import packageJson from '../../package.json' with { type: 'json' }
 import { TAGS } from '../../schemas/docs/operation-doc.ts'
 import type { ErrorCode } from '../errors.ts'
-import { type Components, extractSchemas, isJson, type Json } from './components.ts'
+import {
+  type Components,
+  extractSchemas,
+  isJson,
+  type Json,
+  nameSharedValues,
+} from './components.ts'
 import { errorResponse, errorResponseName } from './errors.ts'
 import { type OperationFacts, operationOf } from './operation.ts'
 
 export interface DocumentOptions {
-  /** Base of the operations' URLs; null: where the document was read from. */
+  /** Base of the operations' URLs; null means the address that served the document. */
   readonly publicUrl: string | null
-  /** Whether the service holds its callers to a quota. */
-  readonly hasQuota: boolean
 }
 
 const SECURITY_SCHEMES = {
@@ -18,12 +22,14 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'Of a member of the team: `access_token` of signing in, in force for an hour.',
+    description:
+      'Access token of a team member: `access_token` from signing in, valid for one hour.',
   },
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'Of a server: `key` of creating an API key. It has no end, but can be revoked.',
+    description:
+      'Secret of a server: `key` from creating an API key. It does not expire, but can be revoked.',
   },
 } as const
 
@@ -32,35 +38,49 @@ const INTRODUCTION = `Hosts credit-risk scorecards and scores applicants against
 A member of a team signs in, deploys a scorecard and creates an API key; a server scores with the key.
 Both send their secret as \`Authorization: Bearer …\`.
 
-- **Errors** have one body. \`error\` is a stable code, \`request_id\` equals the header \`X-Request-Id\`.
-- **Lists** hold everything, newest first. \`limit\` and \`cursor\` page them: go on with \`next_cursor\` until there is none.
+- **Errors** all have the same body. \`error\` is a stable code, \`request_id\` equals the header \`X-Request-Id\`.
+- **Lists** contain all items, newest first. To read them in pages, send \`limit\`, then each \`next_cursor\` as \`cursor\` until a response has none.
 - **Times** are ISO 8601 in UTC with milliseconds.
-- What belongs to another team answers as if it did not exist.`
+- **Teams** are separate: objects of another team answer 404.`
 
 const HEADERS = {
   'X-Request-Id': {
     required: true,
-    description: 'Names the request, as the log does',
+    description: 'Id of the request, also in the log of the service',
     schema: { type: 'string', pattern: '^req_[0-9A-Za-z]+$' },
   },
   'X-RateLimit-Limit': {
     required: true,
-    description: 'Requests that the caller may make in any 60 seconds',
+    description: 'Maximum number of requests of the caller in any 60 seconds',
     schema: { type: 'integer', minimum: 1 },
   },
   'X-RateLimit-Remaining': {
     required: true,
-    description: 'Requests that are left to the caller now',
+    description: 'Number of requests that the caller has left',
     schema: { type: 'integer', minimum: 0 },
   },
   'Retry-After': {
     required: true,
-    description: 'Seconds to wait before the next try',
+    description: 'Seconds to wait before the next request',
     schema: { type: 'integer', minimum: 1 },
   },
+  'Idempotent-Replayed': {
+    required: false,
+    description:
+      'Present if this is the answer to an earlier request with the same `Idempotency-Key`, given again. `X-Request-Id` is that of the earlier request',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'Idempotency-Kept': {
+    required: false,
+    description:
+      'Present if the request was executed but its answer could not be kept: a retry with the same `Idempotency-Key` is executed again',
+    schema: { type: 'string', enum: ['false'] },
+  },
 } as const
+/** Headers of the successes of operations that take an `Idempotency-Key`. */
+const IDEMPOTENCY_HEADERS = ['Idempotent-Replayed', 'Idempotency-Kept'] as const
 
-/** How @fastify/swagger makes the document of the routes that it is told of. */
+/** Options for @fastify/swagger, which builds the document from the registered routes. */
 export function documentOptions(options: DocumentOptions): FastifyDynamicSwaggerOptions {
   const factsById = new Map<string, OperationFacts>()
   return {
@@ -80,37 +100,34 @@ export function documentOptions(options: DocumentOptions): FastifyDynamicSwagger
       return { schema: transformed, url }
     },
     transformObject: (document) => {
-      // Only OpenAPI 3 is asked for above.
+      // The options above request OpenAPI 3 only.
       const { openapiObject } = document as { openapiObject: Json }
-      return completed(openapiObject, factsById, options)
+      return completed(openapiObject, factsById)
     },
   }
 }
 
-/** Adds what a route's schema can't say, and names what is used again. */
-function completed(
-  document: Json,
-  factsById: ReadonlyMap<string, OperationFacts>,
-  { hasQuota }: DocumentOptions,
-): Json {
+/** Adds headers and errors, which route schemas cannot express, and extracts shared components. */
+function completed(document: Json, factsById: ReadonlyMap<string, OperationFacts>): Json {
   const responses: Record<string, Json> = {}
   const errorOf = (codes: readonly ErrorCode[], isMetered: boolean): Json => {
     const response = withHeaders(errorResponse(codes), isMetered)
-    // Only the answers that most operations share are worth a name.
-    if (isMetered !== hasQuota) return response
+    // Only responses that most operations share become components.
+    if (!isMetered) return response
     const name = errorResponseName(codes)
     responses[name] = response
     return { $ref: `#/components/responses/${name}` }
   }
   const complete = ({ requestBody, ...operation }: Json): Json => {
     const facts = factsById.get(String(operation['operationId']))
-    if (facts === undefined) throw new TypeError(`${operation['operationId']} is of no route`)
-    const isMetered = hasQuota && facts.hasQuota
+    if (facts === undefined) throw new TypeError(`${operation['operationId']} has no route`)
+    const isMetered = facts.hasQuota
     const required = !facts.isBodyOptional
     const errors = [...facts.codesByStatus].map(
       ([status, codes]) => [status, errorOf(codes, isMetered)] as const,
     )
-    const successes = mapValues(operation['responses'], (one) => withHeaders(one, isMetered))
+    const added = facts.isIdempotent ? IDEMPOTENCY_HEADERS : []
+    const successes = mapValues(operation['responses'], (one) => withHeaders(one, isMetered, added))
     return {
       ...operation,
       ...(isJson(requestBody) && { requestBody: { ...requestBody, required } }),
@@ -120,6 +137,7 @@ function completed(
   const paths = mapValues(document['paths'], (path) => mapValues(path, complete))
   const schemas: Components = new Map()
   const named = extractSchemas({ paths, responses }, schemas) as Record<string, Json>
+  nameSharedValues(schemas)
   return {
     ...document,
     paths: named['paths'],
@@ -132,9 +150,13 @@ function completed(
   }
 }
 
-function withHeaders(response: Json, isMetered: boolean): Json {
+function withHeaders(
+  response: Json,
+  isMetered: boolean,
+  added: readonly (keyof typeof HEADERS)[] = [],
+): Json {
   const quota = isMetered ? ['X-RateLimit-Limit', 'X-RateLimit-Remaining'] : []
-  const references = ['X-Request-Id', ...quota].map((name) => [
+  const references = ['X-Request-Id', ...quota, ...added].map((name) => [
     name,
     { $ref: `#/components/headers/${name}` },
   ])

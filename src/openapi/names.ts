@@ -10,35 +10,35 @@ import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
+import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
 import * as spec from '../../schemas/spec.ts'
 import * as stats from '../../schemas/stats.ts'
 
-/** The files of the contract whose exports are components of the document. */
+/** Modules whose exported schemas become components of the document. */
 export const CONTRACT = {
-  ...{
-    auditlog,
-    auth,
-    common,
-    deployments,
-    errors,
-    import: imports,
-    export: exports,
-    keys,
-    members,
-    models,
-    scorecards,
-    scoring,
-    spec,
-    stats,
-  },
+  auditlog,
+  auth,
+  common,
+  deployments,
+  errors,
+  import: imports,
+  export: exports,
+  keys,
+  members,
+  models,
+  scorecards,
+  scores,
+  scoring,
+  spec,
+  stats,
 } as const
 
 /**
- * Gives each part of a schema that the contract exports the name of its export, as its `title`.
+ * Sets the `title` of each part of a schema that `CONTRACT` exports to the name of the export.
  *
- * Parts are recognised by their text: TypeBox copies a schema that becomes optional. A part that has a title
- * keeps it.
+ * It compares parts by their JSON text, because TypeBox copies a schema that becomes optional. A
+ * part that already has a title keeps it.
  */
 export function withNames(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNames)
@@ -55,8 +55,8 @@ for (const [name, value] of Object.values(CONTRACT).flatMap((file) => Object.ent
   if (isWorthAName(value)) NAME_BY_TEXT.set(JSON.stringify(value), name)
 }
 
-/** Objects and enums; a text or a number is as short as a reference to it. */
+/** Objects and enums. A plain text or number is as short as a reference to it. */
 function isWorthAName(value: unknown): value is TSchema {
   if (typeof value !== 'object' || value === null) return false
-  return 'properties' in value || 'anyOf' in value || 'patternProperties' in value
+  return ['properties', 'anyOf', 'patternProperties', 'enum'].some((key) => key in value)
 }

@@ -1,24 +1,31 @@
 import type { FastifySchema, RouteOptions } from 'fastify'
+import {
+  IDEMPOTENCY_ERRORS,
+  IDEMPOTENCY_HEADERS,
+  IDEMPOTENT_CHANGE_ERRORS,
+} from '../../schemas/docs/idempotency.ts'
 import type { OperationDoc, ParamDoc } from '../../schemas/docs/operation-doc.ts'
 import { DOCS } from '../../schemas/docs.ts'
 import { ErrorBody } from '../../schemas/errors.ts'
-import { type Access, ROLES } from '../auth/caller.ts'
+import { type Access, ROLES } from '../access/caller.ts'
 import type { ErrorCode } from '../errors.ts'
 import { isJson, type Json } from './components.ts'
 import { codesByStatus } from './errors.ts'
 import { withNames } from './names.ts'
 
-/** What the document needs of a route beside what @fastify/swagger reads from its schema. */
+/** Facts about a route that @fastify/swagger can't read from its schema. */
 export interface OperationFacts {
   readonly isBodyOptional: boolean
-  /** Whether its answers tell the caller's quota. */
+  /** Whether its responses have the quota headers. */
   readonly hasQuota: boolean
+  /** Whether it takes an `Idempotency-Key`, and its successes may have the headers that go with it. */
+  readonly isIdempotent: boolean
   readonly codesByStatus: ReadonlyMap<number, readonly ErrorCode[]>
 }
 
-export interface Operation {
+interface Operation {
   readonly id: string
-  /** As @fastify/swagger reads it; the errors are left out. */
+  /** Schema for @fastify/swagger, without the error responses. */
   readonly schema: FastifySchema
   readonly facts: OperationFacts
 }
@@ -31,9 +38,9 @@ const SECURITY: Readonly<Record<Access['by'], readonly Record<string, readonly s
 }
 
 /**
- * Tells of a route what its schema, its configuration and its documentation say.
+ * Combines the schema, the configuration and the documentation of a route.
  *
- * @throws TypeError when the three do not fit together
+ * @throws TypeError if they contradict each other
  */
 export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Operation {
   const { operation: id, access } = config
@@ -47,6 +54,8 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
   )
   const errors = answers.filter(([, answer]) => answer === ErrorBody)
   const body = doc.body ?? schema.body
+  const isIdempotent = config.takesIdempotencyKey === true
+  const headers = isIdempotent ? { ...doc.headers, ...IDEMPOTENCY_HEADERS } : doc.headers
   return {
     id,
     schema: {
@@ -56,8 +65,8 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
       description: `${doc.description}\n\n**Caller:** ${callerText(access)}.`,
       security: SECURITY[access.by],
       ...(params !== undefined && { params: withParamDocs(params, doc.params ?? {}) }),
-      ...(doc.headers && { headers: headersOf(doc.headers) }),
-      ...(querystring !== undefined && { querystring: withNames(querystring) }),
+      ...(headers && { headers: headersOf(headers) }),
+      ...(querystring !== undefined && { querystring: queryOf(withNames(querystring)) }),
       ...(body !== undefined && { body: { ...objectOf(withNames(body)), ...bodyExamples(doc) } }),
       response: Object.fromEntries(
         answers
@@ -68,11 +77,12 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
     facts: {
       isBodyOptional: config.isBodyOptional === true,
       hasQuota: !('rateLimit' in config) || config.rateLimit !== false,
+      isIdempotent,
       codesByStatus: codesByStatus(
         id,
         errors.map(([status]) => status),
         access,
-        doc.errors ?? [],
+        [...(doc.errors ?? []), ...(isIdempotent ? idempotencyErrors(access) : [])],
       ),
     },
   }
@@ -81,6 +91,11 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
 function docOf(operation: string | undefined): OperationDoc | null {
   if (operation === undefined || !Object.hasOwn(DOCS, operation)) return null
   return DOCS[operation as keyof typeof DOCS]
+}
+
+/** Keys score; only users make changes. */
+function idempotencyErrors({ by }: Access): readonly ErrorCode[] {
+  return by === 'user' ? IDEMPOTENT_CHANGE_ERRORS : IDEMPOTENCY_ERRORS
 }
 
 function callerText(access: Access): string {
@@ -92,13 +107,15 @@ function callerText(access: Access): string {
   return `a member with the role ${access.roles.map((role) => `\`${role}\``).join(' or ')}`
 }
 
-/** @throws TypeError when a parameter of the path is not told of, or none is called so */
+/** @throws TypeError if a path parameter is not documented, or a documented one does not exist */
 function withParamDocs(schema: unknown, docs: Readonly<Record<string, ParamDoc>>): Json {
   const params = objectOf(schema)
   const properties = objectOf(params['properties'])
   const names = Object.keys(properties)
   if (names.sort().join() !== Object.keys(docs).sort().join()) {
-    throw new TypeError(`documented are ${Object.keys(docs)} of the path's parameters ${names}`)
+    throw new TypeError(
+      `the path has the parameters ${names}, but ${Object.keys(docs)} are documented`,
+    )
   }
   return {
     ...params,
@@ -111,6 +128,17 @@ function withParamDocs(schema: unknown, docs: Readonly<Record<string, ParamDoc>>
   }
 }
 
+/** Documents a repeatable parameter as a list: in a URL one value and a list look the same. */
+function queryOf(schema: unknown): Json {
+  const query = objectOf(schema)
+  const properties = Object.entries(objectOf(query['properties'])).map(([name, property]) => {
+    const { anyOf, ...rest } = objectOf(property)
+    const list = Array.isArray(anyOf) ? anyOf.find((one) => one.type === 'array') : undefined
+    return [name, list === undefined ? property : { ...list, ...rest }]
+  })
+  return { ...query, properties: Object.fromEntries(properties) }
+}
+
 function headersOf(docs: Readonly<Record<string, ParamDoc>>): Json {
   const properties = Object.entries(docs).map(([name, { description, example }]) => [
     name,
@@ -119,7 +147,7 @@ function headersOf(docs: Readonly<Record<string, ParamDoc>>): Json {
   return { type: 'object', properties: Object.fromEntries(properties) }
 }
 
-/** By a key that is fit for a file name, as some tools make one of it. */
+/** Uses keys that are valid file names, because some tools create files from them. */
 function bodyExamples({ request = {} }: OperationDoc): Json {
   const examples = Object.entries(request).map(([summary, value]) => [
     summary.toLowerCase().replace(/\W+/g, '-'),
@@ -128,21 +156,25 @@ function bodyExamples({ request = {} }: OperationDoc): Json {
   return { 'x-examples': Object.fromEntries(examples) }
 }
 
-/** @throws TypeError when the answer is not told of */
+/** @throws TypeError if the response is not documented */
 function answerOf(operation: string, doc: OperationDoc, status: number, schema: unknown): Json {
-  const told = status < 400 ? doc.success : doc.others?.[status]
-  if (told === undefined) throw new TypeError(`${operation} does not tell of its answer ${status}`)
-  const { description, example, mediaType = 'application/json' } = told
+  const documented = status < 400 ? doc.success : doc.others?.[status]
+  if (documented === undefined) {
+    throw new TypeError(`${operation} does not document its response ${status}`)
+  }
+  const { description, example, mediaType = 'application/json' } = documented
   if (isJson(schema) && schema['type'] === 'null') return { type: 'null', description }
   const media = {
     schema: mediaType === 'application/json' ? withNames(schema) : { type: 'string' },
     ...(example !== undefined && { example }),
   }
-  const texts = Object.entries(told.texts ?? {}).map(([type, text]) => [
+  const files = Object.entries(documented.texts ?? {}).map(([type, text]) => [
     type,
-    { schema: { type: 'string' }, example: text },
+    { schema: { type: 'string', format: 'binary' }, example: text },
   ])
-  return { description, content: { [mediaType]: media, ...Object.fromEntries(texts) } }
+  // Files first: many generators use only the first content type, and a client can read any
+  // response as a file, but not every response as JSON.
+  return { description, content: { ...Object.fromEntries(files), [mediaType]: media } }
 }
 
 function objectOf(value: unknown): Json {

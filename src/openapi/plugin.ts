@@ -2,15 +2,17 @@ import { createHash } from 'node:crypto'
 import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import fastifyPlugin from 'fastify-plugin'
-import { ANYONE } from '../auth/caller.ts'
+import { ANYONE } from '../access/caller.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { type DocumentOptions, documentOptions } from './document.ts'
 
-/** The page runs what the service itself serves, speaks to the service alone, and is framed by nobody. */
+/**
+ * The page runs scripts of this service only, connects to this service only, and can't be framed.
+ */
 const PAGE_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
-  // The page writes style attributes.
+  // Swagger UI writes style attributes.
   'style-src': "'self' 'unsafe-inline'",
   'img-src': "'self' data:",
   'connect-src': "'self'",
@@ -20,8 +22,8 @@ const PAGE_POLICY = {
 }
 
 /**
- * Serves the OpenAPI document of all routes that are registered after it at `/openapi.json`, and a page that
- * shows it at `/docs`, to anyone. The document is made when it is first asked for.
+ * Serves the OpenAPI document of all routes registered after this plugin at `/openapi.json`, and a
+ * page that shows it at `/docs`, to anyone. The first request creates the document.
  */
 export const openapiPlugin = fastifyPlugin<DocumentOptions>(
   async (app, options) => {
@@ -35,7 +37,7 @@ export const openapiPlugin = fastifyPlugin<DocumentOptions>(
         route.schema = { ...route.schema, hide: true }
       })
       scope.addHook('onSend', (_request, reply, _payload, done) => {
-        // Asked for anew each time, answered by 304: a new release must not meet an old page.
+        // Browsers revalidate each time and get a 304, so a new release never meets an old page.
         reply.header('cache-control', 'no-cache')
         reply.header('x-content-type-options', 'nosniff')
         done()
@@ -51,7 +53,7 @@ export const openapiPlugin = fastifyPlugin<DocumentOptions>(
         routePrefix: '/docs',
         staticCSP: PAGE_POLICY,
         theme: { title: 'Scoreline API' },
-        // The page of one document needs no bar to choose one.
+        // A page with a single document needs no bar to choose one.
         uiConfig: { layout: 'BaseLayout', deepLinking: true, validatorUrl: null },
       })
     })
