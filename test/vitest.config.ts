@@ -1,19 +1,28 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { LeftOut } from './support/left-out.ts'
 
-// unit: no I/O. http: the app without a socket. integration: servers, sockets, processes.
-const project = (name: string, testTimeoutMs: number, globalSetup: string[]) => ({
-  extends: true as const,
-  test: {
-    name,
-    include: [`test/${name}/**/*.test.ts`],
-    testTimeout: testTimeoutMs,
-    hookTimeout: 60_000,
-    globalSetup,
-  },
-})
+interface Project {
+  readonly name: 'unit' | 'http' | 'integration' | 'faults'
+  readonly testTimeoutMs: number
+  readonly usesDatabases: boolean
+  /**
+   * Whether each file has a process of its own. A file of the others runs in the process of the one
+   * before: to load the service anew for each took half of the time.
+   */
+  readonly isIsolated: boolean
+}
 
-const databases = [fileURLToPath(new URL('support/global-setup.ts', import.meta.url))]
+// unit: no I/O. http: the app without a socket. integration: servers, sockets, processes. faults: what
+// takes long, because servers are killed or slowed, or a quota's minute passes (`npm run test:faults`).
+const PROJECTS: readonly Project[] = [
+  { name: 'unit', testTimeoutMs: 120_000, usesDatabases: false, isIsolated: false },
+  { name: 'http', testTimeoutMs: 30_000, usesDatabases: true, isIsolated: false },
+  { name: 'integration', testTimeoutMs: 60_000, usesDatabases: true, isIsolated: true },
+  { name: 'faults', testTimeoutMs: 60_000, usesDatabases: true, isIsolated: true },
+]
+
+const databases = fileURLToPath(new URL('./support/global-setup.ts', import.meta.url))
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -23,10 +32,21 @@ export default defineConfig({
     maxWorkers: '100%',
     // Each file passes alone and in any order.
     sequence: { shuffle: true },
-    projects: [
-      project('unit', 60_000, []),
-      project('http', 30_000, databases),
-      project('integration', 60_000, databases),
-    ],
+    reporters: ['default', new LeftOut()],
+    projects: PROJECTS.map(({ name, testTimeoutMs, usesDatabases, isIsolated }, groupOrder) => ({
+      extends: true as const,
+      test: {
+        name,
+        include: [`test/${name}/**/*.test.ts`],
+        testTimeout: testTimeoutMs,
+        hookTimeout: 60_000,
+        globalSetup: usesDatabases ? [databases] : [],
+        isolate: isIsolated,
+        // One project after the other: a process is used again only for files of its project.
+        sequence: { groupOrder },
+        // Node runs TypeScript itself.
+        experimental: { viteModuleRunner: false },
+      },
+    })),
   },
 })

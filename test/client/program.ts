@@ -101,6 +101,8 @@ export async function misuse(baseUrl: string): Promise<void> {
   })
   // @ts-expect-error the list is without specifications
   data?.models[0]?.spec
-  // @ts-expect-error no such code here
-  if (error?.error === 'model_is_champion') throw new Error(error.message)
+  // @ts-expect-error no such code
+  if (error?.error === 'model_is_king') throw new Error(error.message)
+  // @ts-expect-error no such scope
+  await client.POST('/v1/keys', { body: { name: 'a key', scopes: ['write'] } })
 }

@@ -1,8 +1,8 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { card, plainFeature } from '../support/cards.ts'
-import { backends } from '../support/databases.ts'
-import { TestService } from '../support/service.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { card, plainFeature } from '../support/cards/cards.ts'
+import { TcpProxy } from '../support/servers/tcp-proxy.ts'
+import { backends } from '../support/start/databases.ts'
+import { TestService } from '../support/start/service.ts'
 
 const DEADLINE_MS = 10_000
 const OUTAGE_MS = 6_000
@@ -66,6 +66,8 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
     proxy.silenceConnections()
     const startedMs = performance.now()
     const waiting = service.call({ url, token: cold, body: {} })
+    // Awaited below. What fails before is not unhandled until then.
+    waiting.catch(() => undefined)
     expect((await service.call({ url, token: warm, body: {} })).statusCode).toBe(200)
     const overdue = await waiting
     expect(overdue.statusCode).toBe(503)

@@ -3,10 +3,11 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { keepShooting, type Outcome, percentile, type Shot, shoot } from '../support/load.ts'
-import { post } from '../support/process.ts'
-import { redisUrl } from '../support/redis.ts'
-import { figureOf, startWithSample } from '../support/running.ts'
+import { percentile } from '../support/load/percentile.ts'
+import { keepShooting, type Outcome, type Shot, shoot } from '../support/load/shots.ts'
+import { redisUrl } from '../support/servers/redis.ts'
+import { post } from '../support/start/process.ts'
+import { figureOf, startWithSample } from '../support/start/running.ts'
 
 const CLIENTS = 400
 const WORK_MS = 10
@@ -18,7 +19,7 @@ const SHED = 'scoreline_requests_shed_total{reason="event_loop"}'
 
 // Without a bound each of many clients waits for all others: nobody is answered in time, and all try again.
 test('under overload the admitted are answered in time, the others at once, and it ends with the load', async () => {
-  const busy = ['test/support/busy-service.ts', [`${WORK_MS}`]] as const
+  const busy = ['test/support/load/busy-service.ts', [`${WORK_MS}`]] as const
   const { url, endpoint, key, token } = await startWithSample({}, onTestFinished, ...busy)
   const single: Shot = { url: endpoint, token: key, body: '{}' }
   const cpuSecBefore = await figureOf(url, CPU)
@@ -66,7 +67,8 @@ test('large bodies beyond the memory for them are refused, small ones go on', as
   const BODY_BYTES = 16 * 1024 * 1024
   const uploads = Array.from({ length: 4 }, () => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const upload = request(endpoint, { method: 'POST', headers, agent: new Agent() })
+    // A single score takes 1 MiB at most.
+    const upload = request(`${endpoint}/batch`, { method: 'POST', headers, agent: new Agent() })
     upload.on('error', () => undefined)
     upload.setHeader('content-length', BODY_BYTES)
     upload.write('{')
@@ -92,26 +94,29 @@ test('large bodies beyond the memory for them are refused, small ones go on', as
 })
 
 // A client that gives up early must not take memory from the others for good.
-test.skipIf(inject('redisUrl') === null)('a client that hangs up early holds nothing', async () => {
-  // Its quota is asked for elsewhere: it is gone when the answer comes.
-  const { url, endpoint, key } = await startWithSample({ REDIS_URL: redisUrl() }, onTestFinished)
-  const { hostname, port, pathname } = new URL(endpoint)
-  for (let round = 0; round < 200; round++) {
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => undefined)
-    await once(socket, 'connect')
-    socket.write(
-      `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n` +
-        'Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n',
-    )
-    if (round % 2 === 1) await setTimeout(1)
-    socket.resetAndDestroy()
-  }
-  await expect.poll(() => figureOf(url, 'scoreline_large_body_bytes')).toBe(0)
-})
+test.skipIf(inject('redisUrl') === null)(
+  'a client that hangs up early frees its memory',
+  async () => {
+    // Its quota is asked for elsewhere: it is gone when the answer comes.
+    const { url, endpoint, key } = await startWithSample({ REDIS_URL: redisUrl() }, onTestFinished)
+    const { hostname, port, pathname } = new URL(endpoint)
+    for (let round = 0; round < 200; round++) {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => undefined)
+      await once(socket, 'connect')
+      socket.write(
+        `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n',
+      )
+      if (round % 2 === 1) await setTimeout(1)
+      socket.resetAndDestroy()
+    }
+    await expect.poll(() => figureOf(url, 'scoreline_large_body_bytes')).toBe(0)
+  },
+)
 
 // A small batch may have a large answer: who does not read it must not hold memory without a bound.
-test('what answers that nobody reads hold is counted, and given back', async () => {
+test('the memory of unread responses is counted, and freed', async () => {
   const { url, endpoint, key } = await startWithSample({}, onTestFinished)
   const records = Array.from({ length: 1_000 }, (_, id) => ({ id }))
   const body = JSON.stringify({ records, include_contributions: true })

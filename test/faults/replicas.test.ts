@@ -1,9 +1,9 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { backends, newDataDir, type TestDatabase } from '../support/databases.ts'
-import { RedisProcess } from '../support/redis.ts'
-import { TestService } from '../support/service.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
-import { rung, Team } from '../support/team.ts'
+import { RedisProcess } from '../support/servers/redis.ts'
+import { TcpProxy } from '../support/servers/tcp-proxy.ts'
+import { backends, newDataDir, type TestDatabase } from '../support/start/databases.ts'
+import { TestService } from '../support/start/service.ts'
+import { rung, Team } from '../support/start/team.ts'
 
 const TTL_SEC = 4
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
@@ -142,7 +142,7 @@ describe.skipIf(!CAN_RUN)('two replicas over one PostgreSQL and one Redis', () =
   })
 
   // A firewall that drops a connection tells nobody.
-  test('a Redis that is stopped is found out, and what it missed is told when it goes on', async () => {
+  test('a stopped Redis is noticed, and missed changes are published when it goes on', async () => {
     const { replicas, team, slug, challengerId } = await ladder()
     replicas.redis.signal('SIGSTOP')
     await team.done('POST', `/v1/deployments/${slug}/promote`, { challenger_id: challengerId })

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { newDataDir } from '../support/databases.ts'
-import { hasPostgresServer, PostgresServer } from '../support/postgres-server.ts'
-import { post, ServiceProcess } from '../support/process.ts'
-import { expectReconciled } from '../support/reconciliation.ts'
-import { ScoreLoad } from '../support/score-load.ts'
+import { expectReconciled } from '../support/expect/reconciliation.ts'
+import { ScoreLoad } from '../support/load/score-load.ts'
+import { hasPostgresServer, PostgresServer } from '../support/servers/postgres-server.ts'
+import { newDataDir } from '../support/start/databases.ts'
+import { post, ServiceProcess } from '../support/start/process.ts'
 
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const spec = JSON.parse(

@@ -1,9 +1,9 @@
 import type { RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../src/ids.ts'
-import { outcomeOf } from '../support/answers.ts'
-import { backends } from '../support/databases.ts'
-import { DECIDED, documentedOutcomes, SPECIFIED } from '../support/documented.ts'
+import { newId } from '../../src/platform/ids/ids.ts'
+import { outcomeOf } from '../support/expect/answers.ts'
+import { DECIDED, documentedOutcomes, SPECIFIED } from '../support/scenarios/documented.ts'
+import { idempotencyScenarios } from '../support/scenarios/idempotency-scenarios.ts'
 import {
   type Ids,
   isOfPage,
@@ -12,11 +12,12 @@ import {
   routesOf,
   UNKNOWN,
   withIds,
-} from '../support/routes.ts'
-import { type Row, SCENARIOS, type Scenario } from '../support/scenarios.ts'
-import { TestService } from '../support/service.ts'
-import { BODY_BYTES_MAX, sharedScenarios } from '../support/shared-scenarios.ts'
-import { type Rivals, rung, startRivals, Team } from '../support/team.ts'
+} from '../support/scenarios/routes.ts'
+import { type Row, SCENARIOS, type Scenario } from '../support/scenarios/scenarios.ts'
+import { BODY_BYTES_MAX, sharedScenarios } from '../support/scenarios/shared-scenarios.ts'
+import { backends } from '../support/start/databases.ts'
+import { TestService } from '../support/start/service.ts'
+import { type Rivals, rung, startRivals, Team } from '../support/start/team.ts'
 
 /** A path as the specification writes it. */
 const documentedPath = (row: string) => row.replace(/:(\w+)/g, '{$1}')
@@ -33,10 +34,12 @@ const TABLE: Array<[pair: string, how: string, scenario: Scenario]> = [
     }),
   ),
   ...Object.keys(ROUTES).flatMap((row) =>
-    sharedScenarios(row).map(([outcome, how, scenario]): (typeof TABLE)[number] => [
-      ...([`${documentedPath(row)} → ${outcome}`, how] as const),
-      scenario,
-    ]),
+    [...sharedScenarios(row), ...idempotencyScenarios(row, documentedPath(row))].map(
+      ([outcome, how, scenario]): (typeof TABLE)[number] => [
+        ...([`${documentedPath(row)} → ${outcome}`, how] as const),
+        scenario,
+      ],
+    ),
   ),
 ].sort(([a], [b]) => (a < b ? -1 : 1))
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { sampleApplicants, sampleSpec } from '../support/cards.ts'
-import { backends } from '../support/databases.ts'
-import { post } from '../support/process.ts'
-import { PROCESS_OWNER, startWithSample } from '../support/running.ts'
-import { TestService } from '../support/service.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { sampleApplicants, sampleSpec } from '../support/cards/cards.ts'
+import { TcpProxy } from '../support/servers/tcp-proxy.ts'
+import { backends } from '../support/start/databases.ts'
+import { post } from '../support/start/process.ts'
+import { PROCESS_OWNER, startWithSample } from '../support/start/running.ts'
+import { TestService } from '../support/start/service.ts'
 
 /** Status and body of a probe on a connection that is open already, as balancers keep theirs. */
 async function probe(agent: Agent, url: string): Promise<{ status: number; body: string }> {
@@ -17,7 +17,7 @@ async function probe(agent: Agent, url: string): Promise<{ status: number; body:
 }
 
 // A balancer that learns of the end only by refused connections fails the requests in between.
-test('from SIGTERM on the replica is not ready, while it still answers what comes', async () => {
+test('from SIGTERM on the replica is not ready, and still answers requests', async () => {
   const { process, url, endpoint, key } = await startWithSample({}, onTestFinished)
   const agents = Array.from({ length: 40 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
   onTestFinished(() => {
@@ -46,7 +46,7 @@ test('from SIGTERM on the replica is not ready, while it still answers what come
 })
 
 // What is in the log is read by more people than may see it, and is kept for longer.
-test('the log of mixed traffic at its most talkative holds nothing of persons and no secret', async () => {
+test('the log of mixed traffic at its most verbose level holds no personal data and no secret', async () => {
   const { process, url, endpoint, key, token } = await startWithSample(
     { LOG_LEVEL: 'trace', BODY_LIMIT_BYTES: '200000' },
     onTestFinished,
@@ -106,7 +106,7 @@ test('the log of mixed traffic at its most talkative holds nothing of persons an
   const secrets = [key, token, PROCESS_OWNER.password, `${key}quetzal-7319`]
   const lines = process.output.split('\n').filter((line) => line.startsWith('{'))
   expect(lines.length).toBeGreaterThan(statuses.length + calls.length)
-  // Of the start, which tells an operator what he configured, the owner's address alone.
+  // The start repeats to the operator what they configured: only the owner's address.
   const log = lines.join('\n')
   for (const secret of [...Object.values(marks), ...secrets]) expect(log).not.toContain(secret)
   expect(log).not.toContain('quetzal')
@@ -125,17 +125,19 @@ test('at the usual level scores write no line, changes one each, and refusals on
   expect(created.status).toBe(201)
   await process.stop('SIGTERM')
   const lines = process.output.split('\n').filter((line) => line.includes('"operation"'))
-  const told = lines
+  const logged = lines
     .map((line) => JSON.parse(line))
     // A machine that is busy with other things may make any request slow.
     .filter(({ msg }) => msg !== 'slow request')
-  expect(told.map(({ msg, operation, status, count }) => [msg, operation, status, count])).toEqual([
+  expect(
+    logged.map(({ msg, operation, status, count }) => [msg, operation, status, count]),
+  ).toEqual([
     ['changed', 'models.deploy', 200, undefined],
     ['changed', 'keys.create', 201, undefined],
     ['caller refused', 'scoring.score', 401, 1],
     ['changed', 'keys.create', 201, undefined],
   ])
-  expect(told.at(-1)).toMatchObject({
+  expect(logged.at(-1)).toMatchObject({
     requestId: expect.stringMatching(/^req_/),
     teamId: expect.stringMatching(/^team_/),
     userId: expect.stringMatching(/^usr_/),

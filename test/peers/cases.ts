@@ -10,13 +10,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../src/engine/index.ts'
-import { DIALECTS, type DialectName } from '../../src/export/dialects.ts'
-import { writePmml } from '../../src/export/pmml.ts'
-import { writeSql } from '../../src/export/sql.ts'
-import { sampleApplicants, sampleSpec } from '../support/cards.ts'
-import type { Applicant } from '../support/naive-evaluator.ts'
-import { applicantFor, exactly, validSpec } from '../support/spec-arbitraries.ts'
+import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../src/engine/index.ts'
+import { writePmml } from '../../src/export/pmml/pmml.ts'
+import { DIALECTS, type DialectName } from '../../src/export/sql/dialects.ts'
+import { writeSql } from '../../src/export/sql/sql.ts'
+import { sampleApplicants, sampleSpec } from '../support/cards/cards.ts'
+import { applicantFor, exactly, validSpec } from '../support/cards/spec-arbitraries.ts'
+import type { Applicant } from '../support/naive/naive-evaluator.ts'
 
 const APPLICANTS_PER_CARD = 40
 
@@ -36,7 +36,7 @@ const all = [
 let refusedPmml = 0
 for (const [index, [spec, applicants]] of all.entries()) {
   const checked = checkSpec(spec)
-  if (!checked.ok) throw new Error(`case ${index} is no valid spec`)
+  if (!checked.ok) throw new Error(`case ${index} is not a valid spec`)
   const model = compileModel(checked.spec)
   const target = join(folder, String(index).padStart(5, '0'))
   mkdirSync(target, { recursive: true })
@@ -48,7 +48,7 @@ for (const [index, [spec, applicants]] of all.entries()) {
     const sql = writeSql(model, { dialect, ...order, columnCase: 'as_is' })
     if (sql.ok) writeFileSync(join(target, `${dialect}.sql`), sql.text)
   }
-  const sheet = new ScoreSheet(model)
+  const modelScore = new ModelScore(model)
   const rows = applicants.map((applicant: Applicant) => {
     const values = checked.spec.features.map(({ name, type }) => {
       const value = Object.hasOwn(applicant, name) ? applicant[name] : null
@@ -58,8 +58,8 @@ for (const [index, [spec, applicants]] of all.entries()) {
       return typeof text === 'string' && text.isWellFormed() ? text : null
     })
     const row = checked.spec.features.map(({ name }, at) => [name, values[at]] as const)
-    scoreApplicant(Object.fromEntries(row), sheet)
-    return [sheet.score, sheet.pd, ...values].map(cell).join('\t')
+    scoreApplicant(Object.fromEntries(row), modelScore)
+    return [modelScore.score, modelScore.pd, ...values].map(cell).join('\t')
   })
   const names = checked.spec.features.map(
     ({ name, type }) => `${type === 'numeric' ? 'd' : 's'}${cell(name)}`,

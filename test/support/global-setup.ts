@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import type { TestProject } from 'vitest/node'
-import { openDatabase } from '../../src/db/client.ts'
+import { openDatabase } from '../../src/platform/db/open.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -17,39 +17,64 @@ declare module 'vitest' {
   }
 }
 
+interface Templates {
+  readonly embeddedTemplate: string
+  readonly postgresTemplate: { readonly serverUrl: string; readonly database: string } | null
+  remove(): Promise<void>
+}
+
+/** All projects of a run share it: making it takes seconds. */
+let templates: Promise<Templates> | null = null
+let projects = 0
+
 /** Makes one migrated database of each kind, from which each test file gets a copy of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const serverUrl = process.env['TEST_DATABASE_URL']
-  if (serverUrl === undefined && process.env['CI'] !== undefined) {
-    throw new Error('TEST_DATABASE_URL must name a PostgreSQL server where CI is set')
+  const redisUrl = serverOf('TEST_REDIS_URL', 'Redis')
+  const serverUrl = serverOf('TEST_DATABASE_URL', 'PostgreSQL')
+  projects++
+  templates ??= makeTemplates(serverUrl)
+  const { embeddedTemplate, postgresTemplate, remove } = await templates
+  project.provide('redisUrl', redisUrl)
+  project.provide('embeddedTemplate', embeddedTemplate)
+  project.provide('postgresTemplate', postgresTemplate)
+  return async () => {
+    if (--projects === 0) await remove()
   }
-  const redisUrl = process.env['TEST_REDIS_URL']
-  if (redisUrl === undefined && process.env['CI'] !== undefined) {
-    throw new Error('TEST_REDIS_URL must name a Redis server where CI is set')
+}
+
+/** @throws Error under CI, which leaves no test out */
+function serverOf(variable: string, kind: string): string | null {
+  const url = process.env[variable]
+  if (url === undefined && process.env['CI'] !== undefined) {
+    throw new Error(`${variable} must name a ${kind} server where CI is set`)
   }
-  project.provide('redisUrl', redisUrl ?? null)
+  return url ?? null
+}
+
+async function makeTemplates(serverUrl: string | null): Promise<Templates> {
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-template-'))
   const embeddedTemplate = join(directory, 'postgres')
-  const refuse = (error: Error) => {
+  const onCrash = (error: Error) => {
     throw error
   }
-  const embedded = await openDatabase({ url: null, directory: embeddedTemplate, onCrash: refuse })
+  const embedded = await openDatabase({ url: null, directory: embeddedTemplate, onCrash })
   await embedded.close()
-  project.provide('embeddedTemplate', embeddedTemplate)
-
-  const database = `scoreline_template_${randomBytes(6).toString('hex')}`
-  if (serverUrl === undefined) {
-    project.provide('postgresTemplate', null)
-  } else {
-    await onServer(serverUrl, `create database ${database}`)
-    const url = databaseUrl(serverUrl, database)
-    const template = await openDatabase({ url, directory, onCrash: refuse })
-    await template.close()
-    project.provide('postgresTemplate', { serverUrl, database })
+  const removeDirectory = () => rmSync(directory, { recursive: true, force: true })
+  if (serverUrl === null) {
+    return { embeddedTemplate, postgresTemplate: null, remove: async () => removeDirectory() }
   }
-  return async () => {
-    if (serverUrl !== undefined) await onServer(serverUrl, `drop database ${database} with (force)`)
-    rmSync(directory, { recursive: true, force: true })
+  const database = `scoreline_template_${randomBytes(6).toString('hex')}`
+  await onServer(serverUrl, `create database ${database}`)
+  const url = databaseUrl(serverUrl, database)
+  const template = await openDatabase({ url, directory, onCrash })
+  await template.close()
+  return {
+    embeddedTemplate,
+    postgresTemplate: { serverUrl, database },
+    remove: async () => {
+      await onServer(serverUrl, `drop database ${database} with (force)`)
+      removeDirectory()
+    },
   }
 }
 

@@ -1,106 +1,151 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { filesUnder, type Import, importsUnder, readSource } from '../support/structure/imports.ts'
+import { LAYERS } from '../support/structure/layers.ts'
+import {
+  cyclesOf,
+  edgesBetween,
+  importsBetweenRooms,
+  roomOf,
+  upwardImports,
+} from '../support/structure/rooms.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LINES_MAX = 400
+const LOOSE_FILES_MAX = 7
 const DRIVERS = '(drizzle-orm|postgres|ioredis|@electric-sql)'
-
-interface Import {
-  readonly file: string
-  readonly from: string
-}
-
-/** Every TypeScript file below a folder, as a path from the root. */
-function filesUnder(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-    .filter((file) => !file.includes('node_modules'))
-}
-
-function importsUnder(folder: string): Import[] {
-  return filesUnder(folder).flatMap((file) =>
-    [
-      ...read(file).matchAll(
-        /^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'|import\('([^']+)'\)/gms,
-      ),
-    ].map((match) => ({ file, from: match[1] ?? match[2] ?? match[3] ?? '' })),
-  )
-}
-
-function read(file: string): string {
-  return readFileSync(join(ROOT, file), 'utf8')
-}
 
 /** What a file may not import, and why it would hurt. */
 const FORBIDDEN = [
   // The arithmetic of a decision must be readable and testable without the rest.
   { in: /^src\/engine\//, what: /^(?!\.\/)/ },
   { in: /^schemas\//, what: /^(?!\.\/|\.\.\/[\w-]+\.ts$|@sinclair\/typebox$)/ },
+  // The tables are drizzle's; what is done with them stands in the stores.
+  { in: /^src\/tables\//, what: /^(?!\.\/|drizzle-orm|\.\.\/\.\.\/schemas\/)/ },
   // Use cases know neither HTTP nor a driver.
-  { in: /\/(service|cache)\.ts$/, what: new RegExp(`^(@?fastify|${DRIVERS})`) },
-  { in: /\/(service|cache)\.ts$/, what: /\/(store|routes|plugin|config)\.ts$/ },
-  { in: /\/store\.ts$|^src\/db\//, what: /^@?fastify|\/(routes|plugin)\.ts$/ },
-  { in: /\/(routes|plugin)\.ts$|^src\/(http|plugins)\//, what: new RegExp(`^${DRIVERS}`) },
-  { in: /\/(routes|plugin)\.ts$|^src\/(http|plugins)\//, what: /\/store\.ts$|\/db\// },
-  // Of the engine the rest sees its index only.
+  { in: /\/(service|\w+-cache)\.ts$/, what: new RegExp(`^(@?fastify|${DRIVERS})`) },
+  { in: /\/(service|\w+-cache)\.ts$/, what: /\/(store|routes|plugin|config)\.ts$/ },
+  { in: /store\.ts$|^src\/platform\//, what: /^@?fastify|\/(routes|plugin)\.ts$/ },
+  { in: /\/(routes|plugin)\.ts$|^src\/http\//, what: new RegExp(`^${DRIVERS}`) },
+  { in: /\/(routes|plugin)\.ts$|^src\/http\//, what: /\/store\.ts$|\/db\// },
+  // The rest sees the engine's index only.
   { in: /^src\/(?!engine\/)/, what: /\/engine\/(?!index\.ts$)/ },
-  // Nothing but the process and its wiring knows the configuration.
-  { in: /^src\/\w+\/(?!run\.ts)/, what: /\/config\.ts$/ },
-  // What runs in production needs no tool of development.
+  // Only processes and their wiring know the configuration.
+  { in: /^src\/(?!cli\/|demo\/)\w[\w-]*\//, what: /\/config\.ts$/ },
+  // Production code needs no development tool.
   { in: /^(src|schemas)\//, what: /^(vitest|fast-check)|\/test\// },
 ]
 
+const imports: readonly Import[] = importsUnder('src')
+
 test.each(FORBIDDEN)('$in imports nothing like $what', (rule) => {
-  const all = [...importsUnder('src'), ...importsUnder('schemas')]
+  const all = [...imports, ...importsUnder('schemas')]
   expect(all.length).toBeGreaterThan(100)
   const found = all.filter(({ file, from }) => rule.in.test(file) && rule.what.test(from))
   expect(found).toEqual([])
 })
 
-test('domains form no cycle', () => {
-  const uses = new Map<string, Set<string>>()
-  for (const { file, from } of importsUnder('src')) {
-    const domain = /^src\/(\w+)\//.exec(file)?.[1]
-    const other = /^\.\.\/(\w+)\//.exec(from)?.[1]
-    if (domain === undefined || other === undefined || other === domain) continue
-    uses.set(domain, (uses.get(domain) ?? new Set()).add(other))
-  }
-  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
-    [...(uses.get(from) ?? [])].some(
-      (next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))),
+describe('the rooms of src', () => {
+  const between = importsBetweenRooms(imports)
+  const rooms = new Set(filesUnder('src').map((file) => roomOf(file)))
+
+  test('each stands in one layer', () => {
+    expect(LAYERS.flat().toSorted()).toEqual([...rooms].toSorted())
+  })
+
+  // An import from a lower layer to a higher one makes two parts one.
+  test('import downwards only', () => {
+    expect(between.length).toBeGreaterThan(100)
+    const found = upwardImports(between, LAYERS).map(({ file, target }) => `${file} -> ${target}`)
+    expect(found).toEqual([])
+  })
+
+  test('form no cycle', () => {
+    expect(cyclesOf(edgesBetween(between))).toEqual([])
+  })
+
+  // What knows no domain can be read, tested and replaced without one.
+  test('platform imports no domain', () => {
+    const found = between.filter(
+      ({ room, targetRoom }) => room === 'platform' && targetRoom !== 'errors.ts',
     )
-  expect(uses.size).toBeGreaterThan(5)
-  expect([...uses.keys()].filter((domain) => reaches(domain, domain))).toEqual([])
+    expect(found.map(({ file, target }) => `${file} -> ${target}`)).toEqual([])
+  })
+
+  test(`hold at most ${LOOSE_FILES_MAX} loose files`, () => {
+    const loose = [...rooms].filter((room) => room?.endsWith('.ts'))
+    expect(loose.length).toBeLessThanOrEqual(LOOSE_FILES_MAX)
+  })
 })
 
-// The environment is read once, so that a start fails for it or no later moment does.
+// A cycle of files makes the order in which they load matter.
+test('files form no cycle', () => {
+  const edges = new Map<string, Set<string>>()
+  for (const { file, target } of imports) {
+    if (target === null) continue
+    edges.set(file, (edges.get(file) ?? new Set()).add(target))
+  }
+  expect(edges.size).toBeGreaterThan(100)
+  expect(cyclesOf(edges)).toEqual([])
+})
+
+// The check itself: without these, a check that sees nothing would pass.
+describe('the check of layers', () => {
+  const from = (room: string, targetRoom: string) => ({
+    file: `src/${room}/a.ts`,
+    from: `../${targetRoom}/b.ts`,
+    target: `src/${targetRoom}/b.ts`,
+    isTypeOnly: false,
+    room,
+    targetRoom,
+  })
+
+  test('finds an upward import', () => {
+    const all = [from('scoring', 'engine'), from('engine', 'scoring')]
+    expect(upwardImports(all, [['engine'], ['scoring']])).toEqual([all[1]])
+  })
+
+  test('finds a cycle of three rooms and no other room', () => {
+    const all = [from('a', 'b'), from('b', 'c'), from('c', 'a'), from('a', 'd')]
+    expect(cyclesOf(edgesBetween(all))).toEqual([['a', 'b', 'c']])
+  })
+})
+
+// The environment is read once, so that a wrong variable fails the start and not a later moment.
 test('only the processes hand the environment to the configuration', () => {
-  const readers = filesUnder('src').filter((file) => read(file).includes('process.env'))
-  expect(readers.sort()).toEqual([
-    ...['src/admin.ts', 'src/demo/run.ts', 'src/export.ts', 'src/import.ts', 'src/server.ts'],
-  ])
+  const readers = filesUnder('src').filter((file) => readSource(file).includes('process.env'))
+  expect(readers.every((file) => /^src\/(cli\/\w[\w-]*|demo\/run|server)\.ts$/.test(file))).toBe(
+    true,
+  )
+  expect(readers).toContain('src/server.ts')
 })
 
 // An async hook costs each request a turn of the promise queue, whether it waits or not.
-test('no hook of the request is an async function', () => {
-  const hooks = /addHook\(\s*'(?!onClose|onReady|onListen)\w+',\s*async\b/
-  expect(filesUnder('src').filter((file) => hooks.test(read(file)))).toEqual([])
+describe('no hook of the request is an async function', () => {
+  const asyncHook = /addHook\(\s*'(?!onClose|onReady|onListen)\w+',\s*async\b/
+
+  test('in src', () => {
+    expect(filesUnder('src').filter((file) => asyncHook.test(readSource(file)))).toEqual([])
+  })
+
+  test('and the check finds one', () => {
+    expect(asyncHook.test("app.addHook('onRequest', async (request) => {})")).toBe(true)
+    expect(asyncHook.test("app.addHook('onClose', async () => {})")).toBe(false)
+  })
 })
 
 test('only processes end the process', () => {
-  const enders = filesUnder('src').filter((file) => /process\.exit\b/.test(read(file)))
-  for (const file of enders)
-    expect(file).toMatch(/^src\/(server|admin|export|demo\/run|db\/embedded-(init|worker))\.ts$/)
+  const enders = filesUnder('src').filter((file) => /process\.exit\b/.test(readSource(file)))
+  for (const file of enders) {
+    expect(file).toMatch(
+      /^src\/(server|cli\/\w[\w-]*|demo\/run|platform\/db\/embedded\/embedded-(init|worker))\.ts$/,
+    )
+  }
 })
 
 test(`no file is longer than ${LINES_MAX} lines`, () => {
-  // What a generator writes, a test makes and git ignores.
+  // Generated files that git ignores do not count.
   const files = ['src', 'schemas', 'test', 'bench']
     .flatMap(filesUnder)
     .filter((file) => file !== 'test/client/openapi.ts')
-  const long = files.filter((file) => read(file).split('\n').length > LINES_MAX + 1)
+  const long = files.filter((file) => readSource(file).split('\n').length > LINES_MAX + 1)
   expect(long).toEqual([])
 })

@@ -20,6 +20,8 @@ test('without any variable the service runs embedded on loopback', () => {
     scoreLogDurability: 'process',
     scoreLogRetentionDays: 761,
     spoolBytesMax: 4_294_967_296,
+    idempotencyBytesMax: 8_589_934_592,
+    spoolKeepMs: 900_000,
   })
 })
 
@@ -46,6 +48,7 @@ test('every wrong variable is named in one message, and no value', () => {
     SCORE_LOG_DURABILITY: secret,
     SCORE_LOG_RETENTION_DAYS: '0',
     SPOOL_MAX_BYTES: '1',
+    IDEMPOTENCY_MAX_BYTES: '1',
     WORKERS: '0',
   }
   const message = messageOf(() => loadConfig(env))
@@ -95,3 +98,12 @@ function messageOf(work: () => unknown): string {
   }
   return 'did not throw'
 }
+
+// The start ended with the stack of a library; and who trusts all lets each client choose its address.
+test.each(['0.0.0.0/0', '::/0', '10.0.0.1,::/0', '10.0.0.0/00', 'fe80::1%eth0'])(
+  'TRUST_PROXY=%s is refused by name, with what it takes',
+  (value) => {
+    const message = messageOf(() => loadConfig({ TRUST_PROXY: value }))
+    expect(message).toContain('TRUST_PROXY must be addresses or CIDRs of your proxies')
+  },
+)

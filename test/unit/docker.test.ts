@@ -4,12 +4,12 @@ import { parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-/** Of Node and the image, not of the service. */
+/** Variables of Node and the image that the service does not read. */
 const NOT_OURS = ['NODE_ENV']
 
 const text = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 
-// biome-ignore lint/suspicious/noExplicitAny: manifests are what the schemas of others say they are.
+// biome-ignore lint/suspicious/noExplicitAny: other projects define the schemas of manifests.
 type Document = any
 
 function documentsOf(path: string): Document[] {
@@ -34,8 +34,8 @@ const imageEnvironment: Record<string, string> = Object.fromEntries(
   ),
 )
 
-// A name that nobody reads is a setting that nobody has, and nothing says so.
-test('every variable that is set is one that the service reads', () => {
+// A misspelt variable has no effect, and no error says so.
+test('the service reads every variable that the files set', () => {
   const read = new Set(
     text('src/config.ts')
       .match(/'[A-Z][A-Z_]+'/g)
@@ -52,8 +52,8 @@ test('every variable that is set is one that the service reads', () => {
   expect(unknown).toEqual([])
 })
 
-// The template as it is must not become a service: with an empty database each pod had one of its own.
-test('the template of secrets holds none, and is refused by name', () => {
+// The unedited template must not start a service: without DATABASE_URL each pod would have its own database.
+test('the template of secrets contains no secret, and the service refuses it and names the variables', () => {
   const { stringData } = manifest('Secret')
   expect(new Set(Object.values(stringData))).toEqual(new Set(['replace me']))
   expect(() => loadConfig(stringData)).toThrow(
@@ -97,18 +97,19 @@ test('nothing runs as root or writes outside its volume', () => {
   }
 })
 
-// Liveness that looks at the database restarts every replica when the database is away.
-test('liveness asks /livez and balancers ask /readyz, and callers reach neither', () => {
+// If liveness depended on the database, an outage of the database would restart every replica.
+test('liveness uses /livez, balancers use /readyz, and callers reach neither', () => {
   expect(container.livenessProbe.httpGet.path).toBe('/livez')
   expect(container.startupProbe.httpGet.path).toBe('/livez')
   expect(container.readinessProbe.httpGet.path).toBe('/readyz')
   expect(haproxy).toContain('option httpchk GET /readyz')
-  expect(haproxy).toContain('{ path /livez /readyz /metrics }')
+  expect(haproxy).toContain('http-request set-path /not-found unless public')
+  expect(haproxy).not.toMatch(/acl public.*\/(?:livez|readyz|metrics)/)
   expect(dockerfile).toMatch(/HEALTHCHECK.*\/livez/s)
 })
 
-// What is copied is what runs: a folder that is forgotten is a start that fails.
-test('the image holds what the service imports, and the lock file its Node', () => {
+// If the image lacks a folder, the service fails to start.
+test('the image contains what the service imports, and the lock file pins its Node', () => {
   for (const folder of ['src', 'schemas', 'drizzle/migrations']) {
     expect(dockerfile).toContain(`COPY ${folder} ./${folder}`)
     expect(text('docker/Dockerfile.dockerignore')).toContain(`!${folder}`)
@@ -118,9 +119,27 @@ test('the image holds what the service imports, and the lock file its Node', () 
   expect(dockerfile).toContain('node_modules/.bin/node')
 })
 
-test('images are pinned by a version', () => {
-  const images = Object.values<{ image: string }>(compose.services).map(({ image }) => image)
-  for (const image of [...images, /BUILD_IMAGE=(\S+)/.exec(dockerfile)?.[1] ?? '']) {
-    expect(image).toMatch(/:\d+\.\d+\.\d+|:\d+\.\d+-/)
-  }
+test('the image serves by default and runs the commands of the operator', () => {
+  const entry = /^ENTRYPOINT \["[^"]+node", "([^"]+)"\]$/m.exec(dockerfile)?.[1]
+  expect(entry).toBe('src/cli/main.ts')
+  expect(dockerfile).toMatch(/^CMD \["serve"\]$/m)
+  // Neither replaces the command of the image.
+  expect(container.command ?? container.args).toBeUndefined()
+  expect(compose.services['scoreline-1'].command).toBeUndefined()
+})
+
+test('every image is pinned by a version or a digest', () => {
+  const ofServices = Object.values<{ image: string }>(compose.services).map(({ image }) => image)
+  const ofBuild = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)].map(([, image = '']) => image)
+  const images = [...ofServices, container.image, ...ofBuild]
+  // Each stage starts from one of those arguments, so that no other image comes in.
+  expect(dockerfile.match(/^FROM .+$/gm)).toEqual([
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile's own syntax.
+    'FROM ${BUILD_IMAGE} AS build',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile's own syntax.
+    'FROM ${RUNTIME_IMAGE}',
+  ])
+  expect(ofBuild).toHaveLength(2)
+  for (const image of images)
+    expect(image).toMatch(/:\d+\.\d+\.\d+|:\d+\.\d+-|@sha256:[\da-f]{64}$/)
 })

@@ -6,9 +6,9 @@ import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { openEmbedded } from '../../src/db/embedded.ts'
+import { openEmbedded } from '../../../src/platform/db/embedded/embedded.ts'
 
-const MODULE = new URL('../../src/db/embedded.ts', import.meta.url).href
+const MODULE = new URL('../../../src/platform/db/embedded/embedded.ts', import.meta.url).href
 
 function newDirectory(): string {
   const parent = mkdtempSync(join(tmpdir(), 'scoreline-embedded-'))

@@ -1,17 +1,16 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { sql } from 'drizzle-orm'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { rowsOf } from '../../src/db/client.ts'
-import { backends, type TestDatabase } from '../support/databases.ts'
-import { keepShooting, type Outcome } from '../support/load.ts'
-import { withDatabase } from '../support/prepared.ts'
-import { post, ServiceProcess } from '../support/process.ts'
-import { expectReconciled } from '../support/reconciliation.ts'
-import { redisUrl } from '../support/redis.ts'
-import { type RunningService, startWithSample } from '../support/running.ts'
-import { ScoreLoad } from '../support/score-load.ts'
+import { expectReconciled } from '../../support/expect/reconciliation.ts'
+import { ScoreLoad } from '../../support/load/score-load.ts'
+import { keepShooting, type Outcome } from '../../support/load/shots.ts'
+import { loggedIds } from '../../support/score-log/log-rows.ts'
+import { redisUrl } from '../../support/servers/redis.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { withDatabase } from '../../support/start/prepared.ts'
+import { post, ServiceProcess } from '../../support/start/process.ts'
+import { type RunningService, startWithSample } from '../../support/start/running.ts'
 
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
 const CLIENTS = 20
@@ -55,8 +54,7 @@ function isAlive(processId: number): boolean {
 async function drained(database: TestDatabase, { answered }: ScoreLoad): Promise<void> {
   const missing = () =>
     withDatabase(database, async (db) => {
-      const rows = await rowsOf<{ request_id: string }>(db, sql`select request_id from score_log`)
-      const logged = new Set(rows.map(({ request_id }) => request_id))
+      const logged = new Set(await loggedIds(db))
       return [...answered.keys()].filter((id) => !logged.has(id)).length
     })
   await expect.poll(missing, { timeout: 30_000, interval: 300 }).toBe(0)
@@ -64,13 +62,7 @@ async function drained(database: TestDatabase, { answered }: ScoreLoad): Promise
 
 /** Requests in the log once all of it is drained. */
 function loggedCount(database: TestDatabase): Promise<number> {
-  return withDatabase(database, async (db) => {
-    const rows = await rowsOf<{ count: number }>(
-      db,
-      sql`select count(*)::int4 as count from score_log`,
-    )
-    return rows[0]?.count ?? 0
-  })
+  return withDatabase(database, async (db) => (await loggedIds(db)).length)
 }
 
 /** Values of a figure, by the worker that they are of. */
@@ -108,7 +100,7 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
     await expectReconciled(database, load)
   })
 
-  test('told to end under load, all workers answer what they have read, and it exits 0', async () => {
+  test('at SIGTERM under load all workers answer what they have read, and the exit code is 0', async () => {
     const { database, env } = await settings(2)
     const { process: service, endpoint, key } = await startWithSample(env, onTestFinished)
     const outcomes: Outcome[] = []

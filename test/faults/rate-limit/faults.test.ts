@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import type { RedisLimiter } from '../../../src/ratelimit/redis.ts'
-import { decideAll } from '../../support/limiter-suite.ts'
-import { openRedisLimiter, RedisProcess } from '../../support/redis.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
+import type { RedisLimiter } from '../../../src/rate-limit/redis.ts'
+import { openRedisLimiter, RedisProcess } from '../../support/servers/redis.ts'
+import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
+import { decideAll } from '../../support/suites/limiter-suite.ts'
 
 /** What a request may wait for Redis, and what a busy machine adds. */
 const WAIT_MS_MAX = 50
@@ -69,30 +69,33 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis that fails', () => {
       (redis) => redis.signal('SIGCONT'),
     ],
   ]
-  test.each(FAULTS)('%s under load: nobody waits, and it comes back', async (what, harm, heal) => {
-    const redis = await RedisProcess.start()
-    const { limiter, transitions } = await open(redis.url)
-    const stop = startLoad(limiter)
-    await setTimeout(200)
+  test.each(FAULTS)(
+    '%s under load: no request waits, and Redis is used again',
+    async (what, harm, heal) => {
+      const redis = await RedisProcess.start()
+      const { limiter, transitions } = await open(redis.url)
+      const stop = startLoad(limiter)
+      await setTimeout(200)
 
-    await harm(redis)
-    await until(() => limiter.counters.isDegraded)
-    await setTimeout(700)
-    const { decidedDegraded } = limiter.counters
-    await heal(redis)
-    const returnMs = await until(() => !limiter.counters.isDegraded)
-    await setTimeout(200)
-    const { worstMs, decided, denied } = await stop()
-    report(what, { worstMs, decided, decidedDegraded, returnMs })
+      await harm(redis)
+      await until(() => limiter.counters.isDegraded)
+      await setTimeout(700)
+      const { decidedDegraded } = limiter.counters
+      await heal(redis)
+      const returnMs = await until(() => !limiter.counters.isDegraded)
+      await setTimeout(200)
+      const { worstMs, decided, denied } = await stop()
+      report(what, { worstMs, decided, decidedDegraded, returnMs })
 
-    expect(decidedDegraded).toBeGreaterThan(50)
-    expect(worstMs).toBeLessThan(WAIT_MS_MAX + SLACK_MS)
-    expect(returnMs).toBeLessThan(RETURN_MS_MAX)
-    // Once each, unless a busy machine held it up in between.
-    expect(transitions.length).toBeLessThanOrEqual(4)
-    expect(transitions.at(-1)).toBe(false)
-    expect(denied).toBe(0)
-  })
+      expect(decidedDegraded).toBeGreaterThan(50)
+      expect(worstMs).toBeLessThan(WAIT_MS_MAX + SLACK_MS)
+      expect(returnMs).toBeLessThan(RETURN_MS_MAX)
+      // Once each, unless a busy machine held it up in between.
+      expect(transitions.length).toBeLessThanOrEqual(4)
+      expect(transitions.at(-1)).toBe(false)
+      expect(denied).toBe(0)
+    },
+  )
 
   test('slow beyond the time that requests wait: decided in process until it is fast', async () => {
     const redis = await RedisProcess.start()
@@ -129,7 +132,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis that fails', () => {
     expect(transitions).toEqual([true, false])
   })
 
-  test('emptied under load: it goes on counting, from nothing', async () => {
+  test('a Redis that is emptied under load goes on counting, from zero', async () => {
     const redis = await RedisProcess.start()
     const { limiter, transitions } = await open(redis.url)
     const client = redis.client()
@@ -171,7 +174,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis that fails', () => {
   })
 
   // Else the count would be too high for a minute, by whatever was sent before the fault was seen.
-  test('a call that was given up counts nothing when it is carried out after all', async () => {
+  test('a call that was given up counts no request if Redis carries it out later', async () => {
     const redis = await RedisProcess.start()
     const { limiter } = await open(redis.url)
     const client = redis.client()

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, inject, onTestFinished, test } from 'vitest'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { post, ServiceProcess } from '../../support/process.ts'
-import { RedisProcess } from '../../support/redis.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { RedisProcess } from '../../support/servers/redis.ts'
+import { backends } from '../../support/start/databases.ts'
+import { post, ServiceProcess } from '../../support/start/process.ts'
 
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const REQUESTS = 3_000
@@ -114,7 +114,7 @@ describe.skipIf(!hasServers)('two replicas and one Redis', () => {
     expect((await post(url + path, { income: 1 }, keySecret)).status).toBe(200)
   })
 
-  test('bytes that are no request are answered with the quota of their address', async () => {
+  test('malformed bytes are answered with the quota of their address', async () => {
     const { urls } = await startReplicas(1)
     const { port } = new URL(urls[0] ?? '')
     const send = async (bytes: string) => {

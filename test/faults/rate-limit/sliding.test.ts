@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, inject, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { type Limiter, WINDOW_MS } from '../../../src/ratelimit/limiter.ts'
-import { MemoryLimiter } from '../../../src/ratelimit/memory.ts'
-import { decideAll } from '../../support/limiter-suite.ts'
-import { openRedisLimiter, redisUrl } from '../../support/redis.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
+import { type Limiter, WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
+import { MemoryLimiter } from '../../../src/rate-limit/memory.ts'
+import { openRedisLimiter, redisUrl } from '../../support/servers/redis.ts'
+import { decideAll } from '../../support/suites/limiter-suite.ts'
 
 const QUOTA = 120
 /** Saturates the quota at half of the first window, and lives on the second. */

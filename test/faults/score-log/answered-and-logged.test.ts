@@ -3,11 +3,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { backends, type TestDatabase } from '../../support/databases.ts'
+import { expectReconciled } from '../../support/expect/reconciliation.ts'
 import { onServer } from '../../support/global-setup.ts'
-import { post, ServiceProcess } from '../../support/process.ts'
-import { expectReconciled } from '../../support/reconciliation.ts'
-import { ScoreLoad } from '../../support/score-load.ts'
+import { ScoreLoad } from '../../support/load/score-load.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { post, ServiceProcess } from '../../support/start/process.ts'
 
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 /** Twenty where the issue is proven; continuous integration has less time. */
@@ -55,7 +55,8 @@ async function deploySample(url: string): Promise<{ path: string; key: string }>
 /** Lets the service drain what is left, as the next start does, and ends it. */
 async function drainAll(): Promise<void> {
   for (let start = 0; start < STARTS_MAX && (await segmentsLeft()).length > 0; start++) {
-    await startService()
+    // Drained segments would stay for as long as a failover may take.
+    await startService({ SPOOL_KEEP_SECONDS: '0' })
     await setTimeout(500)
     expect(await running?.stop()).toBe(0)
   }

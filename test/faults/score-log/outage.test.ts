@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
-import { card, plainFeature } from '../../support/cards.ts'
-import { type Backend, backends, newDataDir } from '../../support/databases.ts'
-import { loggedIds } from '../../support/log-rows.ts'
-import { hasPostgresServer, PostgresServer } from '../../support/postgres-server.ts'
-import { openPrepared } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
-import { statsOf } from '../../support/stats.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { statsOf } from '../../support/expect/stats.ts'
+import { loggedIds } from '../../support/score-log/log-rows.ts'
+import { hasPostgresServer, PostgresServer } from '../../support/servers/postgres-server.ts'
+import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
+import { type Backend, backends, newDataDir } from '../../support/start/databases.ts'
+import { openPrepared } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const AWAY_MS = 4_000
 const CATCH_UP_MS = 30_000
@@ -61,7 +61,7 @@ async function expectReconciled(
   // The connections of the others may still have to be given up.
   const { summary } = await vi.waitFor(() => statsOf(service, owner, slug), CATCH_UP_MS)
   expect(summary.total_requests).toBe(load.answeredCount)
-  expect(service.services.drain.stats.setAsideRecords).toBe(0)
+  expect(service.services.drain.stats.quarantinedRecords).toBe(0)
 }
 
 interface Started {

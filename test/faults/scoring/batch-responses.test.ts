@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { startWithSample } from '../support/running.ts'
+import { startWithSample } from '../../support/start/running.ts'
 
 const RECORDS = 1_000
 const SLOW_CLIENTS = 4
@@ -26,21 +26,28 @@ test('each answer is its own, however slowly others read theirs and whoever hang
   })
   const isOver = new AbortController()
   onTestFinished(() => isOver.abort())
-  const others = [
+  const others = Promise.all([
     ...Array.from({ length: FAST_CLIENTS }, (_, client) =>
       readOn(url, `fast ${client}`, ask, isOver.signal),
     ),
     ...Array.from({ length: HASTY_CLIENTS }, (_, client) =>
       hangUpOn(url, `hasty ${client}`, ask, isOver.signal),
     ),
-  ]
+  ])
+  // Awaited at the end. What fails before is not unhandled until then.
+  others.catch(() => undefined)
   await delay(2_000)
   for (const { socket, asked } of slow) {
-    expect(await idsOf(socket, asked.length, 1)).toEqual(asked.map(idsNamed))
+    for (let open = asked; open.length > 0; ) {
+      const answers = await idsOf(socket, open.length, 1)
+      expectOwn(answers, open)
+      open = open.filter((_, index) => answers[index] === null)
+      for (const name of open) socket.write(ask(name))
+    }
     socket.destroy()
   }
   isOver.abort()
-  const counts = await Promise.all(others)
+  const counts = await others
   expect(Math.min(...counts)).toBeGreaterThan(0)
 })
 
@@ -60,14 +67,22 @@ function requestOf({ hostname, pathname }: URL, key: string, name: string): stri
 
 const idsNamed = (name: string) => Array.from({ length: RECORDS }, (_, index) => `${name} ${index}`)
 
-/** Asks and reads, one request after the other; @returns how many answers were read. */
+/** Holds each answer to the ids that were asked; null is a request that was refused. */
+function expectOwn(answers: readonly (readonly unknown[] | null)[], asked: readonly string[]) {
+  const own = asked.map((name, index) => (answers[index] === null ? null : idsNamed(name)))
+  expect(answers).toEqual(own)
+}
+
+/** Asks and reads, one request after the other; @returns how many scores were read. */
 async function readOn(url: URL, client: string, ask: (name: string) => string, over: AbortSignal) {
   const socket = open(url)
   let count = 0
-  for (; !over.aborted; count++) {
-    const name = `${client} ${count}`
+  for (let round = 0; !over.aborted; round++) {
+    const name = `${client} ${round}`
     socket.write(ask(name))
-    expect(await idsOf(socket, 1, 0)).toEqual([idsNamed(name)])
+    const answers = await idsOf(socket, 1, 0)
+    expectOwn(answers, [name])
+    if (answers[0] !== null) count++
   }
   return count
 }
@@ -89,9 +104,12 @@ async function hangUpOn(
   return count
 }
 
-/** Ids of the results of the next answers, read with a pause behind each piece. */
-async function idsOf(socket: Socket, count: number, pauseMs: number): Promise<unknown[][]> {
-  const answers: unknown[][] = []
+/**
+ * Ids of the results of the next answers, read with a pause behind each piece; null for one that a
+ * service on a busy machine refuses as overloaded.
+ */
+async function idsOf(socket: Socket, count: number, pauseMs: number) {
+  const answers: (unknown[] | null)[] = []
   let pending: Buffer = Buffer.alloc(0)
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     pending = Buffer.concat([pending, chunk])
@@ -99,11 +117,12 @@ async function idsOf(socket: Socket, count: number, pauseMs: number): Promise<un
       const headEnd = pending.indexOf('\r\n\r\n')
       if (headEnd < 0) break
       const head = pending.toString('latin1', 0, headEnd)
-      expect(head).toMatch(/^HTTP\/1.1 200 /)
+      expect(head).toMatch(/^HTTP\/1.1 (200|503) /)
       const end = headEnd + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1])
       if (pending.length < end) break
-      const { results } = JSON.parse(pending.toString('utf8', headEnd + 4, end))
-      answers.push(results.map(({ id }: { id: unknown }) => id))
+      const { error, results } = JSON.parse(pending.toString('utf8', headEnd + 4, end))
+      if (error !== undefined) expect(error).toBe('unavailable')
+      answers.push(results?.map(({ id }: { id: unknown }) => id) ?? null)
       pending = pending.subarray(end)
     }
     if (answers.length === count) return answers

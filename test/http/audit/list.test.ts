@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AuditLog } from '../../../schemas/auditlog.ts'
+import { ROLES, type Role } from '../../../src/access/caller.ts'
 import { OPERATOR } from '../../../src/audit/record.ts'
-import { ROLES, type Role } from '../../../src/auth/caller.ts'
-import { auditLog } from '../../../src/db/tables/audit.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
-import { prepared } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { outcomeOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
+import { prepared } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const URL = '/v1/audit-log'
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
@@ -55,7 +55,7 @@ describe.each(backends)('on $name', (backend) => {
     successOf(await service.call({ method: 'GET', url: URL + query, token: as(who) }), AuditLog)
 
   // Whoever asks why an applicant was declined reads here what was changed before, and by whom.
-  test('the log answers every record as it was written, newest first', async () => {
+  test('the list shows every record as it was written, newest first', async () => {
     const newestFirst = written.toReversed()
     const body = await list()
     expect(body).toEqual({ records: newestFirst })
@@ -86,7 +86,7 @@ describe.each(backends)('on $name', (backend) => {
     },
   )
 
-  // What another lender changes is nobody's business, nor that he is a customer.
+  // Changes of another lender are secret, even the fact that they are a customer.
   test('a team sees its own records only, with the cursor of another team too', async () => {
     const { records } = await list('', 'other')
     expect(records).toHaveLength(5)

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Database } from '../../../src/db/client.ts'
-import { auditLog } from '../../../src/db/tables/audit.ts'
-import { users } from '../../../src/db/tables/auth.ts'
-import { deployments } from '../../../src/db/tables/deployments.ts'
-import { apiKeys } from '../../../src/db/tables/keys.ts'
-import { models } from '../../../src/db/tables/models.ts'
-import { jsonOf, refusalOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { prepared, withDatabase } from '../../support/prepared.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { users } from '../../../src/tables/auth.ts'
+import { deployments } from '../../../src/tables/deployments.ts'
+import { apiKeys } from '../../../src/tables/keys.ts'
+import { models } from '../../../src/tables/models.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 const clock = { epochMs: () => AT, monotonicMs: () => performance.now() }
@@ -57,7 +57,7 @@ async function writtenBy(service: TestService) {
   }))
 }
 
-describe.each(backends)('what management leaves behind on $name', (backend) => {
+describe.each(backends)('the records of management on $name', (backend) => {
   let service: TestService
   let answers: Record<
     'session' | 'deployed' | 'registered' | 'odd' | 'key',
@@ -87,11 +87,11 @@ describe.each(backends)('what management leaves behind on $name', (backend) => {
   afterAll(() => service.close())
 
   // Without a record of who did what, no one can say later why an applicant was declined.
-  test('each thing that was made has one audit record: who, when, what', () => {
+  test('each creation has one audit record: who, when, what', () => {
     const { deployed, registered, odd, key } = answers
     const record = (action: string, subject: string, after: object) => ({
       ...{ id: expect.stringMatching(/^aud_[0-9A-Za-z]{20,}$/), action, subject, after },
-      ...{ before: null, reason: null, ...by },
+      ...{ position: expect.any(Number), before: null, reason: null, ...by },
     })
     const { name, version } = spec
     const model = { name, version, environment: 'staging' }
@@ -116,7 +116,7 @@ describe.each(backends)('what management leaves behind on $name', (backend) => {
   })
 
   // Answers years later refer to the spec as its author sent it.
-  test('a spec is kept as it was sent, with unknown properties and in its order', () => {
+  test('a spec is stored as it was sent, with unknown properties and in its order', () => {
     const kept = written.models.find(({ id }) => id === answers.odd.model_id)
     expect(JSON.stringify(kept?.spec)).toBe(JSON.stringify(JSON.parse(oddSpec)))
   })
@@ -130,18 +130,19 @@ describe.each(backends)('what management leaves behind on $name', (backend) => {
     })
   })
 
-  test('a deployment starts active with cache version 1, no shadow mode and no previous champion', () => {
+  test('a deployment starts active, lenient, with cache version 1 and without shadow mode', () => {
     expect(written.deployments).toHaveLength(2)
     expect(written.deployments.find(({ id }) => id === answers.deployed.deployment.id)).toEqual({
       ...{ id: answers.deployed.deployment.slug, name: spec.name, environment: 'staging' },
-      ...{ isActive: true, shadowMode: false, cacheVersion: 1, createdAt: now, updatedAt: now },
+      ...{ isActive: true, shadowMode: false, strictMode: false, cacheVersion: 1 },
+      ...{ createdAt: now, updatedAt: now },
       ...{ championModelId: answers.deployed.model_id, previousChampionModelId: null },
       teamId: written.users[0]?.teamId,
     })
   })
 
   // Whoever reads the database or a backup of it must not be able to act for anybody.
-  test('no table holds a password, a refresh token or a key, in whole or in the part that counts', () => {
+  test('no table holds a password, a refresh token or a key, whole or in its secret part', () => {
     const { key, prefix } = answers.key
     const refreshToken = answers.session.refresh_token
     const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -156,8 +157,8 @@ describe.each(backends)('what management leaves behind on $name', (backend) => {
     expect(everything).toContain(keyOrder.name)
   })
 
-  // Whoever can alter the log can deny what he did.
-  test('the audit log can not be altered or emptied', async () => {
+  // A user who can alter the log can deny their changes.
+  test("the audit log can't be altered or emptied", async () => {
     await withDatabase(service.config, async (db) => {
       for (const statement of [
         sql`update audit_log set actor = 'somebody else'`,

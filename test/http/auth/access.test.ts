@@ -1,18 +1,15 @@
 import { eq } from 'drizzle-orm'
 import type { LightMyRequestResponse, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROLES } from '../../../src/auth/caller.ts'
-import type { Database } from '../../../src/db/client.ts'
-import { users } from '../../../src/db/tables/auth.ts'
-import { deployments } from '../../../src/db/tables/deployments.ts'
-import { apiKeys } from '../../../src/db/tables/keys.ts'
-import { newId } from '../../../src/ids.ts'
+import { ROLES } from '../../../src/access/caller.ts'
 import { keyHashOf } from '../../../src/keys/secret.ts'
-import { outcomeOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
-import { withDatabase } from '../../support/prepared.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { users } from '../../../src/tables/auth.ts'
+import { deployments } from '../../../src/tables/deployments.ts'
+import { apiKeys } from '../../../src/tables/keys.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf } from '../../support/expect/answers.ts'
 import {
   type Admitted,
   type IdName,
@@ -23,10 +20,13 @@ import {
   routesOf,
   UNKNOWN,
   withIds,
-} from '../../support/routes.ts'
-import { TestService } from '../../support/service.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
-import { bearer, UNPROVEN, type World } from '../../support/unproven.ts'
+} from '../../support/scenarios/routes.ts'
+import { bearer, UNPROVEN, type World } from '../../support/scenarios/unproven.ts'
+import { backends } from '../../support/start/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
+import { withDatabase } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
+import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
@@ -46,7 +46,7 @@ const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }>
   },
 }
 
-/** All that a caller sees of an answer, but for what names his own request, its time and his quota. */
+/** The part of a response that a caller sees, without the request's id, its time and the quota. */
 function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const requestId = String(headers['x-request-id'])
   const { date: _date, 'x-ratelimit-remaining': _remaining, ...others } = headers
@@ -115,7 +115,8 @@ describe.each(backends)('on $name', (backend) => {
   }
   const isAnyone = (admitted: Admitted) => admitted === 'anyone'
 
-  // A route that nobody decided on would be open to anyone: the hook lets pass what declares nothing.
+  // A route that nobody decided on would be open to anyone: the hook lets pass what declares
+  // nothing.
   test('every route declares its operation and its callers, and has a row in this table', () => {
     // What the pages of the documentation and the console are made of has no row: it is anyone's.
     const isPage = ({ config }: RouteOptions) => isOfPage(config?.operation)
@@ -139,7 +140,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(new Set(Object.values(ROUTES).map(({ operation }) => operation)).size).toBe(found.length)
   })
 
-  // Whoever is not proven must learn nothing, not even that his body is malformed.
+  // A caller that is not proven must learn nothing, not even that the body is malformed.
   test.each(Object.entries(UNPROVEN))('%s opens nothing but the sign-in', async (_, header) => {
     expect(await answersTo(header(world))).toEqual(expected(isAnyone))
   })
@@ -181,7 +182,8 @@ describe.each(backends)('on $name', (backend) => {
       ...{ email: `${newId('usr_', 0)}@rival.example`, password: 'a long password' },
       role: 'viewer',
     })
-    const made = { slug, model, key: key.id, member: member.id }
+    const { request_id } = await team.score(slug, {})
+    const made = { slug, model, key: key.id, member: member.id, request_id }
     return { ...made, challenger: entry.id, version: entry.version }
   }
 
@@ -192,7 +194,7 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   // Any difference would tell a lender what its rival has.
-  test('whatever belongs to another team is answered byte for byte like what does not exist', async () => {
+  test('a resource of another team is answered byte for byte like one that does not exist', async () => {
     const { team, rival, service } = rivals
     const theirs = await belongingsOf(rival)
     const shelf = await shelfOf(rival)

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TokenResult } from '../../../schemas/auth.ts'
-import { jsonOf, refusalOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import { jsonOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 const LOGIN = '/api/auth/login'
 const WRONG = { status: 401, error: 'invalid_credentials', message: 'email or password is wrong' }

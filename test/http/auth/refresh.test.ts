@@ -1,13 +1,13 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { TokenResult } from '../../../schemas/auth.ts'
-import type { Database } from '../../../src/db/client.ts'
-import { auditLog } from '../../../src/db/tables/audit.ts'
-import { refreshTokens, users } from '../../../src/db/tables/auth.ts'
-import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { type Backend, backends } from '../../support/databases.ts'
-import { prepared, withDatabase } from '../../support/prepared.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { refreshTokens, users } from '../../../src/tables/auth.ts'
+import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { type Backend, backends } from '../../support/start/databases.ts'
+import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 const REFRESH = '/api/auth/refresh'
 const GRACE_MS = 10_000
@@ -162,7 +162,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(refusalOf(await sessions.send(first))).toEqual(REFUSED)
   })
 
-  // Ending everything a user has for one stolen laptop would be a means to lock him out.
+  // If one stolen laptop ended all sessions, a thief could lock the user out.
   test('the end of one session leaves the others of the user alone', async () => {
     const [ended, other] = [await sessions.login(), await sessions.login()]
     await sessions.refresh(ended)
@@ -213,7 +213,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // Two winners would be two sessions of which neither knows the other.
-  test('of 20 who refresh one token at once all get the same one successor', async () => {
+  test('20 clients that refresh one token at once get the same successor', async () => {
     const own = await startForTest(backend)
     const token = await own.login()
     await tenTimes(() => own.login())
@@ -225,7 +225,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // A token added to a family while it ends would be the thief's, and live for ever.
-  test('whatever races with the end of a session, none of its tokens is left in force', async () => {
+  test('after the end of a session none of its tokens is valid, whatever ran at the same time', async () => {
     const own = await startForTest(backend)
     const racing = await tenTimes(async () => {
       const first = await own.login()
@@ -248,8 +248,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(new Set(audit.map(({ subject }) => subject)).size).toBe(10)
   })
 
-  // Whoever finds his session ended must be able to learn why.
-  test('the end of a session is on the record, once, and no token is written down', async () => {
+  // A user whose session ended must be able to learn why.
+  test('the end of a session has one audit record, which holds no token', async () => {
     const own = await startForTest(backend)
     const first = await own.login()
     const { refresh_token: second } = await own.refresh(first)
@@ -281,7 +281,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(tokens).toHaveLength(2)
   })
 
-  // Who is dismissed must not come back with the token on his phone.
+  // A dismissed user must not come back with the token on their phone.
   test('a removed user gets no token, within the grace neither', async () => {
     const own = await startForTest(backend)
     const [used, unused] = [await own.login(), await own.login()]

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { outcomeOf, refusalOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 const FAILURES_MAX = 10
 const WINDOW_MS = 60_000
@@ -31,7 +31,7 @@ describe.each(backends)('on $name', (backend) => {
   const addressOf = (index: number) => `198.51.100.${index}`
 
   // What a guesser learns about the passwords of one account is ten wrong ones a minute.
-  test('after ten wrong passwords for an email nothing is checked for it until 60 s after the first', async () => {
+  test('after ten wrong passwords for an email, its passwords are not checked until 60 s after the first', async () => {
     for (let n = 0; n < FAILURES_MAX; n++) {
       expect(await outcome({ password: `guess ${n}`, from: addressOf(n) })).toBe(WRONG)
       clock.advance(1_000)
@@ -83,7 +83,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // One password tried on every account of the company is guessing too.
-  test('after ten failures from an address nothing is checked for it, and others go on', async () => {
+  test('after ten failures from an address, its passwords are not checked, and those of others are', async () => {
     for (let n = 0; n < FAILURES_MAX; n++) {
       expect(await outcome({ email: `user-${n}@lender.example`, password: 'guess' })).toBe(WRONG)
     }

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TokenResult } from '../../../schemas/auth.ts'
 import { CreatedKey, ListedKey } from '../../../schemas/keys.ts'
 import { Member } from '../../../schemas/members.ts'
-import { auditLog } from '../../../src/db/tables/audit.ts'
-import { newId } from '../../../src/ids.ts'
-import { expectConforming, outcomeOf, successOf } from '../../support/answers.ts'
-import { backends, type TestDatabase } from '../../support/databases.ts'
-import { asOperator, jsonOf, keeping, type Run, reasonOf } from '../../support/operator.ts'
-import { withDatabase } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { expectConforming, outcomeOf, successOf } from '../../support/expect/answers.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { asOperator, jsonOf, keeping, type Run, reasonOf } from '../../support/start/operator.ts'
+import { withDatabase } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -81,7 +81,7 @@ describe.each(backends)('on $name', (backend) => {
     })
   })
 
-  // A password is reset because somebody else may know it: what he opened with it must close.
+  // A password is reset because somebody else may know it: what they opened with it must close.
   test('a reset password is the only one, and ends all sessions of its user alone', async () => {
     await operate(async (run) => {
       await createTeam(run, 'reset@lender.example')
@@ -92,9 +92,9 @@ describe.each(backends)('on $name', (backend) => {
       Promise.all(emails.map(async (email) => (await login(service, email)).json())),
     )
     const reset = ['user', 'reset-password', '--email', 'RESET@lender.example', '--password']
-    const told = await operate((run) => run([...reset, 'another password']))
-    expect(told).toMatchObject({ code: 0, stderr: '' })
-    expect(told.stdout).toMatch(/^Set the password of usr_\w+ \(reset@lender\.example\) .*\.\n$/)
+    const report = await operate((run) => run([...reset, 'another password']))
+    expect(report).toMatchObject({ code: 0, stderr: '' })
+    expect(report.stdout).toMatch(/^Set the password of usr_\w+ \(reset@lender\.example\) .*\.\n$/)
     await serving(async (service) => {
       const outcomes = []
       for (const { refresh_token } of sessions) {
@@ -132,7 +132,7 @@ describe.each(backends)('on $name', (backend) => {
       expect(jsonOf(await run([...limit, '5', '--json']))).toEqual(limited)
       const revoke = ['key', 'revoke', goes.id]
       expect(jsonOf(await run([...revoke, '--json']))).toEqual({ id: goes.id })
-      expect(reasonOf(await run(revoke))).toBe('There is no key in force with this id.')
+      expect(reasonOf(await run(revoke))).toBe('There is no active key with this id.')
       expect(await listed()).toMatchObject([limited])
 
       const { stdout } = await run(list)
@@ -154,7 +154,7 @@ describe.each(backends)('on $name', (backend) => {
     })
   })
 
-  test('what can not be done is refused with one sentence, and changes nothing', async () => {
+  test("a command that can't be carried out is refused with one sentence, and changes nothing", async () => {
     await operate(async (run) => {
       await createTeam(run, 'taken@lender.example')
       const team = await createTeam(run, 'refusals@lender.example')
@@ -176,8 +176,8 @@ describe.each(backends)('on $name', (backend) => {
       ]
       const unknown = { team: newId('team_', 0), key: newId('key_', 0) }
       const NO_TEAM = 'There is no team with this id.'
-      const NO_KEY = 'There is no key in force with this id.'
-      const TAKEN = 'There is a user with this email already.'
+      const NO_KEY = 'There is no active key with this id.'
+      const TAKEN = 'Another user has this email: use a different one.'
       const NO_EMAIL = 'Email must be an email address of at most 254 characters.'
       const NO_PASSWORD = 'Password must have 8 to 1024 characters.'
       const NO_NAME = 'The name must have 1 to 255 characters, not only white space.'
@@ -241,7 +241,8 @@ describe.each(backends)('on $name', (backend) => {
     const records = await withDatabase(database, (db) =>
       db.select().from(auditLog).where(sql`${auditLog.teamId} = ${team.id}`),
     )
-    const made = { id: expect.stringMatching(/^aud_/), createdAt: expect.any(Date) }
+    const id = expect.stringMatching(/^aud_/)
+    const made = { id, position: expect.any(Number), createdAt: expect.any(Date) }
     const by = { ...made, teamId: team.id, actor: 'operator', before: null, reason: null }
     const owner = { email: 'audit@lender.example', role: 'owner' }
     expect(records).toHaveLength(4)

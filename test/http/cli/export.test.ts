@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { reportOf } from '../../../src/cli/export.ts'
+import { createCliServices } from '../../../src/cli/services.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { reportOf } from '../../../src/export.ts'
-import { createOperatorServices } from '../../../src/operator-services.ts'
-import { backends, type TestDatabase } from '../../support/databases.ts'
-import { environmentOf, keeping } from '../../support/operator.ts'
-import { TestService } from '../../support/service.ts'
-import { rung, Team } from '../../support/team.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { environmentOf, keeping } from '../../support/start/operator.ts'
+import { TestService } from '../../support/start/service.ts'
+import { rung, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
@@ -22,13 +22,15 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => database.drop())
 
   const run = (...args: string[]) =>
-    reportOf(args, () =>
-      createOperatorServices(loadConfig(environmentOf(database)), (error) => {
-        throw error
-      }),
-    )
+    reportOf(args, {
+      call: 'scoreline export',
+      open: () =>
+        createCliServices(loadConfig(environmentOf(database)), (error) => {
+          throw error
+        }),
+    })
 
-  // The operator has no team, and exports for all of them.
+  // The operator belongs to no team, and exports the models of all teams.
   test('a registered model is written to standard output or to a file', async () => {
     const stated = await run('--model', id)
     expect(stated).toEqual({ code: 0, stdout: JSON.stringify(rung(1)), stderr: '' })
@@ -38,12 +40,15 @@ describe.each(backends)('on $name', (backend) => {
     expect(readFileSync(file, 'utf8')).toContain('<Scorecard modelName="Ladder"')
   })
 
-  test.each(['mod_none', `nonsense'`, ''])('the model %j is told to be none', async (model) => {
-    const { code, stdout, stderr } = await run('--model', model)
-    expect([code, stdout, stderr]).toEqual([1, '', 'There is no model with this id.\n'])
-  })
+  test.each(['mod_none', `nonsense'`, ''])(
+    'the model %j does not exist, and the report says so',
+    async (model) => {
+      const { code, stdout, stderr } = await run('--model', model)
+      expect([code, stdout, stderr]).toEqual([1, '', 'There is no model with this id.\n'])
+    },
+  )
 
-  test('a file that can not be written is told', async () => {
+  test("the report names a file that can't be written", async () => {
     const { code, stderr } = await run('--model', id, '--out', join(database.dataDir, 'no', 'x'))
     expect(code).toBe(1)
     expect(stderr).toMatch(/no\/x can't be written: ENOENT/)

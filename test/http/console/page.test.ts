@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 let service: TestService
@@ -22,7 +22,7 @@ async function assets(): Promise<Map<string, string>> {
     const { statusCode, body } = await get(address)
     expect([address, statusCode]).toEqual([address, 200])
     found.set(address, body)
-    const imports = [...body.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g)]
+    const imports = [...body.matchAll(/(?<![\w"'/])(?:from|import)\s*\(?\s*["']([\w@./-]+)["']/g)]
     for (const [, specifier = ''] of address.endsWith('.js') ? imports : []) {
       await add(new URL(specifier, `http://host${address}`).pathname)
     }
@@ -48,6 +48,22 @@ test('the page and all that it loads come from the service', async () => {
   expect(page).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/)
 })
 
+// A newcomer opens the address that the start printed; a program must not take a page for an answer.
+test('/ leads a browser to the console, and answers a program as an unknown path', async () => {
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  for (const method of ['GET', 'HEAD'] as const) {
+    const { statusCode, headers } = await service.app.inject({
+      ...{ method, url: '/', headers: { accept } },
+    })
+    expect([statusCode, headers.location, headers.vary]).toEqual([302, 'console', 'accept'])
+  }
+  for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+    const response = await get('/', headers as Record<string, string>)
+    expect([response.statusCode, response.json().error]).toEqual([404, 'not_found'])
+  }
+  expect((await get('/openapi.json')).json().paths).not.toHaveProperty('/')
+})
+
 test('the policy lets the browser run and reach nothing but the service', async () => {
   const { headers } = await get('/console')
   expect(headers['content-security-policy']).toBe(
@@ -70,7 +86,7 @@ test('an asset is kept for good under its version, the page is asked for anew', 
   expect([kept.statusCode, kept.body]).toEqual([304, ''])
 })
 
-test('what is sent compressed is the same', async () => {
+test('a compressed response has the same content', async () => {
   for (const url of ['/console', ...(await assets()).keys()]) {
     const [plain, packed] = [await get(url), await get(url, { 'accept-encoding': 'br, gzip' })]
     expect(packed.headers['content-encoding']).toBe('gzip')
@@ -82,7 +98,7 @@ test('what is sent compressed is the same', async () => {
 })
 
 // A cache between would hand the compressed form to whoever can't read it.
-test('each form has its own tag, and whoever has it is told what it depends on', async () => {
+test('each form has its own tag, and its response names the headers that it depends on', async () => {
   for (const url of ['/console', ...(await assets()).keys()].slice(0, 3)) {
     const packing = { 'accept-encoding': 'gzip' }
     const tags = [await get(url), await get(url, packing)].map(({ headers }) =>
@@ -98,7 +114,7 @@ test('each form has its own tag, and whoever has it is told what it depends on',
   }
 })
 
-test('what is no asset is answered with the error body', async () => {
+test('an unknown asset answers with the error body', async () => {
   const version = /assets\/([\w-]{16})\//.exec((await get('/console')).body)?.[1] ?? ''
   for (const name of ['none.js', '..%2fplugin.ts', 'main.ts', '__proto__', 'index.html']) {
     const response = await get(`/console/assets/${version}/${name}`)

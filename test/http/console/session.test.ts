@@ -1,9 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import { outcomeOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 const URL = '/console/session'
 type Headers = Readonly<Record<string, string>>
@@ -102,7 +102,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // A cookie that is good for nothing would be sent for 30 days; a stored 401 would outlive it.
-  test('a cookie of an ended session is taken back, the answer stored by nobody', async () => {
+  test('the cookie of an ended session is deleted, and the response may not be stored', async () => {
     const cookie = cookieOf(await signIn())
     await send('DELETE', { cookie })
     const { headers } = await renew(cookie)
@@ -118,7 +118,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // What a page of another site can make a browser send without asking the service first.
-  test('what another site could send is refused', async () => {
+  test('a request that another site could send is refused', async () => {
     const cookie = cookieOf(await signIn())
     const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']
     for (const type of types) {
@@ -134,7 +134,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await renew(cookie)).statusCode).toBe(200)
   })
 
-  test('nobody is signed in without cookie or with a wrong password', async () => {
+  test('a request without a cookie or with a wrong password signs no user in', async () => {
     for (const cookie of ['', 'scoreline_session=', 'scoreline_session=x', 'a=b']) {
       expect(outcomeOf(await renew(cookie))).toBe('401 invalid_refresh_token')
     }

@@ -1,16 +1,16 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { refusalOf } from '../../support/answers.ts'
-import { type AuditRow, auditAtTheEnd } from '../../support/audit.ts'
-import { backends } from '../../support/databases.ts'
-import { prepared } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
-import { type Rivals, rung, startRivals, steppingClock, Team } from '../../support/team.ts'
+import { refusalOf } from '../../support/expect/answers.ts'
+import { type AuditRow, auditAtTheEnd } from '../../support/expect/audit.ts'
+import { backends } from '../../support/start/databases.ts'
+import { prepared } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
+import { type Rivals, rung, startRivals, steppingClock, Team } from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
 
-describe.each(backends)('what changes leave in the audit log on $name', (backend) => {
+describe.each(backends)('the audit records of changes on $name', (backend) => {
   let rivals: Rivals
   let records: AuditRow[]
   const ids: Record<string, string> = {}
@@ -27,6 +27,7 @@ describe.each(backends)('what changes leave in the audit log on $name', (backend
     const other = await team.challenge(slug, rung(3), 5)
     await team.remove(slug, other.id)
     await team.done('PATCH', `/v1/deployments/${slug}`, { name: 'Renamed', is_active: false })
+    await team.done('PATCH', `/v1/deployments/${slug}`, { strict_mode: true })
     await team.promote(slug, id)
     await team.rollBack(slug, 'the "second" declines too many\n🦄')
     await team.setStatus(other.modelId, 'archived')
@@ -49,13 +50,14 @@ describe.each(backends)('what changes leave in the audit log on $name', (backend
   const changes = () => records.filter(({ action }) => !/\.(deploy|create)$/.test(action))
 
   // Without it nobody can say later why an applicant was declined, and by whose doing.
-  test('each change has one record in the order of the changes, a refused one has none', () => {
+  test('each change has one record, in the order of the changes, and a refused one has none', () => {
     expect(changes().map(({ action, subject }) => [action, subject])).toEqual([
       ['deployment.add_challenger', ids['slug']],
       ['deployment.update_traffic', ids['slug']],
       ['deployment.toggle_shadow', ids['slug']],
       ['deployment.add_challenger', ids['slug']],
       ['deployment.remove_challenger', ids['slug']],
+      ['deployment.update', ids['slug']],
       ['deployment.update', ids['slug']],
       ['deployment.promote', ids['slug']],
       ['deployment.rollback', ids['slug']],
@@ -75,7 +77,7 @@ describe.each(backends)('what changes leave in the audit log on $name', (backend
   })
 
   // What was and what is, both in full: a record that only says "changed" proves nothing.
-  test('before and after differ, hang together, and name what the change was about', () => {
+  test('before and after differ, follow from each other, and name what was changed', () => {
     const ofSlug = changes().filter(({ subject }) => subject === ids['slug'])
     for (const [index, { before, after }] of ofSlug.entries()) {
       expect(before).not.toEqual(after)
@@ -94,6 +96,9 @@ describe.each(backends)('what changes leave in the audit log on $name', (backend
     expect(textOf('deployment.remove_challenger', 'after')).not.toContain(ids['other'])
     expect(textOf('deployment.update', 'before')).toContain('"is_active":true')
     expect(textOf('deployment.update', 'after')).toMatch(/Renamed.*"is_active":false/)
+    expect(textOf('deployment.update', 'before', 1)).toContain('"strict_mode":false')
+    expect(textOf('deployment.update', 'after', 1)).toContain('"strict_mode":true')
+    expect(textOf('deployment.rollback', 'after')).toContain('"strict_mode":true')
     expect(textOf('deployment.promote', 'before')).toContain(ids['first'])
     expect(textOf('deployment.promote', 'after')).toContain(ids['second'])
     expect(textOf('model.archive', 'before')).toContain('"status":"active"')

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { outcomeOf } from '../../support/answers.ts'
-import { auditAtTheEnd } from '../../support/audit.ts'
-import { backends } from '../../support/databases.ts'
-import { type Answered, byId, replay, type State } from '../../support/history.ts'
-import { evaluateNaively } from '../../support/naive-evaluator.ts'
-import { TestService } from '../../support/service.ts'
-import { rung, Team } from '../../support/team.ts'
+import { outcomeOf } from '../../support/expect/answers.ts'
+import { auditAtTheEnd } from '../../support/expect/audit.ts'
+import { type Answered, byId, replay, type State } from '../../support/naive/history.ts'
+import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { rung, Team } from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -102,7 +102,7 @@ describe.each(backends)('on $name', (backend) => {
     }
   }
 
-  /** One applicant's score, or a batch of him. */
+  /** The score of one applicant, or of a batch of the same applicant. */
   async function see(slug: string, since: number, key: string, inBatch: boolean): Promise<Seen[]> {
     if (!inBatch) return [{ since, body: await team.score(slug, applicant, key) }]
     const rest = { include_contributions: true }
@@ -126,13 +126,19 @@ describe.each(backends)('on $name', (backend) => {
       await new Promise(setImmediate)
       await lookOn(name, n + 1)
     }
-    const lookers = ['a', 'b', 'c'].map((name) => lookOn(name))
+    const lookers: Promise<void>[] = []
+    const watch = (looker: Promise<void>) => {
+      // Awaited at the end. What fails before is not unhandled until then.
+      looker.catch(() => undefined)
+      lookers.push(looker)
+    }
+    for (const name of ['a', 'b', 'c']) watch(lookOn(name))
     const outcomes: string[] = []
     const change = async (index: number): Promise<void> => {
       if (index >= CHANGES) return
       const [kind, method, path, body] = orderOf({ slug, first, ...rest }, index)
       const request = team.call(method, `/v1/deployments/${slug}${path}`, body)
-      lookers.push(look(`beside ${index}`, index % 3 === 2))
+      watch(look(`beside ${index}`, index % 3 === 2))
       const response = await request
       if (response.statusCode === 200) {
         answered.push({ kind, body: response.json() })
@@ -141,8 +147,11 @@ describe.each(backends)('on $name', (backend) => {
       outcomes.push(outcomeOf(response))
       await change(index + atOnce)
     }
-    await Promise.all(Array.from({ length: atOnce }, (_, index) => change(index)))
-    isOver = true
+    try {
+      await Promise.all(Array.from({ length: atOnce }, (_, index) => change(index)))
+    } finally {
+      isOver = true
+    }
     await Promise.all(lookers)
     return { answered, outcomes, seen }
   }
@@ -216,7 +225,7 @@ describe.each(backends)('on $name', (backend) => {
   )
 
   // Locks taken crosswise would answer 500 to one of the two, after seconds.
-  test('changes that meet in each other’s models neither block nor leave an archived model in use', async () => {
+  test('changes that use each other’s models neither block nor leave an archived model in use', async () => {
     for (let round = 0; round < 5; round++) {
       const [one, two] = [await team.deploy(rung(1)), await team.deploy(rung(2))]
       const [rise, climb] = [

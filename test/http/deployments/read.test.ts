@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DeploymentList } from '../../../schemas/deployments.ts'
-import { newId } from '../../../src/ids.ts'
-import { refusalOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import {
+  type Rivals,
+  rung,
+  startRivals,
+  steppingClock,
+  type Team,
+} from '../../support/start/team.ts'
 
 const TIME = expect.stringMatching(/^2026-03-04T05:06:\d\d\.\d{3}Z$/)
 
@@ -25,7 +31,7 @@ describe.each(backends)('on $name', (backend) => {
 
   const list = async (query = '', by = team) =>
     successOf(await by.call('GET', `/v1/deployments${query}`), DeploymentList)
-  /** Of the deployments made first, newest first; other tests make more. */
+  /** The first deployments, newest first; other tests add more. */
   const slugsOf = ({ deployments }: { deployments: Array<{ slug: string }> }) =>
     deployments.map(({ slug }) => slug).filter((slug) => made.some((one) => one.slug === slug))
   const expected = (wanted?: string) =>
@@ -45,7 +51,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(Object.keys(body)).toEqual(['deployments'])
   })
 
-  test('an environment filters, pages join to the whole, and a rival sees only his own', async () => {
+  test('an environment filters, pages add up to the list, and a rival sees only their own', async () => {
     for (const environment of ['production', 'staging']) {
       const query = `?environment=${environment}`
       expect(slugsOf(await list(query))).toEqual(expected(environment))
@@ -90,7 +96,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.deployment(slug)).toEqual({
       ...{ id: slug, slug, name: 'Ladder', is_active: true, created_at: TIME },
       champion_model: { id: modelId, name: 'Ladder', version: '4.0' },
-      ...{ challengers: [], shadow_mode: false, cache_version: 1 },
+      ...{ challengers: [], shadow_mode: false, strict_mode: false, cache_version: 1 },
     })
   })
 
@@ -120,7 +126,7 @@ describe.each(backends)('on $name', (backend) => {
     for (const { id } of challengers) expect(id).toMatch(/^ch_[0-9A-Za-z]{20,}$/)
   })
 
-  test('what is no deployment of the team is 404 deployment_not_found', async () => {
+  test('a deployment that is unknown or of another team answers 404', async () => {
     const [{ slug } = { slug: '' }] = made
     const theirs = (await list('', rivals.rival)).deployments[0].slug
     for (const other of [

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PromoteResult, RollbackResult } from '../../../schemas/deployments.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { type Entry, type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { outcomeOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { type Entry, type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let rivals: Rivals
@@ -70,7 +70,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.score(slug, {})).not.toHaveProperty('shadow_scores')
   })
 
-  test('what is no active challenger of the deployment is 404 challenger_not_found', async () => {
+  test('an id without an active challenger here answers 404 challenger_not_found', async () => {
     const { slug, modelId, at } = await contest(2)
     const other = await contest(1)
     const theirs = await rivals.rival.deploy(rung(1))
@@ -135,8 +135,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.deployment(slug)).toEqual(before)
   })
 
-  // Decisions.md section 6: archived unless it is a champion elsewhere.
-  test('a model that leaves one place and is champion elsewhere stays active', async () => {
+  // docs/decisions.md 6.1: archived unless it is a champion elsewhere.
+  test('a model that leaves one deployment and is champion of another stays active', async () => {
     const { slug, modelId, at } = await contest(1)
     const elsewhere = await team.deploy(rung(5))
     await team.promote(elsewhere.slug, await team.add(elsewhere.slug, modelId, 5))
@@ -148,8 +148,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(await statusesOf(modelId, elsewhere.modelId)).toEqual(['archived', 'active'])
   })
 
-  // Decisions.md section 6: archiving ends the entries of a challenger, by whichever way it comes.
-  test('a model that leaves the champion’s place ends as a challenger elsewhere', async () => {
+  // docs/decisions.md 6.2: archiving ends the entries of a challenger, by whichever way it comes.
+  test('a champion that is replaced is no longer a challenger elsewhere', async () => {
     const { slug, modelId, at } = await contest(1)
     const elsewhere = await team.deploy(rung(5))
     await team.add(elsewhere.slug, modelId, 50)
@@ -199,7 +199,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await team.deployment(slug)).cache_version).toBe(3)
   })
 
-  test('what is no deployment of the team is 404 deployment_not_found', async () => {
+  test('a deployment that is unknown or of another team answers 404', async () => {
     const theirs = await rivals.rival.deploy(rung(1))
     const { id } = await rivals.rival.challenge(theirs.slug, rung(2), 5)
     for (const slug of [theirs.slug, newId('dep_', 0), 'x']) {

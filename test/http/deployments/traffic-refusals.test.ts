@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { type Entry, type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { type Entry, type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
@@ -127,7 +127,7 @@ describe.each(backends)('on $name', (backend) => {
         ],
       ],
     ),
-    // Decisions.md section 2: 404 before 422.
+    // docs/decisions.md 2.3: 404 before 422.
     [
       'an unknown model and a wrong percentage',
       add({ model_id: '<unknownModel>', traffic_pct: 99 }),
@@ -179,7 +179,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await team.resize(own.slug, first.id, 40)).challenger.traffic_pct).toBe(40)
   })
 
-  // Decisions.md section 6: a challenger in shadow mode counts, so that going live can't surprise.
+  // docs/decisions.md 6.5: a challenger in shadow mode counts, so that going live can't surprise.
   test('in shadow mode, too, challengers have at most 50 percent together', async () => {
     const own = await team.deploy(rung(1))
     await team.shadow(own.slug, true)
@@ -189,7 +189,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await team.traffic(own.slug, more))).toBe(WRONG)
   })
 
-  test('a refusal names what is wrong at its path', async () => {
+  test('a refusal names each fault with its path', async () => {
     const faults: Array<[unknown, string]> = [
       [{}, 'action'],
       [add({ traffic_pct: 0 }), 'traffic_pct'],
@@ -204,7 +204,7 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 
-  test('what is no deployment of the team is 404 deployment_not_found, whatever is in the body', async () => {
+  test('a deployment that is unknown or of another team answers 404 to any body', async () => {
     for (const to of [newId('dep_', 0), ids['theirSlug'] ?? '', 'dep_', 'x']) {
       for (const body of [
         add({}),

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TrafficResult } from '../../../schemas/deployments.ts'
-import { successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
-import { rung, steppingClock, Team } from '../../support/team.ts'
+import { successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { rung, steppingClock, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
@@ -18,7 +18,7 @@ describe.each(backends)('on $name', (backend) => {
   const traffic = async (slug: string, body: object) =>
     successOf(await team.traffic(slug, body), TrafficResult)
 
-  test('each action answers what it did, with the next cache_version, and is in force', async () => {
+  test('each action returns its result with the next cache_version, and takes effect', async () => {
     const { slug } = await team.deploy(rung(1))
     const modelId = await team.register(rung(2))
     const added = await traffic(slug, {
@@ -53,7 +53,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.deployment(slug)).toMatchObject({ challengers: [], cache_version: 6 })
   })
 
-  // Decisions.md section 6: one for each change that can alter an answer.
+  // docs/decisions.md 6.6: one for each change that can alter an answer.
   test('toggle_shadow sets the mode that is given, whatever it was', async () => {
     const { slug } = await team.deploy(rung(1))
     for (const shadowMode of [true, true, false, false]) {
@@ -72,7 +72,7 @@ describe.each(backends)('on $name', (backend) => {
   // Sums of decimal fractions are not exact: 50 percent in ten parts are still 50 percent.
   test.each([
     ['two halves', [25, 25]],
-    ['fifty of one percent', Array(50).fill(1)],
+    ['ten of five percent', Array(10).fill(5)],
     ['parts whose sum is a rounding above 50', [5.27, 29.6, 15.13]],
     ['tenths', [10.1, 10.2, 9.7, 10.3, 9.7]],
   ])('challengers may have 50 percent together: %s', async (_, shares: number[]) => {

@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Deployment } from '../../../schemas/deployments.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import {
+  type Rivals,
+  rung,
+  startRivals,
+  steppingClock,
+  type Team,
+} from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let rivals: Rivals
@@ -23,6 +29,9 @@ describe.each(backends)('on $name', (backend) => {
     ['a new name', { name: 'Consumer loans 🦄' }, 0],
     ['switching off', { is_active: false }, 1],
     ['both', { name: 'Old loans', is_active: false }, 1],
+    ['strict mode', { strict_mode: true }, 1],
+    ['all three', { name: 'Old loans', is_active: false, strict_mode: true }, 1],
+    ['the strictness that it has', { strict_mode: false }, 0],
     ['the name that it has', { name: 'Ladder' }, 0],
     ['the activity that it has', { is_active: true }, 0],
   ])(
@@ -80,6 +89,8 @@ describe.each(backends)('on $name', (backend) => {
     ['a text for is_active', { is_active: 'false' }],
     ['a number for is_active', { is_active: 0 }],
     ['null for is_active', { is_active: null }],
+    ['a text for strict_mode', { strict_mode: 'true' }],
+    ['null for strict_mode', { strict_mode: null }],
     ['an unknown field', { name: 'x', description: 'y' }],
     ['a field of the answer', { name: 'x', cache_version: 1 }],
     ['a slug', { slug: 'dep_mine' }],

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf } from '../../support/answers.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
 import {
   card,
   categorical,
   plainFeature,
   sampleApplicants,
   sampleSpec,
-} from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { evaluatePmml } from '../../support/naive-pmml.ts'
-import { openDuckdb } from '../../support/sql-engines.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
+} from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { evaluatePmml } from '../../support/naive/naive-pmml.ts'
+import { backends } from '../../support/start/databases.ts'
+import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { openDuckdb } from '../../support/suites/sql-engines.ts'
 
 const SQL = 'format=sql&dialect=duckdb&table=applicants'
 
@@ -42,8 +42,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(headers['x-content-type-options']).toBe('nosniff')
   })
 
-  // What a modeler takes out must be what he put in, to the last property.
-  test('the spec comes out as it went in', async () => {
+  // A modeler must get back what they put in, to the last property.
+  test('the exported spec equals the registered one', async () => {
     const spec = { zeta: [5e-324, null, '"\\ 🦄'], ...rung(1), '': { b: 1, a: 1e300 } }
     const { body } = await exported(await team.register(spec), '?format=spec')
     expect(body).toBe(JSON.stringify(spec))
@@ -99,7 +99,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(refusal.details?.[0]?.path).toBe(path)
   })
 
-  test('what the other language can not say is 422 with every reason at its place', async () => {
+  test("a model that the other language can't express is 422, with the path of every reason", async () => {
     const features = [
       ...[plainFeature('a\u0000'), plainFeature('Age'), plainFeature('age')],
       categorical('b', [['\u0001', 1]]),
@@ -117,7 +117,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await exported(id, ''))).toBe('200')
   })
 
-  test('what is no model of the team is 404, and a wrong query is told before', async () => {
+  test('a model of another team answers 404, and a wrong query is refused before that', async () => {
     const foreign = await rivals.rival.register(rung(1))
     for (const id of [foreign, newId('mod_', 0), 'deploy', `${sample}"`, `${sample}%0d%0a`]) {
       expect(outcomeOf(await exported(id, '?format=pmml')), id).toBe('404 model_not_found')

@@ -10,11 +10,11 @@ import {
   ScorecardScoreResult,
   ScoreResult,
 } from '../../../schemas/scoring.ts'
-import { refusalOf, successOf } from '../../support/answers.ts'
-import { card, categorical, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { hostileBody } from '../../support/hostile-bodies.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
+import { hostileBody } from '../../support/cards/hostile-bodies.ts'
+import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 /** For each route; a failure prints the seed, pass it to fc.assert to repeat it. */
 const RUNS = 150
@@ -88,7 +88,7 @@ describe.each(backends)('on $name', (backend) => {
   )
 
   // What stands in the path goes to the router and to the database before any schema sees it.
-  test('every slug is answered with 404, or 400 for a URL that can not be read', async () => {
+  test('every slug is answered with 404, or 400 for a URL that is malformed', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),
       fc.string({ unit: 'grapheme' }),

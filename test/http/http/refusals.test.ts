@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { outcomeOf, refusalOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { type Backend, backends } from '../../support/databases.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { type Backend, backends } from '../../support/start/databases.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 const BODY_BYTES_MAX = 2048
 const unknownSlug = 'dep_0000000000000000000000'
@@ -51,7 +51,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   const goodBody = ({ body }: Route) => JSON.stringify(body).replace(':slug', slug)
 
   // The refusals below would prove nothing if these requests failed anyhow.
-  test.each(ROUTES)('$url carries out what is well formed', async (route) => {
+  test.each(ROUTES)('$url carries out a well-formed request', async (route) => {
     expect((await send(route, goodBody(route))).statusCode).toBeLessThan(300)
   })
 
@@ -128,7 +128,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     },
   )
 
-  test('a body of another length than its header says is 400', async () => {
+  test('a body whose length differs from its header is 400', async () => {
     for (const route of ROUTES) {
       const headers = { 'content-length': `${Buffer.byteLength(goodBody(route)) + 1}` }
       const response = await send(route, goodBody(route), headers)
@@ -190,7 +190,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   })
 
   test.each(['/%', '/v1/score/%E0%A4%A', '/v1/score/%ZZ', '/v1/score/%', '/%c0%ae%c0%ae/'])(
-    'a URL that can not be decoded is 400 invalid_request: %s',
+    'a malformed URL is 400 invalid_request: %s',
     async (url) => {
       for (const method of ['GET', 'POST'] as const) {
         const headers = { authorization: `Bearer ${tokens.key}` }
@@ -200,7 +200,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     },
   )
 
-  // Decisions.md section 2: what is wrong with the body is told before what is not there.
+  // docs/decisions.md 2.3: what is wrong with the body is told before what is not there.
   test('a body of the wrong form is 400 even for a deployment that does not exist', async () => {
     for (const [url, body] of [
       [`/v1/score/${unknownSlug}`, { strict_mode: 'yes' }],

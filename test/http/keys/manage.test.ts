@@ -1,18 +1,18 @@
 import { eq, isNotNull } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CreatedKey, KeyList } from '../../../schemas/keys.ts'
+import type { Role } from '../../../src/access/caller.ts'
 import { OPERATOR } from '../../../src/audit/record.ts'
-import type { Role } from '../../../src/auth/caller.ts'
-import type { Database } from '../../../src/db/client.ts'
-import { auditLog } from '../../../src/db/tables/audit.ts'
-import { apiKeys } from '../../../src/db/tables/keys.ts'
 import { PostgresKeyStore } from '../../../src/keys/store.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
-import { prepared, withDatabase } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { apiKeys } from '../../../src/tables/keys.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
+import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 
@@ -71,7 +71,7 @@ describe.each(backends)('on $name', (backend) => {
     outcomeOf(await service.call({ url: '/v1/score/dep_none', token: key, body: {} }))
 
   // What a key opens and who uses it is read off this list before one is revoked.
-  test('the list tells the documented fields of each key, and no secret or hash', async () => {
+  test('the list shows the documented fields of each key, and no secret or hash', async () => {
     const plain = await create({ name: 'loan desk' })
     const limited = await create({
       ...{ name: 'nightly', scopes: ['read', 'score'], environment: 'staging' },
@@ -144,7 +144,7 @@ describe.each(backends)('on $name', (backend) => {
   )
 
   // Any difference would tell a stranger which ids exist.
-  test('a key that is unknown, revoked or of another team can not be revoked: one answer', async () => {
+  test('revoking a key that is unknown, revoked or of another team gives one error', async () => {
     const revoked = await create()
     expect((await revoke(revoked.id)).statusCode).toBe(204)
     const foreign = await create({}, as('owner', otherTeam))
@@ -166,7 +166,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await score(foreign.key), 'it is in force').toBe('404 deployment_not_found')
   })
 
-  test('of many who revoke a key at once one does, and the others find none', async () => {
+  test('of many revocations of a key at once, one succeeds and the others are 404', async () => {
     const tenTimes = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: 10 }, work))
     // Else the first would be done before the others have a connection.
     await tenTimes(() => list())
@@ -255,7 +255,7 @@ describe.each(backends)('on $name', (backend) => {
 })
 
 // Without a record nobody can say later who cut a server off.
-test.each(backends)('on $name what was done to a key is on the record', async (backend) => {
+test.each(backends)('on $name each change of a key has an audit record', async (backend) => {
   const { service, team } = await startService(backend)
   onTestFinished(() => service.close())
   const { owner, admin } = team.people
@@ -276,7 +276,11 @@ test.each(backends)('on $name what was done to a key is on the record', async (b
     { action: 'key.create', actor: owner.userId, before: null, after: { ...fields, ...limit(7) } },
     { action: 'key.set_limit', actor: OPERATOR, before: limit(7), after: limit(9) },
     { action: 'key.revoke', actor: admin.userId, before: fields, after: null },
-  ].map((record) => ({ id: expect.stringMatching(/^aud_/), ...rest, ...record }))
+  ].map((record) => ({
+    ...{ id: expect.stringMatching(/^aud_/), position: expect.any(Number) },
+    ...rest,
+    ...record,
+  }))
   expect(records).toHaveLength(3)
   expect(records).toEqual(expect.arrayContaining(expected))
   expect(JSON.stringify(records)).not.toContain(key.slice(prefix.length))

@@ -3,11 +3,11 @@ import { DeployResult } from '../../../schemas/models.ts'
 import { ScoreResult } from '../../../schemas/scoring.ts'
 import { buildApp } from '../../../src/app.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { outcomeOf, successOf } from '../../support/answers.ts'
-import { card, categorical, numeric, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import type { NaiveSpec } from '../../support/naive-evaluator.ts'
-import { TestService } from '../../support/service.ts'
+import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, successOf } from '../../support/expect/answers.ts'
+import type { NaiveSpec } from '../../support/naive/naive-evaluator.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const DEPLOY = '/v1/models/deploy'
 const MODEL_ID = /^mod_[0-9A-Za-z]{20,}$/
@@ -74,7 +74,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // Believing these headers from anyone would let a caller choose the URL that a colleague pastes.
-  test('the endpoint ignores forwarding headers of a caller that is no known proxy', async () => {
+  test('the endpoint ignores forwarding headers of a caller that is not a known proxy', async () => {
     const headers = {
       host: 'scores.lender.example',
       'x-forwarded-host': 'evil.example',
@@ -195,16 +195,16 @@ describe.each(backends)('on $name', (backend) => {
         ['features[2].bins', new RegExp(NO_MISSING)],
       ],
     ],
-  ])('spec_warnings tell of %s', async (_, spec, warnings) => {
-    const { spec_warnings: told } = await deploy(order(spec))
-    expect(told).toEqual(
+  ])('spec_warnings name %s', async (_, spec, warnings) => {
+    const { spec_warnings: given } = await deploy(order(spec))
+    expect(given).toEqual(
       warnings.map(([path, message]) => ({ path, message: expect.stringMatching(message) })),
     )
   })
 
-  test('spec_warnings are told of a model that is only registered, too', async () => {
-    const { spec_warnings: told } = await deploy(order(hole, { auto_deploy: false }))
-    expect(told).toHaveLength(1)
+  test('a model that is only registered has spec_warnings, too', async () => {
+    const { spec_warnings: given } = await deploy(order(hole, { auto_deploy: false }))
+    expect(given).toHaveLength(1)
   })
 
   // An empty list would make callers ask what it is for; its absence is the documented form.
@@ -232,7 +232,7 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   // Behind a gateway that rewrites the host, only the operator knows the service's address.
-  test('the endpoint starts with PUBLIC_URL where it is set, whatever the request says', async () => {
+  test('the endpoint starts with PUBLIC_URL if that is set, whatever the request says', async () => {
     const env = { PUBLIC_URL: 'https://api.lender.example/scoring/' }
     expect(await endpointWith(env, { host: 'internal:3000' })).toMatch(
       /^https:\/\/api\.lender\.example\/scoring\/v1\/score\/dep_[0-9A-Za-z]+$/,

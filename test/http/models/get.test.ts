@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Model } from '../../../schemas/models.ts'
-import { newId } from '../../../src/ids.ts'
-import { jsonOf, refusalOf } from '../../support/answers.ts'
-import { card, categorical, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
+import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import {
+  type Rivals,
+  rung,
+  startRivals,
+  steppingClock,
+  type Team,
+} from '../../support/start/team.ts'
 
 /** Properties in an order of their own, beside and inside what the service knows. */
 const extras = {
@@ -79,7 +85,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(Object.keys(got).sort()).toEqual(Object.keys(always).sort())
   })
 
-  // An update is no part of what was deployed.
+  // The response shows what was deployed, without later updates.
   test('an archived model is answered with its status, still without updated_at', async () => {
     const id = await team.register(rung(1))
     const before = await team.done('GET', `/v1/models/${id}`)
@@ -87,7 +93,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.done('GET', `/v1/models/${id}`)).toEqual({ ...before, status: 'archived' })
   })
 
-  test('what is no model of the team is 404 model_not_found, whatever else it is', async () => {
+  test('an id without a model of the team answers 404 model_not_found', async () => {
     const { slug, modelId } = await team.deploy(rung(1))
     for (const id of [
       newId('mod_', 0),

@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ModelList } from '../../../schemas/models.ts'
-import { refusalOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import {
+  type Rivals,
+  rung,
+  startRivals,
+  steppingClock,
+  type Team,
+} from '../../support/start/team.ts'
 
 const ENVIRONMENTS = ['production', 'staging'] as const
 const MODELS = 9
@@ -92,7 +98,7 @@ describe.each(backends)('on $name', (backend) => {
     },
   )
 
-  test('a model made between two pages is on none that follow, and moves nothing', async () => {
+  test('a model that is made between two pages is on none of the later ones, and shifts no item', async () => {
     const { rival } = rivals
     for (let n = 0; n < 3; n++) await rival.register(rung(n))
     const before = idsOf(await list('', rival))
@@ -104,7 +110,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // What a rival's cursor shows must be the reader's own, or nothing.
-  test('a cursor of another team leads to nothing of that team', async () => {
+  test('a cursor of another team shows no item of that team', async () => {
     const [theirs] = idsOf(await list('', rivals.rival))
     const all = idsOf(await list())
     for (const id of idsOf(await list(`?cursor=${theirs}`))) expect(all).toContain(id)

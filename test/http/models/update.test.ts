@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { UpdatedModel } from '../../../schemas/models.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import {
+  type Rivals,
+  rung,
+  startRivals,
+  steppingClock,
+  type Team,
+} from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let rivals: Rivals
@@ -45,7 +51,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // Archiving what decides about applicants would leave a deployment without a model.
-  test('a champion is 409 model_is_champion and stays active, until another one has its place', async () => {
+  test('a champion is 409 model_is_champion and stays active until it is replaced', async () => {
     const { slug, modelId } = await team.deploy(rung(1))
     const challenger = await team.challenge(slug, rung(2), 10)
     expect(await outcome(modelId, 'archived')).toBe('409 model_is_champion')
@@ -71,7 +77,7 @@ describe.each(backends)('on $name', (backend) => {
     },
   )
 
-  // Decisions.md section 6: what is archived scores nowhere.
+  // docs/decisions.md 6.2: what is archived scores nowhere.
   test('archiving a challenger ends its entries in every deployment, in force at once', async () => {
     const shadow = await team.deploy(rung(1))
     const live = await team.deploy(rung(2))
@@ -108,7 +114,7 @@ describe.each(backends)('on $name', (backend) => {
     ])
   })
 
-  test('a restored model is no challenger until it is added anew, as another entry', async () => {
+  test('a restored model becomes a challenger only when it is added again, as a new entry', async () => {
     const { slug } = await team.deploy(rung(1))
     const { id, modelId } = await team.challenge(slug, rung(2), 20)
     await team.setStatus(modelId, 'archived')
@@ -121,7 +127,7 @@ describe.each(backends)('on $name', (backend) => {
     ])
   })
 
-  test('what is no model of the team is 404 model_not_found, and stays as it is', async () => {
+  test("another team's model answers 404 model_not_found and does not change", async () => {
     const theirs = await rivals.rival.register(rung(1))
     const { slug } = await team.deploy(rung(1))
     for (const id of [newId('mod_', 0), theirs, slug, 'mod_', 'deploy', 'mod_%00', 'x']) {
@@ -151,8 +157,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.statusOf(id)).toBe('active')
   })
 
-  // Decisions.md section 2: 401, 403, 400, 404, then 409.
-  test('what is wrong is told in the order role, body, model, champion', async () => {
+  // docs/decisions.md 2.3: 401, 403, 400, 404, then 409.
+  test('faults are reported in the order role, body, model, champion', async () => {
     const { modelId } = await team.deploy(rung(1))
     const url = (id: string) => ({ method: 'PATCH', url: `/v1/models/${id}` }) as const
     const token = rivals.tokenOf('lead_modeler')

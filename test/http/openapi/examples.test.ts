@@ -1,14 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXAMPLE_IDS, EXAMPLE_REFRESH_TOKEN, EXAMPLE_SPEC } from '../../../schemas/docs/examples.ts'
+import {
+  EXAMPLE_IDS,
+  EXAMPLE_REFRESH_TOKEN,
+  EXAMPLE_REQUEST_ID,
+  EXAMPLE_SPEC,
+} from '../../../schemas/docs/examples.ts'
 import type { OperationDoc } from '../../../schemas/docs/operation-doc.ts'
 import { DOCS } from '../../../schemas/docs.ts'
-import { jsonOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { DocumentCheck } from '../../support/document-check.ts'
-import { OWNER, TestService } from '../../support/service.ts'
+import { jsonOf } from '../../support/expect/answers.ts'
+import { DocumentCheck } from '../../support/expect/document-check.ts'
+import { statsWith } from '../../support/expect/stats.ts'
+import { backends } from '../../support/start/databases.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 
 /** What the examples speak of, to be replaced by what there is. */
-const SPOKEN_OF = { ...EXAMPLE_IDS, refreshToken: EXAMPLE_REFRESH_TOKEN }
+const SPOKEN_OF = {
+  ...EXAMPLE_IDS,
+  refreshToken: EXAMPLE_REFRESH_TOKEN,
+  request: EXAMPLE_REQUEST_ID,
+}
 type Ids = Record<keyof typeof SPOKEN_OF, string>
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -26,7 +36,10 @@ const NEEDS_CHALLENGER =
 const NEEDS_PREDECESSOR = /^\w+\.rollback/
 
 /** What differs from one answer to the next, whatever it answers. */
-const SECRETS = new Set(['access_token', 'refresh_token', 'key', 'prefix', 'endpoint'])
+const SECRETS = new Set([
+  ...['access_token', 'refresh_token', 'key', 'prefix', 'endpoint'],
+  ...['latency_ms', 'spec_sha256', 'reference_sha256'],
+])
 const OPAQUE = /^(\w+)_[0-9A-Za-z]{22}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
@@ -64,6 +77,8 @@ describe.each(backends)('on $name', (backend) => {
     const { model_id: champion, deployment } = await deploy(EXAMPLE_SPEC.version, true)
     const { model_id: candidate } = await deploy('2.0.0', false)
     const ids = { ...SPOKEN_OF, champion, candidate, deployment: deployment.slug }
+    if (operation.startsWith('scores.')) return { ...ids, request: await score(ids.deployment) }
+    if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
     const needs = `${operation} ${JSON.stringify(body)}`
     const needsPredecessor = NEEDS_PREDECESSOR.test(needs)
     if (!needsPredecessor && !NEEDS_CHALLENGER.test(needs)) return ids
@@ -74,6 +89,18 @@ describe.each(backends)('on $name', (backend) => {
       await manage('POST', `${url}/promote`, { challenger_id: challenger.id })
     }
     return { ...ids, challenger: challenger.id }
+  }
+
+  /** The request id of a score that the log has. */
+  async function score(slug: string, reference = 'A-1001'): Promise<string> {
+    const { request_id } = jsonOf(
+      await service.call({
+        ...{ url: `/v1/score/${slug}`, token: key, body: { age: 35, purpose: 'car' } },
+        headers: { 'x-reference-id': reference },
+      }),
+    )
+    await statsWith(service, token, slug, 1)
+    return request_id
   }
 
   /** A key, a member and a session that one example may end. */
@@ -109,9 +136,10 @@ describe.each(backends)('on $name', (backend) => {
       (text, [name, { example: value }]) => text.replace(`{${name}}`, withIds(value, ids)),
       path,
     )
+    const query = new URLSearchParams(doc.query).toString()
     const response = await service.call({
       method: method as Method,
-      url,
+      url: query === '' ? url : `${url}?${query}`,
       token: JSON.stringify(its['security']) === '[{"apiKey":[]}]' ? key : token,
       ...(body !== undefined && { body: withIds(body, ids) as object }),
     })
@@ -119,8 +147,9 @@ describe.each(backends)('on $name', (backend) => {
     expect(String(response.statusCode), response.body).toBe(statuses.find((one) => +one < 400))
 
     const isFirst = body === Object.values(doc.request ?? {})[0]
-    if (!isFirst || doc.success.example === undefined) return
-    const expected = masked(withIds(doc.success.example, ids)) as object
+    const { example: success, mediaType } = doc.success
+    if (!isFirst || success === undefined || mediaType !== undefined) return
+    const expected = masked(withIds(success, ids)) as object
     const answer = masked(response.json())
     if (!operation.endsWith('.list')) expect(answer).toEqual(expected)
     else expect(answer).toEqual(holdingItemsOf(expected))

@@ -1,26 +1,26 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ANYONE } from '../../../src/access/caller.ts'
 import { buildApp } from '../../../src/app.ts'
-import { ANYONE } from '../../../src/auth/caller.ts'
-import { apiKeys } from '../../../src/db/tables/keys.ts'
 import { AppError } from '../../../src/errors.ts'
-import { newId } from '../../../src/ids.ts'
 import { keyHashOf, newKeySecret } from '../../../src/keys/secret.ts'
 import type { KeyService } from '../../../src/keys/service.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
 import type { Services } from '../../../src/services.ts'
-import { jsonOf, outcomeOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+import { apiKeys } from '../../../src/tables/keys.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
 import {
   insertOwner,
   insertPerson,
   insertTeam,
   type Person,
   tokenFor,
-} from '../../support/people.ts'
-import { prepared } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
+} from '../../support/start/people.ts'
+import { prepared } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const QUOTA = 50
 const KEY_QUOTA = 3
@@ -95,7 +95,11 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   }
 
   const failingKeys = (error: Error) =>
-    ({ callerOf: () => Promise.reject(error) }) as unknown as KeyService
+    ({
+      isUnknown: () => false,
+      heldCallerOf: () => undefined,
+      callerOf: () => Promise.reject(error),
+    }) as unknown as KeyService
 
   // Clients pace themselves by these headers, most of all when something goes wrong.
   const key = () => service.createKey(owner)
@@ -106,7 +110,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       400,
       async () => call({ url: '/v1/keys', payload: { name: 1 } }, owner),
     ],
-    ['a body that is no JSON', 400, async () => call({ url: '/v1/keys', payload: '{' }, owner)],
+    ['a body that is not JSON', 400, async () => call({ url: '/v1/keys', payload: '{' }, owner)],
     ['a URL that is malformed', 400, () => call({ url: '/v1/score/%c0%80', payload: body })],
     ['no key', 401, () => call({ url: `/v1/score/${slug}`, payload: body })],
     ['a wrong token', 401, () => call({ url: '/v1/keys', payload: {} }, 'garbage')],
@@ -125,7 +129,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       () => call({ url: '/v1/keys', payload: { name: 'x'.repeat(3000) } }, owner),
     ],
     [
-      'a body that is no document',
+      'a body that is not a document',
       415,
       () =>
         call({ url: '/v1/keys', payload: 'x', headers: { 'content-type': 'text/plain' } }, owner),
@@ -157,7 +161,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     })
   }
 
-  test('a caller over the quota is told when to come again, and is admitted then', async () => {
+  test('a caller over the quota learns when to try again, and is admitted then', async () => {
     const keySecret = narrowKey()
     const remaining: number[] = []
     for (let i = 0; i < KEY_QUOTA; i++) remaining.push(quotaOf(await score(keySecret))[1] ?? -1)
@@ -197,7 +201,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     expect(quotaOf(await score(wide))).toEqual([QUOTA, QUOTA - 1])
   })
 
-  test('a user has a budget of his own, whatever address he calls from', async () => {
+  test('a user has their own budget, from any address', async () => {
     const token = viewerToken()
     const list = () => call({ method: 'GET', url: '/v1/models' }, token)
     await exhaust(list)
@@ -205,8 +209,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     expect((await call({ method: 'GET', url: '/v1/models' }, owner)).statusCode).toBe(200)
   })
 
-  // What the caller asks for must not be looked at any more, or it costs as much as if it were admitted.
-  test('over the quota is told before role, body and deployment are looked at', async () => {
+  // What the caller asks for must not be looked at any more, or it costs as much as if it were
+  // admitted.
+  test('a request over the quota is refused before role, body and deployment are checked', async () => {
     const keySecret = narrowKey()
     await exhaust(() => score(keySecret), KEY_QUOTA)
     const token = viewerToken()
@@ -221,8 +226,10 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   })
 
   // Keys must not be tried out at any speed, nor unknown paths.
-  test('whoever proves nothing counts on his address, over all that refuses him', async () => {
+  test('requests without a proven caller count on their address, for every refusal', async () => {
     const remoteAddress = newAddress()
+    const keySecret = await service.createKey(owner)
+    expect((await score(keySecret)).statusCode, 'makes the key known').toBe(200)
     const attempts = [
       () => call({ url: `/v1/score/${slug}`, payload: body, remoteAddress }, newKeySecret(null)),
       () => call({ url: '/v1/keys', payload: {}, remoteAddress }, 'garbage'),
@@ -240,13 +247,13 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       expect(response.headers['retry-after']).toBe('60')
       expect(quotaOf(response)).toEqual([QUOTA, 0])
     }
-    // A proven caller at the same address has a budget of his own.
-    const keySecret = await service.createKey(owner)
+    // A known caller at the same address has a budget of its own; for a new key see
+    // guesses.test.ts.
     const proven = call({ url: `/v1/score/${slug}`, payload: body, remoteAddress }, keySecret)
     expect((await proven).statusCode).toBe(200)
   })
 
-  // One client can take any of 2^64 addresses of his network.
+  // One client can take any of the 2^64 addresses of its network.
   test('all of an IPv6 /64 is one address', async () => {
     const from = (remoteAddress: string) => call({ url: '/nowhere', remoteAddress })
     const first = await from('2001:db8:7:7::1')

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScorecardBatchResult } from '../../../schemas/scoring.ts'
-import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { card, numeric, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { card, numeric, plainFeature } from '../../support/cards/cards.ts'
+import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const RECORDS_MAX = 1000
 
@@ -83,14 +83,14 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     }
   })
 
-  // A stranger must not learn what the limit is, nor have his records counted.
+  // A stranger must not learn the limit, and their records are not counted.
   test('1,001 records of a caller without a key are 401', async () => {
     const body = { records: records(RECORDS_MAX + 1) }
     const response = await service.call({ url: `/v1/score/${slug}/batch`, body })
     expect(outcomeOf(response)).toBe('401 invalid_api_key')
   })
 
-  // Whoever sends a list of applicants finds his own number again, or nothing he could mistake for one.
+  // A caller finds the ids of their list again, or nothing they could mistake for one.
   test.each<[string, string, unknown]>([
     ['a text', '"A-17"', 'A-17'],
     ['an empty text', '""', ''],

@@ -4,14 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { outcomeOf } from '../../support/answers.ts'
-import { card, categorical, numeric } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { hostileBody } from '../../support/hostile-bodies.ts'
-import { TestService } from '../../support/service.ts'
+import { card, categorical, numeric } from '../../support/cards/cards.ts'
+import { hostileBody } from '../../support/cards/hostile-bodies.ts'
+import { outcomeOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
-/** A query, which means nothing to a score, and is nothing for the lane. */
+/** A query means nothing to a score, but the fast path leaves it to Fastify. */
 const USUAL = '?way=usual'
 const GOOD = { income: 1200, job: 'größer', strict_mode: false }
 const spec = card([
@@ -44,7 +44,7 @@ describe.each(backends)('on $name', (backend) => {
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner, { rate_limit_per_minute: 1_000_000 })
-    // What is not known yet is looked up by the usual way.
+    // Fastify looks up what is not cached yet.
     await send({ body: '{}' })
   })
   afterAll(() => service.close())
@@ -58,7 +58,7 @@ describe.each(backends)('on $name', (backend) => {
     })
   }
 
-  /** The service's key in the place of the word `key`. */
+  /** Replaces the word `key` by the service's key. */
   function withKey({ authorization = '', ...others }: Headers): Headers {
     const put = (text: string) => text.replace(/key$/, key)
     return {
@@ -67,7 +67,7 @@ describe.each(backends)('on $name', (backend) => {
     }
   }
 
-  /** What must be the same whichever way a request goes. */
+  /** The parts of a response that must be the same on both ways. */
   function factsOf(response: LightMyRequestResponse) {
     const {
       'x-request-id': requestId,
@@ -95,10 +95,6 @@ describe.each(backends)('on $name', (backend) => {
     ['an empty applicant', { body: '{}' }],
     ['a byte order mark and blanks', { body: `\ufeff \n${JSON.stringify(GOOD)}\t` }],
     ['escapes', { body: '{"\\u006aob":"gr\\u00f6\\u00dfer"}' }],
-    [
-      'bytes that are no UTF-8',
-      { body: Buffer.from([...Buffer.from('{"job":"'), 0xff, 0xc3, 0x22, 0x7d]) },
-    ],
     ['values in no bin, and unknown names', { body: '{"job":"none","else":[1]}' }],
     [
       'its charset named',
@@ -106,22 +102,43 @@ describe.each(backends)('on $name', (backend) => {
     ],
     ['a routing key', { headers: { 'x-routing-key': 'applicant 7' }, body: '{}' }],
     ['an empty routing key', { headers: { 'x-routing-key': '' }, body: '{}' }],
+    ['a reference', { headers: { 'x-reference-id': 'loan-7' }, body: '{}' }],
     ['headers in capitals', { headers: { 'X-ROUTING-KEY': 'A' }, body: '{}' }],
     ['64 KiB', { body: `{"a":"${'x'.repeat(64 * 1024 - 8)}"}` }],
   ]
-  const HANDED_OVER: Array<[what: string, outcome: string, sent: Sent]> = [
+  const LEFT_TO_FASTIFY: Array<[what: string, outcome: string, sent: Sent]> = [
     ['a value of an impossible type', '400 invalid_request', { body: '{"income":true}' }],
     [
       'a missing feature in strict mode',
       '422 strict_mode_violation',
       { body: '{"strict_mode":true}' },
     ],
-    ['a strict mode that is none', '400 invalid_request', { body: '{"strict_mode":null}' }],
-    ['a body that is no object', '400 invalid_request', { body: '[]' }],
+    [
+      'a strict mode that is not a boolean',
+      '400 invalid_request',
+      { body: '{"strict_mode":null}' },
+    ],
+    ['a body that is not an object', '400 invalid_request', { body: '[]' }],
     ['null', '400 invalid_request', { body: 'null' }],
     ['half a body', '400 invalid_request', { body: '{"income":' }],
+    [
+      'bytes that are not UTF-8',
+      '400 invalid_request',
+      { body: Buffer.from([...Buffer.from('{"job":"'), 0xff, 0xc3, 0x22, 0x7d]) },
+    ],
+    [
+      'a coding of its body',
+      '415 unsupported_media_type',
+      { headers: { 'content-encoding': 'gzip' }, body: '{}' },
+    ],
+    ['the coding identity', '200', { headers: { 'content-encoding': 'identity' }, body: '{}' }],
     ['blanks', '400 invalid_request', { body: '  ' }],
     ['the name __proto__', '400 invalid_request', { body: '{"__proto__":1}' }],
+    [
+      'bytes that are not UTF-8',
+      '400 invalid_request',
+      { body: Buffer.from([...Buffer.from('{"job":"'), 0xff, 0xc3, 0x22, 0x7d]) },
+    ],
     ['no body', '400 invalid_request', {}],
     [
       'a body shorter than its header says',
@@ -143,7 +160,12 @@ describe.each(backends)('on $name', (backend) => {
     ['a scheme in capitals', '200', { headers: { authorization: 'BEARER key' }, body: '{}' }],
     ['a body in chunks', '200', { headers: { 'transfer-encoding': 'chunked' }, body: '{}' }],
     ['two routing keys', '200', { headers: { 'x-routing-key': ['a', 'b'] }, body: '{}' }],
-    // Of two headers the first counts, though it be empty.
+    ...['', 'loan 7', 'x'.repeat(129), ['a', 'b']].map((reference): [string, string, Sent] => [
+      `the reference ${reference}`,
+      '400 invalid_request',
+      { headers: { 'x-reference-id': reference }, body: '{}' },
+    ]),
+    // The first of two headers counts, even if it is empty.
     ['two keys', '401 invalid_api_key', { headers: { authorization: ['', 'key'] }, body: '{}' }],
     [
       'two types',
@@ -153,7 +175,7 @@ describe.each(backends)('on $name', (backend) => {
     ['one byte more than 64 KiB', '200', { body: `{"a":"${'x'.repeat(64 * 1024 - 7)}"}` }],
   ]
 
-  test.each(TAKEN)('with %s the lane answers, and as Fastify does', async (_what, sent) => {
+  test.each(TAKEN)('with %s the fast path answers, and as Fastify does', async (_what, sent) => {
     const answers: LightMyRequestResponse[] = []
     const seen = await seenByFastify(async () => {
       answers.push(await send(sent), await send(sent, USUAL))
@@ -164,7 +186,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(taken).toEqual(usual)
   })
 
-  test.each(HANDED_OVER)('with %s Fastify answers: %s', async (_what, outcome, sent) => {
+  test.each(LEFT_TO_FASTIFY)('with %s Fastify answers: %s', async (_what, outcome, sent) => {
     const answers: LightMyRequestResponse[] = []
     const seen = await seenByFastify(async () => {
       answers.push(await send(sent), await send(sent, USUAL))
@@ -184,8 +206,8 @@ describe.each(backends)('on $name', (backend) => {
     )
   })
 
-  // Counted by the lane, and not once more by the quota's own plugin.
-  test('a request that is handed over is counted once, and beyond the quota it is denied', async () => {
+  // The fast path counts it, so the quota's plugin must not.
+  test('a request that is left to Fastify is counted once, and beyond the quota it is denied', async () => {
     const token = await service.createKey(owner, { rate_limit_per_minute: 6 })
     const headers = { authorization: `Bearer ${token}` }
     const bodies = ['{}', '{"income":true}', '{', '{}', '{"strict_mode":true}', 'null', '{}', '{']
@@ -207,7 +229,7 @@ describe.each(backends)('on $name', (backend) => {
     ])
   })
 
-  test('every request is in the figures once, whichever way it went', async () => {
+  test('every request is in the metrics once, on both ways', async () => {
     const statuses = async () => {
       const { body } = await service.inject({ method: 'GET', url: '/metrics' })
       const count = (status: number) =>
@@ -226,7 +248,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([2, 2, 1])
   })
 
-  test('a deployment or a key that is taken away is gone for the lane, too', async () => {
+  test('a deployment or a key that is taken away is gone for the fast path, too', async () => {
     const gone = await service.deploy(owner, spec)
     const token = await service.createKey(owner)
     const call = () => service.call({ url: `/v1/score/${gone}`, token, body: {} })
@@ -274,7 +296,7 @@ describe('over a connection', () => {
 
   const requestOf = (body: string) => head(Buffer.byteLength(body)) + body
 
-  /** Sends the pieces one by one, and returns what comes until as many answers are there. */
+  /** Sends the pieces one by one, and returns the text of so many answers. */
   async function exchange(pieces: readonly string[], answers: number): Promise<string> {
     const socket = connect(port, '127.0.0.1').setEncoding('utf8').setNoDelay(true)
     await once(socket, 'connect')
@@ -305,7 +327,7 @@ describe('over a connection', () => {
     expect(await exchange([...request], 1)).toContain('"contributions":{"income":20,"job":7}')
   }, 30_000)
 
-  // Some are answered by the lane, some by Fastify, which takes longer.
+  // The fast path answers some, and Fastify, which takes longer, the others.
   test('requests that come at once are answered in their order', async () => {
     const bodies = [
       '{"income":1}',
@@ -325,8 +347,8 @@ describe('over a connection', () => {
     ])
   })
 
-  // The lane has waited for the body, and Fastify has not.
-  test('a request that is handed over is as slow as it was', async () => {
+  // The fast path has waited for the body, Fastify has not.
+  test('the duration of a request that is left to Fastify starts with its headers', async () => {
     const sums = async () =>
       figureOf(/request_duration_seconds_sum\{operation="scoring.score",status="400"\} (\S+)/)
     const figureOf = async (pattern: RegExp) => {

@@ -1,22 +1,22 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Environment } from '../../../src/auth/caller.ts'
-import type { Database } from '../../../src/db/client.ts'
-import { deployments } from '../../../src/db/tables/deployments.ts'
-import { models } from '../../../src/db/tables/models.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
+import type { Environment } from '../../../src/access/caller.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { deployments } from '../../../src/tables/deployments.ts'
+import { models } from '../../../src/tables/models.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
 import {
   insertOwner,
   insertPerson,
   insertTeam,
   type Person,
   tokenFor,
-} from '../../support/people.ts'
-import { prepared } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
+} from '../../support/start/people.ts'
+import { prepared } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const spec = card([plainFeature('income')])
 const ENVIRONMENTS = ['production', 'staging'] as const
@@ -43,7 +43,7 @@ const ROUTES = {
 }
 const routes = Object.entries(ROUTES)
 
-/** All that a caller sees of an answer, but for what names his own request and its time. */
+/** The part of a response that a caller sees, without the request's id and its time. */
 function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const requestId = String(headers['x-request-id'])
   // The quota counts down with each request, whatever it asks for.
@@ -88,11 +88,11 @@ describe.each(backends)('on $name', (backend) => {
 
   async function insertInactive(db: Database, id: string, teamId: string, userId: string) {
     const modelId = newId('mod_', 0)
-    const of = { teamId, name: spec.name, environment: 'production' }
+    const of = { teamId, name: spec.name, environment: 'production' } as const
     const at = { createdAt: new Date(0), updatedAt: new Date(0) }
     await db.insert(models).values({
       ...{ id: modelId, ...of, ...at, version: spec.version, specVersion: '1.0', spec },
-      ...{ status: 'active', deployedBy: userId },
+      ...({ status: 'active', deployedBy: userId } as const),
     })
     await db.insert(deployments).values({
       ...{ id, ...of, ...at, isActive: false, championModelId: modelId },
@@ -131,7 +131,8 @@ describe.each(backends)('on $name', (backend) => {
         ['a slug of another alphabet', 'dep_ü🦄', keys.both],
         ['a path for a slug', '../keys', keys.both],
       ]
-      // Cold and warm: what a cache has learned of a deployment must show no more than the database.
+      // Cold and warm: what a cache has learned of a deployment must show no more than the
+      // database.
       for (const round of ['cold', 'warm']) {
         for (const [what, slug, token] of hidden) {
           const answer = await ask(slug, token)

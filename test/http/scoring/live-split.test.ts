@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { KeyCaller } from '../../../src/auth/caller.ts'
-import { outcomeOf, refusalOf } from '../../support/answers.ts'
-import { plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { evaluateNaively } from '../../support/naive-evaluator.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/team.ts'
+import type { KeyCaller } from '../../../src/access/caller.ts'
+import { plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
+import { backends } from '../../support/start/databases.ts'
+import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -68,7 +68,13 @@ describe.each(backends)('on $name', (backend) => {
       ...{ scopes: ['score'], environment: null, rateLimitPerMinute: null },
     }
     const request = {
-      ...{ deploymentId: slug, applicant, reservedName: undefined, strictMode: false },
+      ...{
+        deploymentId: slug,
+        applicant,
+        reservedName: undefined,
+        reference: null,
+        strictMode: false,
+      },
       ...{ form: 'deployment' as const, requestId: 'req_of_a_test', receivedAtMs: 0 },
     }
     const versions: string[] = []
@@ -83,7 +89,7 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   // An applicant who asks again must not be accepted by one model and declined by the other.
-  test('one routing key always meets one model, alone, in batches and on the paths of the guides', async () => {
+  test('one routing key always meets one model, alone, in batches and under /api/v1', async () => {
     const { slug } = await team.deploy(rung(1))
     await team.challenge(slug, rung(2), 25)
     await team.challenge(slug, rung(3), 25)
@@ -121,7 +127,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(await versionOf(slug, batch.request_id)).toBe(batch.model_version)
   })
 
-  // What one deployment draws must tell nothing of another: else the same people are always tested on.
+  // What one deployment draws must tell nothing of another: else the same people are always tested
+  // on.
   test('two deployments draw independently of each other', async () => {
     const [one, two] = [await team.deploy(rung(1)), await team.deploy(rung(1))]
     for (const { slug } of [one, two]) await team.challenge(slug, rung(2), 50)
@@ -148,7 +155,7 @@ describe.each(backends)('on $name', (backend) => {
     expectShares(await drawn(slug, DRAWS), shares, 4)
   })
 
-  // Decisions.md section 4. A subject that is moved to and fro gets two answers to one question.
+  // docs/decisions.md 4.7. A subject that is moved to and fro gets two answers to one question.
   test('a change of one share moves subjects only between that challenger and the champion', async () => {
     const { slug } = await team.deploy(rung(1))
     const present = new Map<string, { id: string; pct: number }>()
@@ -158,7 +165,7 @@ describe.each(backends)('on $name', (backend) => {
       present.set(version, { id: await team.add(slug, models.get(version) ?? '', pct), pct })
     }
     const resize = async (version: string, pct: number) => {
-      const { id } = present.get(version) ?? expect.fail(`${version} is no challenger`)
+      const { id } = present.get(version) ?? expect.fail(`${version} is not a challenger`)
       await team.resize(slug, id, pct)
       present.set(version, { id, pct })
     }
@@ -248,7 +255,7 @@ describe.each(backends)('on $name', (backend) => {
     expect([...met].sort()).toEqual(['Ladder', 'Other'])
   })
 
-  // Decisions.md section 4: whether a request is refused must not be a matter of luck.
+  // docs/decisions.md 4.5: whether a request is refused must not be a matter of luck.
   test('strict mode and impossible values are judged by every model that could serve', async () => {
     const { slug } = await team.deploy(rung(1))
     const wide = rung(2, { features: [...rung(2).features, plainFeature('age')] })

@@ -1,11 +1,11 @@
+import { hash } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { ScoreRecord } from '../../../src/scorelog/record.ts'
-import { jsonOf, refusalOf } from '../../support/answers.ts'
-import { card, categorical, numeric, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { MemoryScoreLog } from '../../support/memory-score-log.ts'
-import { TestService } from '../../support/service.ts'
+import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
+import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
+import { type MemoryRecord, MemoryScoreLog } from '../../support/score-log/memory-score-log.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const GRADES = [
   { grade: 'high "A"', min_score: 100.5, max_score: null },
@@ -88,7 +88,7 @@ describe.each(backends)('on $name', (backend) => {
     service.call({ url: path, token: key, body, headers })
 
   /** The one record that an answer has left; its facts must be those of the answer. */
-  function recordOf(response: LightMyRequestResponse, { slug, modelIds }: Deployed): ScoreRecord {
+  function recordOf(response: LightMyRequestResponse, { slug, modelIds }: Deployed): MemoryRecord {
     const answer = jsonOf(response)
     expect(response.statusCode, response.body).toBe(200)
     expect(log.records).toHaveLength(1)
@@ -103,14 +103,11 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   /** What the model that answered has in the record, applicant by applicant, as answers hold it. */
-  function servedOf({ models, served }: ScoreRecord) {
-    const { scores = [], pds = [], grades = [], warningCounts = [] } = models[served] ?? {}
-    return scores.map((score, index) => ({
-      score,
-      pd: pds[index],
-      risk_grade: grades[index],
-      warnings: warningCounts[index],
-    }))
+  function servedOf({ rows, served }: MemoryRecord) {
+    return rows.map(({ results }) => {
+      const { score, pd, grade, warningCount } = results[served] ?? {}
+      return { score, pd, risk_grade: grade, warnings: warningCount }
+    })
   }
 
   const answeredOf = ({ score, pd, risk_grade, warnings }: Record<string, unknown>) => ({
@@ -125,7 +122,8 @@ describe.each(backends)('on $name', (backend) => {
     const { id: _id, ...values } = applicant
     const response = await score(`/v1/score/${alone.slug}`, values)
     const record = recordOf(response, alone)
-    expect(record).toMatchObject({ isBatch: false, recordIds: null, bucket: null, served: 0 })
+    expect(record).toMatchObject({ isBatch: false, bucket: null, served: 0, reference: null })
+    expect(record.rows.map(({ id }) => id)).toEqual([null])
     expect(servedOf(record)).toEqual([answeredOf(jsonOf(response))])
   })
 
@@ -134,19 +132,19 @@ describe.each(backends)('on $name', (backend) => {
     const { results } = jsonOf(response)
     const record = recordOf(response, alone)
     expect(record.isBatch).toBe(true)
-    expect(record.recordIds).toEqual([ODD_ID, -12.5, null, null])
+    expect(record.rows.map(({ id }) => id)).toEqual([ODD_ID, -12.5, null, null])
     expect(servedOf(record)).toEqual(results.map(answeredOf))
-    expect(record.models[0]?.bins).toEqual([
-      [1, 0],
-      [0, 1],
-      [1, 1],
-      [2, 1],
+    expect(record.rows.map(({ results }) => results[0]?.cells)).toEqual([
+      [5, 4],
+      [4, 3],
+      [5, 0],
+      [3, 3],
     ])
   })
 
   test('an empty batch is logged', async () => {
     const response = await score(`/v1/score/${alone.slug}/batch`, { records: [] })
-    expect(recordOf(response, alone)).toMatchObject({ isBatch: true, recordIds: [] })
+    expect(recordOf(response, alone)).toMatchObject({ isBatch: true, rows: [] })
   })
 
   test('the forms of /api/v1 are logged alike', async () => {
@@ -155,6 +153,53 @@ describe.each(backends)('on $name', (backend) => {
     log.records.length = 0
     const batch = { scorecard_id: alone.slug, applicants: RECORDS }
     expect(servedOf(recordOf(await score('/api/v1/score/batch', batch), alone))).toHaveLength(4)
+  })
+
+  // The lender finds the score again by the number of the application.
+  test.each([
+    ['/v1/score', (slug: string) => [`/v1/score/${slug}`, { income: 5 }] as const],
+    [
+      '/api/v1/score',
+      (slug: string) =>
+        ['/api/v1/score', { scorecard_id: slug, applicant: { income: 5 } }] as const,
+    ],
+  ])('the reference of a single score is logged as it was sent to %s', async (_, call) => {
+    const [path, body] = call(alone.slug)
+    for (const reference of ['7', '~!/loan:"4711"\\', 'x'.repeat(128)]) {
+      log.records.length = 0
+      const response = await score(path, body, { 'x-reference-id': reference })
+      expect(recordOf(response, alone).reference).toBe(reference)
+    }
+    log.records.length = 0
+    for (const reference of ['', 'x'.repeat(129), 'a b', 'a, b', 'a\tb', 'é']) {
+      const response = await score(path, body, { 'x-reference-id': reference })
+      expect(refusalOf(response), reference).toMatchObject({
+        status: 400,
+        error: 'invalid_request',
+      })
+    }
+    expect(log.records).toEqual([])
+  })
+
+  test('a batch with the header of a reference is refused: its records have their own', async () => {
+    for (const [path, body] of [
+      [`/v1/score/${alone.slug}/batch`, { records: RECORDS }],
+      ['/api/v1/score/batch', { scorecard_id: alone.slug, applicants: RECORDS }],
+    ] as const) {
+      const response = await score(path, body, { 'x-reference-id': 'loan-7' })
+      expect(refusalOf(response)).toMatchObject({ status: 400, error: 'invalid_request' })
+    }
+    expect(log.records).toEqual([])
+  })
+
+  test('a record names the spec by the hash of its bytes, and the version of the engine', async () => {
+    const record = recordOf(await score(`/v1/score/${shadow.slug}`, { income: 5 }), shadow)
+    const sha256 = (spec: object) => hash('sha256', JSON.stringify(spec), 'hex')
+    expect(record.models.map(({ specSha256 }) => specSha256)).toEqual([
+      sha256(champion),
+      sha256(challenger),
+    ])
+    expect(record.engineVersion).toBe(1)
   })
 
   test('in shadow mode the challenger is logged as its shadow score says', async () => {
@@ -169,22 +214,21 @@ describe.each(backends)('on $name', (backend) => {
       shown.map((one: object, index: number) => ({
         ...one,
         challenger_id: other?.challengerId,
-        score: other?.scores[index],
-        pd: other?.pds[index],
-        risk_grade: other?.grades[index],
+        score: record.rows[index]?.results[1]?.score,
+        pd: record.rows[index]?.results[1]?.pd,
+        risk_grade: record.rows[index]?.results[1]?.grade,
       })),
     )
   })
 
-  test('what the challenger alone can not take is logged without a result of it', async () => {
+  test("a value that only the challenger can't take is logged without a result of it", async () => {
     const response = await score(`/v1/score/${shadow.slug}`, { income: 5, age: true })
     const record = recordOf(response, shadow)
-    expect(record.models[0]?.scores).toEqual([102 - 7])
-    expect(record.models[1]).toMatchObject({ scores: [null], pds: [null], bins: [[]] })
+    expect(record.rows).toMatchObject([{ results: [{ score: 102 - 7 }, null] }])
   })
 
   test('in a live split the record says who answered, by which bucket, and has both', async () => {
-    const servedBy = new Map<string, ScoreRecord>()
+    const servedBy = new Map<string, MemoryRecord>()
     for (let subject = 0; subject < 40; subject++) {
       log.records.length = 0
       const headers = { 'x-routing-key': `applicant ${subject}` }
@@ -192,7 +236,8 @@ describe.each(backends)('on $name', (backend) => {
       const record = recordOf(response, split)
       expect(servedOf(record)).toEqual([answeredOf(jsonOf(response))])
       expect(record.bucket).toBeGreaterThanOrEqual(0)
-      expect(record.models.flatMap(({ scores }) => scores)).toEqual([95, 103.3])
+      const [row] = record.rows
+      expect(row?.results.map((result) => result?.score)).toEqual([95, 103.3])
       servedBy.set(record.models[record.served]?.role ?? '', record)
     }
     expect([...servedBy.keys()].sort()).toEqual(['challenger', 'champion'])

@@ -1,23 +1,29 @@
 /**
- * The answers over HTTP against the second opinion in test/support/naive-evaluator.ts, over random
+ * The answers over HTTP against the second opinion in test/support/naive/naive-evaluator.ts, over random
  * specs and applicants: deploy, storage, parsing and the JSON that the service writes itself lie in
  * between. A failure prints the seed; pass it to fc.assert to repeat it.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
-import { refusalOf, successOf } from '../../support/answers.ts'
-import { contributionsInOrder } from '../../support/contribution-order.ts'
-import { backends } from '../../support/databases.ts'
-import { type Applicant, evaluateNaively, type NaiveSpec } from '../../support/naive-evaluator.ts'
-import { TestService } from '../../support/service.ts'
-import { applicantFor, validSpec } from '../../support/spec-arbitraries.ts'
+import { applicantFor, validSpec } from '../../support/cards/spec-arbitraries.ts'
+import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { contributionsInOrder } from '../../support/expect/contribution-order.ts'
+import {
+  type Applicant,
+  evaluateNaively,
+  type NaiveSpec,
+} from '../../support/naive/naive-evaluator.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const SPECS = 60
 const APPLICANTS_PER_SPEC = 12
 const SINGLES_PER_SPEC = 4
 
-/** Not in a body: the first is refused anywhere in it, the second is no variable. */
+const NO_FEATURES = "no_features: the request names none of the model's features"
+
+/** Not in a body: the first is refused anywhere in it, the second is not a variable. */
 const LEFT_OUT = ['__proto__', 'strict_mode']
 
 const cases = validSpec().chain((spec) => {
@@ -39,16 +45,19 @@ function asSent(applicant: Applicant): string {
   return `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${write(value)}`).join()}}`
 }
 
-/** What the texts promise for an applicant; `reservedName` is no variable in this form of body. */
+/**
+ * What the texts promise for an applicant; `reservedName` is not a variable in this form of body.
+ */
 function expectedFor(spec: NaiveSpec, applicant: Applicant, form: 'single' | 'batch') {
   const opinion = evaluateNaively(spec, applicant)
-  const { score, pd, riskGrade, unmatched, missing } = opinion
-  const warnings = spec.features.flatMap(({ name }): unknown[] => {
+  const { score, pd, riskGrade, unmatched, missing, namesNone } = opinion
+  const ofFeatures = spec.features.flatMap(({ name }): unknown[] => {
     if (form === 'batch' && missing.includes(name)) return [`missing_feature: ${name}`]
     if (!unmatched.includes(name)) return []
     const message = expect.any(String)
     return [{ type: 'no_bin_match', variable: name, value: applicant[name], message }]
   })
+  const warnings = namesNone ? [NO_FEATURES, ...ofFeatures] : ofFeatures
   const reserved = form === 'batch' ? ['id'] : []
   for (const variable of opinion.unknown.filter((name) => !reserved.includes(name))) {
     warnings.push({ type: 'unknown_variable', variable, message: expect.any(String) })
@@ -99,7 +108,8 @@ describe.each(backends)('on $name', (backend) => {
     )
   }
 
-  // Whoever recomputes a decision from the published rules must come to the same number, to the bit.
+  // Whoever recomputes a decision from the published rules must come to the same number, to the
+  // bit.
   test('every answer equals the naive evaluation, single and in a batch, with its warnings in order', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async ({ spec, applicants }) => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
-import { successOf } from '../../support/answers.ts'
-import { sampleApplicants, sampleSpec } from '../../support/cards.ts'
-import { contributionsInOrder } from '../../support/contribution-order.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { successOf } from '../../support/expect/answers.ts'
+import { contributionsInOrder } from '../../support/expect/contribution-order.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const SINGLES = 50
 
@@ -70,7 +70,7 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 
-  // The guides show this form; a client of theirs must get the same decision.
+  // docs/decisions.md 6.9: a client of either family of paths must get the same decision.
   test('the /api/v1 forms give the same scores under the scorecard id', async () => {
     const some = applicants.slice(0, 20)
     const body = {

@@ -5,12 +5,12 @@ import {
   ScorecardScoreResult,
   ScoreResult,
 } from '../../../schemas/scoring.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { card, categorical, numeric, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { evaluateNaively, type NaiveSpec } from '../../support/naive-evaluator.ts'
-import { TestService } from '../../support/service.ts'
-import { type Entry, rung, Team } from '../../support/team.ts'
+import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { evaluateNaively, type NaiveSpec } from '../../support/naive/naive-evaluator.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { type Entry, rung, Team } from '../../support/start/team.ts'
 
 const champion = card([plainFeature('income'), categorical('home', [['own', 5]])], {
   ...{ name: 'Champion', version: '1.0' },
@@ -80,7 +80,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // A silent test that alters what it watches is none; a wrong number in it promotes a wrong model.
   test.each(APPLICANTS)(
-    'the champion answers %j, and each challenger beside him to the bit',
+    'the champion answers %j, and each challenger beside it to the bit',
     async (applicant) => {
       const expected = {
         ...scoredBy(champion, applicant),
@@ -120,7 +120,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(results[0].warnings).toEqual([])
   })
 
-  // Decisions.md section 4: in shadow mode strict mode asks the champion alone.
+  // docs/decisions.md 4.5: in shadow mode strict mode asks the champion alone.
   test('strict mode asks only the champion', async () => {
     const strict = { strict_mode: true }
     const complete = { income: 1, home: 'own' }
@@ -133,8 +133,8 @@ describe.each(backends)('on $name', (backend) => {
     })
   })
 
-  // A value that only a challenger can't take is no fault of the caller.
-  test('a value that a challenger can not take leaves that challenger out, and the answer unharmed', async () => {
+  // The caller is not at fault for a value that only a challenger can't take.
+  test("a value that a challenger can't take leaves that challenger out, and the answer unharmed", async () => {
     const applicant = { income: 1, home: 'own', age: true }
     const { score, shadow_scores } = await team.score(slug, applicant)
     expect(score).toBe(scoredBy(champion, applicant).score)

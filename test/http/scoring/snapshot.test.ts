@@ -1,13 +1,13 @@
 import { eq, sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Database } from '../../../src/db/client.ts'
-import { models } from '../../../src/db/tables/models.ts'
-import { type Backend, backends, newDataDir } from '../../support/databases.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
-import { evaluateNaively } from '../../support/naive-evaluator.ts'
-import { withDatabase } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
-import { rung, Team } from '../../support/team.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { models } from '../../../src/tables/models.ts'
+import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
+import { type Backend, backends, newDataDir } from '../../support/start/databases.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { withDatabase } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
+import { rung, Team } from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -31,7 +31,7 @@ const DAMAGES: Record<string, (spec: object) => unknown> = {
   'another major version': (spec) => ({ ...spec, spec_version: '9.0' }),
 }
 
-// Decisions.md section 4: a challenger is there to be watched, not to be waited for.
+// docs/decisions.md 4.8: a challenger is there to be watched, not to be waited for.
 describe.each(backends)('a challenger whose stored spec is damaged, on $name', (backend) => {
   test('never harms an answer, and can be removed like any other', async () => {
     const same = await lasting(backend)
@@ -141,7 +141,7 @@ describe.each(shared)('two processes on $name', (backend) => {
     for (let n = 0; n < 20; n++) expect((await score(slug, `s${n}`)).model_version).toBe('1.0')
   })
 
-  // One sticky applicant, two processes, two answers: nobody could explain it to him.
+  // One sticky applicant, two processes, two answers: nobody could explain it.
   test('both draw the same model for a routing key', async () => {
     const { team, score } = await startTwo()
     const { slug } = await team.deploy(rung(1))
@@ -178,7 +178,12 @@ describe.each(shared)('two processes on $name', (backend) => {
         seen.push(`${Number(body.model_version)}: ${beside}`)
       }
     }
+    onTestFinished(() => {
+      isOver = true
+    })
     const watching = Promise.all([watch(), watch(), watch()])
+    // Awaited at the end. What fails before is not unhandled until then.
+    watching.catch(() => undefined)
     for (let champion = 1; champion < 30; champion += 3) {
       const one = await team.challenge(slug, rung(champion + 1), 5)
       states.add(`${champion}: ${champion + 1}`)

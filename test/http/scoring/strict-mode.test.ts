@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Deployment } from '../../../schemas/deployments.ts'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { card, categorical, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const spec = card([plainFeature('income'), categorical('home', [['own', 5]]), plainFeature('age')])
 const complete = { income: 1, home: 'own', age: 40 }
 
 const missing = expect.stringContaining('missing')
-const unknown = expect.stringContaining('no feature')
+const unknown = expect.stringContaining('not a feature')
 
 /** Path and message of a detail, and its place in a batch. */
 const at = (path: string, message: unknown, place: object = {}) => ({ path, message, ...place })
@@ -17,12 +18,13 @@ const at = (path: string, message: unknown, place: object = {}) => ({ path, mess
 // What is tested here happens in memory: the databases differ in what other files test.
 describe.each(backends.slice(-1))('on $name', (backend) => {
   let service: TestService
+  let owner: string
   let slug: string
   let key: string
 
   beforeAll(async () => {
     service = await TestService.start(backend)
-    const owner = await service.signIn()
+    owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
   })
@@ -138,7 +140,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     expect(successOf(batch, ScoreBatchResult).results[0].score).toBe(106)
   })
 
-  // Decisions.md section 2: what can't be read is told before what is not wanted.
+  // docs/decisions.md 2.3: what can't be read is told before what is not wanted.
   test('an impossible value is 400 even where strict mode is violated, in any record', async () => {
     for (const response of Object.values(await singles({ income: true, pet: 1 }))) {
       expect(outcomeOf(response)).toBe('400 invalid_request')
@@ -150,6 +152,37 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         details: [{ path: `${name}[2].age`, index: 2, id: null }],
       })
     }
+  })
+
+  // The lender sets it once; a caller that forgets to ask, or asks for less, changes nothing.
+  test('a strict deployment refuses on all routes what strict mode refuses, asked or not', async () => {
+    const setStrict = async (isStrict: boolean) => {
+      const url = `/v1/deployments/${slug}`
+      const body = { strict_mode: isStrict }
+      successOf(await service.call({ method: 'PATCH', url, token: owner, body }), Deployment)
+    }
+    const outcomes = async (applicant: object) => {
+      const answers: string[] = []
+      for (const strictMode of [false, true]) {
+        const all = [
+          ...Object.values(await singles(applicant, strictMode)),
+          ...Object.values(await batches([complete, applicant], strictMode)),
+        ]
+        answers.push(...all.map(outcomeOf))
+      }
+      answers.unshift(outcomeOf(await post(`/v1/score/${slug}`, applicant)))
+      return answers
+    }
+    const refused = '422 strict_mode_violation'
+    const asked = [...Array(5).fill('200'), ...Array(4).fill(refused)]
+    expect(await outcomes({ pet: 1 })).toEqual(asked)
+    await setStrict(true)
+    for (const applicant of [{}, { pet: 1 }, { ...complete, pet: 1 }, { ...complete, age: null }]) {
+      expect(await outcomes(applicant)).toEqual(Array(9).fill(refused))
+    }
+    expect(await outcomes({ ...complete, home: 'tent' })).toEqual(Array(9).fill('200'))
+    await setStrict(false)
+    expect(await outcomes({ pet: 1 })).toEqual(asked)
   })
 
   test('an empty batch violates nothing', async () => {

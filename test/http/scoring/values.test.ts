@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ScoreBatchResult, ScorecardScoreResult, ScoreResult } from '../../../schemas/scoring.ts'
-import { refusalOf, successOf } from '../../support/answers.ts'
-import { card, categorical, numeric } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import {
+  ScoreBatchResult,
+  ScorecardBatchResult,
+  ScorecardScoreResult,
+  ScoreResult,
+} from '../../../schemas/scoring.ts'
+import { card, categorical, numeric } from '../../support/cards/cards.ts'
+import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 /** Points tell the bins apart: numbers have a hole above 10, codes a bin for each kind of text. */
 const spec = card([
@@ -25,6 +30,7 @@ const spec = card([
   ]),
   numeric('age', [['[18, 100)', 1024]]),
 ])
+const NO_FEATURES = "no_features: the request names none of the model's features"
 const complete = { income: 1, code: '3', home: 'own', age: 40 }
 
 function noBinMatch(variable: string, value: string | number) {
@@ -210,7 +216,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ])
   })
 
-  // The single form leaves it to the caller to know what he did not send.
+  // In the single form, callers know what they did not send.
   test('a single result tells of no missing feature, even beside other warnings', async () => {
     const body = successOf(await postSingle({ extra: 1, home: null, code: 'x' }), ScoreResult)
     expect(body.warnings).toEqual([noBinMatch('code', 'x'), unknownVariable('extra')])
@@ -230,9 +236,50 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         unknownVariable('extra'),
       ],
       [],
-      spec.features.map(({ name }) => `missing_feature: ${name}`),
+      [NO_FEATURES, ...spec.features.map(({ name }) => `missing_feature: ${name}`)],
     ])
   })
+
+  // A generated client that drops unknown properties sends `{}` for everyone, and all get one
+  // score.
+  test.each<[string, object, boolean]>([
+    ['nothing', {}, true],
+    ['only unknown variables', { Income: 1, extra: 'x' }, true],
+    ['a feature that is null', { income: null }, false],
+    [
+      'a feature whose value matches no bin, behind an unknown variable',
+      { x: 1, home: '-' },
+      false,
+    ],
+  ])(
+    'an applicant with %s is warned about naming no feature: %#',
+    async (_, applicant, isWarned) => {
+      const missing = spec.features.filter(({ name }) => !Object.hasOwn(applicant, name))
+      const isMissing = (name: string) =>
+        missing.some((feature) => feature.name === name) ||
+        (applicant as Record<string, unknown>)[name] === null
+      const lists = await Promise.all([
+        postSingle(applicant).then((response) => successOf(response, ScoreResult).warnings),
+        post('/api/v1/score', { scorecard_id: slug, applicant }).then(
+          (response) => successOf(response, ScorecardScoreResult).warnings,
+        ),
+        postBatch({ records: [complete, { id: 'a', ...applicant }] }).then(
+          (response) => successOf(response, ScoreBatchResult).results[1].warnings,
+        ),
+        post('/api/v1/score/batch', { scorecard_id: slug, applicants: [applicant] }).then(
+          (response) => successOf(response, ScorecardBatchResult).results[0].warnings,
+        ),
+      ])
+      for (const [position, warnings] of lists.entries()) {
+        const listed = position < 2 ? [] : spec.features.filter(({ name }) => isMissing(name))
+        expect(warnings.slice(0, 1).includes(NO_FEATURES)).toBe(isWarned)
+        expect(warnings.filter((warning: unknown) => typeof warning === 'string')).toEqual([
+          ...(isWarned ? [NO_FEATURES] : []),
+          ...listed.map(({ name }) => `missing_feature: ${name}`),
+        ])
+      }
+    },
+  )
 
   test('what stands beside the features in one form of body is a variable in the others', async () => {
     const reserved = { ...complete, id: 1, strict_mode: false }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const SAMPLE = new URL('../../../src/demo/german-credit/', import.meta.url)
 const spec = JSON.parse(readFileSync(new URL('spec.json', SAMPLE), 'utf8'))
@@ -16,7 +16,7 @@ describe.each(backends)('on $name', (backend) => {
 
   beforeAll(async () => {
     service = await TestService.start(backend, {
-      // Behind the requests the score log is drained and kept up: that is no part of their way.
+      // Behind the requests the score log is drained and kept up: that is not part of their way.
       onQuery: (statement) => {
         if (ON_THE_WAY.test(statement)) statements.push(statement)
       },

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROLES } from '../../../src/auth/caller.ts'
-import { outcomeOf, refusalOf } from '../../support/answers.ts'
-import { card, plainFeature } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
+import { ROLES } from '../../../src/access/caller.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { statsWith } from '../../support/expect/stats.ts'
+import { backends } from '../../support/start/databases.ts'
 import {
   insertOwner,
   insertPerson,
   insertTeam,
   type Person,
   tokenFor,
-} from '../../support/people.ts'
-import { prepared } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
-import { statsWith } from '../../support/stats.ts'
+} from '../../support/start/people.ts'
+import { prepared } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 describe.each(backends)('on $name', (backend) => {
   const people: Person[] = []

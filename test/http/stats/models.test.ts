@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { StatsModelsQuery } from '../../../schemas/stats.ts'
-import { card, numeric } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
-import { statsWith } from '../../support/stats.ts'
-import { Team } from '../../support/team.ts'
+import { card, numeric } from '../../support/cards/cards.ts'
+import { statsWith } from '../../support/expect/stats.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { Team } from '../../support/start/team.ts'
 
 type Query = Readonly<Partial<Record<keyof typeof StatsModelsQuery.properties, string>>>
 
@@ -107,7 +107,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(none).toEqual(nothing)
   })
 
-  test('a comparison ends with the applicants that it may look at', async () => {
+  // The newest applicants alone would hide what came before them.
+  test('a comparison is over all applicants of the time range', async () => {
     const { slug } = await team.deploy(spec('1.0.0', 0))
     for (let batch = 0; batch < 4; batch++) {
       nowMs += 1_000
@@ -116,9 +117,9 @@ describe.each(backends)('on $name', (backend) => {
     }
     await statsWith(service, team.key, slug, 3_600)
     const found = await modelsOf(slug)
-    expect(found.applicants).toBe(2_700)
-    expect(found.first_at).toBe(new Date(nowMs - 2_000).toISOString())
-    expect(found.models[0].avg_score).toBeCloseTo((500 + 595 + 700) / 3, 9)
+    expect(found.applicants).toBe(3_600)
+    expect(found.first_at).toBe(new Date(nowMs - 3_000).toISOString())
+    expect(found.models[0].avg_score).toBeCloseTo((2 * 500 + 595 + 700) / 4, 9)
   })
 
   test('a series has a point for each step with answers, finer for a shorter stretch', async () => {

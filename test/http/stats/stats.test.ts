@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, numeric } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
-import { naiveSummary, type StatsAnswer, statsOf, statsWith } from '../../support/stats.ts'
+import { card, numeric } from '../../support/cards/cards.ts'
+import { naiveSummary, type StatsAnswer, statsOf, statsWith } from '../../support/expect/stats.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 const HOUR_MS = 3_600_000
 const START = Date.parse('2026-03-04T00:00:00.000Z')
@@ -35,10 +35,18 @@ const applicant = (bin: number) => ({ income: bin + 0.5 })
 
 interface Answered {
   readonly requestId: string
+  readonly id: string | number | null
   readonly score: number
   readonly pd: number
   readonly grade: string | null
   readonly scoredAt: string
+}
+
+interface ScoredRecord {
+  readonly id: string | number | null
+  readonly score: number
+  readonly pd: number
+  readonly risk_grade: string | null
 }
 
 describe.each(backends)('on $name', (backend) => {
@@ -57,15 +65,18 @@ describe.each(backends)('on $name', (backend) => {
     const url = `/v1/score/${slug}`
     const body = (await service.call({ url, token: key, body: applicant(bin) })).json()
     const { request_id: requestId, score, pd, risk_grade: grade, scored_at: scoredAt } = body
-    return { requestId, score, pd, grade, scoredAt }
+    return { requestId, id: null, score, pd, grade, scoredAt }
   }
 
   async function scoreBatch(slug: string, bins: readonly number[]): Promise<Answered[]> {
-    const records = bins.map((bin, index) => ({ id: `\u0000 ${index}`, ...applicant(bin) }))
+    // Texts that PostgreSQL has no characters for, numbers, and none.
+    const ids = [`\u0000 "id":`, '\ud800', 4711.5, undefined, ']}', { no: 'id' }]
+    const records = bins.map((bin, index) => ({ id: ids[index % 6], ...applicant(bin) }))
     const url = `/v1/score/${slug}/batch`
     const body = (await service.call({ url, token: key, body: { records } })).json()
-    return body.results.map((result: { score: number; pd: number; risk_grade: string | null }) => ({
+    return body.results.map((result: ScoredRecord) => ({
       requestId: body.request_id,
+      id: result.id,
       score: result.score,
       pd: result.pd,
       grade: result.risk_grade,
@@ -99,6 +110,7 @@ describe.each(backends)('on $name', (backend) => {
       .slice(0, limit)
       .map((one) => ({
         request_id: one.requestId,
+        id: one.id,
         score: one.score,
         risk_grade: one.grade,
         pd: one.pd,

@@ -1,11 +1,11 @@
 import { and, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { users } from '../../../src/db/tables/auth.ts'
-import { outcomeOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
-import { prepared, withDatabase } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
+import { users } from '../../../src/tables/auth.ts'
+import { outcomeOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
+import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 /** Each of these many teams has its race. */
 const ROUNDS = 15

@@ -2,15 +2,15 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TokenResult } from '../../../schemas/auth.ts'
 import { Member, MemberList } from '../../../schemas/members.ts'
-import { ROLES, type Role } from '../../../src/auth/caller.ts'
-import type { Database } from '../../../src/db/client.ts'
-import { users } from '../../../src/db/tables/auth.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/people.ts'
-import { prepared, withDatabase } from '../../support/prepared.ts'
-import { TestService } from '../../support/service.ts'
+import { ROLES, type Role } from '../../../src/access/caller.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { users } from '../../../src/tables/auth.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
+import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { TestService } from '../../support/start/service.ts'
 
 /** Later than the people whom the test prepares. */
 const AT = Date.parse('2096-03-04T05:06:07.089Z')
@@ -61,7 +61,7 @@ describe.each(backends)('on $name', (backend) => {
     return successOf(response, Member, 201)
   }
 
-  test('a new member is answered with the documented fields, and signs in with his role', async () => {
+  test('a new member has the documented fields and signs in with their role', async () => {
     const email = freshEmail()
     const body = { email: `  ${email.toUpperCase()} `, password: PASSWORD, role: 'lead_modeler' }
     const member = successOf(await post(body), Member, 201)
@@ -170,7 +170,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // A difference would tell who else is a customer here.
-  test("another team's member is answered like one that does not exist, and stays as he is", async () => {
+  test("another team's member answers like an unknown one and does not change", async () => {
     const other = team(1).modeler.userId
     const unknown = newId('usr_', 0)
     for (const role of ['owner', 'admin'] as const) {
@@ -191,10 +191,10 @@ describe.each(backends)('on $name', (backend) => {
       const refusal = refusalOf(await post({ ...good, email: written }))
       expect(refusal).toMatchObject({ status: 409, error: 'member_exists' })
     }
-    expect(outcomeOf(await login(email)), 'nobody took his password').toBe('200')
+    expect(outcomeOf(await login(email)), 'their password still works').toBe('200')
   })
 
-  test('of several who ask for one address at once, one gets it', async () => {
+  test('if several requests at once add one address, one succeeds', async () => {
     const email = freshEmail()
     const askers = [as('owner'), as('admin'), as('owner', team(1)), as('admin', team(2))]
     const outcomes = await Promise.all(
@@ -203,7 +203,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomes.sort()).toEqual(['201', ...Array(3).fill('409 member_exists')])
   })
 
-  // Whoever could grant more than he has would have all of it.
+  // Members who could grant a role above their own could get every role.
   test.each(ROLES)('an owner grants, changes and removes the role %s', async (role) => {
     const member = await add(role)
     const changed = successOf(await patch(member.id, { role: 'admin' }), Member)
@@ -254,7 +254,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // A team without an owner can be managed by nobody.
-  test('the last owner stays, whoever asks; of two, one may go', async () => {
+  test("the last owner can't be removed, by anyone; one of two can", async () => {
     const token = as('owner', team(2))
     const self = team(2).owner.userId
     const refused = [
@@ -273,7 +273,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(last)).toBe('409 last_owner')
   })
 
-  // Whoever is dismissed must not have the hour that his token lives, nor the minute of a cache.
+  // A removed member must lose access before their token or a cache expires.
   test('a changed role and a removal are in force with the answer', async () => {
     const member = await add('admin')
     const { access_token: token, refresh_token } = successOf(await login(member.email), TokenResult)
@@ -296,7 +296,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(successOf(await post(again), Member, 201).id).not.toBe(member.id)
   })
 
-  test('a change answers in the form of the list, and nothing tells of a password', async () => {
+  test('a change answers in the form of the list, and shows no password', async () => {
     const member = await add('viewer')
     const changed = await patch(member.id, { role: 'modeler' })
     const all = await service.call({ method: 'GET', url: URL, token: as('owner') })
@@ -313,7 +313,7 @@ describe.each(backends)('on $name', (backend) => {
 // Only PostgreSQL can be changed behind the back of a service that runs, as another replica would.
 describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', (backend) => {
   // Each replica may remember a role for a minute: enough to undo a demotion, or to make an accomplice.
-  test('an owner whom another replica demoted or removed grants nothing any more', async () => {
+  test("an owner whom another replica demoted or removed can't change anything", async () => {
     const people: Person[] = []
     const withTeam = prepared(backend, async (db) => {
       const teamId = await insertTeam(db)
@@ -343,7 +343,7 @@ describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', 
       })
       for (const person of [demoted, removed]) expect((await list(person)).statusCode).toBe(200)
       expect(await regrant(demoted)).toEqual(Array(2).fill('403 insufficient_role'))
-      // He is no member any more whom anybody could promote.
+      // The removed manager can't be promoted again.
       expect(await regrant(removed)).toEqual(['401 unauthorized', '404 member_not_found'])
     } finally {
       await service.close()

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TokenResult } from '../../../schemas/auth.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { outcomeOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
 
 /** Each may fail a login; at ten the address would be throttled. */
 const ROUNDS = 9
@@ -19,8 +19,8 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  // Removal and refresh lock the user and his tokens: in different orders they would wait in a circle.
-  test('a member is removed while he refreshes and signs in, without a failure and for good', async () => {
+  // Removal and refresh lock the user and their tokens: in different orders they would deadlock.
+  test('removing a member during their refreshes and sign-ins succeeds and is final', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = { email: `${newId('usr_', 0)}@lender.example`, password: PASSWORD }
       const create = { url: '/v1/members', token: owner, body: { ...body, role: 'viewer' } }

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
-import { runAdmin } from '../support/admin.ts'
-import { type Backend, backends, newDataDir } from '../support/databases.ts'
-import { environmentOf, jsonOf, reasonOf } from '../support/operator.ts'
-import { post, ServiceProcess } from '../support/process.ts'
+import { runAdmin } from '../../support/start/admin.ts'
+import { type Backend, backends, newDataDir } from '../../support/start/databases.ts'
+import { environmentOf, jsonOf, reasonOf } from '../../support/start/operator.ts'
+import { post, ServiceProcess } from '../../support/start/process.ts'
 
 const PASSWORD = 'correct horse battery'
 const EMAIL = 'owner@lender.example'
@@ -88,24 +88,27 @@ describe('without a database', () => {
   test('the help is printed on standard output', async () => {
     const { code, stdout, stderr } = await runAdmin(env, ['team', 'create', '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^Usage: npm run admin -- team create --name NAME .*\n/)
+    expect(stdout).toMatch(/^Usage: scoreline admin team create --name <NAME> .*\n/)
   })
 
   test('wrong usage is exit 2, with the reason and the help to ask for on standard error', async () => {
     const wrong = await runAdmin(env, ['team', 'create', '--name', 'x'])
     expect(wrong).toEqual({
-      ...{ code: 2, stdout: '' },
-      stderr: '--owner-email EMAIL is missing.\nSee: npm run admin -- team create --help\n',
+      code: 2,
+      stdout: '',
+      stderr:
+        "Required option '--owner-email <EMAIL>' not specified.\n" +
+        'See: scoreline admin team create --help\n',
     })
     const { code, stdout, stderr } = await runAdmin(env, ['--json'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(JSON.parse(stderr)).toEqual({
       error: 'invalid_usage',
-      message: 'no command is given; see npm run admin -- --help',
+      message: 'no command is given; see scoreline admin --help',
     })
   })
 
-  test('wrong variables and a database that is away are told by their names, not their values', async () => {
+  test('wrong variables and a database that is away are reported by name, without values', async () => {
     const wrong = reasonOf(await runAdmin(env, ['team', 'list']))
     expect(wrong).toContain('PORT must be a whole number')
     expect(wrong).not.toContain('not a port')

@@ -2,21 +2,22 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { sampleApplicants, sampleSpec } from '../../support/cards.ts'
-import { openDuckdb } from '../../support/sql-engines.ts'
+import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { PROGRAM } from '../../support/start/admin.ts'
+import { openDuckdb } from '../../support/suites/sql-engines.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SPEC = 'src/demo/german-credit/spec.json'
 const run = promisify(execFile)
 
-// Standard output must be the file, and nothing but the file.
-test('the process writes a statement that a database runs as it is', async () => {
-  const order = ['--format', 'sql', '--dialect', 'duckdb', '--table', 'applicants', '--key', 'id']
-  const options = { cwd: ROOT, env: { PATH: process.env['PATH'] } }
+// A shell redirects standard output into the file, so it must hold the statement alone.
+test('standard output is a statement that a database runs without a change', async () => {
+  const options = ['--format', 'sql', '--dialect', 'duckdb', '--table', 'applicants', '--key', 'id']
+  const place = { cwd: ROOT, env: { PATH: process.env['PATH'] } }
   const { stdout, stderr } = await run(
     process.execPath,
-    ['src/export.ts', '--spec', SPEC, ...order],
-    options,
+    [PROGRAM, 'export', '--spec', SPEC, ...options],
+    place,
   )
   expect(stderr).toBe('')
   const database = await openDuckdb()
@@ -29,7 +30,7 @@ test('the process writes a statement that a database runs as it is', async () =>
     ...columns.map(({ name }) => applicant[name] ?? null),
   ])
   await database.fill([{ name: 'id', type: 'text' }, ...columns], rows)
-  const answers = await database.query(`SELECT id, score FROM (${stdout}) ORDER BY id`)
+  const rowsFound = await database.query(`SELECT id, score FROM (${stdout}) ORDER BY id`)
   await database.close()
-  expect(answers).toEqual(sampleApplicants().map(({ id, score }) => ({ id, score })))
+  expect(rowsFound).toEqual(sampleApplicants().map(({ id, score }) => ({ id, score })))
 })

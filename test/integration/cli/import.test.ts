@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { parseJson } from '../../src/json.ts'
-import { runImport } from '../support/admin.ts'
-import { backends } from '../support/databases.ts'
-import { fixture, sampleWith } from '../support/imports.ts'
-import { environmentOf } from '../support/operator.ts'
-import { post, ServiceProcess } from '../support/process.ts'
-import { OWNER } from '../support/service.ts'
+import { parseJson } from '../../../src/platform/json.ts'
+import { fixture, sampleWith } from '../../support/cards/import-fixtures.ts'
+import { runImport } from '../../support/start/admin.ts'
+import { backends } from '../../support/start/databases.ts'
+import { environmentOf } from '../../support/start/operator.ts'
+import { post, ServiceProcess } from '../../support/start/process.ts'
+import { OWNER } from '../../support/start/service.ts'
 
 const GIVEN = [
   ...['--pdo', '50', '--base-score', '600', '--odds', '1/19', '--odds-direction', 'bad:good'],
@@ -77,5 +77,5 @@ test('the specification goes into a file, and alone to standard output', async (
   expect([written.code, written.stdout]).toEqual([0, ''])
   const printed = await runImport({}, [card, ...GIVEN])
   expect(printed.stdout).toBe(readFileSync(out, 'utf8'))
-  expect((await runImport({}, ['--help'])).stdout).toContain('Usage: npm run import -- FILE')
+  expect((await runImport({}, ['--help'])).stdout).toContain('Usage: scoreline import FILE')
 })

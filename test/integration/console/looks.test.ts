@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/ids.ts'
-import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/browser.ts'
-import { backends } from '../../support/databases.ts'
-import { TestService } from '../../support/service.ts'
-import { statsWith } from '../../support/stats.ts'
-import { rung, Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { statsWith } from '../../support/expect/stats.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { rung, Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -13,6 +13,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let team: Team
   let browser: ConsoleBrowser
   let slug: string
+  let requestId: string
   let modelId: string
 
   beforeAll(async () => {
@@ -25,7 +26,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await team.promote(slug, id)
     await team.challenge(slug, rung(3), 20)
     await team.register(rung(4))
-    for (const income of [1, -1, 1]) await team.ask(slug, { income })
+    for (const income of [1, -1, 1]) requestId = (await team.score(slug, { income })).request_id
     await statsWith(service, team.key, slug, 3)
     browser = await ConsoleBrowser.start(service)
   })
@@ -40,14 +41,17 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     [`deployments/${slug}`, 'Newest answers'],
     ['models', '4.0'],
     ['models/new', 'Description (optional)'],
+    ['models/import', 'Sample with scores (optional)'],
     [`models/${modelId}`, 'Risk grades'],
+    ['scores', 'Which score?'],
+    [`scores/${requestId}`, 'Specification SHA-256'],
     ['try', 'Deployment'],
     [`try/${slug}`, 'income'],
     ['keys', 'key of a test'],
     ['members', 'owner@lender.example'],
     ['audit', 'deployment: promote'],
     [`audit/${slug}`, 'deployment: promote'],
-    ['nowhere', 'There is nothing here for you'],
+    ['nowhere', 'There is nothing here'],
   ]
 
   async function newMember(role: string) {
@@ -56,7 +60,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     return who
   }
 
-  const isDrawn = ({ page }: ConsolePage) => page.locator('.plot canvas').nth(6).waitFor()
+  const isDrawn = ({ page }: ConsolePage) => page.locator('.plot canvas').nth(1).waitFor()
 
   test('no page and no dialog breaks a rule of access, light or dark', async () => {
     const visitor = await browser.open()
@@ -114,12 +118,14 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   })
 
   // A control that is refused teaches a user not to trust what the page offers.
-  test('a viewer sees everything that he may and no control that he may not use', async () => {
+  test('a viewer sees everything that the role permits and no other control', async () => {
     const visitor = await browser.signIn({ who: await newMember('viewer') })
     const links = visitor.page.getByRole('navigation').getByRole('link')
-    expect(await links.allInnerTexts()).toEqual(['Deployments', 'Models', 'Try it', 'Keys'])
+    expect(await links.allInnerTexts()).toEqual([
+      ...['Deployments', 'Models', 'Scores', 'Try it', 'Keys'],
+    ])
     const controls: Record<string, string[]> = {}
-    const shown = pages().filter(([place]) => !/^(members|audit|models\/new)/.test(place))
+    const shown = pages().filter(([place]) => !/^(members|audit|models\/(new|import))/.test(place))
     for (const [place, last] of shown) {
       await visitor.go(place)
       await visitor.sees(last)
@@ -128,6 +134,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(controls).toEqual({
       ...{ deployments: [], [`deployments/${slug}`]: ['Try it', 'Copy the address'] },
       ...{ models: [], [`models/${modelId}`]: [], try: [], keys: [], nowhere: [] },
+      ...{ scores: ['Find'], [`scores/${requestId}`]: ['Copy the request id'] },
       [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
     })
     for (const place of ['members', 'audit', `audit/${slug}`]) {
@@ -135,7 +142,10 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       await visitor.heading('No such page')
     }
     await visitor.go('models/new')
-    await visitor.sees('Your role does not upload')
+    await visitor.sees("Your role can't upload")
+    expect(await visitor.controls()).toEqual([])
+    await visitor.go('models/import')
+    await visitor.sees("Your role can't import")
     expect(await visitor.controls()).toEqual([])
     await visitor.close()
   })
@@ -144,14 +154,14 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const visitor = await browser.signIn({ who: await newMember('lead_modeler') })
     await visitor.go('models')
     await visitor.sees('4.0')
-    expect(await visitor.controls()).toEqual(['Upload a scorecard'])
+    expect(await visitor.controls()).toEqual(['Upload a scorecard', "Import a tool's card"])
     await visitor.go(`deployments/${slug}`)
     await visitor.sees('Newest answers')
     expect(await visitor.controls()).toEqual(['Try it', 'Copy the address'])
     await visitor.close()
   })
 
-  test('whoever has a keyboard alone gets everywhere', async () => {
+  test('every control is reachable by keyboard alone', async () => {
     const visitor = await browser.signIn()
     const { page } = visitor
     const focused = () => page.evaluate('document.activeElement?.textContent?.trim()')
@@ -183,13 +193,13 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const { page } = visitor
     const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
     const dark = await background()
-    await page.getByLabel('Colours').selectOption('light')
+    await page.getByLabel('Theme').selectOption('light')
     const light = await background()
     expect(light).not.toBe(dark)
     await page.reload()
     await visitor.heading('Deployments')
     expect(await background()).toBe(light)
-    await page.getByLabel('Colours').selectOption('system')
+    await page.getByLabel('Theme').selectOption('system')
     expect(await background()).toBe(dark)
     await visitor.close()
   })

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/ids.ts'
-import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/browser.ts'
-import { card, numeric } from '../../support/cards.ts'
-import { backends } from '../../support/databases.ts'
-import { OWNER, TestService } from '../../support/service.ts'
-import { statsWith } from '../../support/stats.ts'
-import { Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { card, numeric } from '../../support/cards/cards.ts'
+import { statsWith } from '../../support/expect/stats.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
+import { backends } from '../../support/start/databases.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
+import { Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     return (await rows.allInnerTexts()).slice(1).map((row) => row.split(/\s*\t\s*/))
   }
   const auditShown = ({ page }: ConsolePage) =>
-    page.getByRole('dialog').getByText('Written in the audit log').waitFor()
+    page.getByRole('dialog').getByText('Record in the audit log').waitFor()
   const newestRecord = async (slug: string) =>
     (await team.done('GET', `/v1/audit-log?subject=${slug}&limit=1`)).records[0]
 
@@ -169,7 +169,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.press('Make a key for this visit')
     await page.getByLabel('income').fill('12,5')
     await visitor.press('Score')
-    await visitor.sees('This is no number. Write decimals with a point.')
+    await visitor.sees('This is not a number. Write decimals with a point.')
     await page.getByLabel('income').fill('1500')
     await page.getByLabel('housing').selectOption('own')
     await visitor.press('Score')
@@ -227,7 +227,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const [challenger = expect.fail('it was added')] = (await team.deployment(slug)).challengers
     expect(challenger).toMatchObject({ model_id: rivalId, traffic_pct: 20 })
 
-    await visitor.press(`Move share of ${name} 2.0`)
+    await visitor.press(`Change share of ${name} 2.0`)
     await dialog.getByLabel('Share in percent').fill('35')
     await expect
       .poll(() => planned(visitor))
@@ -237,8 +237,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       ])
     // Somebody is faster: what was announced would not be what happens.
     await team.shadow(slug, true)
-    await visitor.press('Move the share')
-    await dialog.getByText('Somebody else changed the deployment meanwhile.').waitFor()
+    await visitor.press('Change the share')
+    await dialog.getByText('Somebody else changed the deployment in the meantime.').waitFor()
     await expect
       .poll(() => planned(visitor))
       .toEqual([
@@ -248,7 +248,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
           'scores silently (35 % when live)',
         ],
       ])
-    await visitor.press('Move the share')
+    await visitor.press('Change the share')
     await auditShown(visitor)
     await page.keyboard.press('Escape')
     expect((await team.deployment(slug)).challengers).toMatchObject([{ traffic_pct: 35 }])
@@ -314,9 +314,30 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       ['B', '2', '1'],
     ])
     await visitor.sees('+22.5')
-    expect(await page.locator('.plot canvas').count()).toBeGreaterThan(6)
+    const plots = page.locator('.plot[role="img"] canvas')
+    await plots.nth(2).waitFor()
     const recent = page.getByRole('region', { name: 'Newest answers' })
     expect(await recent.getByRole('row').count()).toBe(5)
+    await visitor.close()
+  })
+
+  test('a deployment is made strict and lenient as announced', async () => {
+    const { slug } = await contest()
+    const visitor = await browser.signIn()
+    const { page } = visitor
+    const dialog = page.getByRole('dialog')
+    await visitor.go(`deployments/${slug}`)
+    for (const [press, isStrict] of [
+      ['Make it strict', true],
+      ['Make it lenient', false],
+    ] as const) {
+      await visitor.press(press)
+      await dialog.getByRole('row', { name: 'Missing or unknown features' }).waitFor()
+      await dialog.getByRole('button', { name: press }).click()
+      await dialog.getByText('Done. The change is active.').waitFor()
+      expect((await team.deployment(slug)).strict_mode).toBe(isStrict)
+      await dialog.getByRole('button', { name: 'Done' }).click()
+    }
     await visitor.close()
   })
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/ids.ts'
-import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/browser.ts'
-import { backends } from '../../support/databases.ts'
-import { OWNER, TestService } from '../../support/service.ts'
-import { rung, Team } from '../../support/team.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
+import { backends } from '../../support/start/databases.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
+import { rung, Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -34,7 +34,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   const makeKey = async (visitor: ConsolePage) => {
     await visitor.go(`try/${slug}`)
     await visitor.press('Make a key for this visit')
-    await visitor.sees('Scores with a key that was made')
+    await visitor.sees('Scores with a temporary key')
   }
   const cookies = ({ context }: ConsolePage) => context.cookies()
 
@@ -78,7 +78,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       button.click()
       button.click()
     }`)
-    await visitor.sees('Scores with a key that was made')
+    await visitor.sees('Scores with a temporary key')
     expect(await trialKeys()).toHaveLength(1)
     await visitor.press('Sign out')
     await visitor.heading('Sign in')
@@ -195,7 +195,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   })
 
   // Else the tab would be signed in for an hour after everybody was signed out.
-  test('a renewal under way while another tab signs out signs nobody in', async () => {
+  test('a renewal that runs while another tab signs out signs no user in', async () => {
     const visitor = await browser.open()
     const { page, context } = visitor
     await visitor.signIn(OWNER)

@@ -1,6 +1,6 @@
 import { describe, inject } from 'vitest'
-import { openPostgres } from '../../support/sql-engines.ts'
-import { sqlSuite } from '../../support/sql-suite.ts'
+import { openPostgres } from '../../support/suites/sql-engines.ts'
+import { sqlSuite } from '../../support/suites/sql-suite.ts'
 
 const server = inject('postgresTemplate')
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { embeddedDataDir } from '../support/databases.ts'
-import { ServiceProcess } from '../support/process.ts'
+import { embeddedDataDir } from '../../support/start/databases.ts'
+import { ServiceProcess } from '../../support/start/process.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const CLIENT = join(ROOT, 'test/client')
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const run = promisify(execFile)

@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { DataDirInUseError, openDataDir } from '../../src/data-dir.ts'
+import { DataDirInUseError, openDataDir } from '../../../src/platform/data-dir/data-dir.ts'
+import { embeddedDataDir } from '../../support/start/databases.ts'
+import { post } from '../../support/start/process.ts'
+import { startWithSample } from '../../support/start/running.ts'
 
-const MODULE = new URL('../../src/data-dir.ts', import.meta.url).href
+const MODULE = new URL('../../../src/platform/data-dir/data-dir.ts', import.meta.url).href
 
 function freshPath(): string {
   const parent = mkdtempSync(join(tmpdir(), 'scoreline-data-dir-'))
@@ -92,7 +95,7 @@ test('the directory is free after close, and close may be repeated', async () =>
 })
 
 // The lock lives in an object that nothing refers to; collected, it would be given up in silence.
-test('the lock outlives garbage collection of what opened it', async () => {
+test('the lock outlives garbage collection of the object that opened it', async () => {
   const path = freshPath()
   const collect = 'for (let i = 0; i < 3; i++) { gc(); await new Promise(setImmediate) }'
   await openElsewhere(path, collect)
@@ -166,6 +169,26 @@ test('a directory that cannot be made is an error that names it', async () => {
 })
 
 // Node's own recursive mkdir never returns here, and the start would hang without a word.
-test('a directory that the system can not make is refused at once', async () => {
+test("a directory that the system can't make is refused at once", async () => {
   await expect(openDataDir('/proc/scoreline/data')).rejects.toThrow("can't be made or locked")
+})
+
+// What can be read can be locked, and then the service does not start.
+test('every file of a running service is closed to other users, and so are older ones', async () => {
+  const before = process.umask(0o022)
+  onTestFinished(() => void process.umask(before))
+  const path = embeddedDataDir()
+  onTestFinished(() => rmSync(join(path, '..'), { recursive: true, force: true }))
+  const first = await openDataDir(path)
+  first.close()
+  chmodSync(join(path, 'lock.sqlite'), 0o644)
+  const service = await startWithSample({ DATA_DIR: path }, onTestFinished)
+  const { status } = await post(service.endpoint, { age_in_years: 30 }, service.key)
+  expect(status).toBe(200)
+  const open = readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.startsWith(join(path, 'postgres')))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => (statSync(file).mode & 0o077) !== 0)
+  expect(open).toEqual([])
+  expect(statSync(join(path, 'postgres')).mode & 0o077, 'the embedded database').toBe(0)
 })

@@ -9,16 +9,17 @@ import { is, sql } from 'drizzle-orm'
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import postgres from 'postgres'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { type DatabaseHandle, openDatabase, rowsOf } from '../../src/db/client.ts'
-import { isDatabaseUnavailable, rootCause } from '../../src/db/errors.ts'
-import { MIGRATION_LOCK } from '../../src/db/postgres.ts'
-import { auditLog } from '../../src/db/tables/audit.ts'
-import { teams, users } from '../../src/db/tables/auth.ts'
-import { backends, newDataDir } from '../support/databases.ts'
-import { databaseUrl, onServer } from '../support/global-setup.ts'
-import { ServiceProcess } from '../support/process.ts'
+import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
+import { isDatabaseUnavailable, rootCause } from '../../../src/platform/db/errors.ts'
+import { openDatabase } from '../../../src/platform/db/open.ts'
+import { MIGRATION_LOCK } from '../../../src/platform/db/postgres.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { teams, users } from '../../../src/tables/auth.ts'
+import { databaseUrl, onServer } from '../../support/global-setup.ts'
+import { backends, newDataDir } from '../../support/start/databases.ts'
+import { ServiceProcess } from '../../support/start/process.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const OWNER = {
   BOOTSTRAP_OWNER_EMAIL: 'owner@lender.example',
   BOOTSTRAP_OWNER_PASSWORD: 'a long enough password',
@@ -46,15 +47,20 @@ describe.each(backends)('on $name', (backend) => {
   // Migrations are edited by hand where drizzle can't say what is wanted, such as partitions.
   test('the tables have the columns that the code names', async () => {
     const { db } = await openFresh()
-    const files = readdirSync(join(ROOT, 'src', 'db', 'tables'))
-    const modules = await Promise.all(files.map((file) => import(`../../src/db/tables/${file}`)))
+    const files = readdirSync(join(ROOT, 'src', 'tables'))
+    const modules = await Promise.all(files.map((file) => import(`../../../src/tables/${file}`)))
     const tables = modules
       .flatMap((module) => Object.values(module))
       .filter((one) => is(one, PgTable))
     const inCode = tables.flatMap((table) => {
       const { name, columns } = getTableConfig(table)
       return columns.map((column) => {
-        const type = column.getSQLType().replace(' collate "C"', '').replace(' (', '(')
+        // A serial is an integer with a default.
+        const type = column
+          .getSQLType()
+          .replace(' collate "C"', '')
+          .replace(' (', '(')
+          .replace('bigserial', 'bigint')
         return `${name}.${column.name} ${type}${column.notNull ? ' not null' : ''}`
       })
     })
@@ -101,7 +107,7 @@ describe.each(backends)('on $name', (backend) => {
 
 // The migrations are what the tables were when they were written; a table changed alone is a table
 // that no deployment has.
-test('the migrations say what the tables in the code say', async () => {
+test('the migrations make the tables that the code describes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'scoreline-migrations-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const committed = join(ROOT, 'drizzle', 'migrations')
@@ -110,16 +116,7 @@ test('the migrations say what the tables in the code say', async () => {
   const out = relative(ROOT, folder)
   await promisify(execFile)(
     process.execPath,
-    [
-      generate,
-      'generate',
-      '--dialect',
-      'postgresql',
-      '--schema',
-      'src/db/tables/*.ts',
-      '--out',
-      out,
-    ],
+    [generate, 'generate', '--dialect', 'postgresql', '--schema', 'src/tables/*.ts', '--out', out],
     { cwd: ROOT },
   )
   expect(readdirSync(folder)).toEqual(readdirSync(committed))
@@ -181,7 +178,7 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
   })
 })
 
-test('a lost connection is told from a fault of the statement', () => {
+test('a lost connection is distinguished from a fault of the statement', () => {
   const failed = (code: string) =>
     new Error('Failed query', { cause: Object.assign(new Error('…'), { code }) })
   expect(isDatabaseUnavailable(failed('ECONNREFUSED'))).toBe(true)

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { WINDOW_MS } from '../../../src/ratelimit/limiter.ts'
-import { decideAll, type LimiterUnderTest, limiterSuite } from '../../support/limiter-suite.ts'
-import { manualRedisLimiter, openRedisLimiter, redisUrl } from '../../support/redis.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
+import { WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
+import { manualRedisLimiter, openRedisLimiter, redisUrl } from '../../support/servers/redis.ts'
+import {
+  decideAll,
+  type LimiterUnderTest,
+  limiterSuite,
+} from '../../support/suites/limiter-suite.ts'
 
 /** What a saturated key of the default quota may take. */
 const BYTES_MAX = 16 * 1024

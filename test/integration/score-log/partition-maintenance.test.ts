@@ -1,13 +1,18 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { DatabaseHandle } from '../../../src/db/client.ts'
-import { PostgresLogTables } from '../../../src/scorelog/partitions.ts'
-import { PostgresScoreLogStore } from '../../../src/scorelog/store.ts'
-import { Upkeep } from '../../../src/scorelog/upkeep.ts'
-import { backends } from '../../support/databases.ts'
-import { idsByPartition, loggedIds, partitions, rollupOver } from '../../support/log-rows.ts'
-import { openPrepared } from '../../support/prepared.ts'
-import { loggedRecord } from '../../support/records.ts'
+import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
+import { PartitionMaintenance } from '../../../src/score-log/retention/partition-maintenance.ts'
+import { PostgresLogTables } from '../../../src/score-log/retention/partitions.ts'
+import {
+  idsByPartition,
+  loggedIds,
+  partitions,
+  rollupOver,
+} from '../../support/score-log/log-rows.ts'
+import { loggedRecord } from '../../support/score-log/records.ts'
+import { backends } from '../../support/start/databases.ts'
+import { openPrepared } from '../../support/start/prepared.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.parse('2026-03-04T10:59:30.250Z')
@@ -26,7 +31,7 @@ describe.each(backends)('on $name', (backend) => {
   /** One round at a moment. */
   async function runUpkeep({ db, hasAutovacuum }: DatabaseHandle, nowMs: number, days = 761) {
     const told: unknown[] = []
-    const upkeep = new Upkeep({
+    const upkeep = new PartitionMaintenance({
       tables: new PostgresLogTables(db),
       clock: { epochMs: () => nowMs, monotonicMs: () => 0 },
       retentionDays: days,
@@ -67,7 +72,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // Upkeep may fail for a week, or a clock be wrong: what was answered is logged all the same.
-  test('what has no partition is kept, told of, and moved into its own as soon as there is one', async () => {
+  test('rows without a partition are kept, reported, and moved into theirs once it exists', async () => {
     const handle = await open()
     const store = new PostgresScoreLogStore(handle.db, 'a')
     const all = [logged('a', NOW), logged('b', NOW + DAY_MS), logged('old', NOW - 3 * DAY_MS)]
@@ -91,7 +96,12 @@ describe.each(backends)('on $name', (backend) => {
     const ages = [40, 12, 11, 10, 9, 0]
     const all = ages.map((days) => logged(`${days} days`, NOW - days * DAY_MS))
     await new PostgresScoreLogStore(db, 'a').append(all)
-    expect(await runUpkeep(handle, NOW, 10)).toEqual(['score_log_p20260220', 'score_log_p20260221'])
+    expect(await runUpkeep(handle, NOW, 10)).toEqual(
+      ['score_log', 'score_blocks'].flatMap((table) => [
+        `${table}_p20260220`,
+        `${table}_p20260221`,
+      ]),
+    )
     expect(await loggedIds(db)).toEqual(['10 days', '9 days', '0 days'])
     for (const span of ['minute', 'hour', 'day'] as const) {
       expect((await rollupOver(db, span, 'dep_1'))?.resultCount).toBe(3)
@@ -99,7 +109,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await runUpkeep(handle, NOW, 10)).toEqual([])
   })
 
-  test('a round that fails is told of, and does not stop the service', async () => {
+  test('a failed round is reported, and does not stop the service', async () => {
     const handle = await open()
     await handle.db.execute(sql`drop table score_log`)
     expect(await runUpkeep(handle, NOW)).toEqual([expect.any(Error)])

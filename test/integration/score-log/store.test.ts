@@ -1,17 +1,21 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { type Database, type DatabaseHandle, rowsOf } from '../../../src/db/client.ts'
-import { Drain } from '../../../src/scorelog/drain.ts'
-import { FIELD_SEPARATOR, RECORD_FIELDS, readRecord } from '../../../src/scorelog/record.ts'
-import { mergedRollup, rollupOf } from '../../../src/scorelog/rollup.ts'
-import { SPANS } from '../../../src/scorelog/spans.ts'
-import { PostgresScoreLogStore } from '../../../src/scorelog/store.ts'
-import { backends } from '../../support/databases.ts'
-import { loggedIds, rollupOver } from '../../support/log-rows.ts'
-import { MemorySpool } from '../../support/memory-spool.ts'
-import { openPrepared } from '../../support/prepared.ts'
-import { loggedRecord, type RecordOrder, scoreRecord } from '../../support/records.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
+import { type Database, type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
+import { mergedRollup, rollupOf } from '../../../src/rollups/rollup.ts'
+import { SPANS } from '../../../src/rollups/spans.ts'
+import { Drain } from '../../../src/score-log/drain/drain.ts'
+import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
+import {
+  FIELD_SEPARATOR,
+  RECORD_FIELDS,
+  readRecordV3,
+} from '../../../src/score-log/record/record-v3.ts'
+import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
+import { MemorySpool } from '../../support/score-log/memory-spool.ts'
+import { loggedRecord, type RecordOrder, scoreRecord } from '../../support/score-log/records.ts'
+import { backends } from '../../support/start/databases.ts'
+import { openPrepared } from '../../support/start/prepared.ts'
 
 const AT = Date.parse('2026-03-04T10:59:30.250Z')
 const HOUR_MS = 3_600_000
@@ -112,9 +116,9 @@ describe.each(backends)('on $name', (backend) => {
       const drain = new Drain({
         spool,
         store: new PostgresScoreLogStore(db, writer),
-        carrier: null,
+        thread: null,
         clock: systemClock,
-        log: { failing: () => undefined, recovered: () => undefined, setAside: () => undefined },
+        log: { failing: () => undefined, recovered: () => undefined, quarantine: () => undefined },
         ...{ gatherMs: 0, batchRecordsMax: 20, batchBytesMax: 1e6 },
       })
       drain.start()
@@ -139,7 +143,7 @@ describe.each(backends)('on $name', (backend) => {
     const grades = JSON.stringify(['\u0000', '\udc00x', 'A"\\', null, '{}', 'null'])
     const fields = one.record.payload.toString().split(FIELD_SEPARATOR)
     const graded = fields.with(RECORD_FIELDS.indexOf('servedGrades'), grades)
-    const record = readRecord(Buffer.from(graded.join(FIELD_SEPARATOR)))
+    const record = readRecordV3(Buffer.from(graded.join(FIELD_SEPARATOR)))
     await new PostgresScoreLogStore(db, 'a').append([{ ...one, record }, loggedRecord()])
     const [row] = await rowsOf<{ results: string; grades: string }>(
       db,
@@ -172,7 +176,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(new Set(rows.map((row) => row.latency))).toEqual(new Set([1.001]))
   })
 
-  test('a record that the database can not take is set aside, and told of; the others are stored', async () => {
+  test('a record that the database rejects is quarantined and reported; the others are stored', async () => {
     const { db } = await open()
     const spool = new MemorySpool()
     const told: object[] = []
@@ -184,19 +188,19 @@ describe.each(backends)('on $name', (backend) => {
     const drain = new Drain({
       spool,
       store: new PostgresScoreLogStore(db, 'a'),
-      carrier: null,
+      thread: null,
       clock: systemClock,
       log: {
         failing: () => void told.push({ failing: true }),
         recovered: () => undefined,
-        setAside: (facts) => void told.push(facts),
+        quarantine: (facts) => void told.push(facts),
       },
       ...{ gatherMs: 0, batchRecordsMax: 100, batchBytesMax: 1e6 },
     })
     drain.start()
     await drain.close(30_000)
     expect(spool.stats.records).toBe(0)
-    expect(spool.setAsideIds).toEqual([poisoned.requestId])
+    expect(spool.quarantinedIds).toEqual([poisoned.requestId])
     const reason = expect.stringMatching(/^the database refuses it \(22\w{3}\)$/)
     expect(told).toEqual([{ requestId: poisoned.requestId, reason }])
     await expectExactly(db, others)

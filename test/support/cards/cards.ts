@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { NaiveFeature, NaiveSpec } from './naive-evaluator.ts'
+import type { NaiveFeature, NaiveSpec } from '../naive/naive-evaluator.ts'
 
-export interface SampleApplicant {
+interface SampleApplicant {
   readonly id: string
   readonly applicant: Readonly<Record<string, string | number>>
   /** As computed elsewhere, see PROVENANCE.md beside the sample. */
@@ -11,7 +11,7 @@ export interface SampleApplicant {
 
 type Bins = ReadonlyArray<readonly [text: string, points: number]>
 
-const SAMPLE = new URL('../../src/demo/german-credit/', import.meta.url)
+const SAMPLE = new URL('../../../src/demo/german-credit/', import.meta.url)
 
 /** The German credit scorecard. */
 export function sampleSpec(): NaiveSpec {

@@ -1,7 +1,7 @@
 /** Random specs with faults planted where it is known that they must be reported. */
 import fc, { type Arbitrary } from 'fast-check'
-import type { NaiveBin, NaiveSpec } from './naive-evaluator.ts'
-import { edgeValues, isInRange } from './naive-evaluator.ts'
+import type { NaiveBin, NaiveSpec } from '../naive/naive-evaluator.ts'
+import { edgeValues, isInRange } from '../naive/naive-evaluator.ts'
 import {
   categoricalBody,
   exactly,
@@ -11,7 +11,7 @@ import {
 } from './spec-arbitraries.ts'
 
 /** A fault that was planted: what it is, and the places at or under which it may be reported. */
-export interface Fault {
+interface Fault {
   about: string
   paths: string[]
 }

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { ImportOptions } from '../../src/import/card.ts'
-import { type Import, importCard } from '../../src/import/import-card.ts'
-import { Notes } from '../../src/import/notes.ts'
-import { compare, type Parity } from '../../src/import/parity.ts'
-import { readSample } from '../../src/import/sample.ts'
-import { parseJson } from '../../src/json.ts'
+import type { ImportOptions } from '../../../src/import/build/card.ts'
+import { Notes } from '../../../src/import/build/notes.ts'
+import { type Import, importCard } from '../../../src/import/import-card.ts'
+import { compare, type Parity } from '../../../src/import/parity.ts'
+import { readSample } from '../../../src/import/sample.ts'
+import { parseJson } from '../../../src/platform/json.ts'
 
-const FOLDER = fileURLToPath(new URL('../fixtures/import/', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../fixtures/import/', import.meta.url))
 const APPLICANTS = fileURLToPath(
-  new URL('../../src/demo/german-credit/applicants.json', import.meta.url),
+  new URL('../../../src/demo/german-credit/applicants.json', import.meta.url),
 )
 
 /** What the fixtures were scaled by, as their scripts have it. */
@@ -86,5 +86,5 @@ export function parityWith({ spec }: Import, text: string, tolerance = 0): Parit
   const notes = new Notes()
   const sample = readSample(text, spec, {}, notes)
   if (sample === null) throw new Error(JSON.stringify(notes.faults.toArray()))
-  return compare(spec, sample, tolerance)
+  return compare(spec, sample, { tolerance })
 }

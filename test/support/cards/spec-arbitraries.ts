@@ -4,8 +4,14 @@
  * leave open is not generated, so that a failing property is a defect and no matter of taste.
  */
 import fc, { type Arbitrary } from 'fast-check'
-import type { Applicant, NaiveBin, NaiveFeature, NaiveGrade, NaiveSpec } from './naive-evaluator.ts'
-import { decimalText, edgeValues, nextDown, nextUp } from './naive-evaluator.ts'
+import type {
+  Applicant,
+  NaiveBin,
+  NaiveFeature,
+  NaiveGrade,
+  NaiveSpec,
+} from '../naive/naive-evaluator.ts'
+import { decimalText, edgeValues, nextDown, nextUp } from '../naive/naive-evaluator.ts'
 
 type Body = Omit<NaiveFeature, 'name'>
 
@@ -235,10 +241,11 @@ export function applicantFor(spec: NaiveSpec): Arbitrary<Applicant> {
   const anyJson = fc.constantFrom<unknown>(1, -0, 'text', null, true, [], { a: [1] })
   const unknown = fc.array(fc.tuple(unknownName, anyJson), { maxLength: 2 })
   return fc
-    .tuple(fc.tuple(...spec.features.map(valueFor)), unknown, unknown, fc.nat(2))
-    .map(([values, before, after, plainness]) => {
+    .tuple(fc.tuple(...spec.features.map(valueFor)), unknown, unknown, fc.nat(2), fc.nat(9))
+    .map(([values, before, after, plainness, emptiness]) => {
       const own = names.map((name, index): [string, unknown] => [name, values[index]])
-      const present = own.filter(([, value]) => value !== ABSENT)
+      // Now and then an applicant names no feature at all.
+      const present = emptiness === 0 ? [] : own.filter(([, value]) => value !== ABSENT)
       return Object.fromEntries(plainness === 0 ? [...before, ...present, ...after] : present)
     })
 }

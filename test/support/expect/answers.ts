@@ -2,17 +2,17 @@ import { FormatRegistry, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect } from 'vitest'
-import { ErrorBody } from '../../schemas/errors.ts'
+import { ErrorBody } from '../../../schemas/errors.ts'
 
 /** Why a request was not carried out; without the request id, which differs each time. */
-export interface Refusal {
+interface Refusal {
   readonly status: number
   readonly error: string
   readonly message: string
   readonly details?: readonly RefusalDetail[]
 }
 
-export interface RefusalDetail {
+interface RefusalDetail {
   readonly path: string
   readonly message: string
   readonly index?: number

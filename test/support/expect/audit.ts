@@ -1,7 +1,7 @@
 import { asc } from 'drizzle-orm'
-import { auditLog } from '../../src/db/tables/audit.ts'
-import { withDatabase } from './prepared.ts'
-import type { TestService } from './service.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { withDatabase } from '../start/prepared.ts'
+import type { TestService } from '../start/service.ts'
 
 export type AuditRow = typeof auditLog.$inferSelect
 

@@ -1,26 +1,22 @@
 import { sql } from 'drizzle-orm'
 import { expect } from 'vitest'
-import { rowsOf } from '../../src/db/client.ts'
-import type { TestDatabase } from './databases.ts'
-import { withDatabase } from './prepared.ts'
-import type { ScoreLoad } from './score-load.ts'
+import { type Database, rowsOf } from '../../../src/platform/db/client.ts'
+import { readSums } from '../../../src/score-log/blocks/block-sums.ts'
+import type { ScoreLoad } from '../load/score-load.ts'
+import { loggedFacts } from '../score-log/log-rows.ts'
+import type { TestDatabase } from '../start/databases.ts'
+import { withDatabase } from '../start/prepared.ts'
 
-/** The log and the rollups must hold what the client has heard; and more only where he was cut off. */
+/** The log and the rollups must hold what the client has heard; and more only where it was cut off. */
 export async function expectReconciled(
   database: TestDatabase,
   { answered, results, refused, broken }: ScoreLoad,
 ): Promise<void> {
   const { rows, inRollups } = await withDatabase(database, async (db) => ({
-    rows: await rowsOf<{ request_id: string; served: number }>(
-      db,
-      sql`select request_id, cardinality(served_scores) as served from score_log`,
-    ),
-    inRollups: await rowsOf<{ results: number }>(
-      db,
-      sql`select sum(result_count)::float8 as results from score_rollups where span = 'day'`,
-    ),
+    rows: await loggedFacts(db),
+    inRollups: await resultsInRollups(db),
   }))
-  const logged = new Map(rows.map(({ request_id, served }) => [request_id, Number(served)]))
+  const logged = new Map(rows.map(({ requestId, applicants }) => [requestId, applicants]))
   const inLog = [...logged.values()].reduce((sum, count) => sum + count, 0)
   const figures = {
     answered: answered.size,
@@ -33,8 +29,22 @@ export async function expectReconciled(
   if (process.env['SCORELINE_TEST_KILLS'] !== undefined)
     process.stdout.write(`${JSON.stringify(figures)}\n`)
   expect(figures).toMatchObject({ lost: 0, twice: 0 })
-  expect(inRollups[0]?.results).toBe(inLog)
+  expect(inRollups).toBe(inLog)
   expect(rows.length - answered.size).toBeLessThanOrEqual(broken)
   expect([...refused]).toEqual([])
   expect(answered.size).toBeGreaterThan(50)
+}
+
+/** Results in the rollups of days, and in blocks that are not summed. */
+async function resultsInRollups(db: Database): Promise<number> {
+  const [summed] = await rowsOf<{ results: number | null }>(
+    db,
+    sql`select sum(result_count)::float8 as results from score_rollups where span = 'day'`,
+  )
+  const unsummed = await rowsOf<{ sums: Uint8Array }>(
+    db,
+    sql`select sums from score_blocks where not is_summed`,
+  )
+  const ofBlocks = unsummed.flatMap(({ sums }) => readSums(Buffer.from(sums)))
+  return ofBlocks.reduce((sum, { rollup }) => sum + rollup.resultCount, summed?.results ?? 0)
 }

@@ -1,8 +1,8 @@
-import { buildApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
-import { createLog } from '../../src/log.ts'
-import { createServices } from '../../src/services.ts'
-import { threadClock } from '../../src/shedding/event-loop.ts'
+import { buildApp } from '../../../src/app.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { threadClock } from '../../../src/platform/event-loop.ts'
+import { createLog } from '../../../src/platform/log.ts'
+import { createServices } from '../../../src/services.ts'
 
 /**
  * The service as a process, where each single score takes so many milliseconds of processor time: what
@@ -15,7 +15,7 @@ const services = await createServices(config, {
   log: createLog(config.logLevel),
   onCrash: () => process.exit(1),
 })
-const { scoring, auth, operations } = services
+const { scoring, auth, telemetry: operations } = services
 const score = scoring.score.bind(scoring)
 scoring.score = (caller, request, answered) => {
   const endsAtMs = threadClock.threadCpuMs() + WORK_MS

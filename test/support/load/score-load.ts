@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /** What a client has asked and heard, to be compared with the log. */
 export class ScoreLoad {
-  /** Of every answer that was received whole, with the number of its results. */
+  /** Every response that was received whole, with the number of its results. */
   readonly answered = new Map<string, number>()
   /** Answers by status, other than 200. */
   readonly refused = new Map<number, number>()

@@ -3,12 +3,12 @@ import { setTimeout } from 'node:timers/promises'
 
 /** What became of one request. */
 export interface Outcome {
-  /** Of the answer; null: there was none. */
+  /** Status of the response; null without one. */
   readonly status: number | null
   readonly tookMs: number
   /** The connection was new: whoever refused it never saw the request. */
   readonly isNewConnection: boolean
-  /** Of a failure without an answer. */
+  /** Code of a failure without a response. */
   readonly code?: string
 }
 
@@ -41,16 +41,16 @@ export function shoot(agent: Agent, { url, body, token }: Shot): Promise<Outcome
 }
 
 /**
- * Clients that each send one request after the other on a connection of their own, until told to stop.
+ * Starts clients that each send one request after the other, on a connection of their own.
  *
- * @param pauseMs after an answer, before the next request of that client
+ * @param pauseMs from a response to the next request of that client
  * @param refusedPauseMs the same after a refusal
- * @returns ends them, once their last requests are answered
+ * @returns stops the clients once their last requests are answered
  */
 export async function keepShooting(
   clients: number,
   shot: Shot,
-  told: (outcome: Outcome) => void,
+  onOutcome: (outcome: Outcome) => void,
   { pauseMs = 0, refusedPauseMs = 0 } = {},
 ): Promise<() => Promise<void>> {
   let isOn = true
@@ -63,7 +63,7 @@ export async function keepShooting(
   const one = async (agent: Agent) => {
     while (isOn) {
       const outcome = await shoot(agent, shot)
-      told(outcome)
+      onOutcome(outcome)
       const waitMs = outcome.status === 200 ? pauseMs : refusedPauseMs
       if (waitMs > 0) await setTimeout(waitMs)
     }
@@ -83,10 +83,4 @@ function open(agent: Agent, origin: string): Promise<void> {
       response.resume().once('end', resolve)
     }).once('error', reject)
   })
-}
-
-/** The value below which a share of the values lies. */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
 }

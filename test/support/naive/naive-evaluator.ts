@@ -1,9 +1,9 @@
 /**
  * The second opinion on a score.
  *
- * Written from the API specification ("Scoring rules") and decisions.md sections 3 and 4 alone,
- * without sight of the engine, in the slowest and plainest way: every bin is looked at, every range
- * text is read again for every value. It must stay too simple to be wrong; speed has no say here.
+ * Written from docs/scorecards.md and docs/decisions.md 3 and 4 alone, without a look at the engine, in
+ * the slowest and plainest way: every bin is looked at, every range text is read again for every value.
+ * It must stay too simple to be wrong; speed has no say here.
  */
 
 export interface NaiveBin {
@@ -38,7 +38,7 @@ export interface NaiveSpec {
 
 export type Applicant = Readonly<Record<string, unknown>>
 
-export interface NaiveResult {
+interface NaiveResult {
   /** Base points plus the points of every feature, in spec order; not rounded. */
   score: number
   /** Probability of default, 0 to 1, both ends reachable by rounding. */
@@ -48,17 +48,24 @@ export interface NaiveResult {
   contributions: Array<[string, number]>
   /** For each feature the index of the bin whose points were used, -1 for none. */
   bins: number[]
+  /**
+   * For each feature its cell in the score log: 0 unseen category, 1 in no bin, 2 not a number,
+   * 3 missing or the text of the Missing bin, 4 + bin; -1 for an invalid value.
+   */
+  cells: number[]
   /** Features with a value that no bin matches, even where the Missing bin then gave the points. */
   unmatched: string[]
   /** Features that are absent from the applicant or null. */
   missing: string[]
+  /** Whether the applicant has a key for any feature at all, be its value null. */
+  namesNone: boolean
   /** The applicant's own keys that are no feature, in request order. */
   unknown: string[]
   /** Features whose value no score may be made from; the service rejects such an applicant. */
   invalid: string[]
 }
 
-export interface Range {
+interface Range {
   min: number
   minClosed: boolean
   max: number
@@ -69,16 +76,17 @@ export interface Range {
  * Scores one applicant by the letter of the texts.
  *
  * An invalid feature counts 0 points here, only so that the other features can still be compared:
- * its applicant is rejected and no score of his exists.
+ * its applicant is rejected and has no score.
  *
  * @param spec a valid spec; a faulty one gives an exception or nonsense
  * @param applicant feature values as JSON.parse gives them; only own properties count
- * @source api-specification.md "Scoring rules"; decisions.md sections 3 and 4
+ * @source docs/scorecards.md; docs/decisions.md 3 and 4
  */
 export function evaluateNaively(spec: NaiveSpec, applicant: Applicant): NaiveResult {
   const names = spec.features.map((feature) => feature.name)
   const contributions: Array<[string, number]> = []
   const bins: number[] = []
+  const cells: number[] = []
   const unmatched: string[] = []
   const missing: string[] = []
   const invalid: string[] = []
@@ -102,14 +110,26 @@ export function evaluateNaively(spec: NaiveSpec, applicant: Applicant): NaiveRes
     }
     const points = feature.bins[bin]?.points ?? 0
     bins.push(bin)
+    cells.push(cellOf(feature, value))
     contributions.push([feature.name, points])
     score = score + points
   }
 
   const unknown = Object.keys(applicant).filter((name) => !names.includes(name))
+  const namesNone = names.every((name) => !Object.keys(applicant).includes(name))
   const pd = probabilityOfDefault(spec.scaling, score)
   const riskGrade = gradeOf(spec.risk_grades ?? [], score)
-  return { score, pd, riskGrade, contributions, bins, unmatched, missing, unknown, invalid }
+  const found = { cells, unmatched, missing, namesNone, unknown, invalid }
+  return { score, pd, riskGrade, contributions, bins, ...found }
+}
+
+function cellOf(feature: NaiveFeature, value: unknown): number {
+  if (value === null) return 3
+  if (typeof value !== 'string' && !(typeof value === 'number' && Number.isFinite(value))) return -1
+  const bin = matchingBin(feature, value)
+  if (bin !== -1) return bin === missingBin(feature) ? 3 : 4 + bin
+  if (feature.type === 'categorical') return 0
+  return typeof value === 'number' ? 1 : 2
 }
 
 function matchingBin(feature: NaiveFeature, value: string | number): number {
@@ -150,9 +170,9 @@ function isInCategories(joined: string, value: string | number): boolean {
  * Reads interval notation: `(` and `)` leave the bound out, `[` and `]` take it in.
  *
  * @param text two bounds in decimal form or `-Infinity`, `Infinity`; white space is free
- * @throws Error when the text is no interval: the caller promised a valid spec
+ * @throws Error when the text is not an interval: the caller promised a valid spec
  */
-export function parseRange(text: string): Range {
+function parseRange(text: string): Range {
   const trimmed = text.trim()
   const opening = trimmed.slice(0, 1)
   const closing = trimmed.slice(-1)

@@ -1,4 +1,4 @@
-import { WINDOW_MS } from '../../src/ratelimit/limiter.ts'
+import { WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
 
 export interface Decision {
   readonly isAdmitted: boolean

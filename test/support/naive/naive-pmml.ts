@@ -66,7 +66,8 @@ function holds({ name, attributes, children }: Node, values: Values): boolean | 
     if (results.includes(decisive)) return decisive
     return results.includes(null) ? null : !decisive
   }
-  if (name !== 'SimplePredicate') throw new Error(`${name} is no predicate that is written`)
+  if (name !== 'SimplePredicate')
+    throw new Error(`${name} is not a predicate that the export writes`)
   const value = values.get(attributes['field'] ?? '')
   const { operator = '', value: text = '' } = attributes
   if (operator === 'isMissing') return value === undefined
@@ -74,7 +75,8 @@ function holds({ name, attributes, children }: Node, values: Values): boolean | 
   if (value === undefined) return null
   const other = typeof value === 'number' ? Number(text) : text
   const compare = COMPARISONS[operator]
-  if (compare === undefined) throw new Error(`${operator} is no operator that is written`)
+  if (compare === undefined)
+    throw new Error(`${operator} is not an operator that the export writes`)
   return compare(value, other)
 }
 

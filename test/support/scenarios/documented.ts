@@ -1,8 +1,8 @@
 /**
- * What each endpoint may answer, transcribed by hand from the texts; compared with what tests show.
+ * The outcomes of each endpoint, listed by hand and compared with those that tests have seen.
  *
- * `SPECIFIED` is api-specification.md to the letter: the errors that each endpoint names, and those of
- * its tables of roles, errors and limits. `DECIDED` is what decisions.md adds.
+ * `SPECIFIED` holds what the API promised its callers first: none of it may go. `DECIDED` holds what
+ * came later, most of it by docs/decisions.md 2.
  */
 
 const KEYED = '401 invalid_api_key'
@@ -48,18 +48,23 @@ const FORM = '400 invalid_request'
 const AWAY = '503 unavailable'
 const LARGE = '413 payload_too_large'
 const MEDIA = '415 unsupported_media_type'
-/** Of an endpoint that reads a body. */
+/** Codes of an endpoint that reads a body. */
 const BODY = [FORM, LARGE, MEDIA, AWAY]
 const STRICT = '422 strict_mode_violation'
 const MEMBER = '404 member_not_found'
 const LAST = '409 last_owner'
+/** Codes of an endpoint that takes an `Idempotency-Key`. */
+const KEYS = ['409 idempotency_in_progress', '422 idempotency_key_reused']
+/** The same where the endpoint makes a change. */
+const CHANGES = [...KEYS, '409 idempotency_answer_lost']
 
 export const DECIDED: Table = {
-  'POST /v1/score/{slug}': [...BODY, STRICT],
-  'POST /v1/score/{slug}/batch': [...BODY, STRICT],
-  'POST /v1/models/deploy': BODY,
+  'POST /v1/score/{slug}': [...BODY, STRICT, ...KEYS],
+  'POST /v1/score/{slug}/batch': [...BODY, STRICT, ...KEYS],
+  'POST /v1/models/deploy': [...BODY, ...CHANGES],
   'POST /v1/models/import': [
     ...['200', SIGNED, ROLE, '422 invalid_spec', '422 parity_failed', QUOTA, ...BODY],
+    ...CHANGES,
   ],
   'GET /v1/models': [FORM, AWAY],
   'GET /v1/models/{id}': [AWAY],
@@ -73,33 +78,37 @@ export const DECIDED: Table = {
   'GET /v1/deployments/{slug}/stats/series': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
   'GET /v1/deployments/{slug}/stats/models': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
   'PATCH /v1/deployments/{slug}': ['200', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
-  'PATCH /v1/deployments/{slug}/traffic': [MODEL, CHALLENGER, ...BODY],
-  'POST /v1/deployments/{slug}/promote': [DEPLOYMENT, ...BODY],
-  'POST /v1/deployments/{slug}/rollback': BODY,
-  'POST /v1/keys': BODY,
+  'PATCH /v1/deployments/{slug}/traffic': [MODEL, CHALLENGER, ...BODY, ...CHANGES],
+  'POST /v1/deployments/{slug}/promote': [DEPLOYMENT, ...BODY, ...CHANGES],
+  'POST /v1/deployments/{slug}/rollback': [...BODY, ...CHANGES],
+  'POST /v1/keys': [...BODY, ...CHANGES],
   'GET /v1/keys': [FORM, AWAY],
   'DELETE /v1/keys/{id}': ['204', SIGNED, ROLE, '404 key_not_found', QUOTA, AWAY],
   'POST /api/auth/login': ['401 invalid_credentials', ...BODY],
   'POST /api/auth/refresh': ['401 invalid_refresh_token', ...BODY],
-  'POST /api/v1/score': [DEPLOYMENT, ...BODY, STRICT],
-  'POST /api/v1/score/batch': [DEPLOYMENT, ...BODY, STRICT],
+  'POST /api/v1/score': [DEPLOYMENT, ...BODY, STRICT, ...KEYS],
+  'POST /api/v1/score/batch': [DEPLOYMENT, ...BODY, STRICT, ...KEYS],
   'POST /api/v1/scorecards/{scorecard_id}/challengers': [
-    ...[ROLE, DEPLOYMENT, MODEL, TRAFFIC, ...BODY],
+    ...[ROLE, DEPLOYMENT, MODEL, TRAFFIC, ...BODY, ...CHANGES],
   ],
   'DELETE /api/v1/scorecards/{scorecard_id}/challengers/{version}': [
-    ...[ROLE, DEPLOYMENT, MODEL, CHALLENGER, AWAY],
+    ...[ROLE, DEPLOYMENT, MODEL, CHALLENGER, AWAY, ...CHANGES],
   ],
   'POST /api/v1/scorecards/{scorecard_id}/promote': [
-    ...[ROLE, DEPLOYMENT, MODEL, CHALLENGER, ...BODY],
+    ...[ROLE, DEPLOYMENT, MODEL, CHALLENGER, ...BODY, ...CHANGES],
   ],
   'POST /api/v1/scorecards/{scorecard_id}/rollback': [
-    ...[ROLE, DEPLOYMENT, '400 no_rollback_target', ...BODY],
+    ...[ROLE, DEPLOYMENT, '400 no_rollback_target', ...BODY, ...CHANGES],
   ],
   'GET /api/v1/scorecards': [FORM, AWAY],
   'GET /v1/members': ['200', SIGNED, ROLE, QUOTA, FORM, AWAY],
-  'POST /v1/members': ['201', SIGNED, ROLE, '409 member_exists', QUOTA, ...BODY],
+  'POST /v1/members': ['201', SIGNED, ROLE, '409 member_exists', QUOTA, ...BODY, ...CHANGES],
   'PATCH /v1/members/{id}': ['200', SIGNED, ROLE, MEMBER, LAST, QUOTA, ...BODY],
   'DELETE /v1/members/{id}': ['204', SIGNED, ROLE, MEMBER, LAST, QUOTA, AWAY],
+  'GET /v1/scores': ['200', FORM, SIGNED, DEPLOYMENT, QUOTA, AWAY],
+  'GET /v1/scores/{request_id}': ['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
+  'POST /v1/log/erasures': ['200', SIGNED, ROLE, QUOTA, ...BODY],
+  'GET /v1/log/export': ['200', FORM, SIGNED, ROLE, DEPLOYMENT, QUOTA, AWAY],
   'GET /v1/audit-log': ['200', SIGNED, ROLE, QUOTA, FORM, AWAY],
   'any other path': ['404 not_found'],
 }

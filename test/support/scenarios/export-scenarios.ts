@@ -17,7 +17,7 @@ export const EXPORT_SCENARIOS: Readonly<
         team.call('GET', `/v1/models/${model}/export?format=sql&dialect=duckdb`),
     ],
     '422 not_exportable': [
-      'a table that can not have its name',
+      "a table that can't have its name",
       ({ team }, { model }) =>
         team.call('GET', `/v1/models/${model}/export?format=sql&dialect=duckdb&table=a..b`),
     ],

@@ -1,9 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { ROLES, type Role } from '../../src/auth/caller.ts'
-import { newId } from '../../src/ids.ts'
-import { card, plainFeature } from './cards.ts'
-import { OWNER } from './service.ts'
+import { ROLES, type Role } from '../../../src/access/caller.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { card, plainFeature } from '../cards/cards.ts'
+import { OWNER } from '../start/service.ts'
 
 /** Who may call a route: anyone, keys with a scope, or users of these roles. */
 export type Admitted = 'anyone' | 'score key' | 'member or read key' | readonly Role[]
@@ -13,6 +13,8 @@ export interface Route {
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
   readonly id?: 'model' | 'key' | 'member'
+  /** What must stand in its query. */
+  readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
   readonly body?: object
   /** What the route answers to whoever it admits; 200 when left out. */
@@ -125,6 +127,17 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     ...{ operation: 'scoring.score_scorecard_batch', admitted: 'score key' },
     body: { scorecard_id: '<slug>', applicants: [applicant] },
   },
+  'GET /v1/scores': {
+    ...{ operation: 'scores.list', admitted: 'member or read key', query: 'reference=A-1' },
+  },
+  'GET /v1/scores/:request_id': {
+    ...{ operation: 'scores.get', admitted: 'member or read key' },
+    success: '404 score_not_found',
+  },
+  'POST /v1/log/erasures': {
+    ...{ operation: 'log.erase', admitted: MANAGERS, body: { reference: 'A-1' } },
+  },
+  'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
   'POST /api/v1/scorecards/:scorecard_id/challengers': {
     ...{ operation: 'scorecards.add_challenger', admitted: MANAGERS },
@@ -145,13 +158,14 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
 }
 
-export type IdName = 'slug' | 'model' | 'key' | 'member' | 'challenger' | 'version'
+export type IdName = 'slug' | 'model' | 'key' | 'member' | 'challenger' | 'version' | 'request_id'
 export type Ids = Readonly<Record<IdName, string>>
 
 /** Ids that nothing has. */
 export const UNKNOWN: Ids = {
   ...{ slug: newId('dep_', 0), model: newId('mod_', 0), key: newId('key_', 0) },
   ...{ member: newId('usr_', 0), challenger: newId('ch_', 0), version: 'none' },
+  request_id: newId('req_', 0),
 }
 
 /** Method and path of a row, with `<…>` for what stands in the path. */
@@ -160,8 +174,9 @@ export function pathOf(row: string): { method: 'GET' | 'POST' | 'PATCH' | 'DELET
   const named = path.replace(/:(\w+)/g, (_, name: string) =>
     name === 'scorecard_id' ? '<slug>' : `<${name === 'id' ? ROUTES[row]?.id : name}>`,
   )
+  const { query } = ROUTES[row] ?? {}
   // The rows above use no other method.
-  return { method: method as 'GET', path: named }
+  return { method: method as 'GET', path: query === undefined ? named : `${named}?${query}` }
 }
 
 /** The text with ids for their placeholders. */
@@ -179,7 +194,7 @@ export async function routesOf<T>(
   start: () => Promise<T>,
 ): Promise<{ started: T; routes: RouteOptions[] }> {
   const routes: RouteOptions[] = []
-  // Told of each Fastify instance before it has routes.
+  // Called with each Fastify instance before it has routes.
   const listen = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
     fastify.addHook('onRoute', (route) => {

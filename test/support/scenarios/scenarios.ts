@@ -1,11 +1,12 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { OWNER } from '../start/service.ts'
+import { type Rivals, rung, type Team } from '../start/team.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
-import { OWNER } from './service.ts'
+import { SCORE_SCENARIOS } from './score-scenarios.ts'
 import { STATS_SCENARIOS } from './stats-scenarios.ts'
-import { type Rivals, rung, type Team } from './team.ts'
 
 type Answer = Promise<LightMyRequestResponse>
 /** What leads to an outcome. */
@@ -145,6 +146,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
     '200': ['a deployment', ({ team }, { slug }) => team.call('GET', at(slug, ''))],
   },
   ...STATS_SCENARIOS,
+  ...SCORE_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [

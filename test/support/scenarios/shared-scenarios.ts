@@ -7,7 +7,7 @@ export const BODY_BYTES_MAX = 16_384
 
 /** Scenarios that follow from a row of the access table alone. */
 export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
-  const { admitted, body } = ROUTES[row] ?? expect.fail(`${row} is no route`)
+  const { admitted, body } = ROUTES[row] ?? expect.fail(`${row} is not a route`)
   const { method, path } = pathOf(row)
   const isKeyed = admitted === 'score key'
   const send =
@@ -38,6 +38,7 @@ export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
     ['key', '404 key_not_found'],
     ['member', '404 member_not_found'],
     ['version', '404 model_not_found'],
+    ['request_id', '404 score_not_found'],
   ]
   for (const [name, outcome] of MISSING) {
     if (!named.includes(`<${name}>`)) continue
@@ -52,7 +53,8 @@ export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
     const xml = { 'content-type': 'application/xml' }
     rows.push(['415 unsupported_media_type', 'a body of XML', send(none, text, xml)])
   } else if (method === 'GET' && !path.includes('<')) {
-    const wrong: Scenario = ({ team }) => team.call('GET', `${path}?limit=0`)
+    const wrong: Scenario = ({ team }) =>
+      team.call('GET', `${path}${path.includes('?') ? '&' : '?'}limit=0`)
     rows.push(['400 invalid_request', 'a page of no items', wrong])
   }
   return rows

@@ -1,8 +1,8 @@
-import type { Role } from '../../src/auth/caller.ts'
-import { newId } from '../../src/ids.ts'
-import { newKeySecret } from '../../src/keys/secret.ts'
-import { claimsFor, type Person, signToken, tokenFor } from './people.ts'
-import { OWNER, type TestService } from './service.ts'
+import type { Role } from '../../../src/access/caller.ts'
+import { newKeySecret } from '../../../src/keys/secret.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { claimsFor, type Person, signToken, tokenFor } from '../start/people.ts'
+import { OWNER, type TestService } from '../start/service.ts'
 
 /** A service with users of each role, and keys. */
 export interface World {

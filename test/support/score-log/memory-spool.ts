@@ -1,20 +1,27 @@
-import type { DrainBatch, DrainToken, SpoolReader, SpoolStats } from '../../src/scorelog/reader.ts'
-import type { ScoreRecord } from '../../src/scorelog/record.ts'
+import type { AnyRecord } from '../../../src/score-log/record/record.ts'
+import type {
+  DrainBatch,
+  DrainToken,
+  SpoolReader,
+  SpoolStats,
+} from '../../../src/score-log/spool/reader.ts'
+import type { Cursor } from '../../../src/score-log/spool/segments.ts'
 
 /** A spool that forgets all with its test. */
 export class MemorySpool implements SpoolReader {
-  readonly setAsideIds: string[] = []
-  private readonly held: ScoreRecord[] = []
+  readonly quarantinedIds: string[] = []
+  readonly spoolId = `memory${Math.random()}`
+  private readonly held: AnyRecord[] = []
   private readonly listeners: (() => void)[] = []
   /** Acknowledged so far; a token is how many will be. */
   private done = 0
 
   get stats(): SpoolStats {
     const records = this.held.length - this.done
-    return { bytes: records, records, oldestAgeMs: records === 0 ? null : 0 }
+    return { bytes: records, records, oldestAgeMs: records === 0 ? null : 0, overdueRequests: 0 }
   }
 
-  append(...records: readonly ScoreRecord[]): void {
+  append(...records: readonly AnyRecord[]): void {
     this.held.push(...records)
     for (const listener of this.listeners) listener()
   }
@@ -29,16 +36,37 @@ export class MemorySpool implements SpoolReader {
     return {
       records,
       rejected: [],
-      token: { directory: '', segment: 0, offset, records: records.length },
+      token: {
+        directory: '',
+        spoolId: this.spoolId,
+        from: { segment: 0, offset: this.done },
+        segment: 0,
+        offset,
+        records: records.length,
+      },
     }
+  }
+
+  async readBehind({ offset }: DrainToken, maxRecords: number): Promise<AnyRecord[]> {
+    return this.held.slice(offset, offset + maxRecords)
   }
 
   async acknowledge({ offset }: DrainToken): Promise<void> {
     this.done = offset
   }
 
-  async setAside(record: ScoreRecord): Promise<void> {
-    this.setAsideIds.push(record.requestId)
+  positions(): ReadonlyMap<string, Cursor> {
+    return new Map([[this.spoolId, { segment: 0, offset: this.done }]])
+  }
+
+  async follow(_: string, { offset }: Cursor): Promise<number> {
+    const passed = Math.max(0, offset - this.done)
+    this.done = offset
+    return passed
+  }
+
+  async quarantine(record: AnyRecord): Promise<void> {
+    this.quarantinedIds.push(record.requestId)
   }
 
   onAppend(listener: () => void): void {

@@ -1,10 +1,15 @@
-import type { ScoreSheet } from '../engine/index.ts'
-import type { ModelParts } from './model-parts.ts'
-import { FIELD_SEPARATOR, RECORD_VERSION, type ScoreRecord } from './record.ts'
+import {
+  FIELD_SEPARATOR,
+  RECORD_VERSION,
+  type ScoreRecord,
+} from '../../../src/score-log/record/record-v3.ts'
 
-/** What the records of one deployment have in common, written once. */
+// Writes records of version 3, as the service did before version 4. Only tests and measurements
+// still need it.
+
+/** The texts that all records of a deployment share. */
 export class DeploymentTexts {
-  /** What the results begin with. */
+  /** Start of the results. */
   readonly head: Buffer
   private readonly deploymentText: string
   private readonly modelIds: readonly string[]
@@ -25,30 +30,26 @@ export class DeploymentTexts {
     this.modelIds = models.map(({ modelId }) => modelId)
   }
 
-  /** The fields behind the results. */
+  /** The fields after the results, as one text. */
   facts(request: RequestFacts, { scores, pds, grades }: ServedTexts): string {
     const { requestId, scoredAtMs, keyId, bucket, latencyMs, isBatch, served } = request
     const modelId = this.modelIds[served]
-    return `${scoredAtMs}\x1f${requestId}\x1f${this.deploymentText}\x1f${keyId}\x1f${bucket ?? ''}\x1f${latencyMs}\x1f${isBatch}\x1f${served}\x1f${modelId}\x1f{${scores}}\x1f{${pds}}\x1f[${grades}]\x1f${RECORD_VERSION}`
+    return (
+      `${scoredAtMs}\x1f${requestId}\x1f${this.deploymentText}\x1f${keyId}\x1f${bucket ?? ''}` +
+      `\x1f${latencyMs}\x1f${isBatch}\x1f${served}\x1f${modelId}` +
+      `\x1f{${scores}}\x1f{${pds}}\x1f[${grades}]\x1f${RECORD_VERSION}`
+    )
   }
 }
 
-/** What the model that answers says of the applicants of a request, one after the other. */
+/** Results of the model that answers, one applicant after the other. */
 export class ServedTexts {
   scores = ''
   pds = ''
   grades = ''
-
-  /** @param sheet of that model, just filled */
-  add({ score, pd, grade }: ScoreSheet, parts: ModelParts): void {
-    const comma = this.grades === '' ? '' : ','
-    this.scores += comma + score
-    this.pds += comma + pd
-    this.grades += comma + parts.gradeText(grade)
-  }
 }
 
-/** What the records of one deployment have not in common. */
+/** The fields that differ between the records of one deployment. */
 export type RequestFacts = Pick<
   ScoreRecord,
   'requestId' | 'scoredAtMs' | 'keyId' | 'bucket' | 'latencyMs' | 'isBatch' | 'served'

@@ -1,20 +1,20 @@
-import { newId } from '../../src/ids.ts'
-import type { LoggedRecord } from '../../src/scorelog/drain.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import type { ServedResults } from '../../../src/rollups/rollup.ts'
 import {
   FIELD_SEPARATOR,
   type ModelResults,
-  readRecord,
+  readRecordV3,
   type ScoreRecord,
-} from '../../src/scorelog/record.ts'
-import { DeploymentTexts, type RequestFacts, ServedTexts } from '../../src/scorelog/record-texts.ts'
-import { servedOf } from '../../src/scorelog/served.ts'
+} from '../../../src/score-log/record/record-v3.ts'
+import { servedOf } from '../../../src/score-log/record/served.ts'
+import { DeploymentTexts, type RequestFacts, ServedTexts } from './record-v3-texts.ts'
 
 export interface RecordOrder extends Partial<RequestFacts> {
   readonly deploymentId?: string
   readonly cacheVersion?: number
   readonly recordIds?: readonly (string | number | null)[]
   readonly grade?: string
-  /** Of each model, one score for each applicant; the champion's first. */
+  /** One score for each applicant from each model; the champion's first. */
   readonly scores?: readonly (readonly number[])[]
 }
 
@@ -50,11 +50,14 @@ export function scoreRecord(order: RecordOrder = {}): ScoreRecord {
     grades: served?.grades.map((one) => JSON.stringify(one)).join() ?? '',
   })
   const fields = [results, texts.facts(facts, servedTexts)]
-  return readRecord(Buffer.from(fields.join(FIELD_SEPARATOR)))
+  return readRecordV3(Buffer.from(fields.join(FIELD_SEPARATOR)))
 }
 
 /** The record with what its rollups need, as the drain gives it to the store. */
-export function loggedRecord(order: RecordOrder = {}): LoggedRecord {
+export function loggedRecord(order: RecordOrder = {}): {
+  readonly record: ScoreRecord
+  readonly served: ServedResults
+} {
   const record = scoreRecord(order)
   return { record, served: servedOf(record) }
 }

@@ -1,20 +1,21 @@
+import { hash } from 'node:crypto'
 import {
   type Applicant,
   checkSpec,
   compileModel,
-  ScoreSheet,
+  ModelScore,
   scoreApplicant,
-} from '../../src/engine/index.ts'
-import { ModelParts } from '../../src/scorelog/model-parts.ts'
-import type { ScoreRecord } from '../../src/scorelog/record.ts'
-import { DeploymentTexts, ServedTexts } from '../../src/scorelog/record-texts.ts'
-import type { ResultsWriter, ScoreLog } from '../../src/scorelog/score-log.ts'
+} from '../../../src/engine/index.ts'
+import { ModelParts } from '../../../src/score-log/record/model-parts.ts'
+import { PreparedHead } from '../../../src/score-log/record/prepared-head.ts'
+import type { RequestFacts, ResponseFacts } from '../../../src/score-log/record/record-writer.ts'
+import type { ResultsWriter, ScoreLog } from '../../../src/score-log/score-log.ts'
 
 /** A model that writes its results into records. */
 export interface LoggedModel {
   readonly modelId: string
   readonly challengerId: string | null
-  readonly sheet: ScoreSheet
+  readonly sheet: ModelScore
   readonly parts: ModelParts
 }
 
@@ -25,56 +26,57 @@ export function loggedModel(spec: object, name: string, isChallenger = false): L
   return {
     modelId: `mod_${name}`,
     challengerId: isChallenger ? `ch_${name}` : null,
-    sheet: new ScoreSheet(model),
-    parts: new ModelParts(model),
+    sheet: new ModelScore(model),
+    parts: new ModelParts(model, hash('sha256', JSON.stringify(spec), 'buffer')),
   }
 }
 
+const DEPLOYMENT = {
+  teamId: 'team_1' as string,
+  deploymentId: 'dep_1' as string,
+  cacheVersion: 3 as number,
+}
+
 const FACTS = {
-  teamId: 'team_1',
-  deploymentId: 'dep_1',
-  cacheVersion: 3,
   scoredAtMs: 1_795_000_000_123,
   keyId: 'key_1',
+  reference: null,
   bucket: null,
   latencyMs: 1.234,
   isBatch: false,
   served: 0,
 } as const
 
+/** All facts of a record beside its results. */
+export type LoggedFacts = RequestFacts & ResponseFacts & typeof DEPLOYMENT
+
 /** Logs a request as scoring does. */
 export function logRequest(
   log: ScoreLog,
   models: readonly LoggedModel[],
   applicants: readonly Applicant[],
-  facts: Partial<ScoreRecord> & Pick<ScoreRecord, 'requestId'>,
+  facts: Partial<LoggedFacts> & Pick<LoggedFacts, 'requestId'>,
 ): Promise<void> {
-  const all = { ...FACTS, ...facts }
-  const texts = new DeploymentTexts(all, models)
-  const served = writeRows(log.begin(texts.head), models, applicants, all)
+  const all = { ...DEPLOYMENT, ...FACTS, ...facts }
+  writeRows(log.begin(new PreparedHead(all, models), all), models, applicants, all)
   return new Promise((resolve, reject) => {
-    const told = (failure: Error | null) => (failure === null ? resolve() : reject(failure))
-    log.end(all.requestId, texts.facts(all, served), told)
+    log.end(all, (failure) => (failure === null ? resolve() : reject(failure)))
   })
 }
 
-/** @returns what the model that answers says */
 export function writeRows(
   writer: ResultsWriter,
   models: readonly LoggedModel[],
   applicants: readonly Applicant[],
-  { isBatch, served }: Pick<ScoreRecord, 'isBatch' | 'served'>,
-): ServedTexts {
-  const servedTexts = new ServedTexts()
+  { isBatch }: Pick<ResponseFacts, 'isBatch'>,
+): void {
   for (const applicant of applicants) {
-    writer.openRow(isBatch ? JSON.stringify(applicant['id'] ?? null) : 'null')
-    for (const [position, { sheet, parts }] of models.entries()) {
+    writer.openRow(isBatch ? applicant['id'] : null)
+    for (const { sheet, parts } of models) {
       scoreApplicant(applicant, sheet, 'id')
       if (sheet.invalidCount > 0) writer.noResult()
       else writer.result(sheet, parts, sheet.unknownCount)
-      if (position === served) servedTexts.add(sheet, parts)
     }
     writer.closeRow()
   }
-  return servedTexts
 }

@@ -1,11 +1,11 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/clock.ts'
-import type { SpoolReader } from '../../src/scorelog/reader.ts'
-import type { ScoreRecord } from '../../src/scorelog/record.ts'
-import { Spool, type SpoolOptions } from '../../src/scorelog/spool.ts'
-import { card, plainFeature } from './cards.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
+import type { AnyRecord } from '../../../src/score-log/record/record.ts'
+import type { SpoolReader } from '../../../src/score-log/spool/reader.ts'
+import { Spool, type SpoolOptions } from '../../../src/score-log/spool/spool.ts'
+import { card, plainFeature } from '../cards/cards.ts'
 import { loggedModel, logRequest } from './score-records.ts'
 
 const MODELS = [loggedModel(card([plainFeature('income')]), 'champion')]
@@ -29,6 +29,9 @@ export function openSpool(directory: string, options: Partial<SpoolOptions> = {}
     bytesMax: 1024 ** 3,
     clock: systemClock,
     warn: () => undefined,
+    onThrown: (error) => {
+      throw error
+    },
     ...options,
   })
 }
@@ -41,15 +44,19 @@ export function killedCopy(directory: string): string {
 }
 
 /** Logs a request of one applicant. */
-export function log(spool: Spool, requestId: string): Promise<void> {
-  return logRequest(spool, MODELS, [{ income: 1 }], { requestId })
+export function log(
+  spool: Spool,
+  requestId: string,
+  deployment: { readonly deploymentId?: string } = {},
+): Promise<void> {
+  return logRequest(spool, MODELS, [{ income: 1 }], { requestId, ...deployment })
 }
 
 /** Takes all that is in a spool, as the drain does. */
 export async function drain(
   spool: SpoolReader,
-): Promise<{ records: ScoreRecord[]; rejected: string[] }> {
-  const records: ScoreRecord[] = []
+): Promise<{ records: AnyRecord[]; rejected: string[] }> {
+  const records: AnyRecord[] = []
   const rejected: string[] = []
   for (;;) {
     const batch = await spool.readBatch(BATCH_RECORDS, BATCH_BYTES)

@@ -1,24 +1,16 @@
 import { execFile } from 'node:child_process'
-import {
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
+import { postgresPrograms } from './programs.ts'
 
 const run = promisify(execFile)
-const VERSIONS = '/usr/lib/postgresql'
 const NOBODY = 65_534
 
 /** Whether a server can be started here, as `.ci/run` does it. */
-export const hasPostgresServer = serverPrograms() !== null
+export const hasPostgresServer = postgresPrograms() !== null
 
 /** A PostgreSQL server of a test's own, which it may stop. */
 export class PostgresServer {
@@ -33,7 +25,7 @@ export class PostgresServer {
   }
 
   static async start(): Promise<PostgresServer> {
-    const programs = serverPrograms()
+    const programs = postgresPrograms()
     if (programs === null) throw new Error('there is no PostgreSQL server on this machine')
     const directory = mkdtempSync(join(tmpdir(), 'scoreline-server-'))
     if (isRoot()) chownSync(directory, await userId('postgres'), NOBODY)
@@ -59,7 +51,7 @@ export class PostgresServer {
     await this.run('pg_ctl', ['-D', this.data, '-l', log, '-w', '-t', '60', '-o', options, 'start'])
   }
 
-  /** Of the server, whose children serve connections. */
+  /** Process of the server; its children serve connections. */
   get processId(): number {
     const [id = ''] = readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')
     return Number(id)
@@ -99,12 +91,4 @@ function isRoot(): boolean {
 
 async function userId(name: string): Promise<number> {
   return Number((await run('id', ['-u', name])).stdout)
-}
-
-function serverPrograms(): string | null {
-  if (!existsSync(VERSIONS) || !statSync(VERSIONS).isDirectory()) return null
-  const found = readdirSync(VERSIONS)
-    .sort((a, b) => Number(b) - Number(a))
-    .map((version) => join(VERSIONS, version, 'bin'))
-  return found.find((programs) => existsSync(join(programs, 'initdb'))) ?? null
 }

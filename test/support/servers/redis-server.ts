@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 
-/** A Redis server of somebody's own, which he may harm. */
+/** A Redis server for one test, which may stop it. */
 export class RedisServer {
   readonly port: number
   private readonly directory = mkdtempSync(join(tmpdir(), 'scoreline-redis-'))

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
-import type { Clock } from '../../src/clock.ts'
-import { WINDOW_MS } from '../../src/ratelimit/limiter.ts'
-import { MemoryLimiter } from '../../src/ratelimit/memory.ts'
-import { RedisLimiter } from '../../src/ratelimit/redis.ts'
-import { SharedLog } from '../../src/ratelimit/shared-log.ts'
-import type { LimiterUnderTest } from './limiter-suite.ts'
-import { ManualClock } from './manual-clock.ts'
+import type { Clock } from '../../../src/platform/clock.ts'
+import { WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
+import { MemoryLimiter } from '../../../src/rate-limit/memory.ts'
+import { RedisLimiter } from '../../../src/rate-limit/redis.ts'
+import { RedisAdmissionLog } from '../../../src/rate-limit/redis-admission-log.ts'
+import { ManualClock } from '../start/manual-clock.ts'
+import type { LimiterUnderTest } from '../suites/limiter-suite.ts'
 import { RedisServer } from './redis-server.ts'
 
 /** The Redis server that the tests were given. */
@@ -38,8 +38,11 @@ export async function openRedisLimiter(
   const limiter = new RedisLimiter({
     clock,
     local,
-    open: (events) => new SharedLog({ url, nowLua, ...events }),
+    open: (events) => new RedisAdmissionLog({ url, nowLua, ...events }),
     onTransition: (isDegraded) => transitions.push(isDegraded),
+    onThrown: (error) => {
+      throw error
+    },
   })
   await limiter.opened(5_000)
   return { limiter, transitions }

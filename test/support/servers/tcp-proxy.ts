@@ -42,7 +42,7 @@ export class TcpProxy {
     this.delayMs = ms
   }
 
-  /** What is sent on the connections of now arrives nowhere, and nobody is told; new ones work. */
+  /** Drops what is sent on the open connections, without an error; new connections work. */
   silenceConnections(): void {
     for (const socket of this.sockets) {
       socket.removeAllListeners('data')

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+/** The entry of all commands, from the root. */
+export const PROGRAM = 'src/cli/main.ts'
 
 /** What a run of a command line left behind. */
 export interface AdminRun {
@@ -20,7 +22,7 @@ export function runAdmin(
   args: readonly string[],
   stdin?: string | Buffer,
 ): Promise<AdminRun> {
-  return runProcess(env, ['src/admin.ts', ...args], stdin)
+  return runProcess(env, [PROGRAM, 'admin', ...args], stdin)
 }
 
 /** Runs the command line of an import in the same way. */
@@ -28,7 +30,7 @@ export function runImport(
   env: Readonly<Record<string, string>>,
   args: readonly string[],
 ): Promise<AdminRun> {
-  return runProcess(env, ['src/import.ts', ...args])
+  return runProcess(env, [PROGRAM, 'import', ...args])
 }
 
 async function runProcess(

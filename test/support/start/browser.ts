@@ -1,21 +1,10 @@
-import { existsSync } from 'node:fs'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { chromiumPath } from '../servers/programs.ts'
 import { OWNER, type TestService } from './service.ts'
 
-/** Where systems keep it; another place is named by `CHROMIUM_PATH`. */
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-
-/** The browser of this machine; null where there is none, which under CI is a fault. */
-export function chromiumPath(): string | null {
-  const named = process.env['CHROMIUM_PATH']
-  const found = (named === undefined ? PLACES : [named]).find((path) => existsSync(path))
-  if (found === undefined && process.env['CI'] !== undefined) {
-    throw new Error('Chromium must be installed where CI is set')
-  }
-  return found ?? null
-}
+export { chromiumPath }
 
 interface Visit {
   readonly who?: { readonly email: string; readonly password: string }
@@ -78,7 +67,7 @@ export class ConsolePage {
     this.url = url
     page.on('pageerror', (error) => this.complaints.push(error.message))
     page.on('console', (message) => {
-      // That the service refuses what a test means to be refused is no fault.
+      // A refusal that a test asks for is expected.
       const isAnswer = message.text().startsWith('Failed to load resource')
       if (message.type() === 'error' && !isAnswer) this.complaints.push(message.text())
     })

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { databaseUrl, onServer } from './global-setup.ts'
+import { databaseUrl, onServer } from '../global-setup.ts'
 
 /** A database of the test's own, and the directory that goes with it. */
 export interface TestDatabase {

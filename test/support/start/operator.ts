@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
-import { type Report, reportOf } from '../../src/admin.ts'
-import { loadConfig } from '../../src/config.ts'
-import { createOperatorServices, type OperatorServices } from '../../src/operator-services.ts'
+import { reportOf } from '../../../src/cli/admin.ts'
+import type { Report } from '../../../src/cli/report.ts'
+import { type CliServices, createCliServices } from '../../../src/cli/services.ts'
+import { loadConfig } from '../../../src/config.ts'
 import type { AdminRun } from './admin.ts'
 import type { Backend, TestDatabase } from './databases.ts'
 
@@ -28,11 +29,11 @@ export async function asOperator<T>(
   database: TestDatabase,
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
-  const services = await createOperatorServices(loadConfig(environmentOf(database)), (error) => {
+  const services = await createCliServices(loadConfig(environmentOf(database)), (error) => {
     throw error
   })
   let closedCount = 0
-  const shared: OperatorServices = { ...services, close: async () => void closedCount++ }
+  const shared: CliServices = { ...services, close: async () => void closedCount++ }
   let openedCount = 0
   const open = async () => {
     openedCount++
@@ -40,7 +41,7 @@ export async function asOperator<T>(
   }
   try {
     const result = await work((args, secret = '') =>
-      reportOf(args, { open, readSecret: async () => secret }),
+      reportOf(args, { call: 'scoreline admin', open, readSecret: async () => secret }),
     )
     expect(closedCount, 'what a command opens it closes').toBe(openedCount)
     return result
@@ -61,7 +62,7 @@ export function jsonOf({ code, stdout, stderr }: AdminRun) {
   return JSON.parse(stdout)
 }
 
-/** Why a command was refused, told to a person without a word of the inside. */
+/** Why a command was refused: a sentence without stack, file, library or statement. */
 export function reasonOf({ code, stdout, stderr }: AdminRun): string {
   expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' })
   expect(stderr).not.toMatch(INTERNALS)

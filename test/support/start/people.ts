@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
-import type { Role } from '../../src/auth/caller.ts'
-import { Passwords } from '../../src/auth/passwords.ts'
-import type { Database } from '../../src/db/client.ts'
-import { teams, users } from '../../src/db/tables/auth.ts'
-import { newId } from '../../src/ids.ts'
+import type { Role } from '../../../src/access/caller.ts'
+import { Passwords } from '../../../src/auth/passwords.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { teams, users } from '../../../src/tables/auth.ts'
 import { OWNER, type TestService } from './service.ts'
 
-/** A user as tokens name him. */
+/** A user as tokens name them. */
 export interface Person {
   readonly userId: string
   readonly teamId: string
@@ -31,11 +31,12 @@ export async function insertPerson(db: Database, teamId: string, role: Role): Pr
   return { userId, teamId, role }
 }
 
-/** Adds the owner that `TestService.signIn` signs in, where the service would make him otherwise. */
+/** Adds the owner that `TestService.signIn` signs in, where the service would create them otherwise. */
 export async function insertOwner(db: Database, teamId: string): Promise<Person> {
   const userId = newId('usr_', Date.now())
   const passwordHash = await new Passwords().hash(OWNER.password)
-  const row = { teamId, email: OWNER.email, passwordHash, role: 'owner', createdAt: new Date() }
+  const createdAt = new Date()
+  const row = { teamId, email: OWNER.email, passwordHash, role: 'owner', createdAt } as const
   await db.insert(users).values({ id: userId, ...row })
   return { userId, teamId, role: 'owner' }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Database, type DatabaseHandle, openDatabase } from '../../src/db/client.ts'
+import type { Database, DatabaseHandle } from '../../../src/platform/db/client.ts'
+import { openDatabase } from '../../../src/platform/db/open.ts'
 import type { Backend, TestDatabase } from './databases.ts'
 
 /**

@@ -1,14 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** Workers start in two steps, and the machine may be busy with other tests. */
 const START_TIMEOUT_MS = 55_000
 
 /** A process of the service, as an operator starts it. */
 export class ServiceProcess {
   readonly child: ChildProcess
-  /** All that it printed so far. */
+  /** All that it printed so far, by stream and in the order in which it came. */
+  stdout = ''
+  stderr = ''
   output = ''
   private readonly ended: Promise<number | null>
 
@@ -23,8 +25,9 @@ export class ServiceProcess {
       env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        this[name] += text
         this.output += text
       })
     }
@@ -56,11 +59,11 @@ export class ServiceProcess {
       const timer = setTimeout(fail, START_TIMEOUT_MS)
       const finish = (settle: () => void) => {
         clearTimeout(timer)
-        this.child.stdout?.off('data', look)
+        for (const stream of [this.child.stdout, this.child.stderr]) stream?.off('data', look)
         this.child.off('close', fail)
         settle()
       }
-      this.child.stdout?.on('data', look)
+      for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', look)
       this.child.once('close', fail)
       look()
     })

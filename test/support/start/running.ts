@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { sampleSpec } from './cards.ts'
+import { sampleSpec } from '../cards/cards.ts'
 import { embeddedDataDir } from './databases.ts'
 import { post, ServiceProcess } from './process.ts'
 
@@ -49,7 +49,7 @@ export async function startWithSample(
   return { process, url, endpoint, key: String(created.body['key']), token }
 }
 
-/** Value of a figure that `/metrics` shows, by its whole name with labels. */
+/** Value of a metric on `/metrics`, by its whole name with labels. */
 export async function figureOf(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))

@@ -1,13 +1,13 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import inject, { type InjectOptions } from 'light-my-request'
-import { buildApp } from '../../src/app.ts'
-import type { Clock } from '../../src/clock.ts'
-import { type Config, loadConfig } from '../../src/config.ts'
-import { createLog } from '../../src/log.ts'
-import type { ScoreLog } from '../../src/scorelog/score-log.ts'
-import { createServices, type Services } from '../../src/services.ts'
+import { buildApp } from '../../../src/app.ts'
+import { type Config, loadConfig } from '../../../src/config.ts'
+import type { Clock } from '../../../src/platform/clock.ts'
+import { createLog } from '../../../src/platform/log.ts'
+import type { ScoreLog } from '../../../src/score-log/score-log.ts'
+import { createServices, type Services } from '../../../src/services.ts'
+import { DocumentCheck } from '../expect/document-check.ts'
 import type { Backend, TestDatabase } from './databases.ts'
-import { DocumentCheck } from './document-check.ts'
 
 export const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 
@@ -16,6 +16,7 @@ export interface TestServiceOptions {
   readonly onQuery?: (statement: string) => void
   readonly env?: Readonly<Record<string, string>>
   readonly scoreLog?: ScoreLog
+  readonly answerDeadlineMs?: number
 }
 
 interface Call {
@@ -66,6 +67,7 @@ export class TestService {
       ...(options.clock && { clock: options.clock }),
       ...(options.onQuery && { onQuery: options.onQuery }),
       ...(options.scoreLog && { scoreLog: options.scoreLog }),
+      ...(options.answerDeadlineMs && { answerDeadlineMs: options.answerDeadlineMs }),
       onCrash: (error) => {
         throw error
       },
@@ -81,7 +83,7 @@ export class TestService {
     await this.database.drop()
   }
 
-  /** Every answer must be one that the OpenAPI document tells of. */
+  /** Every response must be one that the OpenAPI document describes. */
   async call(call: Call): Promise<LightMyRequestResponse> {
     const { method = 'POST', url, token, body, headers, remoteAddress } = call
     const response = await this.inject({

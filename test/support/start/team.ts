@@ -1,11 +1,11 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { expect } from 'vitest'
-import { Deployment } from '../../schemas/deployments.ts'
-import { ROLES, type Role } from '../../src/auth/caller.ts'
-import { successOf } from './answers.ts'
-import { card, numeric } from './cards.ts'
+import { Deployment } from '../../../schemas/deployments.ts'
+import { ROLES, type Role } from '../../../src/access/caller.ts'
+import { card, numeric } from '../cards/cards.ts'
+import { successOf } from '../expect/answers.ts'
+import type { NaiveSpec } from '../naive/naive-evaluator.ts'
 import type { Backend } from './databases.ts'
-import type { NaiveSpec } from './naive-evaluator.ts'
 import { insertOwner, insertPerson, insertTeam, type Person, tokenFor } from './people.ts'
 import { prepared } from './prepared.ts'
 import { TestService, type TestServiceOptions } from './service.ts'
@@ -19,7 +19,7 @@ export interface Entry {
   readonly version: string
 }
 
-/** A scorecard whose every number tells the rung: whatever it answers names its model. */
+/** A scorecard whose every number shows its rung, so that each result names its model. */
 export function rung(number: number, rest: Partial<NaiveSpec> = {}): NaiveSpec {
   const income = numeric('income', [
     ['(-Infinity, 0]', number],
@@ -103,7 +103,11 @@ export class Team {
   }
 
   /** Registers a model and puts it beside the champion. */
-  async challenge(slug: string, spec: NaiveSpec, trafficPct: number): Promise<Entry> {
+  async challenge(
+    slug: string,
+    spec: object & { readonly version: string },
+    trafficPct: number,
+  ): Promise<Entry> {
     const modelId = await this.register(spec)
     return { id: await this.add(slug, modelId, trafficPct), modelId, version: spec.version }
   }

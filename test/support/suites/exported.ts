@@ -1,22 +1,22 @@
-import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../src/engine/index.ts'
-import { writeSql } from '../../src/export/sql.ts'
-import type { SqlOrder } from '../../src/export/sql-order.ts'
+import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
+import type { SqlOptions } from '../../../src/export/sql/options.ts'
+import { writeSql } from '../../../src/export/sql/sql.ts'
 import type { AnswerRow, Cell, SqlEngine, TableColumn } from './sql-engines.ts'
 
 /** A table of applicants for a card. */
-export interface Applicants {
+interface Applicants {
   readonly columns: readonly TableColumn[]
   /** In the order of the columns. */
   readonly rows: ReadonlyArray<readonly Cell[]>
 }
 
-/** Of the statements below: the number of the row. */
+/** Column with the number of the row. */
 const KEY = 'row'
 
 /**
  * Runs the exported statement on a database.
  *
- * @returns what it answers and what the engine answers, in the order of the rows; null when the card
+ * @returns the rows of the database and those of the engine, in the same order; null if the card
  *   can't be written for this database
  */
 export async function scoredBoth(
@@ -29,7 +29,7 @@ export async function scoredBoth(
   const model = compileModel(checked.spec)
   const isOfNumbers = (name: string) =>
     columns.find((column) => column.name === name)?.type === 'number'
-  const order: SqlOrder = {
+  const order: SqlOptions = {
     dialect: engine.dialect,
     table: 'applicants',
     keys: [KEY],
@@ -43,11 +43,11 @@ export async function scoredBoth(
   const keyed = rows.map((row, index) => [...row, index])
   await engine.fill([...columns, { name: KEY, type: 'number' }], keyed)
   const answers = await engine.query(`SELECT * FROM (${written.text}) AS s ORDER BY "${KEY}"`)
-  const sheet = new ScoreSheet(model)
+  const modelScore = new ModelScore(model)
   const expected = rows.map((row, index) => {
     const values = columns.map(({ name }, at) => [name, row[at] ?? null] as const)
-    scoreApplicant(Object.fromEntries(values), sheet)
-    return { [KEY]: index, ...answerOf(sheet) }
+    scoreApplicant(Object.fromEntries(values), modelScore)
+    return { [KEY]: index, ...answerOf(modelScore) }
   })
   return { answers, expected }
 }
@@ -62,17 +62,17 @@ export function statementFor({ dialect }: SqlEngine, spec: unknown): string {
   return written.text
 }
 
-/** The engine's numbers by the columns of a statement; NULL where no score may be given. */
-export function answerOf(sheet: ScoreSheet): AnswerRow {
-  const isScored = sheet.invalidCount === 0
-  const points = sheet.model.featureNames.map((_, feature) => [
+/** The engine's results by the columns of a statement; null where there is no score. */
+export function answerOf(modelScore: ModelScore): AnswerRow {
+  const isScored = modelScore.invalidCount === 0
+  const points = modelScore.model.featureNames.map((_, feature) => [
     `points_${feature + 1}`,
-    sheet.outcomeOf(feature) === 'invalid' ? null : sheet.pointsOf(feature),
+    modelScore.outcomeOf(feature) === 'invalid' ? null : modelScore.pointsOf(feature),
   ])
   return {
-    score: isScored ? sheet.score : null,
-    pd: isScored ? sheet.pd : null,
-    risk_grade: isScored ? sheet.grade : null,
+    score: isScored ? modelScore.score : null,
+    pd: isScored ? modelScore.pd : null,
+    risk_grade: isScored ? modelScore.grade : null,
     ...Object.fromEntries(points),
   }
 }

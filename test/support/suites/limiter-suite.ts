@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Limiter, WINDOW_MS } from '../../src/ratelimit/limiter.ts'
-import { type Decision, NaiveLimiter } from './naive-limiter.ts'
+import { type Limiter, WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
+import { type Decision, NaiveLimiter } from '../naive/naive-limiter.ts'
 
 /** A limiter on a clock that the suite moves. */
 export interface LimiterUnderTest {
@@ -49,7 +49,7 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
     await under.close()
   })
 
-  test('admits as many as the quota, counts them down, and tells the time until one leaves', async () => {
+  test('admits requests up to the quota, counts them down, and returns the time until one leaves', async () => {
     const subject = newSubject()
     const decisions: Decision[] = []
     for (let i = 0; i < 3; i++) {
@@ -107,7 +107,7 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
       { isAdmitted: true, remaining: 0 },
       { isAdmitted: false, retryAfterMs: WINDOW_MS - 10 },
     ])
-    // Of the four, three must leave: the last of these is one of the second pair.
+    // Three of the four must leave; the last of these belongs to the second pair.
     expect(await ask(subject, 2)).toMatchObject([{ isAdmitted: false, retryAfterMs: WINDOW_MS }])
     await under.advance(WINDOW_MS - 1)
     expect(admittedOf(await ask(subject, 2))).toBe(0)
@@ -115,8 +115,8 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
     expect(admittedOf(await ask(subject, 2, 5))).toBe(2)
   })
 
-  // What was remembered of the first time must not be told again.
-  test('a quota that was raised and lowered again tells the time anew', async () => {
+  // A remembered time of the first refusal must not be returned again.
+  test('a quota that was raised and lowered again returns the time anew', async () => {
     const subject = newSubject()
     expect(admittedOf(await ask(subject, 2, 3))).toBe(2)
     await under.advance(1)

@@ -1,7 +1,7 @@
 import { DOUBLE, DuckDBInstance, VARCHAR } from '@duckdb/node-api'
 import { PGlite } from '@electric-sql/pglite'
 import postgres from 'postgres'
-import type { DialectName } from '../../src/export/dialects.ts'
+import type { DialectName } from '../../../src/export/sql/dialects.ts'
 
 /** What a column of a table of applicants holds. */
 export interface TableColumn {

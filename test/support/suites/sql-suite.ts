@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { card, categorical, numeric, sampleApplicants, sampleSpec } from './cards.ts'
+import { card, categorical, numeric, sampleApplicants, sampleSpec } from '../cards/cards.ts'
+import { applicantFor, exactly, validSpec } from '../cards/spec-arbitraries.ts'
+import type { NaiveSpec } from '../naive/naive-evaluator.ts'
 import { scoredBoth, statementFor } from './exported.ts'
-import type { NaiveSpec } from './naive-evaluator.ts'
-import { applicantFor, exactly, validSpec } from './spec-arbitraries.ts'
 import type { Cell, SqlEngine, TableColumn } from './sql-engines.ts'
 
 const CARDS = 80

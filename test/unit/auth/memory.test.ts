@@ -6,7 +6,7 @@ import {
   FAILURES_WINDOW_MS,
 } from '../../../src/auth/login-throttle.ts'
 import { MemoryLoginThrottle } from '../../../src/auth/memory.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
 
 function throttleAt() {
   const clock = new ManualClock()
@@ -44,7 +44,7 @@ test('right passwords do not count', async () => {
 })
 
 // One address guesses at many emails, and many addresses at one email.
-test('each subject of a login is bounded by itself, and the longest wait is told', async () => {
+test('each subject of a login has its own bound, and the longest wait is returned', async () => {
   const { clock, throttle } = throttleAt()
   for (let n = 0; n < FAILURES_MAX; n++) await fail(throttle, 'address', `email ${n}`)
   clock.advance(10)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { printable, sentence, table } from '../../../src/admin/print.ts'
+import { printable, sentence, table } from '../../../src/cli/print.ts'
 
 test('columns are as wide as their widest cell, and an absent one is a dash', () => {
   const rows = [
@@ -11,7 +11,7 @@ test('columns are as wide as their widest cell, and an absent one is a dash', ()
   )
 })
 
-// A name that a customer chose must not clear the operator's screen, or forge a row of his table.
+// A name that a customer chose must not clear the operator's screen, or forge a row of a table.
 test.each([
   ['\u001b[2J', '\\u{1b}[2J'],
   ['two\nlines\r', 'two\\u{a}lines\\u{d}'],
@@ -28,6 +28,6 @@ test.each([
   ['there is no team', 'There is no team.'],
   ['Stop it.', 'Stop it.'],
   ['really?', 'Really?'],
-])('%j as a sentence is %j', (text, told) => {
-  expect(sentence(text)).toBe(told)
+])('%j as a sentence is %j', (text, expected) => {
+  expect(sentence(text)).toBe(expected)
 })

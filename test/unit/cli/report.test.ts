@@ -1,19 +1,20 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import { expect, test } from 'vitest'
-import { reportOf } from '../../../src/admin.ts'
-import type { OperatorServices } from '../../../src/operator-services.ts'
+import { reportOf } from '../../../src/cli/admin.ts'
+import type { CliServices } from '../../../src/cli/services.ts'
 
+const call = 'scoreline admin'
 const readSecret = async () => ''
 
 // The text of a failed statement holds its parameters: addresses, and the hash of a password.
 test.each([[[]], [['--json']]])(
-  'a failure that nobody foresaw is told by its cause, without statement or parameters: %j',
+  'the reason of an unexpected failure is its cause, without statement or parameters: %j',
   async (flags) => {
     const cause = new Error('could not extend file: No space left on device.')
     const open = async () => {
       throw new DrizzleQueryError('insert into users …', ['jane@lender.example', 'hash'], cause)
     }
-    const report = await reportOf(['team', 'list', ...flags], { open, readSecret })
+    const report = await reportOf(['team', 'list', ...flags], { call, open, readSecret })
     expect(report).toMatchObject({ code: 1, stdout: '' })
     expect(report.stderr).toMatch(
       /statement failed: could not extend file: No space left on device/,
@@ -30,12 +31,12 @@ test('the database is closed after a command that fails, and not opened for wron
   const services = { teams, close: async () => void calls.push('close') } as unknown
   const open = async () => {
     calls.push('open')
-    return services as OperatorServices
+    return services as CliServices
   }
-  const report = await reportOf(['team', 'list'], { open, readSecret })
+  const report = await reportOf(['team', 'list'], { call, open, readSecret })
   expect(report).toEqual({ code: 1, stdout: '', stderr: 'It broke.\n' })
   expect(calls).toEqual(['open', 'close'])
-  expect((await reportOf(['team', 'burn'], { open, readSecret })).code).toBe(2)
-  expect((await reportOf(['--help'], { open, readSecret })).code).toBe(0)
+  expect((await reportOf(['team', 'burn'], { call, open, readSecret })).code).toBe(2)
+  expect((await reportOf(['--help'], { call, open, readSecret })).code).toBe(0)
   expect(calls).toEqual(['open', 'close'])
 })

@@ -36,7 +36,7 @@ const allotted = (shares: readonly Share[]): Share[] => {
   return shares.map((share, index) => ({ ...share, bucketRanges: ranges[index] ?? [] }))
 }
 
-/** What may happen to one of six challengers: a share of 0 removes him. */
+/** A change of one of six challengers: a share of 0 removes it. */
 const step = fc.record({
   name: fc.integer({ min: 0, max: 5 }),
   hundredths: fc.oneof(fc.constant(0), fc.integer({ min: 100, max: 5_000 })),
@@ -79,7 +79,7 @@ describe('the buckets of challengers', () => {
   })
 
   // Through /api/v1 shares may exceed 100 percent together while they decide nothing.
-  test('challengers that want more than there is leave none to two, and get theirs once there is room', () => {
+  test('challengers whose shares exceed the room never share a bucket, and get theirs once there is room', () => {
     const all = [0, 1, 2].map((name) => ({ name, trafficPct: 100, bucketRanges: [] }))
     const crowded = allotted(all)
     ownersOf(crowded)

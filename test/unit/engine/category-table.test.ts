@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compileCategoryTable, slotOfCategory } from '../../../src/engine/category-table.ts'
-import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
+import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
 
 const NONE = -7
 
@@ -50,7 +50,7 @@ test.each(['\ud800', 'a\udc00b', '"', '\\', '\\u0041', '\0', '\u2028', '\ufeff',
     const card = { name: 'n', version: '1', target: 't', base_points: 0, features, scaling }
     const checked = checkSpec(card)
     if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
-    const sheet = new ScoreSheet(compileModel(checked.spec))
+    const sheet = new ModelScore(compileModel(checked.spec))
     const scoreOf = (x: string) => {
       scoreApplicant({ x }, sheet)
       return sheet.score

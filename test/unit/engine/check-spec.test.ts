@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkSpec } from '../../../src/engine/index.ts'
+import { checkSpec, checkStoredSpec, compileModel } from '../../../src/engine/index.ts'
 
 const AGE = {
   name: 'age',
@@ -106,7 +106,7 @@ test.each([
 })
 
 // JSON has no infinite number: such a score could not be answered.
-test('points whose sum can overflow a double are refused, those that can not are accepted', () => {
+test("points whose sum can overflow a double are refused, those that can't are accepted", () => {
   const big = (points: number) => [{ range: '(-Infinity, Infinity)', points }]
   const features = (first: number, second: number) => ({
     features: [
@@ -162,12 +162,49 @@ test('names, categories and their number are bounded', () => {
   expect(Object.keys(faultsOf(graded('g\0')))).toEqual(['risk_grades[0].grade'])
 })
 
+const risk_grades = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ grade: `g${n}`, min_score: n, max_score: n + 1 }))
+
+// 75,000 grades took 45 MB of every process that served the card, outside of its bound.
+test('a card has at most 1,000 risk grades, and each of them counts in its weight', () => {
+  expect(faultsOf({ risk_grades: risk_grades(1_000) })).toEqual({})
+  expect(faultsOf({ risk_grades: risk_grades(1_001) })).toEqual({
+    risk_grades: 'must be at most 1000, but are 1001',
+  })
+  const weightOf = (count: number) => {
+    const check = checkStoredSpec({ ...VALID, risk_grades: risk_grades(count) })
+    return check.ok ? compileModel(check.spec).sizeBytes : Number.NaN
+  }
+  // Three times that is what a served model counts: 160 bytes and its name are what a grade takes.
+  expect(3 * (weightOf(75_000) - weightOf(0))).toBeGreaterThan(75_000 * (160 + 10 * 4))
+})
+
 test('unknown properties are left alone', () => {
   const check = checkSpec({ ...VALID, exported_by: { tool: 'x' } })
   expect(check).toMatchObject({ ok: true, spec: { exported_by: { tool: 'x' } } })
 })
 
-test.each([undefined, null, 7, 'spec', [], [VALID]])('%j is no spec', (input) => {
+// An invented scale would answer invented probabilities; a forgotten one must not go unnoticed.
+test('scaling is required, unless has_pd is false, where it must be left out', () => {
+  expect(faultsOf({ has_pd: false, scaling: undefined })).toEqual({})
+  expect(faultsOf({ has_pd: true })).toEqual({})
+  expect(faultsOf({ has_pd: false })).toEqual({
+    scaling: 'must be left out when has_pd is false',
+  })
+  expect(faultsOf({ has_pd: false, scaling: null })).toHaveProperty('scaling')
+  for (const has_pd of [true, undefined]) {
+    expect(faultsOf({ has_pd, scaling: undefined })).toEqual({
+      scaling: 'must be an object, but is missing',
+    })
+    expect(faultsOf({ has_pd, scaling: null })).toHaveProperty('scaling')
+  }
+  for (const has_pd of [null, 0, 'false', {}]) {
+    expect(faultsOf({ has_pd, scaling: undefined })).toHaveProperty('has_pd')
+    expect(faultsOf({ has_pd })).toHaveProperty('has_pd')
+  }
+})
+
+test.each([undefined, null, 7, 'spec', [], [VALID]])('%j is not a spec', (input) => {
   const check = checkSpec(input)
   expect(check.ok ? [] : check.faults.map((fault) => fault.path)).toEqual(['spec'])
 })

@@ -1,7 +1,7 @@
 /**
  * Hand-worked answers that pin down the naive evaluator itself: a second opinion is worth nothing
- * until someone has checked it with a pencil. The rules are those of api-specification.md "Scoring
- * rules" and of decisions.md sections 3 and 4; the answers follow from those texts alone.
+ * until someone has checked it with a pencil. The rules are those of docs/decisions.md 3 and 4 and
+ * of "How an applicant is scored" in docs/scorecards.md; the answers follow from those texts alone.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ import {
   type NaiveSpec,
   nextDown,
   nextUp,
-} from '../../support/naive-evaluator.ts'
+} from '../../support/naive/naive-evaluator.ts'
 
 function specOf(features: NaiveFeature[], others: Partial<NaiveSpec> = {}): NaiveSpec {
   const scaling = { base_score: 600, base_odds: 50, pdo: 20 }
@@ -282,13 +282,13 @@ describe('a risk grade', () => {
   })
 })
 
-// The example of decisions.md section 3, worked by hand: 480 - 12 + 4 = 472 and so on.
+// The example of docs/scorecards.md, worked by hand: 480 - 12 + 4 = 472 and so on.
 test.each([
   [{ age: 25, purpose: 'car' }, 472, [0, 0], 'B'],
   [{ age: nextUp(25), purpose: 'furniture, other' }, 493.5, [1, 0], 'B'],
   [{ age: null, purpose: 'Car' }, 473, [2, 1], 'B'],
   [{}, 473, [2, 1], 'B'],
-])('the card of the decisions gives %j the score %d', (applicant, score, bins, riskGrade) => {
+])('the card of docs/scorecards.md gives %j the score %d', (applicant, score, bins, riskGrade) => {
   const age = numeric('age', [
     { range: '(-Infinity, 25]', points: -12 },
     { range: '(25, Infinity)', points: 9.5 },

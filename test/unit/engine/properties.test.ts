@@ -1,5 +1,5 @@
 /**
- * The engine against the second opinion in test/support/naive-evaluator.ts, over random specs and
+ * The engine against the second opinion in test/support/naive/naive-evaluator.ts, over random specs and
  * applicants. A failure prints the seed and the smallest case; pass them to fc.assert to repeat it.
  */
 import fc from 'fast-check'
@@ -8,11 +8,13 @@ import {
   type CompiledModel,
   checkSpec,
   compileModel,
-  ScoreSheet,
+  isUnmatched,
+  ModelScore,
   scoreApplicant,
   unknownVariables,
 } from '../../../src/engine/index.ts'
-import { FAULT_KINDS, faultySpec, twiceFaultySpec } from '../../support/faulty-specs.ts'
+import { FAULT_KINDS, faultySpec, twiceFaultySpec } from '../../support/cards/faulty-specs.ts'
+import { applicantFor, validSpec } from '../../support/cards/spec-arbitraries.ts'
 import {
   type Applicant,
   evaluateNaively,
@@ -20,8 +22,7 @@ import {
   type NaiveSpec,
   nextDown,
   nextUp,
-} from '../../support/naive-evaluator.ts'
-import { applicantFor, validSpec } from '../../support/spec-arbitraries.ts'
+} from '../../support/naive/naive-evaluator.ts'
 
 const SPECS = 4_000
 const APPLICANTS_PER_SPEC = 20
@@ -50,9 +51,9 @@ function modelOf(spec: unknown): CompiledModel {
 }
 
 /** Reads off a filled sheet what both opinions must agree on. */
-function readSheet(model: CompiledModel, sheet: ScoreSheet) {
+function readSheet(model: CompiledModel, sheet: ModelScore) {
   const features = [...model.featureNames.keys()]
-  const namesOf = (outcome: ReturnType<ScoreSheet['outcomeOf']>) =>
+  const namesOf = (outcome: ReturnType<ModelScore['outcomeOf']>) =>
     model.featureNames.filter((_, feature) => sheet.outcomeOf(feature) === outcome)
   return {
     score: sheet.score,
@@ -63,16 +64,22 @@ function readSheet(model: CompiledModel, sheet: ScoreSheet) {
       sheet.pointsOf(feature),
     ]),
     bins: features.map((feature) => sheet.binOf(feature)),
-    unmatched: namesOf('unmatched'),
+    cells: cellsOf(model, sheet),
+    unmatched: model.featureNames.filter((_, feature) => isUnmatched(sheet.outcomeOf(feature))),
     missing: namesOf('missing'),
+    namesNone: sheet.namedCount === 0,
     invalid: namesOf('invalid'),
     counts: [sheet.unmatchedCount, sheet.missingCount, sheet.invalidCount, sheet.unknownCount],
   }
 }
 
+/** -1 for an invalid value. */
+const cellsOf = (model: CompiledModel, { slots }: ModelScore): number[] =>
+  Array.from(slots, (slot) => model.cellOfSlot[slot] ?? -1)
+
 type Reading = ReturnType<typeof readSheet>
 
-/** What the naive evaluator expects to be read; the reserved name is no unknown variable. */
+/** What the naive evaluator expects to be read; the reserved name is not an unknown variable. */
 function expectedReading(spec: NaiveSpec, applicant: Applicant, reserved?: string) {
   const { unknown, ...rest } = evaluateNaively(spec, applicant)
   const strangers = unknown.filter((name) => name !== reserved)
@@ -81,8 +88,8 @@ function expectedReading(spec: NaiveSpec, applicant: Applicant, reserved?: strin
 }
 
 /**
- * Equal to the bit, -0 told from 0: toStrictEqual compares numbers with Object.is. An applicant with
- * an invalid value is rejected, so that of him only the names to be reported must agree.
+ * Equal to the bit, -0 told from 0: toStrictEqual compares numbers with Object.is. An applicant
+ * with an invalid value is rejected, so that only the names to be reported must agree.
  */
 function expectSame(actual: Reading, expected: Reading): void {
   if (expected.invalid.length > 0) expect(actual.invalid).toStrictEqual(expected.invalid)
@@ -96,7 +103,7 @@ describe('scores', () => {
       fc.property(cases(APPLICANTS_PER_SPEC), ({ spec, applicants, reserved }) => {
         const model = modelOf(spec)
         expect(model.featureNames).toStrictEqual(spec.features.map(({ name }) => name))
-        const sheet = new ScoreSheet(model)
+        const sheet = new ModelScore(model)
         for (const applicant of applicants) {
           scoreApplicant(applicant, sheet, reserved)
           const { reading, strangers } = expectedReading(spec, applicant, reserved)
@@ -113,10 +120,10 @@ describe('scores', () => {
     fc.assert(
       fc.property(cases(6), ({ spec, applicants }) => {
         const model = modelOf(spec)
-        const used = new ScoreSheet(model)
+        const used = new ModelScore(model)
         const rejected = Object.fromEntries(spec.features.map(({ name }) => [name, []]))
         for (const applicant of applicants.flatMap((next) => [rejected, next])) {
-          const fresh = new ScoreSheet(model)
+          const fresh = new ModelScore(model)
           scoreApplicant(applicant, used)
           scoreApplicant(applicant, fresh)
           expectSame(readSheet(model, used), readSheet(model, fresh))
@@ -132,7 +139,7 @@ describe('scores', () => {
     fc.assert(
       fc.property(cases(4), draws, ({ spec, applicants }, order) => {
         const model = modelOf(spec)
-        const sheet = new ScoreSheet(model)
+        const sheet = new ModelScore(model)
         for (const applicant of applicants) {
           const entries = Object.entries(applicant)
           for (const [at, drawn] of order.entries()) {
@@ -156,7 +163,7 @@ describe('scores', () => {
     fc.assert(
       fc.property(cases(3), ({ spec, applicants }) => {
         const model = modelOf(spec)
-        const sheet = new ScoreSheet(model)
+        const sheet = new ModelScore(model)
         for (const applicant of applicants) {
           scoreApplicant(applicant, sheet)
           const { score, invalid, contributions } = readSheet(model, sheet)
@@ -216,7 +223,7 @@ test('a grade that starts or ends exactly on the score is the one the naive eval
       fc.pre(invalid.length === 0)
       for (const risk_grades of gradesAround(score)) {
         const model = modelOf({ ...spec, risk_grades })
-        const sheet = new ScoreSheet(model)
+        const sheet = new ModelScore(model)
         scoreApplicant(applicant, sheet)
         const expected = evaluateNaively({ ...spec, risk_grades }, applicant)
         expect(sheet.grade).toBe(expected.riskGrade)
@@ -226,7 +233,7 @@ test('a grade that starts or ends exactly on the score is the one the naive eval
   )
 })
 
-// Scales beyond reason are legal as long as they are finite; a PD that is no probability is not.
+// Scales beyond reason are legal as long as they are finite; a PD outside [0, 1] is not.
 test('a probability of default is never NaN and never leaves 0 to 1, however extreme the scale', () => {
   const anyDouble = fc.double({ noNaN: true, noDefaultInfinity: true })
   const scaling = fc.record({
@@ -241,7 +248,7 @@ test('a probability of default is never NaN and never leaves 0 to 1, however ext
       const checked = checkSpec({ ...card, features: [{ name: 'x', type: 'numeric', bins }] })
       if (!checked.ok) return // a scale may be refused as too extreme, never scored wrongly
       const model = compileModel(checked.spec)
-      const sheet = new ScoreSheet(model)
+      const sheet = new ModelScore(model)
       scoreApplicant({ x: 1 }, sheet)
       expect(sheet.pd).toBeGreaterThanOrEqual(0)
       expect(sheet.pd).toBeLessThanOrEqual(1)
@@ -299,7 +306,7 @@ test('a sum of nothing but -0 is -0, and 0 as soon as a feature without a bin is
   const scaling = { base_score: 0, base_odds: 1, pdo: 1 }
   const card = { name: 'n', version: '1', target: 't', base_points: -0, scaling }
   const spec: NaiveSpec = { ...card, features: [{ name: 'x', type: 'numeric', bins }] }
-  const sheet = new ScoreSheet(modelOf(spec))
+  const sheet = new ModelScore(modelOf(spec))
   for (const [applicant, score] of [
     [{ x: 1 }, -0],
     [{}, 0],
@@ -321,11 +328,11 @@ test('a spec of 1,000 features and one of 1,000 bins are accepted and scored', (
   const scaling = { base_score: 600, base_odds: 50, pdo: 20 }
   const card = { name: 'n', version: '1', target: 't', base_points: 0, scaling }
   const wide = modelOf({ ...card, features: few })
-  const wideSheet = new ScoreSheet(wide)
+  const wideSheet = new ModelScore(wide)
   scoreApplicant({ f0: 2, f999: 1.5 }, wideSheet)
   expect([wideSheet.score, wideSheet.missingCount]).toEqual([2, 998])
   const deep = modelOf({ ...card, features: [{ name: 'x', type: 'numeric', bins }] })
-  const deepSheet = new ScoreSheet(deep)
+  const deepSheet = new ModelScore(deep)
   scoreApplicant({ x: 1000 }, deepSheet)
   expect([deepSheet.score, deepSheet.binOf(0)]).toEqual([999, 999])
 })

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { compileScale, probabilityOfDefault } from '../../../src/engine/scaling.ts'
 
-// Worked by hand: 600 points at 19:1, 50 points double the odds; 650 points are 38:1, 550 are 9.5:1.
+// Worked by hand: 600 points at 19:1, 50 points double the odds; 650 points are 38:1, 550 are
+// 9.5:1.
 test.each([
   [600, 1 / 20],
   [650, 1 / 39],

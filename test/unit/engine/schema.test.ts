@@ -3,11 +3,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ScorecardSpec } from '../../../schemas/spec.ts'
 import { checkSpec } from '../../../src/engine/index.ts'
-import { sampleSpec } from '../../support/cards.ts'
-import { faultySpec } from '../../support/faulty-specs.ts'
-import { validSpec } from '../../support/spec-arbitraries.ts'
+import { sampleSpec } from '../../support/cards/cards.ts'
+import { faultySpec } from '../../support/cards/faulty-specs.ts'
+import { validSpec } from '../../support/cards/spec-arbitraries.ts'
 
-// The published form of a spec is what modelers build exporters from; the engine is what judges them.
+// The published form of a spec is what modelers build exporters from; the engine is what judges
+// them.
 test('what the engine accepts has the form that the contract publishes', () => {
   expect(Value.Check(ScorecardSpec, sampleSpec())).toBe(true)
   fc.assert(

@@ -3,7 +3,7 @@ import {
   type Applicant,
   checkSpec,
   compileModel,
-  ScoreSheet,
+  ModelScore,
   scoreApplicant,
 } from '../../../src/engine/index.ts'
 
@@ -14,13 +14,13 @@ const BINS = [
 ]
 
 /** Features that each have 1 point up to 5, 2 above, and 4 without a value. */
-function sheetFor(...names: string[]): ScoreSheet {
+function sheetFor(...names: string[]): ModelScore {
   const features = names.map((name) => ({ name, type: 'numeric', bins: BINS }))
   const scaling = { base_score: 600, base_odds: 50, pdo: 20 }
   const card = { name: 'n', version: '1', target: 't', base_points: 0, features, scaling }
   const checked = checkSpec(card)
   if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
-  return new ScoreSheet(compileModel(checked.spec))
+  return new ModelScore(compileModel(checked.spec))
 }
 
 function scored(applicant: Applicant, ...names: string[]) {

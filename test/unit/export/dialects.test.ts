@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { compileModel } from '../../../src/engine/index.ts'
-import { DIALECTS, type DialectName } from '../../../src/export/dialects.ts'
-import { writeSql } from '../../../src/export/sql.ts'
-import type { SqlOrder } from '../../../src/export/sql-order.ts'
-import { categorical, plainFeature } from '../../support/cards.ts'
+import { DIALECTS, type DialectName } from '../../../src/export/sql/dialects.ts'
+import type { SqlOptions } from '../../../src/export/sql/options.ts'
+import { writeSql } from '../../../src/export/sql/sql.ts'
+import { categorical, plainFeature } from '../../support/cards/cards.ts'
 
 const NAMES = Object.keys(DIALECTS) as DialectName[]
 
-// A backslash is itself in one dialect and an escape in the next; Spark fills in ${…} even in a string.
+// A backslash is itself in one dialect and an escape in the next; Spark fills in ${…} even in a
+// string.
 test.each<[string, Readonly<Record<DialectName, string>>]>([
   [
     "it's",
@@ -97,7 +98,7 @@ test.each<[number, Readonly<Record<DialectName, string>>]>([
   )
 })
 
-function faultsOf(names: readonly string[], order: Partial<SqlOrder>) {
+function faultsOf(names: readonly string[], order: Partial<SqlOptions>) {
   const spec = {
     ...{ name: 'n', version: '1', target: 't', base_points: 0 },
     features: names.map(plainFeature),
@@ -114,13 +115,13 @@ function faultsOf(names: readonly string[], order: Partial<SqlOrder>) {
 }
 
 // A name that the database would change could be that of another column.
-test.each<[string, readonly string[], Partial<SqlOrder>, RegExp]>([
-  ['NUL', ['a\0b'], {}, /^features\[0\]\.name holds NUL/],
+test.each<[string, readonly string[], Partial<SqlOptions>, RegExp]>([
+  ['NUL', ['a\0b'], {}, /^features\[0\]\.name contains NUL/],
   ['half a character', ['ok', '\ud800'], {}, /^features\[1\]\.name .*half a character/],
   ['64 bytes', ['é'.repeat(32)], {}, /^features\[0\]\.name has more than 63 bytes/],
-  ['${', ['\u0024{env:HOME}'], { dialect: 'spark' }, /^features\[0\]\.name holds \$\{/],
-  ['&', ['a&{ctx.env.X}'], { dialect: 'snowflake' }, /^features\[0\]\.name holds &/],
-  ['a point', ['a.b'], { dialect: 'bigquery' }, /^features\[0\]\.name holds a character/],
+  ['${', ['\u0024{env:HOME}'], { dialect: 'spark' }, /^features\[0\]\.name contains \$\{/],
+  ['&', ['a&{ctx.env.X}'], { dialect: 'snowflake' }, /^features\[0\]\.name contains &/],
+  ['a point', ['a.b'], { dialect: 'bigquery' }, /^features\[0\]\.name contains a character/],
   ['256 characters', ['a'.repeat(256)], { dialect: 'snowflake' }, /more than 255 characters/],
   ['two cases', ['age', 'Age'], { dialect: 'duckdb' }, /^features\[1\]\.name is the same column/],
   ['two cases', ['ſ', 's'], { dialect: 'spark' }, /^features\[1\]\.name is the same column/],
@@ -169,22 +170,22 @@ test.each(NAMES)(
   },
 )
 
-test('two cases are two columns where the database tells them apart', () => {
+test('names that differ in case are two columns if the database distinguishes case', () => {
   expect(faultsOf(['age', 'Age'], { dialect: 'postgresql' })).toEqual([])
   expect(faultsOf(['age', 'Age'], { dialect: 'snowflake' })).toEqual([])
 })
 
-test.each<[string, Partial<SqlOrder>, RegExp]>([
+test.each<[string, Partial<SqlOptions>, RegExp]>([
   ['no table', { table: '' }, /^table has an empty name/],
   ['an empty schema', { table: '.applicants' }, /^table has an empty name/],
   ['four parts', { table: 'a.b.c.d' }, /^table has more than 3 parts/],
   ['a subquery for a table', { table: 'x.Scoreline_points' }, /^table must not begin with scorel/],
-  ['a backtick in BigQuery', { dialect: 'bigquery', table: 'a`b' }, /^table holds a character/],
-  ['a key called score', { keys: ['Score'] }, /^key "Score" is a column of the answer/],
+  ['a backtick in BigQuery', { dialect: 'bigquery', table: 'a`b' }, /^table contains a character/],
+  ['a key called score', { keys: ['Score'] }, /^key "Score" is a column of the result/],
   ['one key twice', { keys: ['id', 'id'] }, /^key "id" is given twice/],
   ['an empty key', { keys: [''] }, /^key "" has an empty name/],
-  ['numbers for no feature', { numberColumns: ['z'] }, /^number_column "z" is no categorical/],
-  ['numbers for a number', { numberColumns: ['x'] }, /^number_column "x" is no categorical/],
+  ['numbers for no feature', { numberColumns: ['z'] }, /^number_column "z" is not a categorical/],
+  ['numbers for a number', { numberColumns: ['x'] }, /^number_column "x" is not a categorical/],
 ])('an order with %s is refused', (_, order, fault) => {
   expect(faultsOf(['x'], order)).toEqual([expect.stringMatching(fault)])
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
-import { writePmml } from '../../../src/export/pmml.ts'
+import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
+import { writePmml } from '../../../src/export/pmml/pmml.ts'
 import {
   card,
   categorical,
@@ -9,9 +9,9 @@ import {
   plainFeature,
   sampleApplicants,
   sampleSpec,
-} from '../../support/cards.ts'
-import { evaluatePmml, find, readXml } from '../../support/naive-pmml.ts'
-import { applicantFor, exactly, validSpec } from '../../support/spec-arbitraries.ts'
+} from '../../support/cards/cards.ts'
+import { applicantFor, exactly, validSpec } from '../../support/cards/spec-arbitraries.ts'
+import { evaluatePmml, find, readXml } from '../../support/naive/naive-pmml.ts'
 
 const CARDS = 300
 const APPLICANTS_PER_CARD = 30
@@ -43,7 +43,7 @@ test('an evaluation by the letter of PMML has the scores of the engine, to the b
       const { model, spec, written: document } = write(input)
       if (!document.ok) return
       written++
-      const sheet = new ScoreSheet(model)
+      const modelScore = new ModelScore(model)
       for (const applicant of applicants) {
         const values = new Map<string, string | number>()
         for (const { name, type } of spec.features) {
@@ -51,8 +51,8 @@ test('an evaluation by the letter of PMML has the scores of the engine, to the b
           if (type === 'numeric' && Number.isFinite(value)) values.set(name, Number(value))
           if (type === 'categorical' && typeof value === 'string') values.set(name, value)
         }
-        scoreApplicant(Object.fromEntries(values), sheet)
-        expect(evaluatePmml(document.text, values)).toBe(sheet.score)
+        scoreApplicant(Object.fromEntries(values), modelScore)
+        expect(evaluatePmml(document.text, values)).toBe(modelScore.score)
       }
     }),
     { numRuns: CARDS },
@@ -88,8 +88,10 @@ describe('a feature', () => {
     const [age] = characteristics(document)
     const tests = age?.children.map(({ attributes, children: [predicate] }) => {
       const simple = predicate?.name === 'SimplePredicate' ? [predicate] : predicate?.children
-      const told = simple?.map((one) => `${one.attributes['operator']} ${one.attributes['value']}`)
-      return [attributes['partialScore'], ...(told ?? [])]
+      const conditions = simple?.map(
+        (one) => `${one.attributes['operator']} ${one.attributes['value']}`,
+      )
+      return [attributes['partialScore'], ...(conditions ?? [])]
     })
     expect(tests).toEqual([
       ['0', 'isMissing undefined'],
@@ -125,7 +127,7 @@ describe('a feature', () => {
 })
 
 // Some readers take 1000000000000000 for an integer of 32 bits, and 0 for the -0 of the card.
-test('a number that is no small integer is marked as none', () => {
+test('a number that is not a small integer is marked as such', () => {
   const points = [1e15, -(2 ** 31), 2 ** 31 - 1, -0, 0.1, 1e300, 7]
   const bins = points.map((one, index) => [`[${index}, ${index}]`, one] as const)
   const [x] = characteristics(textOf(card([numeric('x', bins)])))
@@ -135,7 +137,7 @@ test('a number that is no small integer is marked as none', () => {
   }
 })
 
-test('what the spec has beyond PMML stands in extensions', () => {
+test('properties of the spec that PMML lacks are written as extensions', () => {
   const { children } = find(readXml(textOf(sampleSpec())), 'PMML', 'Scorecard')
   const extensions = children.filter(({ name }) => name === 'Extension')
   const byName = extensions.map(({ attributes }) => [attributes['name'], attributes['value']])
@@ -147,7 +149,7 @@ test('what the spec has beyond PMML stands in extensions', () => {
   })
 })
 
-test('a text that XML can not hold is refused where it stands', () => {
+test("a text that XML can't hold is refused where it stands", () => {
   const features = [
     plainFeature('a\0b'),
     categorical('c', [['x%,%\u0001', 1]]),

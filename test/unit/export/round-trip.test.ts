@@ -1,23 +1,27 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
-import { writePmml } from '../../../src/export/pmml.ts'
+import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
+import { writePmml } from '../../../src/export/pmml/pmml.ts'
 import { importCard } from '../../../src/import/import-card.ts'
-import { sampleApplicants, sampleSpec } from '../../support/cards.ts'
-import type { Applicant, NaiveSpec } from '../../support/naive-evaluator.ts'
-import { applicantFor, exactly, validSpec } from '../../support/spec-arbitraries.ts'
+import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { applicantFor, exactly, validSpec } from '../../support/cards/spec-arbitraries.ts'
+import type { Applicant, NaiveSpec } from '../../support/naive/naive-evaluator.ts'
 
 const CARDS = 200
 const APPLICANTS_PER_CARD = 20
 
-/** The card as PMML and back; null where one of the two ways refuses it, or tells that it reads more. */
-function throughPmml(input: NaiveSpec): { before: ScoreSheet; after: ScoreSheet } | null {
+/**
+ * The card as PMML and back; null where one of the two ways refuses it, or tells that it reads
+ * more.
+ */
+function throughPmml(input: NaiveSpec): { before: ModelScore; after: ModelScore } | null {
   const checked = checkSpec(input)
   if (!checked.ok) throw new Error(`no valid spec: ${JSON.stringify(checked.faults)}`)
   const model = compileModel(checked.spec)
   const written = writePmml(model, checked.spec)
   if (!written.ok) return null
-  const { name, version, target, scaling } = checked.spec
+  const { name, version, target } = checked.spec
+  const { scaling } = input
   const imported = importCard(Buffer.from(written.text), {
     ...{ name, version, target },
     scaling: {
@@ -28,12 +32,12 @@ function throughPmml(input: NaiveSpec): { before: ScoreSheet; after: ScoreSheet 
   if (imported.spec === null) return null
   const check = checkSpec(imported.spec)
   if (!check.ok) throw new Error('the import gives no valid spec')
-  return { before: new ScoreSheet(model), after: new ScoreSheet(compileModel(check.spec)) }
+  return { before: new ModelScore(model), after: new ModelScore(compileModel(check.spec)) }
 }
 
-function scoresOf(sheet: ScoreSheet, applicant: Applicant) {
-  scoreApplicant(applicant, sheet)
-  return { score: sheet.score, pd: sheet.pd, invalidCount: sheet.invalidCount }
+function scoresOf(modelScore: ModelScore, applicant: Applicant) {
+  scoreApplicant(applicant, modelScore)
+  return { score: modelScore.score, pd: modelScore.pd, invalidCount: modelScore.invalidCount }
 }
 
 // A card that leaves and comes home must decide as before.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ExportThread } from '../../../src/export/thread.ts'
-import { card, plainFeature } from '../../support/cards.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
 
 const FEATURES = Array.from({ length: 1000 }, (_, at) => plainFeature(`feature ${at}`))
 const SPEC = JSON.stringify(card(FEATURES))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { clientNetwork } from '../../../src/http/client-network.ts'
+import { clientNetwork, trustOf } from '../../../src/http/client-network.ts'
 
-// Who has a /64 has more addresses than can be counted: by each alone he would never be bounded.
+// A client with a /64 has more addresses than can be counted: counted by address, it has no bound.
 test.each([
   ['2001:db8::1', '2001:db8:0:0::/64'],
   ['2001:db8:0:0:ffff:ffff:ffff:ffff', '2001:db8:0:0::/64'],
@@ -23,6 +23,31 @@ test.each(['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201', '0:0:0:0:0:ffff:1
   },
 )
 
-test.each(['unknown', '', '192.0.2', ':::', '_hidden'])('what is no address stays: %j', (text) => {
-  expect(clientNetwork(text)).toBe(text)
+test.each(['unknown', '', '192.0.2', ':::', '_hidden'])(
+  'a text that is not an address stays: %j',
+  (text) => {
+    expect(clientNetwork(text)).toBe(text)
+  },
+)
+
+// Some proxies add the client's port: with it, all clients behind them were one subject.
+test.each([
+  ['203.0.113.7:5555', '203.0.113.7'],
+  ['[2001:db8:1:2::9]:443', '2001:db8:1:2::/64'],
+  ['[2001:db8:1:2::9]', '2001:db8:1:2::/64'],
+  ['[::ffff:203.0.113.7]:1', '203.0.113.7'],
+])('the port of %s is left out', (named, network) => {
+  expect(clientNetwork(named)).toBe(network)
+})
+
+test('a proxy is trusted by address or range, with or without a port, and no other sender is', () => {
+  const isTrusted = trustOf(['10.0.0.0/8', '::1', 'fd00::/64', '192.0.2.1'])
+  for (const named of [
+    ...['10.1.2.3', '10.1.2.3:80', '::ffff:10.1.2.3', '::1', '[::1]:80', 'fd00::5', '192.0.2.1'],
+  ]) {
+    expect(isTrusted(named), named).toBe(true)
+  }
+  for (const named of ['11.0.0.1', '192.0.2.2', '::2', 'fd00:0:0:1::5', 'unknown', '', undefined]) {
+    expect(isTrusted(named), named).toBe(false)
+  }
 })

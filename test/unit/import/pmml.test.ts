@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { compileModel, nextUp, ScoreSheet, scoreApplicant } from '../../../src/engine/index.ts'
+import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../src/engine/index.ts'
 import type { Import } from '../../../src/import/import-card.ts'
-import { faultsOf, type Given, importText, SCALES } from '../../support/imports.ts'
+import { faultsOf, type Given, importText, SCALES } from '../../support/cards/import-fixtures.ts'
 
 const given: Given = { scaling: SCALES.optbinning, unseen: 'missing' }
 
@@ -46,10 +46,10 @@ const combined = (operator: string, ...parts: string[]) =>
 function scores({ spec, ...rest }: Import, field: string, values: readonly unknown[]): number[] {
   expect(faultsOf({ spec, ...rest })).toEqual([])
   if (spec === null) throw new Error('no specification')
-  const sheet = new ScoreSheet(compileModel(spec))
+  const modelScore = new ModelScore(compileModel(spec))
   return values.map((value) => {
-    scoreApplicant({ [field]: value }, sheet)
-    return sheet.score
+    scoreApplicant({ [field]: value }, modelScore)
+    return modelScore.score
   })
 }
 
@@ -166,7 +166,7 @@ test('a missing value is replaced, an invalid one treated, as the mining schema 
   ).toEqual([11])
 })
 
-test('a number that PMML gives no score is asked about', () => {
+test('an import asks about a number to which PMML gives no score', () => {
   const characteristics = one(attribute(1, is('age', 'lessThan', '30')))
   const { unseen: _, ...silent } = given
   expect(faultsOf(importText(pmml({ characteristics }), silent))).toEqual([
@@ -175,7 +175,7 @@ test('a number that PMML gives no score is asked about', () => {
   expect(importText(pmml({ characteristics }), given).spec).not.toBeNull()
 })
 
-test('a characteristic that looks at nothing is a part of the base', () => {
+test('a characteristic without a predicate on a field is a part of the base', () => {
   const characteristics =
     one(attribute(5, '<True/>'), 'constant') +
     one(attribute(1, '<True/>')).replace('<True/>', is('age', 'isNotMissing'))
@@ -184,7 +184,7 @@ test('a characteristic that looks at nothing is a part of the base', () => {
 
 const AGE_BIN = one(attribute(1, is('age', 'isNotMissing')))
 
-const BAD: Readonly<Record<string, readonly [document: string, told: string]>> = {
+const BAD: Readonly<Record<string, readonly [document: string, message: string]>> = {
   'a complex partial score': [
     pmml({ characteristics: one('<Attribute><True/><ComplexPartialScore/></Attribute>') }),
     'has a ComplexPartialScore',
@@ -203,15 +203,15 @@ const BAD: Readonly<Record<string, readonly [document: string, told: string]>> =
         attribute(1, is('age', 'isMissing')) + attribute(1, is('job', 'isMissing')),
       ),
     }),
-    'looks at several fields: "age", "job"',
+    'uses several fields: "age", "job"',
   ],
   'a derived field': [
     pmml({ characteristics: one(attribute(1, is('ratio', 'isMissing'))) }),
-    'a DerivedField can not be',
+    "a DerivedField can't be converted",
   ],
   'one field twice': [
     pmml({ characteristics: AGE_BIN + AGE_BIN }),
-    'is a second one of the field "age"',
+    'is a second Characteristic of the field "age"',
   ],
   // What R's scorecard writes for a special value.
   'a predicate that contradicts itself': [
@@ -223,9 +223,9 @@ const BAD: Readonly<Record<string, readonly [document: string, told: string]>> =
         ) + attribute(2, '<True/>'),
       ),
     }).replaceAll('-999', '-999'),
-    'can never hold: the score of its bin is lost',
+    'can never hold, so the score of its bin is lost',
   ],
-  'a partial score that is no number': [
+  'a partial score that is not a number': [
     pmml({ characteristics: one('<Attribute partialScore="x"><True/></Attribute>') }),
     'has the partialScore "x"',
   ],
@@ -247,46 +247,46 @@ const BAD: Readonly<Record<string, readonly [document: string, told: string]>> =
   ],
   'a field of dates': [
     pmml({ fields: AGE.replace('double', 'date'), characteristics: AGE_BIN }),
-    'is of the type date',
+    'has the type date',
   ],
   'a target that is rescaled': [
     pmml({ beside: '<Targets><Target rescaleFactor="2"/></Targets>', characteristics: AGE_BIN }),
     'changes the score',
   ],
-  'an unknown version': [pmml({ version: '3.2', characteristics: AGE_BIN }), 'is of version "3.2"'],
-  'an initial score that is no number': [
+  'an unknown version': [pmml({ version: '3.2', characteristics: AGE_BIN }), 'is version "3.2"'],
+  'an initial score that is not a number': [
     pmml({ attributes: 'initialScore="x"', characteristics: AGE_BIN }),
     'has the initialScore "x"',
   ],
   'another model': [
     pmml({ characteristics: AGE_BIN }).replaceAll('Scorecard', 'RegressionModel'),
-    'has RegressionModel; of toad',
+    'has RegressionModel; for toad',
   ],
   'two models': [
     pmml({ characteristics: AGE_BIN }).replace('</Scorecard>', '</Scorecard><Scorecard/>'),
-    'must have one Scorecard',
+    'must have exactly one Scorecard',
   ],
-  'other XML': ['<html/>', 'is XML, but no PMML'],
-  'broken XML': ['<PMML', 'is no XML that can be read'],
+  'other XML': ['<html/>', 'is XML, but not PMML'],
+  'broken XML': ['<PMML', 'is not readable XML'],
   'entities that multiply': [
     `<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>${pmml({ characteristics: AGE_BIN })
       .replace(/<\?.*\?>/, '')
       .replace('ageScore', '&b;')}`,
-    'is no XML that can be read: Named entity',
+    'is not readable XML: Named entity',
   ],
   'an entity of a file': [
     `<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/hostname">]><PMML version="4.4">&a;</PMML>`,
-    'is no XML that can be read: Named entity',
+    'is not readable XML: Named entity',
   ],
   'a document type': [`<!DOCTYPE PMML><PMML version="4.4"/>`, 'has a DOCTYPE: remove it'],
   'elements nested beyond measure': ['<a>'.repeat(200_000), 'nested too deeply'],
 }
 
 describe('is refused with the reason', () => {
-  test.each(Object.entries(BAD))('%s', (_, [document, told]) => {
+  test.each(Object.entries(BAD))('%s', (_, [document, message]) => {
     const imported = importText(document, given)
     expect(imported.spec).toBeNull()
-    expect(faultsOf(imported).join('\n')).toContain(told)
+    expect(faultsOf(imported).join('\n')).toContain(message)
   })
 })
 
@@ -294,37 +294,37 @@ const SPLIT = attribute(1, is('age', 'lessThan', '30')) + attribute(2, '<True/>'
 const field = (content: string) => `<DataField name="age" dataType="double">${content}</DataField>`
 const nested = (depth: number): string =>
   depth === 0 ? is('age', 'lessThan', '30') : combined('and', nested(depth - 1))
-const UNREAD: Readonly<Record<string, readonly [parts: Partial<Parts>, told: string]>> = {
-  'a replacement that is no number': [
+const UNREAD: Readonly<Record<string, readonly [parts: Partial<Parts>, message: string]>> = {
+  'a replacement that is not a number': [
     { mining: '<MiningField name="age" missingValueReplacement="abc"/>' },
-    'has the missingValueReplacement "abc", which is no number',
+    'has the missingValueReplacement "abc", which is not a number',
   ],
-  'an outlier bound that is no number': [
+  'an outlier bound that is not a number': [
     { mining: '<MiningField name="age" outliers="asExtremeValues" highValue="zz"/>' },
-    'has the highValue "zz", which is no number',
+    'has the highValue "zz", which is not a number',
   ],
   'an unknown treatment of outliers': [
     { mining: '<MiningField name="age" outliers="asZero"/>' },
     'has the outliers "asZero"',
   ],
-  'a margin that is no number': [
+  'a margin that is not a number': [
     { fields: field('<Interval closure="openOpen" leftMargin="x"/>') },
     'has the leftMargin "x"',
   ],
   'an interval without closure': [{ fields: field('<Interval/>') }, 'has the closure ""'],
-  'a value that is no number': [{ fields: field('<Value value="x"/>') }, 'has the value "x"'],
+  'a value that is not a number': [{ fields: field('<Value value="x"/>') }, 'has the value "x"'],
   'a field that is used twice': [
     { mining: '<MiningField name="age" missingValueReplacement="1"/><MiningField name="age"/>' },
-    'MiningField "age": stands there twice',
+    'MiningField "age": appears twice',
   ],
-  'a field that is declared twice': [{ fields: AGE + AGE }, 'DataField "age": stands there twice'],
+  'a field that is declared twice': [{ fields: AGE + AGE }, 'DataField "age": appears twice'],
   'a derived field that hides another': [
     { beside: '<LocalTransformations><DerivedField name="age"/></LocalTransformations>' },
-    'DerivedField "age": is called as a field of the MiningSchema',
+    'DerivedField "age": has the name of a field of the MiningSchema',
   ],
   'another precision': [
     { attributes: 'x-mathContext="float"' },
-    'is summed up in the precision "float"',
+    'is added up in the precision "float"',
   ],
   'two predicates in one attribute': [
     { characteristics: one(attribute(1, `${is('age', 'lessThan', '30')}<True/>`)) },
@@ -332,12 +332,12 @@ const UNREAD: Readonly<Record<string, readonly [parts: Partial<Parts>, told: str
   ],
   'predicates that are nested too deeply': [
     { characteristics: one(attribute(1, nested(2000))) },
-    'file: is no XML that can be read: its elements are nested too deeply',
+    'file: is not readable XML: its elements are nested too deeply',
   ],
 }
 
 // What one reader passes over another one heeds, and scores otherwise.
-test.each(Object.entries(UNREAD))('%s is refused', (_, [parts, told]) => {
+test.each(Object.entries(UNREAD))('%s is refused', (_, [parts, message]) => {
   const document = { mining: '<MiningField name="age"/>', characteristics: one(SPLIT), ...parts }
-  expect(faultsOf(importText(pmml(document), given)).join('\n')).toContain(told)
+  expect(faultsOf(importText(pmml(document), given)).join('\n')).toContain(message)
 })

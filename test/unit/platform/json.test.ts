@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJson } from '../../src/json.ts'
+import { parseJson } from '../../../src/platform/json.ts'
 
 /** Writes JSON with some characters of every string, names included, as `\u` escapes. */
 function writeEscaped(value: unknown, isEscaped: (code: number) => boolean): string {
@@ -62,7 +62,7 @@ test('a value is read as it was written, whatever is escaped and whatever was re
   )
 })
 
-test('an earlier request can not rename a feature of a later one', () => {
+test("an earlier request can't rename a feature of a later one", () => {
   parseJson('{"alter":1,"gr\\\\u0":0}')
   expect(parseJson('{"alter": 40, "gr\\u00f6\\u00dfe": 180}')).toEqual({ alter: 40, größe: 180 })
 })
@@ -91,8 +91,8 @@ test.each([
   ['{"a": {"__pr\\u006fto__": 1}}', /__proto__/],
   ['', /is empty/],
   [' \n', /is empty/],
-  ['{"secret": 12', /^the body is no valid JSON$/],
-  ['{"secret": "\\n" 12}', /^the body is no valid JSON \(at character 17\)$/],
+  ['{"secret": 12', /^the body is not valid JSON$/],
+  ['{"secret": "\\n" 12}', /^the body is not valid JSON \(at character 17\)$/],
   [`"\\n"`.padStart(9_000, '['), /nested deeper/],
 ])('%j is refused without being quoted', (text, message) => {
   expect(() => parseJson(text)).toThrow(expect.objectContaining({ code: 'invalid_request' }))

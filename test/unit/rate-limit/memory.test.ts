@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { AdmissionLog } from '../../../src/ratelimit/admission-log.ts'
-import { WINDOW_MS } from '../../../src/ratelimit/limiter.ts'
-import { MemoryLimiter } from '../../../src/ratelimit/memory.ts'
-import { decideAll, limiterSuite } from '../../support/limiter-suite.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+import { AdmissionLog } from '../../../src/rate-limit/admission-log.ts'
+import { WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
+import { MemoryLimiter } from '../../../src/rate-limit/memory.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { decideAll, limiterSuite } from '../../support/suites/limiter-suite.ts'
 
 const QUOTA = 3
 
@@ -38,7 +38,7 @@ test('subjects that have been idle for a window are forgotten, and no others', a
 })
 
 // Forgetting one that is not idle would hand out its quota again.
-test('at its bound it forgets nobody: newcomers share one budget until a place is free', async () => {
+test('at its bound it forgets no subject: new ones share one budget until an entry is free', async () => {
   const clock = new ManualClock()
   const limiter = new MemoryLimiter({ clock, callersMax: 2 })
   await admitted(limiter, 'key_a', QUOTA)
@@ -52,14 +52,14 @@ test('at its bound it forgets nobody: newcomers share one budget until a place i
 })
 
 // One client can have very many addresses; a server that calls with its key must not suffer for it.
-test('addresses take no places from keys', async () => {
+test('addresses take no entries from keys', async () => {
   const limiter = new MemoryLimiter({ clock: new ManualClock(), callersMax: 2, addressesMax: 2 })
   for (let i = 0; i < 50; i++) await admitted(limiter, `ip:10.0.0.${i}`, QUOTA)
   expect(await admitted(limiter, 'key_a', 5)).toBe(QUOTA)
   expect(limiter.subjectCount).toBe(3)
 })
 
-test('what was admitted elsewhere counts, and leaves in time', async () => {
+test('requests that were admitted elsewhere count, and leave in time', async () => {
   const clock = new ManualClock()
   const limiter = new MemoryLimiter({ clock })
   limiter.note('key_a', 2)

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import { WINDOW_MS } from '../../../src/ratelimit/limiter.ts'
-import { MemoryLimiter } from '../../../src/ratelimit/memory.ts'
-import { type CountingLog, RedisLimiter } from '../../../src/ratelimit/redis.ts'
-import type { Answered, Wanted } from '../../../src/ratelimit/shared-log.ts'
-import { decideAll } from '../../support/limiter-suite.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+import { WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
+import { MemoryLimiter } from '../../../src/rate-limit/memory.ts'
+import { type CountingLog, RedisLimiter } from '../../../src/rate-limit/redis.ts'
+import type { OnReply, QuotaRequest } from '../../../src/rate-limit/redis-admission-log.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { decideAll } from '../../support/suites/limiter-suite.ts'
 
 const REDIS_AHEAD_MS = 1_700_000_000_000
 
 interface Call {
   readonly wanted: { subject: string; quota: number; requests: number }[]
   readonly notAfterMs: number
-  readonly answered: Answered
+  readonly answered: OnReply
 }
 
 let clock: ManualClock
@@ -20,6 +20,7 @@ let limiter: RedisLimiter
 let calls: Call[]
 let renewals: number
 let transitions: boolean[]
+let thrown: unknown[]
 let open: () => void
 let lose: () => void
 
@@ -28,8 +29,9 @@ beforeEach(() => {
   calls = []
   renewals = 0
   transitions = []
+  thrown = []
   const log: CountingLog = {
-    count: (wanted: readonly Wanted[], notAfterMs, answered) => {
+    count: (wanted: readonly QuotaRequest[], notAfterMs, answered) => {
       const copies = wanted.map(({ subject, quota, requests }) => ({ subject, quota, requests }))
       calls.push({ wanted: copies, notAfterMs, answered })
     },
@@ -46,6 +48,7 @@ beforeEach(() => {
       return log
     },
     onTransition: (isDegraded) => transitions.push(isDegraded),
+    onThrown: (error) => thrown.push(error),
   })
 })
 
@@ -102,15 +105,16 @@ test('while two calls are under way requests gather for the next, for 5 ms at th
   decisions.push(decideAll(limiter, 'key_a', 100, 1))
   await setImmediate()
   expect(calls).toHaveLength(2)
-  // Answers that are slow to come keep nobody waiting for his turn.
+  // Slow replies keep no later request waiting.
   await expect.poll(() => calls.length, { interval: 1 }).toBe(3)
   for (const count of [2, 5, 6]) admitAll(count)
   const remaining = (await Promise.all(decisions)).flat().map((decision) => decision.remaining)
   expect(remaining).toEqual([99, 98, 97, 96, 95, 94])
 })
 
-// Requests gather over several turns, and the window that both must admit in may end between two of them.
-test('who gathers while both must admit, and who comes after that, are all counted here too', async () => {
+// Requests gather over several turns, and the window that both must admit in may end between two of
+// them.
+test('requests that gather while both must admit, and those after them, are all counted here too', async () => {
   await decideAll(limiter, 'key_other', 100, 1)
   share()
   clock.advance(WINDOW_MS - 1)
@@ -135,7 +139,7 @@ test('a call may count within 40 ms on the clock of Redis, and no later', async 
 })
 
 // An answer that was slow to arrive must not have the next call refused as late.
-test('what is known of the clock of Redis is corrected by no more than an answer proves', async () => {
+test("the estimate of Redis's clock is corrected by no more than a reply proves", async () => {
   share()
   const notAfterOfNext = async (answeredAfterMs: number, redisAheadMs: number) => {
     void decideAll(limiter, 'key_a', 1_000, 1)
@@ -196,7 +200,7 @@ test('before the first answer requests are decided in process at once', async ()
   expect(calls).toEqual([])
 })
 
-test('at a loss those who wait and those who come are decided in process at once', async () => {
+test('after a loss, waiting and new requests are decided in process at once', async () => {
   share()
   const waiting = decideAll(limiter, 'key_b', 2, 1)
   await setImmediate()
@@ -247,7 +251,7 @@ test('one replica admits no more than the quota in a window, across loss and ret
   expect(await later).toMatchObject([{ isAdmitted: true, remaining: 9 }])
 })
 
-test('a refused call degrades, and tells why without what Redis quoted', async () => {
+test('a refused call degrades, and the reason leaves out what Redis quoted', async () => {
   share()
   const decision = decideAll(limiter, 'key_a', 10, 1)
   await setImmediate()
@@ -256,9 +260,36 @@ test('a refused call degrades, and tells why without what Redis quoted', async (
   expect(renewals).toBe(1)
 })
 
-test('closing decides what still waits', async () => {
+test('closing decides the requests that still wait', async () => {
   share()
   const waiting = decideAll(limiter, 'key_a', 10, 2)
   limiter.close()
   expect((await waiting).length).toBe(2)
+})
+
+// The other clients would wait for an answer that never comes.
+test('a callback that throws keeps no other request from its decision', async () => {
+  share()
+  const failure = new Error('a callback threw')
+  const decided: string[] = []
+  const decide = (subject: string) =>
+    limiter.decide(subject, 10, (remaining) => decided.push(`${subject} ${remaining}`))
+  const decideThree = () => {
+    decide('key_a')
+    limiter.decide('key_a', 10, () => {
+      throw failure
+    })
+    decide('key_a')
+    decide('key_b')
+  }
+  decideThree()
+  await setImmediate()
+  admitAll()
+  expect(decided).toEqual(['key_a 9', 'key_a 7', 'key_b 9'])
+  expect(thrown).toEqual([failure])
+
+  decideThree()
+  lose()
+  expect(decided.slice(3)).toEqual(['key_a 6', 'key_a 4', 'key_b 8'])
+  expect(thrown).toEqual([failure, failure])
 })

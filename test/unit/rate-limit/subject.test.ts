@@ -1,7 +1,7 @@
 import rateLimit from '@fastify/rate-limit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addressSubject } from '../../../src/ratelimit/subject.ts'
+import { addressSubject } from '../../../src/rate-limit/subject.ts'
 
 test.each([
   ['203.0.113.9', 'ip:203.0.113.9'],

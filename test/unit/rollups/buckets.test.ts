@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Counts, count } from '../../../src/scorelog/counts.ts'
-import { latencyBucketOf, latencyPercentileMs } from '../../../src/scorelog/latency-buckets.ts'
+import { type Counts, count } from '../../../src/rollups/counts.ts'
+import { latencyBucketOf, latencyPercentileMs } from '../../../src/rollups/latency-buckets.ts'
 import {
   labelledScoreBuckets,
   SCORE_BUCKET_MAX,
   SCORE_BUCKET_MIN,
   scoreBucketLabel,
   scoreBucketOf,
-} from '../../../src/scorelog/score-buckets.ts'
+} from '../../../src/rollups/score-buckets.ts'
 
 // Both ends from both sides: a bucket holds its lower end and not its upper.
 test.each([
@@ -62,7 +62,7 @@ function exactPercentile(latencies: readonly number[], share: number): number {
   return below + (above - below) * (rank - Math.floor(rank))
 }
 
-// 1 percent is what is promised; the buckets are half as wide.
+// Callers are promised 1 percent; the buckets are half as wide.
 test('a percentile is within half a percent of the exact one', () => {
   const latency = fc.double({ min: 1e-6, max: 1e9, noNaN: true })
   const latencies = fc.array(latency, { minLength: 1, maxLength: 300 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { flatCounts, readCounts } from '../../../src/scorelog/counts.ts'
-import { mergedRollup, type Rollup, rollupOf } from '../../../src/scorelog/rollup.ts'
+import { flatCounts, readCounts } from '../../../src/rollups/counts.ts'
+import { mergedRollup, type Rollup, rollupOf } from '../../../src/rollups/rollup.ts'
 
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true })
 const request = fc
@@ -72,7 +72,9 @@ test('a rollup says of requests what a naive recomputation says', () => {
     fc.property(requests, (all) => {
       const rollup = mergedRollup(all.map(rollupOf))
       const scores = all.flatMap((one) => one.scores)
-      const latencies = all.flatMap((one) => one.scores.map(() => one.latencyMs))
+      const latencies = all.flatMap((one) =>
+        one.scores.map(() => one.latencyMs / one.scores.length),
+      )
       expect(rollup?.requestCount).toBe(all.length)
       expect(rollup?.resultCount).toBe(scores.length)
       expect(rollup?.scoreMin).toBe(Math.min(...scores))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { coverOf, SPAN_MS, spanStart } from '../../../src/scorelog/spans.ts'
+import { coverOf, SPAN_MS, spanStart } from '../../../src/rollups/spans.ts'
 
 const at = (text: string) => Date.parse(text)
 const moment = fc.integer({ min: 0, max: 4 * 366 * 86_400_000 })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { AnswerBuffers } from '../../../src/scoring/answer-buffers.ts'
+import { ResponseBuffers } from '../../../src/scoring/response-buffers.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
 // Two answers in one buffer would show one lender the other's scores.
 test('a buffer that is lent is not lent again before it was given back', () => {
-  const buffers = new AnswerBuffers()
+  const buffers = new ResponseBuffers()
   const lent = Array.from({ length: 8 }, () => buffers.lend(MIB))
   expect(new Set(lent.map(({ buffer }) => buffer)).size).toBe(8)
 
@@ -18,7 +18,7 @@ test('a buffer that is lent is not lent again before it was given back', () => {
 test.each([0, 1, 16 * KIB, 16 * KIB + 1, MIB, MIB + 1, 3 * MIB])(
   'memory for %d bytes takes them, and is hardly larger, also when others are idle',
   (bytes) => {
-    const buffers = new AnswerBuffers()
+    const buffers = new ResponseBuffers()
     for (const idle of [16 * KIB, 64 * KIB, MIB, 4 * MIB]) buffers.giveBack(buffers.lend(idle))
     const { length } = buffers.lend(bytes)
     expect(length).toBeGreaterThanOrEqual(bytes)
@@ -28,7 +28,7 @@ test.each([0, 1, 16 * KIB, 16 * KIB + 1, MIB, MIB + 1, 3 * MIB])(
 
 /** How many of so many idle buffers are lent again. */
 function keptOf(count: number, bytes: number): number {
-  const buffers = new AnswerBuffers()
+  const buffers = new ResponseBuffers()
   const lent = Array.from({ length: count }, () => buffers.lend(bytes))
   for (const buffer of lent) buffers.giveBack(buffer)
   return lent.filter(() => lent.includes(buffers.lend(bytes))).length
@@ -42,7 +42,7 @@ test('of many idle buffers but a few are kept', () => {
 })
 
 test('what is idle for longest makes room for what is used', () => {
-  const buffers = new AnswerBuffers()
+  const buffers = new ResponseBuffers()
   const [old, recent] = [16 * KIB, MIB].map((bytes) =>
     Array.from({ length: 16 }, () => buffers.lend(bytes)),
   )

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { checkSpec, compileModel } from '../../../src/engine/index.ts'
-import { AnswerParts } from '../../../src/scoring/answer.ts'
-import { sampleSpec } from '../../support/cards.ts'
+import { ResponseParts } from '../../../src/scoring/response.ts'
+import { sampleSpec } from '../../support/cards/cards.ts'
 
 const RECORDS = 1_000
 
-// Memory that is too small is left for larger amid the answer, each time anew, with all that was written copied.
+// Memory that is too small is left for larger amid the answer, each time anew, with all that was
+// written copied.
 test('memory for a batch is as large as the batches before took, and forgets an unusual one', () => {
   const { answer, bytes } = sampleAnswer()
   const plainBytes = answer.batchBytes(RECORDS, false)
@@ -29,6 +30,6 @@ test('a batch without records tells nothing of the next', () => {
 function sampleAnswer() {
   const check = checkSpec(sampleSpec())
   if (!check.ok) throw new Error('the sample has faults')
-  const answer = new AnswerParts(compileModel(check.spec))
+  const answer = new ResponseParts(compileModel(check.spec))
   return { answer, bytes: () => answer.batchBytes(RECORDS, true) }
 }

@@ -2,11 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   AddScorecardChallengerResult,
   RemoveScorecardChallengerResult,
-} from '../../../schemas/scorecards.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { backends } from '../../support/databases.ts'
-import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+} from '../../../../schemas/scorecards.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { outcomeOf, refusalOf, successOf } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import {
+  type Rivals,
+  rung,
+  startRivals,
+  steppingClock,
+  type Team,
+} from '../../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
@@ -64,7 +70,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await team.deployment(slug)).shadow_mode).toBe(false)
   })
 
-  // The guides advise 100 percent in shadow mode, for each.
+  // docs/decisions.md 6.5: in shadow mode each challenger may have 100 percent.
   test('in shadow mode challengers may have 100 percent each, in a live split 50 together', async () => {
     const { slug } = await contest(2, 3, 4)
     for (const version of ['2.0', '3.0']) {
@@ -139,7 +145,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await add(slug, order('2.0', 5)))).toBe(WRONG)
   })
 
-  // Decisions.md section 6: the champion's name, team and environment, and active.
+  // docs/decisions.md 6.9: the champion's name, team and environment, and active.
   test('a version means the newest active model of the champion’s name, team and environment', async () => {
     const name = `Card ${newId('req_', 0)}`
     const of = (version: string, rest = {}) => rung(5, { name, version, ...rest })
@@ -157,7 +163,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(challenger.model_id).toBe(newest)
   })
 
-  test('unknown versions are 404 model_not_found, versions that are no challenger 404 challenger_not_found', async () => {
+  test('unknown versions are 404 model_not_found, and versions that are not challengers 404 challenger_not_found', async () => {
     const { slug } = await contest(2, 3)
     await add(slug, order('2.0', 5))
     for (const version of ['9.9', '\0', '\u{1f984}', ' 2.0', '2', '%', "' or ''='"]) {
@@ -171,7 +177,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await remove(slug, '2.0'))).toBe('404 challenger_not_found')
   })
 
-  test('what is no scorecard of the team is 404 deployment_not_found', async () => {
+  test('a scorecard of another team answers 404 deployment_not_found', async () => {
     const theirs = await rivals.rival.deploy(rung(1))
     for (const id of [theirs.slug, newId('dep_', 0), 'x']) {
       for (const body of [order('1.0', 5), {}]) {

@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../../schemas/deployments.ts'
-import { ScorecardList } from '../../../schemas/scorecards.ts'
-import { newId } from '../../../src/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/answers.ts'
-import { auditAtTheEnd } from '../../support/audit.ts'
-import { backends } from '../../support/databases.ts'
-import { type Rivals, rung, startRivals, steppingClock, type Team } from '../../support/team.ts'
+import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../../../schemas/deployments.ts'
+import { ScorecardList } from '../../../../schemas/scorecards.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { outcomeOf, refusalOf, successOf } from '../../../support/expect/answers.ts'
+import { auditAtTheEnd } from '../../../support/expect/audit.ts'
+import { backends } from '../../../support/start/databases.ts'
+import {
+  type Rivals,
+  rung,
+  startRivals,
+  steppingClock,
+  type Team,
+} from '../../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -48,7 +54,7 @@ describe.each(backends)('on $name', (backend) => {
     ])
   })
 
-  // The guides show it without a body; clients send it in every way that HTTP has for that.
+  // A rollback here has no body; clients send that in every way that HTTP has for it.
   test.each<[string, object | string | undefined, Record<string, string>]>([
     ['no body and no content type', undefined, {}],
     ['no body, but the content type of JSON', '', {}],
@@ -67,7 +73,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await team.statusOf(two.modelId)).toBe('archived')
   })
 
-  test('what can not be promoted or rolled back is refused as on /v1', async () => {
+  test('an impossible promotion or rollback gets the same error as on /v1', async () => {
     const { slug } = await contest()
     const theirs = await rivals.rival.deploy(rung(1))
     for (const id of [theirs.slug, newId('dep_', 0), 'x']) {
@@ -138,7 +144,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 })
 
-// What the guides' paths change must be told as what the other paths change.
+// A change through /api/v1 must reach the replicas as a change through /v1 does.
 test.each(backends)(
   'on $name changes by /api/v1 leave the same records as by /v1',
   async (backend) => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { Pieces } from '../../src/pieces.ts'
+import { PreparedFragments } from '../../../../src/platform/bytes/prepared-fragments.ts'
 
 const TEXTS = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', '"é€":-12.5', 'x'.repeat(1000)]
 const bytesOf = (text: string) => Buffer.byteLength(text)
 
-test('each piece is written as it is, from any byte on and behind any other', () => {
-  const pieces = new Pieces(TEXTS)
+test('each fragment is written as it is, at any offset and after any other fragment', () => {
+  const pieces = new PreparedFragments(TEXTS)
   const memory = Buffer.alloc(16 * 1024)
   const view = new DataView(memory.buffer, memory.byteOffset, memory.length)
   for (let from = 0; from < 8; from++) {
@@ -20,8 +20,8 @@ test('each piece is written as it is, from any byte on and behind any other', ()
   }
 })
 
-test('a piece takes its own bytes, and writes no further than it tells', () => {
-  const pieces = new Pieces(TEXTS)
+test('a fragment takes its own bytes, and writes within the room that it asks for', () => {
+  const pieces = new PreparedFragments(TEXTS)
   expect(TEXTS.map((_, index) => pieces.bytesOf(index))).toEqual(TEXTS.map(bytesOf))
   for (const index of TEXTS.keys()) {
     const memory = Buffer.alloc(pieces.roomBytesMax + 8, 0x7e)

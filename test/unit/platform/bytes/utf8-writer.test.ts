@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import { ByteText } from '../../src/byte-text.ts'
-import { Pieces } from '../../src/pieces.ts'
+import { PreparedFragments } from '../../../../src/platform/bytes/prepared-fragments.ts'
+import { Utf8Writer } from '../../../../src/platform/bytes/utf8-writer.ts'
 
 const LONG = 'a text that is longer than what is written byte by byte, and ends'
 
 test.each([1, 7, 64, 4096])(
   'what is written stands in its order, from %d bytes of memory on',
   (bytes) => {
-    const text = new ByteText(Buffer.allocUnsafe(bytes))
-    const pieces = new Pieces(['one,', 'zwei € ,', LONG])
+    const text = new Utf8Writer(Buffer.allocUnsafe(bytes))
+    const pieces = new PreparedFragments(['one,', 'zwei € ,', LONG])
     let expected = ''
     for (let round = 0; round < 100; round++) {
-      text.text(`${round};`)
-      text.text('ä€😀')
-      text.text(LONG)
-      text.pieces(pieces, Int32Array.of(2, 0, 1))
-      text.piece(pieces, 0)
+      text.writeString(`${round};`)
+      text.writeString('ä€😀')
+      text.writeString(LONG)
+      text.writeFragments(pieces, Int32Array.of(2, 0, 1))
+      text.writeFragment(pieces, 0)
       expected += `${round};ä€😀${LONG}${LONG}one,zwei € ,one,`
     }
     text.replace(0, '!')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Clock } from '../../src/clock.ts'
-import { AppError } from '../../src/errors.ts'
-import { RecheckedCache } from '../../src/rechecked-cache.ts'
+import { AppError } from '../../../../src/errors.ts'
+import { StaleWhileRevalidateCache } from '../../../../src/platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../../../../src/platform/clock.ts'
 
 const TTL_MS = 60_000
 
@@ -20,7 +20,7 @@ function cacheOver(truth: Map<string, number>, weightMax = 100, unavailableTtlMs
   const clock = new ManualClock()
   const loads: string[] = []
   const gate = { open: Promise.resolve(), isFailing: false }
-  const cache = new RecheckedCache<Thing>({
+  const cache = new StaleWhileRevalidateCache<Thing>({
     load: async (name) => {
       loads.push(name)
       const version = truth.get(name)
@@ -45,7 +45,7 @@ test('a warm name is answered at once, without a load', async () => {
   expect(loads).toEqual(['a'])
 })
 
-test('all who wait for a name share one load', async () => {
+test('all callers that wait for a name share one load', async () => {
   const { cache, loads } = cacheOver(new Map([['a', 1]]))
   const all = await Promise.all([cache.get('a'), cache.get('a'), cache.get('a')])
   expect(all).toEqual([{ version: 1 }, { version: 1 }, { version: 1 }])
@@ -66,7 +66,7 @@ test('a busy name is re-checked behind the requests, which never wait', async ()
 })
 
 // A revoked key or a changed deployment must not be served longer than promised.
-test('nothing is served that was not checked within the time-to-live', async () => {
+test('a value that was not checked within the time-to-live is not served', async () => {
   const truth = new Map([['a', 1]])
   const { cache, clock } = cacheOver(truth)
   await cache.get('a')
@@ -112,7 +112,7 @@ test('an absent name is asked for again after five seconds', async () => {
   expect(loads.length).toBe(2)
 })
 
-test('guessing absent names pushes nothing out, and the bound on present ones holds', async () => {
+test('guessed names push no entry out, and the bound on entries holds', async () => {
   const truth = new Map([['a', 1]])
   const { cache, loads } = cacheOver(truth, 10)
   await cache.get('a')
@@ -125,8 +125,8 @@ test('guessing absent names pushes nothing out, and the bound on present ones ho
   expect(loads, 'the least recently used one left').toEqual(['a'])
 })
 
-// Who was told that his change is in force must not see the old state, whatever was being read then.
-test('after a change is told of, nobody is answered with what was read before it', async () => {
+// A caller whose change is confirmed must not see the old state, whatever was being read then.
+test('after a change is announced, no caller gets what was read before it', async () => {
   const truth = new Map([['a', 1]])
   const { cache, clock, gate, loads } = cacheOver(truth)
   await cache.get('a')
@@ -135,7 +135,7 @@ test('after a change is told of, nobody is answered with what was read before it
   clock.nowMs += TTL_MS / 2
   expect(cache.get('a'), 'starts a re-check that reads the old state').toEqual({ version: 1 })
   truth.set('a', 2)
-  cache.expire('a')
+  cache.invalidate('a')
   const asked = cache.get('a')
   opening.resolve()
   expect(await asked).toEqual({ version: 2 })
@@ -145,7 +145,7 @@ test('after a change is told of, nobody is answered with what was read before it
 })
 
 // An outage of the database must not become one of the decisions that need nothing of it.
-test('while the truth is away a value is served up to its bound, and nobody but the first waits', async () => {
+test('while the truth is away a value is served up to its bound, and only the first caller waits', async () => {
   const { cache, clock, gate, loads } = cacheOver(new Map([['a', 1]]), 100, 10 * TTL_MS)
   await cache.get('a')
   gate.isFailing = true
@@ -189,11 +189,11 @@ test('a re-check that does not answer is waited for half a second', async () => 
 })
 
 // Whoever revoked a key was told that it is refused, whatever is away.
-test('what is known to have changed is not served while the truth is away', async () => {
+test('a value that is known to have changed is not served while the truth is away', async () => {
   const { cache, gate } = cacheOver(new Map([['a', 1]]), 100, 10 * TTL_MS)
   await cache.get('a')
   gate.isFailing = true
-  cache.expire('a')
+  cache.invalidate('a')
   await expect(cache.get('a')).rejects.toThrow('away')
   await expect(cache.get('a')).rejects.toThrow('away')
 })
@@ -206,11 +206,11 @@ test('after mistrust everything is checked before it is served', async () => {
   await cache.get('absent')
   truth.set('a', 2).set('absent', 1)
   clock.nowMs += 1
-  cache.mistrust()
+  cache.invalidateAll()
   expect(await cache.get('a')).toEqual({ version: 2 })
   expect(await cache.get('absent')).toEqual({ version: 1 })
   clock.nowMs += 1
-  cache.mistrust()
+  cache.invalidateAll()
   gate.isFailing = true
   expect(await cache.get('a'), 'or served on while the truth is away').toEqual({ version: 2 })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DatabaseHealth } from '../../../src/db/health.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+import { DatabaseHealth } from '../../../../src/platform/db/health.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 function health() {
   const clock = new ManualClock()

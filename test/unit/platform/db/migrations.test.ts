@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const FOLDER = new URL('../../../drizzle/migrations/', import.meta.url)
+const FOLDER = new URL('../../../../drizzle/migrations/', import.meta.url)
 
 interface JournalEntry {
   readonly idx: number

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Histogram } from '../../../src/histogram.ts'
-import { MetricRegistry } from '../../../src/metrics/registry.ts'
+import { Histogram } from '../../../../src/platform/metrics/histogram.ts'
+import { MetricRegistry } from '../../../../src/platform/metrics/registry.ts'
 
-test('figures are read when somebody looks, in the text form of Prometheus', async () => {
+test('metrics are read at each scrape, in the text format of Prometheus', async () => {
   const metrics = new MetricRegistry()
   let count = 0
   const sizes = new Histogram([1, 2.5])
@@ -37,7 +37,7 @@ test('figures are read when somebody looks, in the text form of Prometheus', asy
   )
 })
 
-// Two figures of one name would be one of them, silently.
+// With one name for two metrics, one would silently replace the other.
 test('a name is given once', () => {
   const metrics = new MetricRegistry()
   metrics.counter('things_total', 'Things.', () => 1)
@@ -45,18 +45,18 @@ test('a name is given once', () => {
 })
 
 // Added up they would fall when one of the processes starts anew, which reads as a restart of all.
-test('figures of several processes stand beside each other under one name', async () => {
-  const told = [3, 4].map((count, index) => {
+test('the metrics of several processes are listed together under one name', async () => {
+  const snapshots = [3, 4].map((count, index) => {
     const metrics = new MetricRegistry()
     const sizes = new Histogram([1])
     sizes.observe(count)
     metrics.counter('things_total', 'Things.', () => [[{ kind: 'k' }, count]])
     metrics.histogram('size', 'Sizes.', () => sizes)
-    return { worker: `${index + 1}`, figures: structuredClone(metrics.read()) }
+    return { worker: `${index + 1}`, metrics: structuredClone(metrics.read()) }
   })
   const metrics = new MetricRegistry()
   metrics.counter('alone_total', 'Of this one.', () => 1)
-  metrics.source = async () => told
+  metrics.source = async () => snapshots
   const text = await metrics.text()
   expect(text).toContain(
     'things_total{kind="k",worker="1"} 3\nthings_total{kind="k",worker="2"} 4\n',

@@ -4,11 +4,11 @@ import {
   Supervisor,
   type WorkerEvents,
   WorkerStartError,
-} from '../../../src/workers/supervisor.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+} from '../../../../src/platform/workers/supervisor.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 interface FakeWorker {
-  readonly place: number
+  readonly number: number
   readonly pid: number
   readonly events: WorkerEvents
   readonly signals: string[]
@@ -24,8 +24,8 @@ function supervised(workers: number) {
   const supervisor = new Supervisor({
     workers,
     clock,
-    start: (place, events) => {
-      const worker = { place, pid: 100 + started.length, events, signals: [] as string[] }
+    start: (number, events) => {
+      const worker = { number, pid: 100 + started.length, events, signals: [] as string[] }
       started.push(worker)
       return { pid: worker.pid, kill: (signal) => void worker.signals.push(signal) }
     },
@@ -36,7 +36,7 @@ function supervised(workers: number) {
     },
     log: {
       replacing: (facts) => void replaced.push(facts),
-      silent: ({ place }) => void silent.push(place),
+      silent: ({ worker }) => void silent.push(worker),
     },
   })
   const advance = (ms: number) => {
@@ -65,11 +65,11 @@ function supervised(workers: number) {
 const DIED = { exitCode: null, signal: 'SIGKILL' }
 const ENDED = { exitCode: 0, signal: null }
 
-// All at once would wait for each other's migration, and print one mistake as often as there are workers.
-test('the first worker starts alone, the others once it answers', async () => {
+// All workers at once would wait for each other's migration, and each would print the same mistake.
+test('the first worker starts alone, and the others once it answers', async () => {
   const { supervisor, started } = supervised(3)
   const starting = supervisor.start()
-  expect(started.map(({ place }) => place)).toEqual([1])
+  expect(started.map(({ number }) => number)).toEqual([1])
   started[0]?.events.onReady()
   await expect.poll(() => started.length).toBe(3)
   for (const { events } of started) events.onReady()
@@ -85,7 +85,7 @@ test('a worker that ends before it answered fails the start', async () => {
   expect(await supervisor.end('SIGTERM')).toBe(1)
 })
 
-// It has answered: its callers must not lose the others, who are about to.
+// A failure of one worker that has answered must not end the others, which are about to answer.
 test('a worker that ends after it answered is replaced, also while others start', async () => {
   const { supervisor, started, advance } = supervised(2)
   const starting = supervisor.start()
@@ -95,29 +95,29 @@ test('a worker that ends after it answered is replaced, also while others start'
   started[1]?.events.onReady()
   await starting
   advance(100)
-  expect(started.map(({ place }) => place)).toEqual([1, 2, 1])
+  expect(started.map(({ number }) => number)).toEqual([1, 2, 1])
   expect(supervisor.running).toBe(2)
 })
 
-// A loop of crashes without a pause takes the processors from the workers that live.
-test('a worker that ends is replaced in its place, later and later while it goes on ending', async () => {
+// A loop of crashes without a pause would take the processors from the workers that live.
+test('a worker that ends is replaced under its number, after longer and longer pauses while it keeps ending', async () => {
   const { started, replaced, advance, last, all, supervisor } = supervised(2)
   await all()
   for (let death = 0; death < 9; death++) {
-    const dead = started.filter(({ place }) => place === 2).at(-1)
+    const dead = started.filter(({ number }) => number === 2).at(-1)
     dead?.events.onEnd(DIED)
     const before = started.length
-    const { pauseMs } = replaced.at(-1) ?? expect.fail('nothing was told')
+    const { pauseMs } = replaced.at(-1) ?? expect.fail('no replacement was logged')
     if (pauseMs > 100) advance(pauseMs - 100)
     expect(started.length).toBe(before)
     advance(100)
     expect(started.length).toBe(before + 1)
-    expect(last().place).toBe(2)
+    expect(last().number).toBe(2)
   }
   expect(replaced.map(({ pauseMs }) => pauseMs)).toEqual([
     ...[100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000],
   ])
-  expect(replaced[0]).toMatchObject({ place: 2, ...DIED })
+  expect(replaced[0]).toMatchObject({ worker: 2, ...DIED })
   expect(supervisor.replacements).toBe(9)
 })
 
@@ -137,8 +137,8 @@ test('after a minute of work the pause is short again', async () => {
   expect(replaced.at(-1)?.pauseMs).toBe(100)
 })
 
-// It is handed no connection, so that no probe through the port would ever meet it.
-test('a worker without a sign of life for 30 s is killed, the others are not', async () => {
+// It accepts no connection, so that no probe through the port would ever meet it.
+test('a worker without a sign of life for 30 s is killed, and the others are not', async () => {
   const { started, silent, advance, all } = supervised(2)
   await all()
   for (let second = 0; second < 36; second++) {
@@ -150,13 +150,13 @@ test('a worker without a sign of life for 30 s is killed, the others are not', a
   expect(started[0]?.signals).toEqual([])
 })
 
-test('a signal reaches every worker, nobody is replaced, and the worst exit code counts', async () => {
+test('a signal reaches every worker, none is replaced, and the worst exit code counts', async () => {
   const { supervisor, started, advance, all, timers } = supervised(3)
   await all()
   started[2]?.events.onEnd(DIED)
   const ended = supervisor.end('SIGTERM')
   advance(2_000)
-  expect(started.length, 'the replacement that was due is given up').toBe(3)
+  expect(started.length, 'the replacement that was due is cancelled').toBe(3)
   expect(started.slice(0, 2).map(({ signals }) => signals)).toEqual([['SIGTERM'], ['SIGTERM']])
   started[0]?.events.onEnd({ exitCode: 3, signal: null })
   started[1]?.events.onEnd(ENDED)
@@ -164,7 +164,7 @@ test('a signal reaches every worker, nobody is replaced, and the worst exit code
   expect(timers.size, 'no timer keeps the process').toBe(0)
 })
 
-test('who does not end is killed before an orchestrator would do it, and counts as failed', async () => {
+test('a worker that does not end is killed before an orchestrator would kill it, and counts as failed', async () => {
   const { supervisor, started, advance, all } = supervised(2)
   await all()
   const ended = supervisor.end('SIGTERM')

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { Drain, type LoggedRecord } from '../../../src/scorelog/drain.ts'
-import { MemorySpool } from '../../support/memory-spool.ts'
-import { type RecordOrder, scoreRecord } from '../../support/records.ts'
+import { AppError } from '../../../../src/errors.ts'
+import { systemClock } from '../../../../src/platform/clock.ts'
+import { Drain, type LoggedRecord } from '../../../../src/score-log/drain/drain.ts'
+import { MemorySpool } from '../../../support/score-log/memory-spool.ts'
+import { type RecordOrder, scoreRecord } from '../../../support/score-log/records.ts'
 
 const pgError = (code: string) => Object.assign(new Error(code), { code })
 
-/** A database in memory that fails as it is told to. */
+/** A database in memory that fails as it is instructed. */
 class MemoryLog {
   readonly ids: string[] = []
   readonly attempts: number[] = []
@@ -16,7 +17,7 @@ class MemoryLog {
   /** Whether the attempt after a commit still says that it failed. */
   losesAnswers = false
 
-  /** Of each attempt. */
+  /** Duration of each attempt. */
   tookMs = 0
 
   async append(records: readonly LoggedRecord[]) {
@@ -32,6 +33,17 @@ class MemoryLog {
     }
     return { records: added.length, results: added.length }
   }
+
+  async probe(records: readonly LoggedRecord[]) {
+    await delay(this.tookMs)
+    this.attempts.push(records.length)
+    const fault = this.fault(records)
+    if (fault !== null) throw fault
+  }
+
+  async cursors() {
+    return new Map()
+  }
 }
 
 function setUp({ gatherMs = 0, batchRecordsMax = 10 } = {}) {
@@ -41,12 +53,12 @@ function setUp({ gatherMs = 0, batchRecordsMax = 10 } = {}) {
   const drain = new Drain({
     spool,
     store,
-    carrier: null,
+    thread: null,
     clock: systemClock,
     log: {
       failing: ({ waitingRecords }) => void told.push(`failing, ${waitingRecords} wait`),
       recovered: ({ failures }) => void told.push(`recovered after ${failures}`),
-      setAside: ({ requestId, reason }) => void told.push(`${requestId}: ${reason}`),
+      quarantine: ({ requestId, reason }) => void told.push(`${requestId}: ${reason}`),
     },
     gatherMs,
     batchRecordsMax,
@@ -71,7 +83,7 @@ test('what is in the spool and what is appended reaches the database in order, i
   expect(store.ids).toEqual([...records(25).map(({ requestId }) => requestId), 'req_late'])
   expect(store.attempts).toEqual([10, 10, 5, 1])
   await vi.waitFor(() => expect(drain.stats.lagMs).toBe(null))
-  expect(drain.stats).toMatchObject({ drainedRecords: 26, failedBatches: 0, setAsideRecords: 0 })
+  expect(drain.stats).toMatchObject({ drainedRecords: 26, failedBatches: 0, quarantinedRecords: 0 })
 })
 
 // Each transaction costs as much as storing dozens of records.
@@ -136,9 +148,9 @@ test('a record that the database refuses is set aside, and the others are stored
   drain.start()
   await vi.waitFor(() => expect(spool.stats.records).toBe(0))
   expect(store.ids.length).toBe(100)
-  expect(spool.setAsideIds).toEqual(['req_37'])
+  expect(spool.quarantinedIds).toEqual(['req_37'])
   expect(told).toEqual(['req_37: the database refuses it (22003)'])
-  expect(drain.stats.setAsideRecords).toBe(1)
+  expect(drain.stats.quarantinedRecords).toBe(1)
   // Found by halves.
   expect(store.attempts.length).toBeLessThan(20)
 })
@@ -167,7 +179,7 @@ test('a record that fails for reasons that may not be its own is tried again whi
   spool.append(...records(4))
   drain.start()
   await vi.waitFor(() => expect(spool.stats.records).toBe(0), 5_000)
-  expect(spool.setAsideIds).toEqual(['req_1'])
+  expect(spool.quarantinedIds).toEqual(['req_1'])
   expect(store.ids.toSorted()).toEqual(['req_0', 'req_2', 'req_3'])
   expect(drain.stats.failedBatches).toBe(2)
 })
@@ -180,9 +192,53 @@ test('nothing is set aside for a fault that meets every record, unless it is sur
     drain.start()
     await vi.waitFor(() => expect(drain.stats.failedBatches).toBeGreaterThanOrEqual(3), 5_000)
     await drain.close(100)
-    expect([code, spool.stats.records, spool.setAsideIds]).toEqual([code, 4, []])
+    expect([code, spool.stats.records, spool.quarantinedIds]).toEqual([code, 4, []])
   }
 })
+
+// One that ends the server's process, or that no server is done with in time, stood in everybody's way.
+test.each(['CONNECTION_CLOSED', '57P01', 'overdue'])(
+  'a record that the database never answers for (%s) is set aside, and the others are stored',
+  async (code) => {
+    const { spool, store, drain, told } = setUp({ batchRecordsMax: 20 })
+    const error = code === 'overdue' ? new AppError('unavailable', 'no answer') : pgError(code)
+    store.fault = (part) =>
+      ['req_0', 'req_1', 'req_17'].some((id) => holds(id)(part)) ? error : null
+    spool.append(...records(30))
+    drain.start()
+    await vi.waitFor(() => expect(spool.stats.records).toBe(0), 20_000)
+    expect(spool.quarantinedIds.toSorted()).toEqual(['req_0', 'req_1', 'req_17'])
+    expect(new Set(store.ids).size).toBe(27)
+    expect(drain.stats).toMatchObject({ quarantinedRecords: 3, drainedRecords: 27 })
+    expect(told.filter((text) => text.startsWith('req_')).length).toBe(3)
+  },
+  30_000,
+)
+
+// A large record is a batch of its own: that others are taken shows in those behind it.
+test.each(['CONNECTION_CLOSED', '57014'])(
+  'a record that fails alone (%s) is set aside only once others behind it were stored',
+  async (code) => {
+    const { spool, store, drain } = setUp({ batchRecordsMax: 1 })
+    store.fault = () => pgError(code)
+    spool.append(record('req_large'))
+    drain.start()
+    await vi.waitFor(() => expect(drain.stats.failedBatches).toBeGreaterThanOrEqual(4), 10_000)
+    // Behind a table that is locked all fail.
+    spool.append(...records(3))
+    const { failedBatches } = drain.stats
+    await vi.waitFor(
+      () => expect(drain.stats.failedBatches).toBeGreaterThanOrEqual(failedBatches + 2),
+      20_000,
+    )
+    expect([spool.quarantinedIds, store.ids]).toEqual([[], []])
+    store.fault = (part) => (holds('req_large')(part) ? pgError(code) : null)
+    await vi.waitFor(() => expect(spool.stats.records).toBe(0), 30_000)
+    expect(spool.quarantinedIds).toEqual(['req_large'])
+    expect(store.ids).toEqual(records(3).map(({ requestId }) => requestId))
+  },
+  70_000,
+)
 
 test('closing drains what is left, without gathering', async () => {
   const { spool, store, drain } = setUp({ gatherMs: 60_000, batchRecordsMax: 2 })

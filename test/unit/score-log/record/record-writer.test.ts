@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest'
-import { FRAME_HEADER_BYTES, scanFrames } from '../../../src/scorelog/frames.ts'
 import {
-  FIELD_SEPARATOR,
-  RECORD_FIELDS,
-  RECORD_VERSION,
-  readRecord,
-  type ScoreRecord,
-} from '../../../src/scorelog/record.ts'
-import { DeploymentTexts } from '../../../src/scorelog/record-texts.ts'
-import { RecordWriter } from '../../../src/scorelog/writer.ts'
-import { card, categorical, numeric, plainFeature } from '../../support/cards.ts'
-import { type LoggedModel, loggedModel, writeRows } from '../../support/score-records.ts'
+  type LoggedRequest,
+  readLoggedRequest,
+} from '../../../../src/score-log/record/logged-request.ts'
+import { PreparedHead } from '../../../../src/score-log/record/prepared-head.ts'
+import { RecordWriter } from '../../../../src/score-log/record/record-writer.ts'
+import { FRAME_HEADER_BYTES, scanFrames } from '../../../../src/score-log/spool/frames.ts'
+import { card, categorical, numeric, plainFeature } from '../../../support/cards/cards.ts'
+import {
+  type LoggedModel,
+  loggedModel,
+  writeRows,
+} from '../../../support/score-log/score-records.ts'
 
 const ODD_TEXTS = [
   '',
@@ -22,38 +23,48 @@ const ODD_TEXTS = [
   'x'.repeat(5_000),
 ]
 
-const FACTS = {
+const REQUEST = {
   requestId: 'req_000000000000000000000',
-  scoredAtMs: 1_795_000_000_123,
-  teamId: 'team_1',
-  deploymentId: 'dep_1',
   keyId: 'key_1',
-  cacheVersion: 12,
+  reference: 'loan-7',
+} as const
+const DEPLOYMENT = { teamId: 'team_1', deploymentId: 'dep_1', cacheVersion: 12 } as const
+const RESPONSE = {
+  scoredAtMs: 1_795_000_000_123.5,
   bucket: 9_999,
   latencyMs: 0.042,
   isBatch: true,
   served: 1,
 } as const
 
+type Facts = Partial<typeof REQUEST | typeof RESPONSE> | { [name: string]: unknown }
+
 /** Writes a record and reads it again. */
 function roundTrip(
   models: readonly LoggedModel[],
   applicants: readonly Record<string, unknown>[],
-  facts: typeof FACTS | (Omit<typeof FACTS, 'isBatch'> & { isBatch: false }) = FACTS,
-): ScoreRecord {
+  facts: Facts = {},
+): LoggedRequest {
   const writer = new RecordWriter()
-  const texts = new DeploymentTexts(facts, models)
-  writer.begin(texts.head)
-  const served = writeRows(writer, models, applicants, facts)
-  writer.end(texts.facts(facts, served))
+  const all = { ...REQUEST, ...RESPONSE, served: models.length - 1, ...facts }
+  writer.begin(new PreparedHead(DEPLOYMENT, models), all)
+  writeRows(writer, models, applicants, all)
+  writer.end(all)
+  return onlyRecordIn(writer, models)
+}
+
+function onlyRecordIn(writer: RecordWriter, models: readonly LoggedModel[]): LoggedRequest {
   const frames = writer.frames()
   const { payloads, end } = scanFrames(frames, frames.length)
   expect(end).toBe(frames.length)
   expect(payloads).toEqual([{ start: FRAME_HEADER_BYTES, end }])
-  return readRecord(frames.subarray(FRAME_HEADER_BYTES))
+  const compiled = new Map(models.map(({ modelId, sheet }) => [modelId, sheet.model]))
+  return readLoggedRequest(frames.subarray(FRAME_HEADER_BYTES), compiled)
 }
 
 const spec = card([plainFeature('income')])
+const resultsOf = ({ rows }: LoggedRequest, position: number) =>
+  rows.map(({ results }) => results[position])
 
 // Whoever reads the log must find what was answered, to the bit.
 test('a record gives back its facts, and scores and probabilities to the bit', () => {
@@ -67,18 +78,31 @@ test('a record gives back its facts, and scores and probabilities to the bit', (
   const models = [loggedModel(odd, 'champion'), loggedModel(spec, 'other', true)]
   const applicants = points.map((_, b) => ({ id: b, n: b + 1 }))
   const record = roundTrip(models, applicants)
-  expect(record).toMatchObject(FACTS)
-  expect(record.recordIds).toEqual(applicants.map(({ id }) => id))
+  expect(record).toMatchObject({ ...REQUEST, ...DEPLOYMENT, ...RESPONSE })
+  expect(record.rows.map(({ id }) => id)).toEqual(applicants.map(({ id }) => id))
   expect(
     record.models.map(({ modelId, role, challengerId }) => [modelId, role, challengerId]),
   ).toEqual([
     ['mod_champion', 'champion', null],
     ['mod_other', 'challenger', 'ch_other'],
   ])
-  expect(record.models[0]?.scores).toEqual(points.map((p) => 100 + p))
-  for (const pd of record.models[0]?.pds ?? []) expect(pd).toBeGreaterThanOrEqual(0)
-  expect(record.models[1]?.scores).toEqual(points.map(() => 103))
-  expect(record.models[1]?.warningCounts).toEqual(points.map(() => 1))
+  expect(resultsOf(record, 0).map((one) => one?.score)).toEqual(points.map((p) => 100 + p))
+  for (const one of resultsOf(record, 0)) expect(one?.pd).toBeGreaterThanOrEqual(0)
+  expect(resultsOf(record, 1)).toMatchObject(points.map(() => ({ score: 103, warningCount: 1 })))
+})
+
+test('facts at the ends of their ranges come back, and what lies beyond is cut to them', () => {
+  const model = [loggedModel(spec, 'champion')]
+  const facts = (order: Facts) => roundTrip(model, [{ income: 1 }], { served: 0, ...order })
+  expect(facts({ bucket: 0, isBatch: false })).toMatchObject({ bucket: 0, isBatch: false })
+  expect(facts({ bucket: null, reference: null })).toMatchObject({ bucket: null, reference: null })
+  expect(facts({ reference: '~'.repeat(128) }).reference).toBe('~'.repeat(128))
+  expect(facts({ latencyMs: 1e9 }).latencyMs).toBe(0xffff_ffff / 1_000)
+  expect(facts({ latencyMs: -1 }).latencyMs).toBe(0)
+  expect(facts({ latencyMs: 1.23456 }).latencyMs).toBe(1.235)
+  expect(() => facts({ reference: 'x'.repeat(256) })).toThrow('too long')
+  const many = { id: 1, ...Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [n, 0])) }
+  expect(roundTrip(model, [many]).rows[0]?.results[0]?.warningCount).toBe(65_535)
 })
 
 test('record ids and grades come back as they were, whatever they hold', () => {
@@ -93,13 +117,22 @@ test('record ids and grades come back as they were, whatever they hold', () => {
   const ids = [...ODD_TEXTS, 12, -0.5, 1e300, null]
   const applicants = ids.map((id, index) => ({ id, n: index + 1 }))
   const record = roundTrip([loggedModel(graded, 'champion')], applicants)
-  expect(record.recordIds).toEqual(ids)
+  expect(record.rows.map(({ id }) => id)).toEqual(ids)
   const grades = [...risk_grades.map(({ grade }) => grade), null, null, null, null]
-  expect(record.models[0]?.grades).toEqual(grades)
+  expect(resultsOf(record, 0).map((one) => one?.grade)).toEqual(grades)
 })
 
-// The log names bins by their index: an index that is off by one blames another value.
-test('bins are indexes in the spec, with those of many digits and those that nothing matched', () => {
+test('an id that is neither a text nor a finite number is null', () => {
+  const ids = [undefined, true, {}, [], Number.NaN, Number.POSITIVE_INFINITY]
+  const record = roundTrip(
+    [loggedModel(spec, 'champion')],
+    ids.map((id) => ({ id })),
+  )
+  expect(record.rows.map(({ id }) => id)).toEqual(ids.map(() => null))
+})
+
+// The log names bins by their index in the spec: an index that is off by one blames another value.
+test('cells name bins of the spec, with those of many digits and the reasons for no bin', () => {
   const wide = numeric(
     'wide',
     Array.from({ length: 1_000 }, (_, b) => [`(${b}, ${b + 1}]`, b] as const),
@@ -109,105 +142,71 @@ test('bins are indexes in the spec, with those of many digits and those that not
     ['a', 1],
     ['Missing', 2],
   ])
-  const model = loggedModel(card([wide, noMissing, missing]), 'champion')
+  const features = [wide, noMissing, missing]
   const applicants = [
     { wide: 1, no_missing: 'a', missing: 'a' },
     { wide: 10, no_missing: 'b', missing: 'b' },
-    { wide: 11 },
-    { wide: 101 },
     { wide: 1_000 },
     { wide: 5_000 },
+    { wide: 'x' },
+    {},
   ]
-  const { models, recordIds } = roundTrip([model], applicants)
-  expect(models[0]?.bins).toEqual([
-    [0, 0, 0],
-    [9, -1, 1],
-    [10, -1, 1],
-    [100, -1, 1],
-    [999, -1, 1],
-    [-1, -1, 1],
+  const cells = (record: LoggedRequest) => resultsOf(record, 0).map((one) => one?.cells)
+  expect(cells(roundTrip([loggedModel(card(features), 'champion')], applicants))).toEqual([
+    [4, 4, 4],
+    [13, 0, 0],
+    [1_003, 3, 3],
+    [1, 3, 3],
+    [2, 3, 3],
+    [3, 3, 3],
   ])
-  expect(recordIds).toEqual(applicants.map(() => null))
+  const small = loggedModel(card([noMissing, missing]), 'champion')
+  expect(cells(roundTrip([small], applicants.slice(0, 3)))).toEqual([
+    [4, 4],
+    [0, 0],
+    [3, 3],
+  ])
 })
 
-test('a challenger without a result for an applicant has nulls in its place', () => {
+test('a challenger without a result for an applicant has null in its place', () => {
   const models = [
     loggedModel(spec, 'champion'),
     loggedModel(card([plainFeature('age')]), 'challenger', true),
   ]
-  const { models: read } = roundTrip(models, [
+  const applicants = [
     { income: 1, age: true },
     { income: 1, age: 1 },
+  ]
+  const record = roundTrip(models, applicants, { served: 0 })
+  expect(record.rows).toMatchObject([
+    { results: [{ score: 102 }, null] },
+    { results: [{ score: 102 }, { score: 102, cells: [5] }] },
   ])
-  expect(read[0]?.scores).toEqual([102, 102])
-  expect(read[1]).toMatchObject({ scores: [null, 102], grades: [null, null], bins: [[], [1]] })
-  expect(read[1]?.pds[0]).toBeNull()
 })
 
-test('a single request has no record ids, an empty batch none either', () => {
-  const models = [loggedModel(spec, 'champion')]
-  const single = roundTrip(models, [{ income: 1 }], { ...FACTS, isBatch: false })
-  expect(single.recordIds).toBeNull()
-  const empty = roundTrip(models, [])
-  expect(empty.recordIds).toEqual([])
-  expect(empty.models[0]?.scores).toEqual([])
-})
-
-test('a record can be written again as it was read', () => {
-  const record = roundTrip([loggedModel(spec, 'champion')], [{ id: '\\"', income: 1 }])
-  expect(readRecord(record.payload)).toEqual(record)
+test('an empty batch has no rows', () => {
+  expect(roundTrip([loggedModel(spec, 'champion')], []).rows).toEqual([])
 })
 
 // A batch that was refused half-way must not leave its rows in the next record.
 test('a record that was begun and not ended leaves nothing', () => {
   const models = [loggedModel(spec, 'champion')]
   const writer = new RecordWriter()
-  const texts = new DeploymentTexts(FACTS, models)
-  writer.begin(texts.head)
-  writeRows(writer, models, [{ id: 1, income: 1 }], FACTS)
-  writer.begin(texts.head)
-  const served = writeRows(writer, models, [{ id: 2, income: 1 }], FACTS)
-  writer.end(texts.facts(FACTS, served))
-  const frames = writer.frames()
-  const { payloads } = scanFrames(frames, frames.length)
-  expect(payloads).toHaveLength(1)
-  expect(readRecord(frames.subarray(FRAME_HEADER_BYTES)).recordIds).toEqual([2])
+  const head = new PreparedHead(DEPLOYMENT, models)
+  writer.begin(head, REQUEST)
+  writeRows(writer, models, [{ id: 1, income: 1 }], RESPONSE)
+  writer.begin(head, REQUEST)
+  writeRows(writer, models, [{ id: 2, income: 1 }], RESPONSE)
+  writer.end({ ...RESPONSE, served: 0 })
+  expect(onlyRecordIn(writer, models).rows.map(({ id }) => id)).toEqual([2])
 })
 
-// A spool that was not empty when the service was upgraded holds answered requests.
-test('a record of version 2 is read as if it had been written now', () => {
+test('records outgrow the memory of the writer and stay whole', () => {
+  const models = [loggedModel(spec, 'champion')]
+  const ids = Array.from({ length: 1_000 }, (_, n) => `${n}`.padStart(2_000, 'é'))
   const record = roundTrip(
-    [loggedModel(spec, 'champion'), loggedModel(spec, 'other', true)],
-    [{ id: 'Ü \\n', income: 1 }],
+    models,
+    ids.map((id) => ({ id, income: 1 })),
   )
-  const facts = {
-    ...{ f: 2, i: record.requestId, a: record.scoredAtMs, t: record.teamId },
-    ...{ d: record.deploymentId, k: record.keyId, v: record.cacheVersion, b: record.bucket },
-    ...{ l: record.latencyMs, m: record.isBatch, w: record.served, n: record.modelCount },
-    ...{ s: record.servedModelId, c: record.servedScores, p: record.servedPds },
-  }
-  const fields = record.payload.toString().split(FIELD_SEPARATOR)
-  const old = (more: object) =>
-    Buffer.from(`${fields[0]}\n${JSON.stringify({ ...facts, ...more })}\n${fields.at(-2)}`)
-  expect(readRecord(old({})).payload.toString()).toBe(record.payload.toString())
-  expect(readRecord(old({ b: null })).bucket).toBe(null)
-  expect(() => readRecord(old({ f: 1 }))).toThrow('this is no record')
-})
-
-test('what is no record is refused without being quoted', () => {
-  const fields = RECORD_FIELDS.map(() => 'secret').with(-1, RECORD_VERSION)
-  for (const payload of [
-    '',
-    'secret',
-    ['{}', 'secret'].join(FIELD_SEPARATOR),
-    fields.slice(1).join(FIELD_SEPARATOR),
-    [...fields, 'secret'].join(FIELD_SEPARATOR),
-    fields.with(-1, '2').join(FIELD_SEPARATOR),
-    // Would be two lines of the text that the database takes apart.
-    fields.with(2, 'secret\nsecret').join(FIELD_SEPARATOR),
-  ]) {
-    const read = () => readRecord(Buffer.from(payload))
-    expect(read).toThrow()
-    expect(read).not.toThrow(/secret/)
-  }
+  expect(record.rows.map(({ id }) => id)).toEqual(ids)
 })

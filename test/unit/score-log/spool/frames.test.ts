@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { FRAME_HEADER_BYTES, scanFrames, sealFrame } from '../../../src/scorelog/frames.ts'
+import {
+  FRAME_HEADER_BYTES,
+  PAYLOAD_BYTES_MAX,
+  scanFrames,
+  sealFrame,
+} from '../../../../src/score-log/spool/frames.ts'
 
 const PAYLOADS = ['{"first":1}', '', '{"a text":"äöü 🏦"}', 'x'.repeat(300), '{"last":true}']
 
@@ -94,3 +99,23 @@ test('a segment read in stretches of any size gives the same frames, around dama
     expect({ size, texts }).toEqual({ size, texts: [...PAYLOADS, ...PAYLOADS] })
   }
 })
+
+// The record is too large for any database, or its length is damaged: neither may be read to find out.
+test('a frame that is larger than a record may be is told by its header, behind those before it', () => {
+  const small = framed(Buffer.from('small'))
+  const header = framed(Buffer.alloc(0))
+  header.writeUInt32LE(PAYLOAD_BYTES_MAX + 1, 4)
+  const frameBytes = FRAME_HEADER_BYTES + PAYLOAD_BYTES_MAX + 1
+  const start = Buffer.concat([small, header])
+  const first = scanFrames(start, small.length + frameBytes)
+  expect(first).toMatchObject({ end: small.length, oversizedBytes: frameBytes, damaged: [] })
+  expect(first.payloads).toHaveLength(1)
+  expect(scanFrames(header, frameBytes)).toMatchObject({ end: 0, oversizedBytes: frameBytes })
+  expect(scanFrames(header, frameBytes - 1).oversizedBytes).toBe(0)
+})
+
+function framed(payload: Buffer): Buffer {
+  const bytes = Buffer.concat([Buffer.alloc(FRAME_HEADER_BYTES), payload])
+  sealFrame(bytes, 0, bytes.length)
+  return bytes
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { backends } from '../../support/start/databases.ts'
+import { withLongLists } from '../../support/start/long-lists.ts'
+import type { TestService } from '../../support/start/service.ts'
+
+/** Three portions each. */
+const SIZES = { keys: 1_203, records: 1_203, others: 1_203 }
+
+describe.each(backends)('on $name', (backend) => {
+  let service: TestService
+  let owner: string
+  let statements: string[] = []
+
+  beforeAll(async () => {
+    const onQuery = (statement: string) => void statements.push(statement)
+    service = await withLongLists(backend, SIZES, { onQuery })
+    owner = await service.signIn()
+  }, 60_000)
+  afterAll(() => service.close())
+
+  const read = (url: string) => service.call({ method: 'GET', url, token: owner })
+
+  // A client that has always got everything must go on getting it, though nobody waits for it any
+  // more.
+  test.each([
+    ['/v1/keys', 'keys', SIZES.keys],
+    ['/v1/models', 'models', SIZES.others],
+    ['/v1/models?status=active&environment=production', 'models', SIZES.others],
+    ['/v1/deployments', 'deployments', SIZES.others],
+    ['/api/v1/scorecards?environment=production', 'scorecards', SIZES.others],
+    ['/v1/members', 'members', SIZES.others + 1],
+    ['/v1/audit-log', 'records', SIZES.records],
+  ])(
+    '%s answers everything, read in portions, in the bytes of one object',
+    async (url, property, size) => {
+      statements = []
+      const all = await read(url)
+      expect(all.statusCode).toBe(200)
+      expect(all.headers['content-type']).toBe('application/json; charset=utf-8')
+      const portions = statements.filter(
+        (one) => one.startsWith('select') && one.includes(' limit '),
+      )
+      expect(portions).toHaveLength(3)
+
+      const pages: object[] = []
+      let cursor: string | undefined
+      do {
+        const place = cursor === undefined ? '' : `&cursor=${cursor}`
+        const page = (await read(`${url}${url.includes('?') ? '&' : '?'}limit=200${place}`)).json()
+        pages.push(...page[property])
+        cursor = page.next_cursor
+      } while (cursor !== undefined)
+      expect(pages).toHaveLength(size)
+      expect(all.body).toBe(JSON.stringify({ [property]: pages }))
+
+      const [, second] = pages as { id: string }[]
+      const rest = await read(`${url}${url.includes('?') ? '&' : '?'}cursor=${second?.id}`)
+      expect(rest.body).toBe(JSON.stringify({ [property]: pages.slice(2) }))
+    },
+  )
+})

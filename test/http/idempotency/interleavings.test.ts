@@ -1,0 +1,226 @@
+import { eq, sql } from 'drizzle-orm'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { auditRecord } from '../../../src/audit/record.ts'
+import { insertAuditRecord } from '../../../src/audit/writer.ts'
+import { AppError } from '../../../src/errors.ts'
+import type { KeptAnswer } from '../../../src/idempotency/sealer.ts'
+import { IdempotencyService, type IdempotencyStore } from '../../../src/idempotency/service.ts'
+import { PostgresIdempotencyStore } from '../../../src/idempotency/store.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
+import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import { auditLog } from '../../../src/tables/audit.ts'
+import { newKey } from '../../support/scenarios/idempotency.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { insertTeam } from '../../support/start/people.ts'
+import { openPrepared } from '../../support/start/prepared.ts'
+
+/** Where a process dies, or what of its store fails. */
+const FAULTS = [
+  'none',
+  'none',
+  'dies claimed',
+  'dies changed',
+  'keep',
+  'keep done',
+  'release',
+] as const
+
+interface Attempt {
+  readonly process: 0 | 1
+  readonly body: 'same' | 'other'
+  readonly isRefused: boolean
+  readonly fault: (typeof FAULTS)[number]
+}
+
+type Outcome = 'executed' | 'replayed' | 'refused' | 'died' | string
+
+const attempt: fc.Arbitrary<Attempt> = fc.record({
+  process: fc.constantFrom(0, 1),
+  body: fc.constantFrom('same', 'same', 'same', 'other'),
+  isRefused: fc.constantFrom(false, false, true),
+  fault: fc.constantFrom(...FAULTS),
+})
+
+describe.each(backends)('on $name', (backend) => {
+  let database: TestDatabase
+  let handle: DatabaseHandle
+  let teamId: string
+
+  beforeAll(async () => {
+    database = await backend.create()
+    handle = await openPrepared(database)
+    teamId = await insertTeam(handle.db)
+  })
+  afterAll(async () => {
+    await handle.close()
+    await database.drop()
+  })
+
+  /** Requests with one key, each to one of two processes. */
+  class Requests {
+    readonly key = newKey()
+    private readonly scheduler: fc.Scheduler
+    private readonly faults = new Map<string, Attempt['fault']>()
+    private readonly processes = [this.process(), this.process()]
+
+    constructor(scheduler: fc.Scheduler) {
+      this.scheduler = scheduler
+    }
+
+    /** One request as the plugin runs it, up to the moment when its process dies. */
+    async run({ process, body, isRefused, fault }: Attempt): Promise<Outcome> {
+      const service = this.processes[process] ?? expect.fail()
+      const caller = { kind: 'user', userId: 'usr_1', teamId, role: 'owner' } as const
+      const request = { caller, method: 'POST', url: '/v1/keys', key: this.key }
+      try {
+        const begun = await service.begin({ ...request, bodyDigest: Buffer.from(body) })
+        if (begun.kind === 'answered') return `replayed ${begun.answer.requestId}`
+        if (begun.kind === 'not-kept') return 'not kept'
+        const { claim } = begun
+        this.faults.set(claim.claimId, fault)
+        if (fault === 'dies claimed') return 'died'
+        await this.turn()
+        if (isRefused) {
+          await service.release(claim)
+          return 'refused'
+        }
+        try {
+          await this.change({ userId: 'usr_1', teamId, claim })
+        } catch (error) {
+          await service.release(claim)
+          throw error
+        }
+        if (fault === 'dies changed') return 'died'
+        await service.keep(claim, answerFrom(claim.claimId))
+        return `executed ${claim.claimId}`
+      } catch (error) {
+        if (error instanceof AppError) return error.code
+        throw error
+      }
+    }
+
+    /** More time than a claim has without being renewed. */
+    async passTime(): Promise<void> {
+      await this.turn()
+      await handle.db.execute(
+        sql`update idempotency_keys set claimed_until = claimed_until - interval '31 seconds'`,
+      )
+    }
+
+    async changes(): Promise<number> {
+      return (await handle.db.select().from(auditLog).where(eq(auditLog.subject, this.key))).length
+    }
+
+    private change(actor: Parameters<typeof auditRecord>[0]): Promise<void> {
+      const record = auditRecord(actor, { action: 'key.create', subject: this.key }, Date.now())
+      return handle.db.transaction((tx) => insertAuditRecord(tx, record))
+    }
+
+    private turn(): Promise<void> {
+      return this.scheduler.schedule(Promise.resolve())
+    }
+
+    private process(): IdempotencyService {
+      const store = new PostgresIdempotencyStore(handle.db)
+      const isTo = (claimId: string, ...faults: string[]) =>
+        faults.includes(this.faults.get(claimId) ?? 'none')
+      const fail = () => {
+        throw new AppError('unavailable', 'the database is away')
+      }
+      const faulty: IdempotencyStore = {
+        claim: (claim) => this.turn().then(() => store.claim(claim)),
+        keep: async (claim, answer) => {
+          await this.turn()
+          if (isTo(claim.claimId, 'keep')) fail()
+          const isKept = await store.keep(claim, answer)
+          return isTo(claim.claimId, 'keep done') ? fail() : isKept
+        },
+        release: async (claim) => {
+          await this.turn()
+          if (isTo(claim.claimId, 'release')) fail()
+          await store.release(claim)
+        },
+        renew: (claimIds) => store.renew(claimIds),
+      }
+      const service = new IdempotencyService({
+        store: faulty,
+        clock: systemClock,
+        secret: 'secret of the tests, long enough',
+        onFailure: () => {},
+      })
+      service.close()
+      return service
+    }
+  }
+
+  // A second rollback undoes the first one; a second key is a secret that nobody knows of.
+  test('whatever happens when, a change is made once for a key', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(attempt, { minLength: 2, maxLength: 6 }),
+        fc.nat(2),
+        fc.scheduler(),
+        async (attempts, pauses, scheduler) => {
+          const requests = new Requests(scheduler)
+          const running = attempts.map((one) => requests.run(one))
+          for (let pause = 0; pause < pauses; pause++) running.push(passed(requests.passTime()))
+          const outcomes = await scheduler.waitFor(Promise.all(running))
+
+          expect(await requests.changes()).toBeLessThanOrEqual(1)
+          const executed = namesOf(outcomes, 'executed')
+          expect(executed.length).toBeLessThanOrEqual(1)
+          const replayed = new Set(namesOf(outcomes, 'replayed'))
+          expect(replayed.size).toBeLessThanOrEqual(1)
+
+          // Once everything has ended, the key tells whether the change was made.
+          await scheduler.waitFor(requests.passTime())
+          const last = await scheduler.waitFor(requests.run(PLAIN))
+          const isMade = (await requests.changes()) === 1
+          expect(isMade).toBe(true)
+          expect(last).toMatch(/^(executed|replayed|idempotency_(answer_lost|key_reused)\b)/)
+          if (executed.length + replayed.size > 0) expect(last).not.toMatch(/^executed/)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  test('without faults all requests get the one answer, or are asked to come again', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 2, max: 8 }), fc.scheduler(), async (n, scheduler) => {
+        const requests = new Requests(scheduler)
+        const all = Array.from({ length: n }, (_, at) => ({ ...PLAIN, process: at % 2 }) as Attempt)
+        const running = all.map((one) => requests.run(one))
+        const outcomes = await scheduler.waitFor(Promise.all(running))
+        expect(await requests.changes()).toBe(1)
+        const [executed, ...others] = namesOf(outcomes, 'executed')
+        expect(others).toEqual([])
+        for (const name of namesOf(outcomes, 'replayed')) expect(name).toBe(executed)
+        const rest = outcomes.filter((outcome) => !/^(executed|replayed)/.test(outcome))
+        expect(rest.every((outcome) => outcome === 'idempotency_in_progress')).toBe(true)
+        const last = await scheduler.waitFor(requests.run(PLAIN))
+        expect(last).toBe(`replayed ${executed}`)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+const PLAIN: Attempt = { process: 0, body: 'same', isRefused: false, fault: 'none' }
+
+function answerFrom(requestId: string): KeptAnswer {
+  const body = Buffer.from(requestId)
+  return { status: 201, contentType: null, cacheControl: null, requestId, body }
+}
+
+async function passed(pause: Promise<void>): Promise<Outcome> {
+  await pause
+  return 'time'
+}
+
+/** Ids of the requests with this outcome. */
+function namesOf(outcomes: readonly Outcome[], kind: 'executed' | 'replayed'): string[] {
+  const own = outcomes.filter((outcome) => outcome.startsWith(kind))
+  return own.map((outcome) => outcome.slice(kind.length + 1))
+}

@@ -1,0 +1,317 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { sql } from 'drizzle-orm'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { AppError } from '../../../src/errors.ts'
+import { KeyMaintenance } from '../../../src/idempotency/maintenance.ts'
+import { PostgresIdempotencyStore } from '../../../src/idempotency/store.ts'
+import { type Database, rowsOf } from '../../../src/platform/db/client.ts'
+import { card, plainFeature } from '../../support/cards/cards.ts'
+import { outcomeOf } from '../../support/expect/answers.ts'
+import {
+  changesOf,
+  databaseOf,
+  keyed,
+  newKey,
+  spyOnStore,
+} from '../../support/scenarios/idempotency.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { rung, Team } from '../../support/start/team.ts'
+
+describe.each(backends)('on $name', (backend) => {
+  let service: TestService
+  let team: Team
+  let db: Database
+  let slug: string
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    team = await Team.of(service)
+    db = await databaseOf(team)
+    slug = (await team.deploy(rung(1))).slug
+  })
+  afterAll(() => service.close())
+  afterEach(() => vi.restoreAllMocks())
+
+  const score = (key: string, body: object = { income: 1 }) =>
+    keyed(service, key, { url: `/v1/score/${slug}`, token: team.key, body })
+  const create = (key: string, name = 'loan desk') =>
+    keyed(service, key, { url: '/v1/keys', token: team.owner, body: { name } })
+  const fail = async () => {
+    throw new AppError('unavailable', 'the database is away')
+  }
+  /** Moves the times of all keys into the past. */
+  const age = (interval: string) =>
+    db.execute(
+      sql`update idempotency_keys set claimed_until = claimed_until - ${interval}::interval,
+        expires_at = expires_at - ${interval}::interval`,
+    )
+  const keysStored = async () =>
+    (await rowsOf<{ n: number }>(db, sql`select count(*)::int as n from idempotency_keys`))[0]?.n
+
+  // Two workers of a client may send the same application at the same moment.
+  test('while the first request is under way, others are asked to come again', async () => {
+    const key = newKey()
+    const gate = Promise.withResolvers<void>()
+    const keep = spyOnStore('keep').mockImplementation(async () => {
+      await gate.promise
+      keep.mockRestore()
+      return false
+    })
+    const first = create(key)
+    while (keep.mock.calls.length === 0) await new Promise(setImmediate)
+    const [claim, answer] = keep.mock.calls[0] ?? expect.fail()
+    const second = await create(key)
+    expect(outcomeOf(second)).toBe('409 idempotency_in_progress')
+    expect(Number(second.headers['retry-after'])).toBe(1)
+    expect(outcomeOf(await create(key, 'another'))).toBe('422 idempotency_key_reused')
+    keep.mockRestore()
+    await new PostgresIdempotencyStore(db).keep(claim, answer)
+    gate.resolve()
+    const body = (await first).body
+    expect((await create(key)).body).toBe(body)
+  })
+
+  // A mistake must not cost a key: the client corrects it and goes on.
+  test.each([
+    ['404', () => team.call('PATCH', `/v1/deployments/${slug}`, { is_active: false })],
+    ['422', () => team.call('PATCH', `/v1/deployments/${slug}`, { strict_mode: true })],
+  ])('a request that is refused with %s frees its key', async (status, cause) => {
+    const key = newKey()
+    const stored = await keysStored()
+    await cause()
+    expect(outcomeOf(await score(key, {}))).toContain(status)
+    await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: true, strict_mode: false })
+    expect(await keysStored()).toBe(stored)
+    const answer = await score(key, { income: 2 })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers).not.toHaveProperty('idempotent-replayed')
+  })
+
+  // What fails must not look as if it had been done: the next attempt is the first one.
+  test('a request that fails frees its key', async () => {
+    const key = newKey()
+    await db.execute(sql`alter table api_keys rename to api_keys_away`)
+    const failed = await create(key)
+    await db.execute(sql`alter table api_keys_away rename to api_keys`)
+    expect(failed.statusCode).toBe(500)
+    expect((await create(key)).statusCode).toBe(201)
+  })
+
+  // A lender's decisions must not stop because a retry could not be made safe.
+  test('without the store a request is executed, and says that a retry is, too', async () => {
+    const key = newKey()
+    const claim = spyOnStore('claim').mockImplementation(fail)
+    const answers = [await score(key), await score(key)]
+    claim.mockRestore()
+    for (const { statusCode, headers } of answers) {
+      expect([statusCode, headers['idempotency-kept']]).toEqual([200, 'false'])
+    }
+    expect(answers[0]?.json().request_id).not.toBe(answers[1]?.json().request_id)
+  })
+
+  test('a score whose answer could not be kept is scored again', async () => {
+    const key = newKey()
+    const keep = spyOnStore('keep').mockImplementation(fail)
+    const first = await score(key)
+    keep.mockRestore()
+    expect([first.statusCode, first.headers['idempotency-kept']]).toEqual([200, 'false'])
+    const second = await score(key)
+    expect(second.statusCode).toBe(200)
+    expect(second.headers).not.toHaveProperty('idempotent-replayed')
+    expect(second.json().request_id).not.toBe(first.json().request_id)
+  })
+
+  // A second rollback brings back the model that the first one has taken away.
+  test('a change whose answer could not be kept is not made again', async () => {
+    const key = newKey()
+    const keep = spyOnStore('keep').mockImplementation(fail)
+    const first = await create(key)
+    keep.mockRestore()
+    expect([first.statusCode, first.headers['idempotency-kept']]).toEqual([201, 'false'])
+    const changes = await changesOf(team)
+    expect(outcomeOf(await create(key))).toBe('409 idempotency_answer_lost')
+    expect(await changesOf(team)).toBe(changes)
+  })
+
+  /** As a process leaves a key that dies at this moment. */
+  async function dieWhile(step: 'claim' | 'keep', call: () => Promise<unknown>): Promise<void> {
+    const noRelease = spyOnStore('release').mockImplementation(async () => {})
+    const store = spyOnStore('keep').mockImplementation(async () => false)
+    await call()
+    noRelease.mockRestore()
+    store.mockRestore()
+    if (step === 'claim') await db.execute(sql`update idempotency_keys set changed_at = null`)
+  }
+
+  // A dead process can't say that it has died.
+  test('the claim of a dead process ends after 30 s, and the score is made again', async () => {
+    const key = newKey()
+    await dieWhile('keep', () => score(key))
+    await age('25 seconds')
+    expect(outcomeOf(await score(key))).toBe('409 idempotency_in_progress')
+    await age('6 seconds')
+    const answer = await score(key)
+    expect(answer.statusCode).toBe(200)
+    expect((await score(key)).json().request_id).toBe(answer.json().request_id)
+  })
+
+  test('a change that a process has made before it died is not made again', async () => {
+    const key = newKey()
+    await dieWhile('keep', () => create(key))
+    expect(outcomeOf(await create(key))).toBe('409 idempotency_in_progress')
+    await age('31 seconds')
+    expect(outcomeOf(await create(key))).toBe('409 idempotency_answer_lost')
+  })
+
+  test('a change that a process has not made before it died is made', async () => {
+    const key = newKey()
+    await dieWhile('claim', () => create(key))
+    await age('31 seconds')
+    expect((await create(key)).statusCode).toBe(201)
+  })
+
+  // A process that was stopped for a minute goes on as if nothing had happened.
+  test('a change is refused once another request has taken over its claim', async () => {
+    const key = newKey()
+    const claim = spyOnStore('claim').mockImplementationOnce(async (own) => {
+      await new PostgresIdempotencyStore(db).claim({ ...own, claimId: 'of another request' })
+      return { held: null }
+    })
+    const changes = await changesOf(team)
+    const late = await create(key)
+    claim.mockRestore()
+    expect(outcomeOf(late)).toBe('409 idempotency_in_progress')
+    expect(await changesOf(team)).toBe(changes)
+  })
+
+  test('a slow request keeps its claim', async () => {
+    const key = newKey()
+    await dieWhile('keep', () => score(key))
+    const [row] = await rowsOf<{ claim_id: string }>(
+      db,
+      sql`select claim_id from idempotency_keys order by claimed_until desc limit 1`,
+    )
+    await age('25 seconds')
+    await new PostgresIdempotencyStore(db).renew([row?.claim_id ?? ''])
+    await age('25 seconds')
+    expect(outcomeOf(await score(key))).toBe('409 idempotency_in_progress')
+  })
+
+  test('an answer is kept for a day, and then the key is as new', async () => {
+    const key = newKey()
+    const first = (await score(key)).json().request_id
+    await age('23 hours 59 minutes')
+    expect((await score(key)).json().request_id).toBe(first)
+    await age('2 minutes')
+    const later = (await score(key, { income: 5 })).json().request_id
+    expect(later).not.toBe(first)
+  })
+
+  test('maintenance removes what is older than a day, and nothing else', async () => {
+    await age('25 hours')
+    const key = newKey()
+    const first = (await score(key)).json().request_id
+    const rooms: boolean[] = []
+    const maintain = async (bytesMax: number) => {
+      const maintenance = new KeyMaintenance({
+        store: new PostgresIdempotencyStore(db),
+        hasAutovacuum: backend.name === 'PostgreSQL',
+        bytesMax,
+        onRoom: (isFull) => void rooms.push(isFull),
+        onFailure: (error) => {
+          throw error
+        },
+      })
+      await maintenance.runOnce()
+      await maintenance.close()
+    }
+    await maintain(1024 ** 3)
+    // Room that was freed counts as room, though the table is larger.
+    await maintain(8192)
+    await maintain(500)
+    expect(rooms).toEqual([false, false, true])
+    expect(await keysStored()).toBe(1)
+    expect((await score(key)).json().request_id).toBe(first)
+  })
+
+  test('without room for more answers requests are executed, and say so; kept ones are given', async () => {
+    const key = newKey()
+    const first = await score(key)
+    service.services.idempotency.isFull = true
+    const answers = [await score(newKey()), await score(key)]
+    service.services.idempotency.isFull = false
+    const kept = answers.map(({ headers }) => headers['idempotency-kept'])
+    expect(kept).toEqual(['false', undefined])
+    expect(answers[0]?.statusCode).toBe(200)
+    expect(answers[1]?.body).toBe(first.body)
+  })
+
+  // Whoever reads the database, or a copy of it, must learn no secret and no applicant.
+  test('nothing of a request or of its answer is stored in clear', async () => {
+    const key = newKey()
+    const [secret, applicant] = [await create(key), await score(key, { income: 4711.25 })]
+    const [row] = await rowsOf<{ text: string }>(
+      db,
+      sql`select string_agg(concat_ws(' ', encode(key_hash, 'escape'), encode(body_hash, 'escape'),
+        claim_id, encode(answer, 'escape')), ' ') as text from idempotency_keys`,
+    )
+    const stored = row?.text ?? ''
+    expect(stored.length).toBeGreaterThan(500)
+    const told = [key, secret.json().key, secret.json().id, applicant.json().request_id]
+    for (const text of [...told, '4711.25', 'income', 'score', slug]) {
+      expect(stored).not.toContain(text)
+    }
+  })
+
+  test('an answer above 4 MiB is given once, and says so', async () => {
+    const features = Array.from({ length: 220 }, (_, n) => plainFeature(`a rather long name ${n}`))
+    const { slug: large } = await team.deploy(card(features))
+    const body = { records: Array(1000).fill({}), include_contributions: true }
+    const call = { url: `/v1/score/${large}/batch`, token: team.key, body }
+    const key = newKey()
+    const first = await keyed(service, key, call)
+    expect(first.rawPayload.length).toBeGreaterThan(4 * 1024 * 1024)
+    expect([first.statusCode, first.headers['idempotency-kept']]).toEqual([200, 'false'])
+    const short = { ...call, body: { ...body, records: Array(100).fill({}) } }
+    const answers = [await keyed(service, key, short), await keyed(service, key, short)]
+    expect(answers[1]?.headers['idempotent-replayed']).toBe('true')
+    expect(answers[1]?.rawPayload.equals(answers[0]?.rawPayload ?? Buffer.alloc(0))).toBe(true)
+  })
+
+  // That is what the header is for: the client has no answer, and the score is in the log.
+  test('a client that hangs up before its answer finds it when it asks again', async () => {
+    const key = newKey()
+    if (!service.app.server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = service.app.server.address() as AddressInfo
+    const { claim } = PostgresIdempotencyStore.prototype
+    const gate = Promise.withResolvers<void>()
+    spyOnStore('claim').mockImplementationOnce(async (own) => {
+      const found = await claim.call(new PostgresIdempotencyStore(db), own)
+      await gate.promise
+      return found
+    })
+    const keep = spyOnStore('keep')
+    const stored = await keysStored()
+    const body = '{"income":1}'
+    const accepted = once(service.app.server, 'connection')
+    const socket = connect(port, '127.0.0.1')
+    const [connection] = await accepted
+    const head = [
+      ...[`POST /v1/score/${slug} HTTP/1.1`, 'host: x', `authorization: Bearer ${team.key}`],
+      ...['content-type: application/json', `content-length: ${body.length}`],
+      `idempotency-key: ${key}`,
+    ]
+    const ended = once(connection, 'close')
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+    while ((await keysStored()) === stored) await new Promise(setImmediate)
+    socket.destroy()
+    await ended
+    gate.resolve()
+    while (keep.mock.calls.length === 0) await new Promise(setImmediate)
+    expect(await keep.mock.results[0]?.value).toBe(true)
+    const again = await score(key)
+    expect(again.headers['idempotent-replayed']).toBe('true')
+  })
+})

@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { card, numeric } from '../../support/cards/cards.ts'
+import { backends } from '../../support/start/databases.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { TestService } from '../../support/start/service.ts'
+
+/** Longer than a key is served without a look-up. */
+const KEY_LIFE_MS = 10 * 60_000
+/** A query makes a request unusual, so that Fastify takes it. */
+const WAYS = [
+  ['the fast path', ''],
+  ['Fastify', '?way=usual'],
+] as const
+const BODY = '{"income":1200}'
+
+/** A request that the fast path leaves to Fastify is as if one way had done it all. */
+describe('a request that the fast path gives up', () => {
+  const clock = new ManualClock()
+  let service: TestService
+  let owner: string
+  let slug: string
+  let key: string
+
+  beforeAll(async () => {
+    const [backend] = backends
+    if (backend === undefined) throw new Error('there is no database')
+    service = await TestService.start(backend, { clock })
+    owner = await service.signIn()
+    slug = await service.deploy(owner, card([numeric('income', [['(0, 10000]', 10]])]))
+    key = await service.createKey(owner)
+    await score(key)
+    await service.app.listen({ host: '127.0.0.1', port: 0 })
+  })
+  afterAll(() => service.close())
+  afterEach(() => vi.restoreAllMocks())
+
+  const score = (token: string, query = '') =>
+    service.call({ url: `/v1/score/${slug}${query}`, token, body: { income: 1200 } })
+
+  async function metric(name: string): Promise<number> {
+    const { body } = await service.inject({ method: 'GET', url: '/metrics' })
+    const line = body.split('\n').find((one) => one.startsWith(`scoreline_${name} `))
+    return Number(line?.split(' ')[1] ?? 0)
+  }
+
+  async function keyLookups(): Promise<number> {
+    const outcomes = ['hit', 'miss', 'expired']
+    const names = outcomes.map((one) => `cache_lookups_total{cache="keys",outcome="${one}"}`)
+    return (await Promise.all(names.map(metric))).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Opens a connection and sends a request without the last characters of its body. */
+  async function sendPart(query: string, missingChars: number): Promise<Socket> {
+    const { port } = service.app.server.address() as AddressInfo
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+    await once(socket, 'connect')
+    const head = [
+      `POST /v1/score/${slug}${query} HTTP/1.1`,
+      'host: x',
+      `authorization: Bearer ${key}`,
+      'content-type: application/json',
+      `content-length: ${BODY.length}`,
+    ]
+    socket.write(`${head.join('\r\n')}\r\n\r\n${BODY.slice(0, -missingChars)}`)
+    return socket
+  }
+
+  test.each(WAYS)('looks up a cached key without the scope once, by %s', async (_way, query) => {
+    const reader = await service.createKey(owner, { scopes: ['read'] })
+    await score(reader, query)
+    const before = await keyLookups()
+    expect((await score(reader, query)).statusCode).toBe(401)
+    expect(await keyLookups()).toBe(before + 1)
+  })
+
+  test.each(WAYS)('looks up a key that is due for a look-up once, by %s', async (_way, query) => {
+    await score(key)
+    clock.advance(KEY_LIFE_MS)
+    const before = await keyLookups()
+    expect((await score(key, query)).statusCode).toBe(200)
+    expect(await keyLookups()).toBe(before + 1)
+  })
+
+  test.each(WAYS)('looks up a key that is new to the process once, by %s', async (_way, query) => {
+    const fresh = await service.createKey(owner)
+    const before = await keyLookups()
+    expect((await score(fresh, query)).statusCode).toBe(200)
+    expect(await keyLookups()).toBe(before + 1)
+  })
+
+  // Bodies that end together are the load that the check of the event loop is for.
+  test.each(WAYS)(
+    'is shed when its body ends in a turn without time, by %s',
+    async (_way, query) => {
+      const { loop } = service.services.telemetry.shedder
+      const asked = vi.spyOn(loop, 'hasTimeForScore').mockReturnValue(true)
+      const socket = await sendPart(query, 5)
+      await expect.poll(() => asked.mock.calls.length).toBeGreaterThan(0)
+      asked.mockReturnValue(false)
+      socket.write(BODY.slice(-5))
+      const [response] = (await once(socket, 'data')) as string[]
+      socket.destroy()
+      expect(response).toMatch(/^HTTP\/1\.1 503 .*"error":"unavailable"/s)
+    },
+  )
+
+  test.each(WAYS)(
+    'is observed when its client hangs up amid the body, by %s',
+    async (_way, query) => {
+      const observed = () =>
+        metric('request_duration_seconds_count{operation="scoring.score",status="400"}')
+      const before = await observed()
+      const { loop } = service.services.telemetry.shedder
+      const asked = vi.spyOn(loop, 'hasTimeForScore')
+      const socket = await sendPart(query, 5)
+      await expect.poll(() => asked.mock.calls.length).toBeGreaterThan(0)
+      socket.resetAndDestroy()
+      await expect.poll(observed).toBe(before + 1)
+    },
+  )
+
+  // A key that was revoked while the body was on its way scores nothing.
+  test('is proven again when its body took long', async () => {
+    const asked = vi.spyOn(service.services.telemetry.shedder.loop, 'hasTimeForScore')
+    const socket = await sendPart('', 5)
+    await expect.poll(() => asked.mock.calls.length).toBeGreaterThan(0)
+    clock.advance(1_000)
+    const lookUps = vi.spyOn(service.services.keys, 'callerOf')
+    socket.write(BODY.slice(-5))
+    const [response] = (await once(socket, 'data')) as string[]
+    socket.destroy()
+    expect(response).toMatch(/^HTTP\/1\.1 200 /)
+    expect(lookUps).toHaveBeenCalledOnce()
+  })
+})

@@ -1,0 +1,270 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/platform/clock.ts'
+import { type Database, type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
+import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
+import { PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
+import { timeOfRequestId } from '../../../src/score-log/blocks/request-id-column.ts'
+import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
+import { Drain } from '../../../src/score-log/drain/drain.ts'
+import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
+import type { ModelSource } from '../../../src/score-log/record/model-source.ts'
+import { readRecordV3 } from '../../../src/score-log/record/record-v3.ts'
+import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
+import { servedOf } from '../../../src/score-log/record/served.ts'
+import { scanFrames } from '../../../src/score-log/spool/frames.ts'
+import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
+import {
+  type PayloadOrder,
+  recordPayload,
+  testModel,
+} from '../../support/score-log/record-payloads.ts'
+import { log, newSpoolDir, openSpool } from '../../support/score-log/spools.ts'
+import { backends } from '../../support/start/databases.ts'
+import { openPrepared } from '../../support/start/prepared.ts'
+
+const FIXTURES = join(import.meta.dirname, '../../fixtures/score-log')
+const HOUR_MS = 3_600_000
+/** Within the last two days, at the end of an hour. */
+const START = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 3 * HOUR_MS + HOUR_MS - 5_000
+const CARD = testModel(sampleSpec(), 'mod_1')
+const APPLICANTS = sampleApplicants().map(({ applicant }) => applicant)
+const SOURCE: ModelSource = { compiled: async () => new Map([['mod_1', CARD.model]]) }
+
+function logged(number: number, order: Partial<PayloadOrder> = {}) {
+  const applicant = APPLICANTS[number % APPLICANTS.length] ?? {}
+  const rows = [{ id: null, results: [CARD.resultOf(applicant)] }]
+  const scoredAtMs = START + 100 * number
+  const facts = { scoredAtMs, deploymentId: `dep_${number % 2}`, models: [CARD], rows }
+  return { record: readRecordV4(recordPayload({ ...facts, ...order })), served: null }
+}
+/** Ten seconds around the end of an hour. */
+const ALL = Array.from({ length: 100 }, (_, number) => logged(number))
+const IDS = ALL.map(({ record }) => record.requestId)
+
+describe.each(backends)('on $name', (backend) => {
+  async function open(): Promise<DatabaseHandle> {
+    const database = await backend.create()
+    const handle = await openPrepared(database)
+    onTestFinished(async () => {
+      await handle.close()
+      await database.drop()
+    })
+    return handle
+  }
+
+  /** Stores the requests in blocks of five. */
+  async function filled(): Promise<Database> {
+    const { db } = await open()
+    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    for (let at = 0; at < ALL.length; at += 5) await store.append(ALL.slice(at, at + 5))
+    return db
+  }
+
+  const allRollups = async (db: Database) =>
+    Promise.all(
+      (['minute', 'hour', 'day'] as const).flatMap((span) =>
+        ['dep_0', 'dep_1'].map((deployment) => rollupOver(db, span, deployment)),
+      ),
+    )
+
+  async function blocks(db: Database) {
+    return rowsOf<{ records: number; superseded: boolean; summed: boolean }>(
+      db,
+      sql`select records, superseded_at is not null as superseded, is_summed as summed
+        from score_blocks order by first_at`,
+    )
+  }
+
+  test('rollups and sums of blocks give the same before, amid and after a round', async () => {
+    const db = await filled()
+    const before = await allRollups(db)
+    expect(before.map((rollup) => rollup?.resultCount)).toEqual([50, 50, 50, 50, 50, 50])
+    const tables = new PostgresBlockTables(db, SOURCE)
+    expect(await tables.rollUp()).toBe(20)
+    const rows = await rowsOf(db, sql`select 1 from score_rollups where writer = 'blocks'`)
+    expect(rows.length).toBeGreaterThan(5)
+    const equal = (rollup: (typeof before)[number]) => ({
+      ...rollup,
+      scoreAvg: expect.closeTo(rollup?.scoreAvg ?? 0, 9),
+      pdAvg: expect.closeTo(rollup?.pdAvg ?? 0, 12),
+      latencyAvgMs: expect.closeTo(rollup?.latencyAvgMs ?? 0, 9),
+    })
+    expect(await allRollups(db)).toEqual(before.map(equal))
+    // Something late, in minutes, hours and days that are summed already.
+    const late = [0, 1, 2, 3].map((number) => logged(number))
+    await new PostgresScoreLogStore(db, 'a', SOURCE).append(late)
+    expect((await rollupOver(db, 'hour', 'dep_0'))?.requestCount).toBe(52)
+    expect(await tables.rollUp()).toBe(1)
+    expect((await rollupOver(db, 'hour', 'dep_0'))?.requestCount).toBe(52)
+    expect(await tables.rollUp()).toBe(0)
+  })
+
+  test('a batch over the end of an hour becomes two blocks', async () => {
+    const { db } = await open()
+    await new PostgresScoreLogStore(db, 'a', SOURCE).append(ALL)
+    expect((await blocks(db)).map(({ records }) => records)).toEqual([50, 50])
+    expect(await loggedIds(db)).toEqual(IDS)
+  })
+
+  test('small blocks of an hour that is over become one, which a reader notices in nothing', async () => {
+    const db = await filled()
+    const tables = new PostgresBlockTables(db, SOURCE)
+    // Not while the rollups lack them.
+    expect(await tables.merge(Date.now())).toBe(0)
+    await tables.rollUp()
+    // Not before their hours are over.
+    expect(await tables.merge(START)).toBe(0)
+    const reader = new PostgresBlockReader(db)
+    const query = { fromMs: START, toMs: START + HOUR_MS, order: 'oldest' } as const
+    const met: string[] = []
+    let merged = 0
+    for await (const stored of reader.blocksIn(query)) {
+      const block = openBlock(stored)
+      for (let at = 0; at < block.count; at++) met.push(block.requestId(at))
+      merged += await tables.merge(Date.now())
+    }
+    expect(merged).toBe(20)
+    expect(met).toEqual(IDS)
+    expect(await loggedIds(db)).toEqual(IDS)
+    expect((await blocks(db)).filter(({ superseded }) => !superseded)).toEqual([
+      { records: 50, superseded: false, summed: true },
+      { records: 50, superseded: false, summed: true },
+    ])
+    await tables.dropSuperseded(Date.now())
+    expect((await blocks(db)).length).toBe(22)
+    await tables.dropSuperseded(Date.now() + HOUR_MS)
+    expect((await blocks(db)).length).toBe(2)
+    expect((await rollupOver(db, 'day', 'dep_0'))?.requestCount).toBe(50)
+    expect(await tables.merge(Date.now())).toBe(0)
+  })
+
+  test('a block whose model is unknown stays as it is, and others are merged', async () => {
+    const db = await filled()
+    const none: ModelSource = { compiled: async () => new Map() }
+    const tables = new PostgresBlockTables(db, none)
+    await tables.rollUp()
+    await expect(tables.merge(Date.now())).rejects.toThrow('is not in the database')
+    await expect(tables.merge(Date.now())).rejects.toThrow('is not in the database')
+    expect(await tables.merge(Date.now())).toBe(0)
+    expect(await loggedIds(db)).toEqual(IDS)
+  })
+
+  test('a request id leads to few blocks, one of which holds the request', async () => {
+    const db = await filled()
+    const reader = new PostgresBlockReader(db)
+    for (const requestId of [IDS[0], IDS[49], IDS[50], IDS[99]]) {
+      if (requestId === undefined) throw new Error('no such request')
+      const met: number[] = []
+      for await (const stored of reader.blocksAt(timeOfRequestId(requestId) ?? 0)) {
+        met.push(openBlock(stored).find(requestId))
+      }
+      expect(met.length).toBeLessThanOrEqual(2)
+      expect(met.filter((index) => index >= 0).length).toBe(1)
+    }
+  })
+
+  test('blocks are chosen by deployment, reference and time, oldest or newest first', async () => {
+    const { db } = await open()
+    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    for (let at = 0; at < 40; at++) {
+      const reference = at % 10 === 3 ? `loan-${at}` : ''
+      await store.append([logged(at, { reference, deploymentId: `dep_${at % 4}` })])
+    }
+    const reader = new PostgresBlockReader(db)
+    const all = { fromMs: START, toMs: START + HOUR_MS } as const
+    const timesOf = async (query: Partial<Parameters<typeof reader.blocksIn>[0]>) => {
+      const times: number[] = []
+      for await (const { firstAtMs } of reader.blocksIn({ ...all, order: 'oldest', ...query })) {
+        times.push((firstAtMs - START) / 100)
+      }
+      return times
+    }
+    const rising = Array.from({ length: 40 }, (_, number) => number)
+    expect(await timesOf({})).toEqual(rising)
+    expect(await timesOf({ order: 'newest' })).toEqual(rising.toReversed())
+    expect(await timesOf({ deploymentId: 'dep_1' })).toEqual(rising.filter((n) => n % 4 === 1))
+    expect(await timesOf({ fromMs: START + 500, toMs: START + 701 })).toEqual([5, 6, 7])
+    expect(await timesOf({ fromMs: -Infinity, toMs: Infinity })).toEqual(rising)
+    const reference = { teamId: 'team_1', reference: 'loan-13' }
+    const found = await timesOf({ reference })
+    expect(found).toContain(13)
+    expect(found.length).toBeLessThanOrEqual(2)
+    expect(await timesOf({ reference: { ...reference, teamId: 'team_2' } })).not.toContain(13)
+  })
+
+  test('a batch is stored once, whoever sends it, and only from where the database is', async () => {
+    const { db } = await open()
+    const one = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const other = new PostgresScoreLogStore(db, 'b', SOURCE)
+    const at = (offset: number) => ({ segment: offset === 0 ? 0 : 1, offset })
+    const move = (from: number, to: number) => ({ spoolId: 's', from: at(from), to: at(to) })
+    const [first, second] = [ALL.slice(0, 10), ALL.slice(10, 20)]
+    const tries = await Promise.allSettled([
+      one.append(first, move(0, 10)),
+      other.append(first, move(0, 10)),
+    ])
+    expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    await expect(one.append(second, move(0, 20))).rejects.toMatchObject({ stored: at(10) })
+    await expect(one.append(second, move(15, 20))).rejects.toMatchObject({ stored: at(10) })
+    await one.append(second, move(10, 20))
+    expect(await loggedIds(db)).toEqual(IDS.slice(0, 20))
+    expect(await one.cursors(['s', 't'])).toEqual(
+      new Map([
+        ['s', at(20)],
+        ['t', at(0)],
+      ]),
+    )
+  })
+
+  test('a spool of the version before is drained into rows, and what comes after into blocks', async () => {
+    const { db } = await open()
+    const directory = newSpoolDir()
+    const old = join(directory.path, '000-old')
+    mkdirSync(old, { recursive: true })
+    const frames = readFileSync(join(FIXTURES, 'records-v3.bin'))
+    writeFileSync(join(old, '00000001.seg'), frames)
+    const expected: { requestId: string }[] = JSON.parse(
+      readFileSync(join(FIXTURES, 'records-v3.json'), 'utf8'),
+    )
+    // The process before was killed after some of them were stored.
+    const [first] = scanFrames(frames, frames.length).payloads
+    const record = readRecordV3(frames.subarray(first?.start, first?.end))
+    await new PostgresScoreLogStore(db, 'old').append([{ record, served: servedOf(record) }])
+    const spool = await openSpool(directory.path)
+    onTestFinished(async () => {
+      await spool.close()
+      directory.remove()
+    })
+    await log(spool, 'req_new')
+    const drain = new Drain({
+      spool,
+      store: new PostgresScoreLogStore(db, 'new', SOURCE),
+      thread: null,
+      clock: systemClock,
+      log: { failing: () => undefined, recovered: () => undefined, quarantine: () => undefined },
+      ...{ gatherMs: 0, batchRecordsMax: 100, batchBytesMax: 1e6 },
+    })
+    drain.start()
+    await drain.close(10_000)
+    expect(spool.stats.records).toBe(0)
+    const wanted = [...expected.map(({ requestId }) => requestId), 'req_new']
+    expect((await loggedIds(db)).toSorted()).toEqual(wanted.toSorted())
+    const [rows] = await rowsOf<{ count: number }>(
+      db,
+      sql`select count(*)::integer as count from score_log`,
+    )
+    expect(rows?.count).toBe(expected.length)
+    expect((await blocks(db)).map(({ records }) => records)).toEqual([1])
+    expect(drain.stats).toMatchObject({ drainedRecords: 5, replayedRecords: 1 })
+  })
+
+  test('records that are only tried leave nothing', async () => {
+    const { db } = await open()
+    await new PostgresScoreLogStore(db, 'a', SOURCE).probe(ALL.slice(0, 5))
+    expect(await loggedIds(db)).toEqual([])
+  })
+})

@@ -1,0 +1,45 @@
+import { expect, vi } from 'vitest'
+import { PostgresIdempotencyStore } from '../../../src/idempotency/store.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
+import type { TestService } from '../start/service.ts'
+import type { Team } from '../start/team.ts'
+
+let sent = 0
+
+/** A key that no other test sends. */
+export function newKey(): string {
+  return `key ${++sent} of ${process.pid}`
+}
+
+/** A request of an operation that takes an `Idempotency-Key`. */
+export interface KeyedCall {
+  readonly method?: 'POST' | 'PATCH' | 'DELETE'
+  readonly url: string
+  readonly token: string
+  readonly body?: object | string
+}
+
+/** Sends a request with a key, which may be no valid one. */
+export function keyed(service: TestService, key: string, call: KeyedCall) {
+  return service.call({ ...call, headers: { 'idempotency-key': key } })
+}
+
+/** What the store does from now on, until the spy is restored. */
+export function spyOnStore<Method extends 'claim' | 'keep' | 'release'>(method: Method) {
+  return vi.spyOn(PostgresIdempotencyStore.prototype, method)
+}
+
+/** The database of a service: the embedded one can't be opened a second time. */
+export async function databaseOf(team: Team): Promise<Database> {
+  const spy = spyOnStore('claim')
+  await keyed(team.service, newKey(), { url: '/v1/keys', token: team.owner, body: { name: 'k' } })
+  const [store] = spy.mock.contexts
+  spy.mockRestore()
+  if (!(store instanceof PostgresIdempotencyStore)) throw expect.fail('the store was not asked')
+  return store['db']
+}
+
+/** The number of changes that the team has made. */
+export async function changesOf(team: Team): Promise<number> {
+  return (await team.done('GET', '/v1/audit-log')).records.length
+}

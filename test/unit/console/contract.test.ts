@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.ts'
+import { IMPORT_TOOLS } from '../../../schemas/import.ts'
+import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/access/caller.ts'
+import { SHARE_MAX, SHARE_MIN, TOOLS } from '../../../src/console/page/contract.ts'
+import { deploys, manages, ROLES_BY_RANK } from '../../../src/console/page/format.ts'
+
+// The page can't load the schemas, so that it writes some of their facts a second time.
+test('the console knows the roles of the service, in their order', () => {
+  expect(ROLES_BY_RANK).toEqual(ROLES)
+})
+
+test.each([
+  ['manages', manages, OWNER_OR_ADMIN],
+  ['deploys', deploys, DEPLOYERS],
+] as const)('%s permits the roles that the service permits', (_, isPermitted, access) => {
+  expect(ROLES.filter(isPermitted)).toEqual(access.by === 'user' ? access.roles : [])
+})
+
+test('the console takes the shares of a challenger that the service takes', () => {
+  expect([SHARE_MIN, SHARE_MAX]).toEqual([TRAFFIC_PCT_MIN, TRAFFIC_PCT_MAX])
+})
+
+test('the console offers each tool whose cards the service imports', () => {
+  expect(TOOLS).toEqual(IMPORT_TOOLS)
+})

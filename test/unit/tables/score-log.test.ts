@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { getTableColumns, getTableName } from 'drizzle-orm'
+import { PgDialect } from 'drizzle-orm/pg-core'
+import { describe, expect, test } from 'vitest'
+import { ROLLUP_COLUMNS } from '../../../src/rollups/rollup-rows.ts'
+import { logErasures } from '../../../src/tables/log-erasures.ts'
+import { scoreBlocks, spoolCursors } from '../../../src/tables/score-blocks.ts'
+import { scoreLog, scoreRollups } from '../../../src/tables/score-log.ts'
+
+const SRC = new URL('../../../src/', import.meta.url)
+/** Folders that read and write both tables in SQL of their own. drizzle checks none of it. */
+const FOLDERS = ['score-log', 'rollups', 'stats']
+
+/** Names of PostgreSQL, of other tables, and of the partitions of the log. */
+const NOT_COLUMNS = [
+  'pg_class',
+  'pg_inherits',
+  'lock_timeout',
+  'api_keys',
+  'refresh_tokens',
+  'score_log_default',
+  'score_blocks_default',
+  'score_log_p',
+  'score_log_partitions',
+]
+
+const TABLES = [scoreLog, scoreRollups, scoreBlocks, spoolCursors] as const
+
+const columnsOf = (table: (typeof TABLES)[number] | typeof logErasures) =>
+  Object.values(getTableColumns(table)).map(({ name }) => name)
+
+/** The code that holds SQL, without its comments. */
+const code = FOLDERS.flatMap((folder) =>
+  readdirSync(new URL(`${folder}/`, SRC), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(new URL(`${folder}/${file}`, SRC), 'utf8'))
+    .filter((text) => text.includes('sql`')),
+)
+  .join('\n')
+  .replace(/\/\*\*?[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+
+describe.each(TABLES)('the raw SQL on %#', (table) => {
+  const name = getTableName(table)
+
+  // A column that the insert leaves out fails, or stays at its default without a word.
+  test('inserts every column of the table', () => {
+    const inserts = [...code.matchAll(new RegExp(`insert into ${name} \\(([^)]+)\\)`, 'g'))]
+    expect(inserts.length).toBeGreaterThan(0)
+    for (const [, list = ''] of inserts) {
+      expect(
+        list
+          .split(',')
+          .map((column) => column.trim().replaceAll('"', ''))
+          .sort(),
+      ).toEqual(columnsOf(table).sort())
+    }
+  })
+})
+
+test('the columns that rollups are read by are those of the table, except its writer', () => {
+  const { sql } = new PgDialect().sqlToQuery(ROLLUP_COLUMNS)
+  const words = new Set(sql.match(/\w+/g))
+  const unread = columnsOf(scoreRollups).filter((column) => !words.has(column))
+  expect(unread).toEqual(['writer'])
+})
+
+// The code is camelCase, so that a word with an underscore is a name of SQL.
+test('every name in the raw SQL is a column, or is introduced by the SQL itself', () => {
+  const introduced = [...code.matchAll(/\bas (\w+)|\b(\w+) as \(|\bas \w+\(([\w, ]+)\)/g)].flatMap(
+    ([, alias = '', query = '', list = '']) => [alias, query, ...list.split(/, /)],
+  )
+  const known = new Set([
+    ...[...TABLES, logErasures].flatMap((table) => [getTableName(table), ...columnsOf(table)]),
+    ...introduced,
+    ...NOT_COLUMNS,
+  ])
+  // A name before a parenthesis is a function.
+  const names = new Set(code.match(/\b[a-z]+(?:_[a-z]+)+\b(?!\()/g))
+  expect(names.size).toBeGreaterThan(columnsOf(scoreLog).length)
+  expect([...names].filter((name) => !known.has(name))).toEqual([])
+})
