@@ -1,5 +1,5 @@
-import { hasPostgresServer, PostgresServer } from '../../test/support/postgres-server.ts'
-import { RedisServer } from '../../test/support/redis-server.ts'
+import { hasPostgresServer, PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import { RedisServer } from '../../test/support/servers/redis-server.ts'
 
 /** The servers that the service is measured on. */
 export interface Backends {

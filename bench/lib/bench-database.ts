@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { type DatabaseHandle, openDatabase } from '../../src/db/client.ts'
+import type { DatabaseHandle } from '../../src/platform/db/client.ts'
+import { openDatabase } from '../../src/platform/db/open.ts'
 
 export interface BenchDatabase extends DatabaseHandle {
   readonly name: 'PostgreSQL' | 'PGlite'

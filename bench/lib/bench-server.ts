@@ -24,7 +24,7 @@ export class BenchServer implements LoadedServer {
     return BenchServer.start(new URL('./score-server.ts', import.meta.url), env)
   }
 
-  /** @param program tells its state as `serveState` does */
+  /** @param program reports its state as `serveState` does */
   static async start(program: URL, env: Readonly<Record<string, string>>): Promise<BenchServer> {
     const child = fork(program, { env: { PATH: process.env['PATH'], ...env } })
     return new BenchServer(child, await stateOf(child))
@@ -42,8 +42,8 @@ export class BenchServer implements LoadedServer {
 }
 
 async function stateOf(child: ChildProcess): Promise<ServerState> {
-  const told = new AbortController()
-  const { signal } = told
+  const ending = new AbortController()
+  const { signal } = ending
   const ended = once(child, 'exit', { signal }).then(([code]) => {
     throw new Error(`the server ended with ${code}`)
   })
@@ -52,6 +52,6 @@ async function stateOf(child: ChildProcess): Promise<ServerState> {
     const [state] = await Promise.race([once(child, 'message', { signal }), ended])
     return state as ServerState
   } finally {
-    told.abort()
+    ending.abort()
   }
 }

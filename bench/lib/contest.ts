@@ -1,5 +1,5 @@
+import { median } from '../../test/support/load/percentile.ts'
 import type { LoadedServer } from './bench-server.ts'
-import { median } from './figures.ts'
 import { type Load, type LoadRequest, load } from './load.ts'
 
 /** A way to answer the same requests; the first of a contest is the baseline of the others. */
@@ -28,7 +28,7 @@ export interface Outcome {
   readonly rssMb: number
   readonly degradedShare: number
   readonly spooledRecords: number
-  /** Of the process that made the load, 1 is a whole core. */
+  /** Processor time of the process that made the load; 1 is a whole core. */
   readonly loaderShare: number
 }
 

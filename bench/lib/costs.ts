@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
-import type { PostgresServer } from '../../test/support/postgres-server.ts'
-import type { RedisServer } from '../../test/support/redis-server.ts'
+import type { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import type { RedisServer } from '../../test/support/servers/redis-server.ts'
 
 /** What was used up so far, by whom. Processor times are milliseconds. */
 export interface Costs {
@@ -17,7 +17,7 @@ export interface Costs {
 }
 
 interface Measured {
-  /** Of the service, whose metrics tell its processor time. */
+  /** Address of the service, whose metrics tell its processor time. */
   readonly url: string
   readonly databaseUrl: string
   readonly database: PostgresServer
@@ -48,7 +48,7 @@ export function difference(before: Costs, after: Costs): Costs {
   ) as unknown as Costs
 }
 
-/** Of a process, its children and those of them that have ended. */
+/** Processor time of a process, its children and the children that have ended. */
 function processesCpuMs(processId: number): number {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return all.reduce((sum, id) => {
@@ -92,8 +92,9 @@ async function logCosts(databaseUrl: string) {
     const [row] = await client<{ wal: string; log: string; rows: string }[]>`
       select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as wal,
         (select coalesce(sum(pg_total_relation_size(inhrelid)), 0)::text from pg_inherits
-          where inhparent = 'score_log'::regclass) as log,
-        (select count(*)::text from score_log) as rows`
+          where inhparent = 'score_blocks'::regclass) as log,
+        (select coalesce(sum(records), 0)::text from score_blocks
+          where superseded_at is null) as rows`
     return { walBytes: Number(row?.wal), logBytes: Number(row?.log), logRows: Number(row?.rows) }
   } finally {
     await client.end()

@@ -5,14 +5,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { sampleApplicants, sampleSpec } from '../../test/support/cards.ts'
-import { freePort } from '../../test/support/free-port.ts'
+import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
 import { databaseUrl, onServer } from '../../test/support/global-setup.ts'
-import type { Outcome, Shot } from '../../test/support/load.ts'
-import { post, ServiceProcess } from '../../test/support/process.ts'
-import { percentile } from './figures.ts'
+import { percentile } from '../../test/support/load/percentile.ts'
+import type { Outcome, Shot } from '../../test/support/load/shots.ts'
+import { freePort } from '../../test/support/servers/free-port.ts'
+import { post, ServiceProcess } from '../../test/support/start/process.ts'
 
-export interface FleetOptions {
+interface FleetOptions {
   readonly replicas: number
   /** Server on which a database is made. */
   readonly serverUrl: string

@@ -8,7 +8,7 @@ export interface LoadRequest {
   readonly keySecret: string
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly connections: number
   readonly seconds: number
   /** Requests per second over all connections; absent: as many as are answered. */
@@ -47,7 +47,7 @@ export async function load(
   }
 }
 
-export type Sent = Pick<Load, 'requests' | 'seconds' | 'p50Ms' | 'p99Ms' | 'loaderCpuMs'>
+type Sent = Pick<Load, 'requests' | 'seconds' | 'p50Ms' | 'p99Ms' | 'loaderCpuMs'>
 
 /** The same against a service that runs anywhere. */
 export async function loadUrl(

@@ -8,7 +8,7 @@ const MS_PER_TICK = 10
 const PAGE_BYTES = 4096
 const ERROR_CHARS_MAX = 2000
 
-export interface ProcessCost {
+interface ProcessCost {
   /** Processor time so far; NaN where the system is not Linux. */
   readonly cpuMs: number
   readonly rssBytes: number

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Applicant } from './card.ts'
 
-/** What a peer answers for one applicant; what it can't tell is absent. */
+/** Result of a peer for one applicant, with the parts that the peer can compute. */
 export interface PeerResult {
   readonly score: number
   readonly pd?: number
@@ -16,7 +16,7 @@ export interface PeerResult {
 }
 
 /** Scores applicants one after the other, or so many together where that is faster. */
-export interface PeerScorer {
+interface PeerScorer {
   result(applicant: Applicant): PeerResult | Promise<PeerResult>
   /** Scores the applicants from `from` on, `count` of them, over and over the list. */
   run(applicants: readonly Applicant[], from: number, count: number): Promise<void> | void
@@ -31,14 +31,14 @@ export async function servePeer(open: (spec: unknown) => PeerScorer): Promise<vo
   const scorer = open(JSON.parse(readFileSync(specFile, 'utf8')))
   const applicants: Applicant[] = JSON.parse(readFileSync(applicantsFile, 'utf8'))
   await scorer.run(applicants, 0, 1)
-  tell({ ready: true })
+  send({ ready: true })
   for await (const line of createInterface({ input: process.stdin })) {
     const order: { do: string; ms?: number } = JSON.parse(line)
     if (order.do === 'results') {
       const results: PeerResult[] = []
       for (const applicant of applicants) results.push(await scorer.result(applicant))
-      tell({ results })
-    } else if (order.do === 'run') tell(await runFor(order.ms ?? 0, scorer, applicants))
+      send({ results })
+    } else if (order.do === 'run') send(await runFor(order.ms ?? 0, scorer, applicants))
     else throw new Error(`no order is called ${order.do}`)
   }
 }
@@ -56,6 +56,6 @@ async function runFor(ms: number, scorer: PeerScorer, applicants: readonly Appli
   return { applicants: scored, ms: now - start }
 }
 
-function tell(what: object): void {
+function send(what: object): void {
   process.stdout.write(`${JSON.stringify(what)}\n`)
 }

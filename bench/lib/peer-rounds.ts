@@ -1,4 +1,4 @@
-import { median } from './figures.ts'
+import { median } from '../../test/support/load/percentile.ts'
 import { PeerProcess } from './peer-process.ts'
 import type { PeerResult } from './peer-program.ts'
 import type { Peer, PeerFiles } from './peers.ts'
@@ -7,7 +7,7 @@ import type { Peer, PeerFiles } from './peers.ts'
 const PD_DIFFERENCE_MAX = 1e-12
 
 /** One way to give a peer its applicants, in one round. */
-export interface PeerOutcome {
+interface PeerOutcome {
   readonly name: string
   readonly answers: string
   readonly applicantsPerSec: number

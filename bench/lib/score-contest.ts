@@ -5,7 +5,7 @@ import { report } from './report.ts'
 import { prepareScoreBench, type ScoreBench } from './score-bench.ts'
 import { runTarget } from './target.ts'
 
-export interface ScoreContest {
+interface ScoreContest {
   readonly name: string
   readonly kind: 'single' | 'batch'
   /** Unless the caller says otherwise. */

@@ -1,32 +1,34 @@
 /**
- * The service in a process of its own, to be measured from another: `fork` it, with its settings in the
- * environment, and it tells where it answers. With `QUOTA_OFF` nothing counts requests, with
- * `SCORE_LOG_OFF` nothing is logged, which no setting of the service can do.
+ * Runs the service in a separate process, so that another process can measure it. `fork` it with its
+ * settings in the environment; it reports its URL. `QUOTA_OFF` turns off the counting of requests,
+ * `SCORE_LOG_OFF` the score log. The service itself has no setting for either.
  */
 import { buildApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createLog } from '../../src/log.ts'
-import { NO_SCORE_LOG } from '../../src/scorelog/score-log.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { createServices } from '../../src/services.ts'
+import { DiscardingScoreLog } from './discarding-score-log.ts'
 import { serveState } from './server-state.ts'
+import { UnlimitedLimiter } from './unlimited-limiter.ts'
 
 const config = loadConfig(process.env)
 const isLogOff = process.env['SCORE_LOG_OFF'] !== undefined
 const services = await createServices(config, {
   log: createLog(config.logLevel),
-  ...(isLogOff && { scoreLog: NO_SCORE_LOG }),
+  ...(isLogOff && { scoreLog: new DiscardingScoreLog() }),
   onCrash: (error) => {
     throw error
   },
 })
 const isOff = process.env['QUOTA_OFF'] !== undefined
-const app = await buildApp({ ...services, ...(isOff && { limiter: null }) }, config)
+const limiter = isOff ? new UnlimitedLimiter() : services.limiter
+const app = await buildApp({ ...services, limiter }, config)
 if (config.bootstrapOwner !== null) {
   await services.auth.bootstrapOwner(config.bootstrapOwner.email, config.bootstrapOwner.password)
 }
 const url = await app.listen({ host: config.host, port: 0 })
-services.operations.start()
+services.telemetry.start()
 serveState(url, () => ({
-  decidedDegraded: services.limiter?.counters.decidedDegraded ?? 0,
+  decidedDegraded: services.limiter.counters.decidedDegraded,
   spooledRecords: services.spool.stats.records,
 }))

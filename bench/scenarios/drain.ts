@@ -1,18 +1,19 @@
 // What draining costs: `node bench/scenarios/drain.ts`, with BENCH_DATABASE_URL naming a PostgreSQL server
 // on which a database may be created; without it on PGlite alone.
 import { sql } from 'drizzle-orm'
-import { systemClock } from '../../src/clock.ts'
-import { rowsOf } from '../../src/db/client.ts'
-import { newId } from '../../src/ids.ts'
-import { Drain } from '../../src/scorelog/drain.ts'
-import { PostgresLogTables } from '../../src/scorelog/partitions.ts'
-import type { DrainToken, SpoolReader } from '../../src/scorelog/reader.ts'
-import { FIELD_SEPARATOR, readRecord } from '../../src/scorelog/record.ts'
-import { DeploymentTexts, ServedTexts } from '../../src/scorelog/record-texts.ts'
-import { spanStart } from '../../src/scorelog/spans.ts'
-import { PostgresScoreLogStore } from '../../src/scorelog/store.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { rowsOf } from '../../src/platform/db/client.ts'
+import { randomBase62 } from '../../src/platform/ids/base62.ts'
+import { newId } from '../../src/platform/ids/ids.ts'
+import { spanStart } from '../../src/rollups/spans.ts'
+import { Drain } from '../../src/score-log/drain/drain.ts'
+import { PostgresScoreLogStore } from '../../src/score-log/drain/store.ts'
+import { FIELD_SEPARATOR, readRecordV3 } from '../../src/score-log/record/record-v3.ts'
+import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
+import type { DrainToken, SpoolReader } from '../../src/score-log/spool/reader.ts'
+import { percentile } from '../../test/support/load/percentile.ts'
+import { DeploymentTexts, ServedTexts } from '../../test/support/score-log/record-v3-texts.ts'
 import { type BenchDatabase, openBenchDatabase } from '../lib/bench-database.ts'
-import { percentile } from '../lib/figures.ts'
 
 const FEATURES = 20
 const ROUNDS = 5
@@ -88,12 +89,19 @@ class PayloadSpool implements SpoolReader {
   }
 
   get stats() {
-    return { bytes: 0, records: this.payloads.length - this.done, oldestAgeMs: null }
+    return {
+      bytes: 0,
+      records: this.payloads.length - this.done,
+      oldestAgeMs: null,
+      overdueRequests: 0,
+    }
   }
 
   oldest(): null {
     return null
   }
+
+  private readonly spoolId = randomBase62(22)
 
   async readBatch(recordsMax: number, bytesMax: number) {
     const records = []
@@ -102,21 +110,40 @@ class PayloadSpool implements SpoolReader {
       const payload = this.payloads[at] ?? Buffer.alloc(0)
       bytes += payload.length
       if (records.length > 0 && bytes > bytesMax) break
-      records.push(readRecord(payload))
+      records.push(readRecordV3(payload))
     }
     const offset = this.done + records.length
     return {
       records,
       rejected: [],
-      token: { directory: '', segment: 0, offset, records: records.length },
+      token: {
+        directory: '',
+        spoolId: this.spoolId,
+        from: { segment: 0, offset: this.done },
+        segment: 0,
+        offset,
+        records: records.length,
+      },
     }
+  }
+
+  async readBehind(): Promise<never[]> {
+    return []
   }
 
   async acknowledge({ offset }: DrainToken) {
     this.done = offset
   }
 
-  async setAside(): Promise<void> {
+  positions() {
+    return new Map()
+  }
+
+  async follow(): Promise<number> {
+    throw new Error('a batch of the bench was stored already')
+  }
+
+  async quarantine(): Promise<void> {
     throw new Error('a record of the bench was refused')
   }
 
@@ -127,14 +154,14 @@ async function drainAll(database: BenchDatabase, payloads: readonly Buffer[]): P
   const drain = new Drain({
     spool: new PayloadSpool(payloads),
     store: new PostgresScoreLogStore(database.db, 'bench'),
-    carrier: null,
+    thread: null,
     clock: systemClock,
     log: {
       failing: (_facts, error) => {
         throw error
       },
       recovered: () => undefined,
-      setAside: () => undefined,
+      quarantine: () => undefined,
     },
     gatherMs: 0,
     ...BATCH,

@@ -5,11 +5,11 @@
  * median of the rounds and the spread from the 5th to the 95th percentile.
  */
 
-import { ByteText } from '../../src/byte-text.ts'
-import { checkSpec, compileModel, ScoreSheet, scoreApplicant } from '../../src/engine/index.ts'
-import { AnswerParts } from '../../src/scoring/answer.ts'
+import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../src/engine/index.ts'
+import { Utf8Writer } from '../../src/platform/bytes/utf8-writer.ts'
+import { ResponseParts } from '../../src/scoring/response.ts'
+import { percentile } from '../../test/support/load/percentile.ts'
 import { type Applicant, CARD, type Card, makeApplicants, makeSpec } from '../lib/card.ts'
-import { percentile } from '../lib/figures.ts'
 
 const APPLICANTS = 200
 const ROUNDS = 400
@@ -41,20 +41,20 @@ function compiled(card: Card) {
 }
 
 function scoringCase(name: string, card: Card): Case {
-  const sheet = new ScoreSheet(compiled(card).model)
+  const modelScore = new ModelScore(compiled(card).model)
   const applicants = makeApplicants(card, APPLICANTS)
   const run = (index: number) => {
-    scoreApplicant(applicants[index] ?? {}, sheet)
-    return sheet.score + sheet.pd
+    scoreApplicant(applicants[index] ?? {}, modelScore)
+    return modelScore.score + modelScore.pd
   }
   return { name, run, nsPerApplicant: [] }
 }
 
 function main(): void {
   const { spec, model } = compiled(CARD)
-  const sheet = new ScoreSheet(model)
-  const answer = new AnswerParts(model)
-  let into = new ByteText(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, true)))
+  const modelScore = new ModelScore(model)
+  const answer = new ResponseParts(model)
+  let into = new Utf8Writer(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, true)))
   const applicants = makeApplicants(CARD, APPLICANTS)
   const texts = applicants.map((applicant) => JSON.stringify(applicant))
   const parse = (index: number): Applicant => JSON.parse(texts[index] ?? '{}')
@@ -68,8 +68,8 @@ function main(): void {
     {
       name: '… of an applicant parsed just before, parsing included',
       run: (index) => {
-        scoreApplicant(parse(index), sheet)
-        return sheet.score
+        scoreApplicant(parse(index), modelScore)
+        return modelScore.score
       },
       nsPerApplicant: [],
     },
@@ -77,11 +77,11 @@ function main(): void {
       name: '… and written as JSON with contributions',
       run: (index) => {
         const applicant = applicants[index] ?? {}
-        scoreApplicant(applicant, sheet)
+        scoreApplicant(applicant, modelScore)
         // As a batch does: one for all.
-        if (index === 0) into = new ByteText(into.memory)
+        if (index === 0) into = new Utf8Writer(into.memory)
         const frame = { isFirst: true, idText: 'null', withContributions: true, shadowText: '' }
-        answer.record(into, sheet, applicant, frame)
+        answer.record(into, modelScore, applicant, frame)
         return into.length
       },
       nsPerApplicant: [],
@@ -96,7 +96,7 @@ function main(): void {
   const last = scoringCase('score after applicants with 200 keys and numbers for keys', CARD)
   for (const keys of [Array.from({ length: 200 }, (_, n) => `key ${n}`), ['1', '2']]) {
     const text = JSON.stringify(Object.fromEntries(keys.map((key) => [key, 1])))
-    for (let time = 0; time < WARM_UP_ROUNDS; time++) scoreApplicant(JSON.parse(text), sheet)
+    for (let time = 0; time < WARM_UP_ROUNDS; time++) scoreApplicant(JSON.parse(text), modelScore)
   }
   measure([last])
   // Apart from the others: what it allocates would push their applicants out of the processor's caches.

@@ -3,14 +3,14 @@
 // BENCH_DATABASE_URL adds a PostgreSQL server to DuckDB.
 import {
   compileModel,
+  ModelScore,
   type ScorecardSpec,
-  ScoreSheet,
   scoreApplicant,
 } from '../../src/engine/index.ts'
-import { writeSql } from '../../src/export/sql.ts'
-import { sampleSpec } from '../../test/support/cards.ts'
-import { answerOf } from '../../test/support/exported.ts'
-import { edgeValues, type NaiveFeature } from '../../test/support/naive-evaluator.ts'
+import { writeSql } from '../../src/export/sql/sql.ts'
+import { sampleSpec } from '../../test/support/cards/cards.ts'
+import { edgeValues, type NaiveFeature } from '../../test/support/naive/naive-evaluator.ts'
+import { answerOf } from '../../test/support/suites/exported.ts'
 import {
   type AnswerRow,
   type Cell,
@@ -18,7 +18,7 @@ import {
   openPostgres,
   type SqlEngine,
   type TableColumn,
-} from '../../test/support/sql-engines.ts'
+} from '../../test/support/suites/sql-engines.ts'
 
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 1_000_000)
 const ROUNDS = 3
@@ -76,7 +76,7 @@ async function measure(name: string, engine: SqlEngine, card: ScorecardSpec): Pr
     columnCase: 'as_is',
   } as const
   const written = writeSql(model, { dialect: engine.dialect, ...order })
-  if (!written.ok) throw new Error('the card can not be written')
+  if (!written.ok) throw new Error("the card can't be written")
   const seconds: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     await engine.query('DROP TABLE IF EXISTS scored')
@@ -84,7 +84,7 @@ async function measure(name: string, engine: SqlEngine, card: ScorecardSpec): Pr
     await engine.query(`CREATE TEMPORARY TABLE scored AS ${written.text}`)
     seconds.push((performance.now() - start) / 1000)
   }
-  const sheet = new ScoreSheet(model)
+  const modelScore = new ModelScore(model)
   let equal = 0
   for (let from = 0; from < ROWS; from += ROWS_PER_LOOK) {
     const some = `"${KEY}" >= ${from} AND "${KEY}" < ${from + ROWS_PER_LOOK}`
@@ -93,9 +93,9 @@ async function measure(name: string, engine: SqlEngine, card: ScorecardSpec): Pr
       const row = rows[Number(answer[KEY])] ?? []
       scoreApplicant(
         Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])),
-        sheet,
+        modelScore,
       )
-      if (sameRow(answer, answerOf(sheet))) equal++
+      if (sameRow(answer, answerOf(modelScore))) equal++
     }
   }
   const best = Math.min(...seconds)

@@ -12,9 +12,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import { keepShooting, type Outcome, type Shot } from '../../test/support/load.ts'
-import { PostgresServer } from '../../test/support/postgres-server.ts'
-import { RedisServer } from '../../test/support/redis-server.ts'
+import { keepShooting, type Outcome, type Shot } from '../../test/support/load/shots.ts'
+import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { Fleet, outcomeRow, sampleShot } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
@@ -92,8 +92,8 @@ class Watch {
   async start(shot: Shot, token: string): Promise<void> {
     for (const position of this.fleet.ports.keys()) {
       const url = this.fleet.urlOf(position) + new URL(shot.url).pathname
-      const told = (outcome: Outcome) => void this.scores[this.phase].push(outcome)
-      this.stops.push(await keepShooting(clients / 2, { ...shot, url }, told, PAUSES))
+      const note = (outcome: Outcome) => void this.scores[this.phase].push(outcome)
+      this.stops.push(await keepShooting(clients / 2, { ...shot, url }, note, PAUSES))
     }
     let isOn = true
     const managing = (async () => {
@@ -127,7 +127,9 @@ async function reconcile(fleet: Fleet, answered: number): Promise<string> {
   const client = postgres(fleet.databaseUrl, { max: 1, onnotice: () => undefined })
   try {
     for (;;) {
-      const [row] = await client<{ count: number }[]>`select count(*)::int4 from score_log`
+      const [row] = await client<{ count: number }[]>`
+        select coalesce(sum(records), 0)::int4 as count from score_blocks
+        where superseded_at is null`
       const tookMs = performance.now() - startedAtMs
       const logged = row?.count ?? 0
       if (logged >= answered || tookMs > DRAIN_MS_MAX) {

@@ -10,10 +10,10 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { card, plainFeature } from '../../test/support/cards.ts'
-import { post } from '../../test/support/process.ts'
-import { RedisServer } from '../../test/support/redis-server.ts'
-import { percentile } from '../lib/figures.ts'
+import { card, plainFeature } from '../../test/support/cards/cards.ts'
+import { percentile } from '../../test/support/load/percentile.ts'
+import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { post } from '../../test/support/start/process.ts'
 import { done, Fleet, needed } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const changes = Number(values.changes)
 const ttlSec = Number(values.ttl)
 /** Between two looks at a change; without Redis there are as many looks at once as changes. */
-const LOOK_MS = { told: 1, untold: 200 } as const
+const LOOK_MS = { published: 1, unpublished: 200 } as const
 
 type Kind = 'promotion' | 'rollback' | 'revocation'
 
@@ -123,25 +123,28 @@ const redis = await RedisServer.start()
 const fleet = await Fleet.start({ replicas: 2, serverUrl, redisUrl: redis.url, env })
 try {
   const token = await fleet.signIn()
-  for (const isTold of [true, false]) {
+  for (const isPublished of [true, false]) {
     const subjects: Subject[] = []
     for (let number = 0; number < changes; number++) {
-      subjects.push(await makeSubject(fleet, token, isTold ? number : changes + number))
+      subjects.push(await makeSubject(fleet, token, isPublished ? number : changes + number))
     }
-    if (!isTold) await redis.kill()
+    if (!isPublished) await redis.kill()
     for (const kind of ['promotion', 'rollback', 'revocation'] as const) {
-      const lookMs = isTold ? LOOK_MS.told : LOOK_MS.untold
+      const lookMs = isPublished ? LOOK_MS.published : LOOK_MS.unpublished
       const delaysMs: number[] = []
       const underWay: Promise<void>[] = []
       for (const subject of subjects) {
         const one = measure(fleet, token, { kind, subject, lookMs }).then(
           (delayMs) => void delaysMs.push(delayMs),
         )
-        if (isTold) await one
+        if (isPublished) await one
         else underWay.push(one)
       }
       await Promise.all(underWay)
-      report(`${kind}, ${isTold ? 'by message' : `Redis away, time-to-live ${ttlSec} s`}`, delaysMs)
+      report(
+        `${kind}, ${isPublished ? 'by message' : `Redis away, time-to-live ${ttlSec} s`}`,
+        delaysMs,
+      )
     }
   }
   console.log(`Node ${process.version}, two replicas, time until a change is in force in both`)

@@ -10,7 +10,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { keepShooting, type Outcome, type Shot } from '../../test/support/load.ts'
+import { keepShooting, type Outcome, type Shot } from '../../test/support/load/shots.ts'
 import { Fleet, needed, outcomeRow, sampleShot } from '../lib/fleet.ts'
 
 const { values } = parseArgs({

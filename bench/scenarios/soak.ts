@@ -9,11 +9,11 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { sampleApplicants, sampleSpec } from '../../test/support/cards.ts'
-import { keepShooting, type Outcome, type Shot } from '../../test/support/load.ts'
-import { PostgresServer } from '../../test/support/postgres-server.ts'
-import { RedisServer } from '../../test/support/redis-server.ts'
-import { percentile } from '../lib/figures.ts'
+import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
+import { percentile } from '../../test/support/load/percentile.ts'
+import { keepShooting, type Outcome, type Shot } from '../../test/support/load/shots.ts'
+import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { done, Fleet, sampleShot } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
@@ -40,8 +40,8 @@ type Load = keyof typeof PACE
 const seen: Record<Load, Outcome[]> = { single: [], batch: [], refused: [] }
 let managed = 0
 
-/** All values of a figure, of all processes. */
-function figures(text: string, name: string): number[] {
+/** All values of a metric, of all processes. */
+function valuesOf(text: string, name: string): number[] {
   return [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))].map(([, value]) =>
     Number(value),
   )
@@ -79,9 +79,9 @@ async function manage(url: string, fleet: Fleet, shot: Shot): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
   const revoked = await fetch(`${url}/v1/keys/${id}`, { method: 'DELETE', headers })
   const stats = new URL(shot.url).pathname.replace('/v1/score/', '/v1/deployments/')
-  const told = await fetch(`${url}${stats}/stats`, { headers })
-  await told.arrayBuffer()
-  if (revoked.status !== 204 || told.status !== 200) throw new Error('management failed')
+  const read = await fetch(`${url}${stats}/stats`, { headers })
+  await read.arrayBuffer()
+  if (revoked.status !== 204 || read.status !== 200) throw new Error('management failed')
   // The lists of models grow by one a minute.
   if (managed % 60 === 0) await done(`${url}/v1/models/deploy`, token, order)
   managed++
@@ -97,11 +97,11 @@ async function soak(fleet: Fleet): Promise<Record<string, unknown>[]> {
   }))
   const batch = { ...single, url: `${single.url}/batch`, body: JSON.stringify({ records }) }
   const refused = { ...single, token: `${single.token}x` }
-  const told = (load: Load) => (outcome: Outcome) => void seen[load].push(outcome)
+  const noteFor = (load: Load) => (outcome: Outcome) => void seen[load].push(outcome)
   const stops = [
-    await keepShooting(Number(values.clients), single, told('single'), PACE.single),
-    await keepShooting(BATCH_CLIENTS, batch, told('batch'), PACE.batch),
-    await keepShooting(1, refused, told('refused'), PACE.refused),
+    await keepShooting(Number(values.clients), single, noteFor('single'), PACE.single),
+    await keepShooting(BATCH_CLIENTS, batch, noteFor('batch'), PACE.batch),
+    await keepShooting(1, refused, noteFor('refused'), PACE.refused),
   ]
   let isOn = true
   let fault: unknown = null
@@ -139,16 +139,16 @@ async function soak(fleet: Fleet): Promise<Record<string, unknown>[]> {
       'batch p99 ms': took('batch', 0.99),
       failed: wrong('single', 200) + wrong('batch', 200) + wrong('refused', 401),
       'resident MiB': Math.round(
-        sum(figures(text, 'process_memory_bytes\\{part="resident".*\\}')) / MIB,
+        sum(valuesOf(text, 'process_memory_bytes\\{part="resident".*\\}')) / MIB,
       ),
       'heap MiB': Math.round(
-        sum(figures(text, 'process_memory_bytes\\{part="heap_used".*\\}')) / MIB,
+        sum(valuesOf(text, 'process_memory_bytes\\{part="heap_used".*\\}')) / MIB,
       ),
       'loop p50 ms': delayMs(delays, now, 0.5),
       'loop p99 ms': delayMs(delays, now, 0.99),
-      'spool KiB': Math.round(sum(figures(text, 'scoreline_spool_bytes')) / 1024),
-      'spool records': sum(figures(text, 'scoreline_spool_records')),
-      'lag s': Math.max(...figures(text, 'scoreline_drain_lag_seconds')),
+      'spool KiB': Math.round(sum(valuesOf(text, 'scoreline_spool_bytes')) / 1024),
+      'spool records': sum(valuesOf(text, 'scoreline_spool_records')),
+      'lag s': Math.max(...valuesOf(text, 'scoreline_drain_lag_seconds')),
     }
     rows.push(row)
     console.log(JSON.stringify(row))

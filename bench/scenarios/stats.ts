@@ -2,20 +2,21 @@
 // BENCH_DATABASE_URL naming a PostgreSQL server on which a database may be created. BENCH_SCORES is the length
 // of the long one, 10,000,000 unless set; each million takes 600 MB.
 import { sql } from 'drizzle-orm'
-import { systemClock } from '../../src/clock.ts'
-import { type Database, rowsOf } from '../../src/db/client.ts'
-import { newId } from '../../src/ids.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { type Database, rowsOf } from '../../src/platform/db/client.ts'
+import { newId } from '../../src/platform/ids/ids.ts'
 import {
   LATENCY_MS_MIN,
   LOG_GROWTH,
   latencyPercentileMs,
-} from '../../src/scorelog/latency-buckets.ts'
-import { PostgresLogTables } from '../../src/scorelog/partitions.ts'
-import { SPAN_MS, SPANS, spanStart } from '../../src/scorelog/spans.ts'
+} from '../../src/rollups/latency-buckets.ts'
+import { SPAN_MS, SPANS, spanStart } from '../../src/rollups/spans.ts'
+import { openLogReader } from '../../src/score-log/reading/open-reader.ts'
+import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import { StatsService } from '../../src/stats/service.ts'
 import { PostgresStatsStore } from '../../src/stats/store.ts'
+import { percentile } from '../../test/support/load/percentile.ts'
 import { openBenchDatabase } from '../lib/bench-database.ts'
-import { percentile } from '../lib/figures.ts'
 
 const DAYS = 30
 const ROUNDS = 40
@@ -113,7 +114,8 @@ async function analyze(db: Database, table: string): Promise<void> {
 }
 
 async function report(db: Database, deploymentId: string, today: number): Promise<void> {
-  const stats = new StatsService(new PostgresStatsStore(db), systemClock)
+  const { reader } = openLogReader({ db, guarded: (store) => store })
+  const stats = new StatsService(new PostgresStatsStore(db), reader, systemClock)
   const caller = { kind: 'user', userId: 'usr_1', teamId: TEAM, role: 'viewer' } as const
   const at = (days: number, ms: number) => new Date(today - days * SPAN_MS.day + ms).toISOString()
   const queries = {

@@ -14,7 +14,7 @@ export interface PeerFeature {
   }[]
 }
 
-export type PeerBin =
+type PeerBin =
   | { readonly texts: readonly string[] }
   | {
       readonly low: number
