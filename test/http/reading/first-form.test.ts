@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { hasPostgres, postgres } from '../../support/start/databases.ts'
 import { withDatabase } from '../../support/start/prepared.ts'
 import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
 
@@ -32,9 +32,7 @@ interface OldRequest {
 }
 
 // Only PostgreSQL takes rows from beside the service, as a replica of the version before writes them.
-const shared = backends.filter(({ name }) => name === 'PostgreSQL')
-
-describe.each(shared)('rows of the first form on $name', (backend) => {
+describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
   let rivals: Rivals
   let team: Team
   let slug: string
@@ -42,7 +40,7 @@ describe.each(shared)('rows of the first form on $name', (backend) => {
   let challenger: { readonly id: string; readonly modelId: string }
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
+    rivals = await startRivals(postgres)
     team = rivals.team
     const deployed = await team.deploy(SPEC)
     slug = deployed.slug

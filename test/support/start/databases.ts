@@ -27,7 +27,8 @@ const embedded: Backend = {
   },
 }
 
-const postgres: Backend = {
+/** A server that others reach too. Only where `hasPostgres` says so. */
+export const postgres: Backend = {
   name: 'PostgreSQL',
   create: async () => {
     const template = inject('postgresTemplate')
@@ -47,9 +48,11 @@ const postgres: Backend = {
   },
 }
 
+/** Whether the run names a PostgreSQL; under CI it must. */
+export const hasPostgres = inject('postgresTemplate') !== null
+
 /** PGlite, and PostgreSQL where `TEST_DATABASE_URL` names a server; under CI always both. */
-export const backends: readonly Backend[] =
-  inject('postgresTemplate') === null ? [embedded] : [embedded, postgres]
+export const backends: readonly Backend[] = hasPostgres ? [embedded, postgres] : [embedded]
 
 /** A data directory whose embedded database is made and migrated, and holds nothing. */
 export function embeddedDataDir(): string {
