@@ -32,9 +32,9 @@ export class ServedSpecs {
     const state: DeploymentState = {
       ...{ deploymentId: this.deploymentId, teamId: CALLER.teamId, environment: 'production' },
       ...{ isActive: true, shadowMode: true, strictMode: false },
-      ...{ cacheVersion: 1, championModelId: 'mod_0' },
+      ...{ cacheVersion: 1, championModelId: 'mod_0', baselineId: null },
       challengers: modelIds.slice(1).map((modelId) => ({
-        ...{ challengerId: `ch_${modelId}`, modelId, bucketRanges: [] },
+        ...{ challengerId: `ch_${modelId}`, modelId, baselineId: null, bucketRanges: [] },
       })),
     }
     const challengerFaults = new ChallengerFailures(systemClock, () => undefined)
@@ -45,6 +45,7 @@ export class ServedSpecs {
           const spec = specs[modelIds.indexOf(modelId)]
           return spec === undefined ? null : { spec, sha256: SHA256 }
         },
+        baseline: async () => null,
       },
       ...{ clock: systemClock, ttlMs: 60_000, unavailableTtlMs: 60_000, challengerFaults },
     })
