@@ -36,6 +36,9 @@ import { LogErasureService } from './reading/erasure/service.ts'
 import { LogExportService } from './reading/export/service.ts'
 import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
+import { ExplanationService } from './reasons/explanation.ts'
+import { ReasonService } from './reasons/service.ts'
+import { PostgresReasonStore } from './reasons/store.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
@@ -75,6 +78,8 @@ export interface Services {
   readonly telemetry: Telemetry
   readonly stats: StatsService
   readonly scoreReading: ScoreReadingService
+  readonly reasons: ReasonService
+  readonly explanations: ExplanationService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly clock: Clock
@@ -308,6 +313,8 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
+  const reasonStore = guarded(new PostgresReasonStore(db))
+  const scoreReading = new ScoreReadingService(reader, loggedModels, readingStore)
   const models = new ModelService({ store, samples, clock, onChange })
   return {
     auth,
@@ -325,7 +332,19 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    scoreReading,
+    explanations: new ExplanationService({
+      scores: scoreReading,
+      baseline: (baselineId) => reasonStore.baseline(baselineId),
+    }),
+    reasons: new ReasonService({
+      store: reasonStore,
+      log: reader,
+      models: loggedModels,
+      deployments,
+      visible: scoreReading,
+      clock,
+    }),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

@@ -12,6 +12,15 @@ export {
   slotsOfCells,
 } from './cells.ts'
 export { type CompiledModel, compileModel } from './compile.ts'
+export {
+  type BinChange,
+  type Counterfactuals,
+  counterfactualsOf,
+  nextGradeOf,
+  type OtherBin,
+  otherBinsOf,
+  type ScoreTarget,
+} from './counterfactuals.ts'
 export { EngineError, type EngineErrorCode } from './errors.ts'
 export { DECIMAL, nextDown, nextUp } from './interval.ts'
 export { type FoundReasons, type Reason, ReasonFinder } from './reason-finder.ts'
@@ -24,6 +33,7 @@ export {
   type Texts,
 } from './reason-spec.ts'
 export {
+  bestPoints,
   binTextOf,
   compileReasons,
   directionOf,

@@ -113,17 +113,22 @@ function ownMeansOf(
     return { means, populationN: null }
   }
   if (method === 'max') {
-    const best = (index: number) => {
-      const { least, most } = pointsRange(model, index)
-      return sign === 1 ? most : least
-    }
-    return { means: meansOf(best), populationN: null }
+    const best = bestPoints(model, sign)
+    return { means: meansOf((index) => best[index]!), populationN: null }
   }
   if (method === 'mean_at_cutoff') return null
   const counts = features.map(developmentCount)
   if (counts.some((count, index) => eligible[index] === 1 && !(count > 0))) return null
   const means = meansOf((index) => developmentMean(model, features[index]!, index, counts[index]!))
   return { means, populationN: Math.max(...counts.filter((count) => count > 0)) }
+}
+
+/** The best points of each feature: the most, or the least where a higher score is a higher risk. */
+export function bestPoints(model: CompiledModel, sign: 1 | -1): Float64Array {
+  return Float64Array.from(model.features, (_, index) => {
+    const { least, most } = pointsRange(model, index)
+    return sign === 1 ? most : least
+  })
 }
 
 /** Applicants of the development sample; NaN if a bin has no count. */

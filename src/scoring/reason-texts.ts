@@ -8,9 +8,7 @@ import {
   scoreRangeOf,
   textIn,
 } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
 import { type ReasonBaseline, reasonFinderOf, reasonMethodOf } from './reason-baseline.ts'
-import type { ServingDeployment, ServingModel } from './serving.ts'
 
 /** What a request says about the reasons it wants. */
 export interface ReasonsWanted {
@@ -80,17 +78,31 @@ export class ReasonTexts {
     return finder === null ? null : new ReasonTexts(spec, model, finder, baseline)
   }
 
+  /** The reasons of an applicant, and all that `find` says of them. */
+  answers(
+    slots: ArrayLike<number>,
+    lang: string,
+  ): { readonly found: FoundReasons; readonly reasons: readonly ReasonAnswer[] } {
+    const found = this.finder.find(slots, this.finder.rules.max)
+    return { found, reasons: JSON.parse(`[${this.itemsText(found, slots, lang)}]`) }
+  }
+
   /** Reasons and key factors of an applicant, each property with a comma before it. */
   reasons(slots: ArrayLike<number>, { max, lang }: ReasonsWanted): string {
     const { finder } = this
     const found = finder.find(slots, max ?? finder.rules.max)
+    const items = this.itemsText(found, slots, lang)
+    return `,"reasons":[${items}]${flagsText(found)},"key_factors":${this.keyFactorsText(found)}`
+  }
+
+  private itemsText(found: FoundReasons, slots: ArrayLike<number>, lang: string): string {
     const texts = this.textsOf(lang)
     let items = ''
     for (const [index, reason] of found.reasons.entries()) {
       items += `${index === 0 ? '' : ','}{"rank":${index + 1},${this.codeText(reason.code, lang, texts)},"distance":${reason.distance}`
       items += this.featuresText(reason.features, slots, lang, texts)
     }
-    return `,"reasons":[${items}]${flagsText(found)},"key_factors":${this.keyFactorsText(found)}`
+    return items
   }
 
   private featuresText(
@@ -151,23 +163,12 @@ function flagsText({ isTruncated, isEmpty }: FoundReasons): string {
   return `${isTruncated ? ',"reasons_truncated":true' : ''}${isEmpty ? ',"no_adverse_factor":true' : ''}`
 }
 
-/**
- * Requires reasons of every model that could answer, so that the outcome never depends on the draw
- * of a live split.
- *
- * @throws AppError `reasons_not_configured`
- */
-export function requireReasons({ champion, challengers, assignments }: ServingDeployment): void {
-  requireReasonsOf(champion)
-  if (assignments === null) return
-  for (const { serving } of challengers) if (serving !== null) requireReasonsOf(serving)
-}
-
-function requireReasonsOf({ modelId, reasonTexts, reasonSource }: ServingModel): void {
-  if (reasonTexts !== null) return
-  const what =
-    reasonSource === null
-      ? 'its specification has no reasons: deploy one with reasons.version 1'
-      : `its method ${reasonSource.rules.method} needs a baseline and none is in force: make one and put it in force`
-  throw new AppError('reasons_not_configured', `the model ${modelId} can't give reasons: ${what}`)
+/** A reason as an answer has it. */
+export interface ReasonAnswer {
+  readonly rank: number
+  readonly code: string
+  readonly text: string
+  readonly distance: number
+  readonly features: readonly string[]
+  readonly bin_labels: readonly (string | null)[]
 }
