@@ -184,7 +184,7 @@ test('a card of R that closes on the right keeps its closure', () => {
   const { spec, tool } = importFile('r-scorecard-right.csv', scorecardpy)
   expect(tool).toBe('r-scorecard')
   expect(spec?.features.find(({ name }) => name === 'age_in_years')?.bins[1]).toEqual({
-    ...{ range: '(26, 28]', points: 8, label: '(26,28]' },
+    ...{ range: '(26, 28]', points: 8, label: '(26,28]', baseline_count: 100 },
   })
 })
 
