@@ -87,11 +87,13 @@ export const reasonsOfModel = {
   score_range: Type.Optional(ScoreRange),
 }
 
-const PopulationMethod = Type.String({
-  enum: ['mean_at_cutoff', 'mean_all', 'fixed', 'max'],
-  description:
-    'The method of the model: `mean_at_cutoff` or `mean_all`; the two others have their baselines in the specification',
-})
+/** `mean_at_cutoff` and `mean_all` have averages of scores, the others baselines of the card. */
+export const ReasonMethodName = Type.Union([
+  Type.Literal('mean_at_cutoff'),
+  Type.Literal('mean_all'),
+  Type.Literal('fixed'),
+  Type.Literal('max'),
+])
 
 const From = Type.Optional(
   Type.String({
@@ -112,7 +114,7 @@ const Cutoff = Type.Optional(
 export const ReasonBaselineRequest = Type.Object(
   {
     model_id: Type.String(),
-    method: PopulationMethod,
+    method: ReasonMethodName,
     cutoff: Cutoff,
     band_points: Type.Optional(
       Type.Number({
@@ -175,15 +177,7 @@ export const PutReasonBaselineResult = Type.Object({
 
 export const MethodReportRequest = Type.Object(
   {
-    methods: Type.Array(
-      Type.Union([
-        Type.Literal('mean_at_cutoff'),
-        Type.Literal('mean_all'),
-        Type.Literal('fixed'),
-        Type.Literal('max'),
-      ]),
-      { minItems: 2, maxItems: 4, uniqueItems: true },
-    ),
+    methods: Type.Array(ReasonMethodName, { minItems: 2, maxItems: 4, uniqueItems: true }),
     cutoff: Cutoff,
     from: From,
     to: To,

@@ -11,8 +11,6 @@ export interface ScoredApplicant {
   /** The lender's name for the application, as a hash; null for none. */
   readonly reference: string | null
   readonly scoredAtMs: number
-  /** Breaks ties of `scoredAtMs`. */
-  readonly position: string
 }
 
 export interface ApplicantQuery {
@@ -50,18 +48,16 @@ function applicantAt(
   const row = request.rows[index]
   const result = row?.results[position] ?? null
   if (row === undefined || result === null) return null
-  const { isBatch, requestId, scoredAtMs, engineVersion } = request
+  const { isBatch, scoredAtMs, engineVersion } = request
   const reference = isBatch ? (row.id === null ? null : String(row.id)) : request.reference
   return {
     result,
     isFirstForm: engineVersion === null,
     reference: reference === null ? null : hashOf(reference),
     scoredAtMs,
-    position: `${requestId} ${String(index).padStart(INDEX_DIGITS, '0')}`,
   }
 }
 
-const INDEX_DIGITS = 6
 const HASH_CHARS = 22
 
 /** Half of the bits are enough: references are compared within one deployment. */
@@ -79,7 +75,7 @@ const REFERENCES_MAX = 1_000_000
  * would be wrong without a sign.
  */
 export class LastOfReferences<Item> {
-  private readonly known = new Map<string, { readonly of: ScoredApplicant; readonly item: Item }>()
+  private readonly known = new Map<string, { readonly scoredAtMs: number; readonly item: Item }>()
 
   /**
    * @returns what the scoring replaces; `isLast` is false if a later one is known already
@@ -87,27 +83,21 @@ export class LastOfReferences<Item> {
    */
   add(
     reference: string,
-    of: ScoredApplicant,
+    scoredAtMs: number,
     item: Item,
   ): { readonly isLast: boolean; readonly replaced: Item | null } {
     const before = this.known.get(reference)
-    if (before !== undefined && isLater(before.of, of)) return { isLast: false, replaced: null }
+    // In the same millisecond the log's own order decides.
+    if (before !== undefined && before.scoredAtMs > scoredAtMs) {
+      return { isLast: false, replaced: null }
+    }
     if (before === undefined && this.known.size >= REFERENCES_MAX) {
       throw new AppError(
         'invalid_request',
         `the period has more than ${REFERENCES_MAX} references: choose a shorter one with from and to`,
       )
     }
-    const { scoredAtMs, position } = of
-    this.known.set(reference, { of: { ...of, scoredAtMs, position, result: NOTHING }, item })
+    this.known.set(reference, { scoredAtMs, item })
     return { isLast: true, replaced: before?.item ?? null }
   }
-}
-
-/** The result itself is not kept. */
-const NOTHING: LoggedResult = { score: 0, pd: null, grade: null, warningCount: 0, cells: [] }
-
-function isLater(one: ScoredApplicant, other: ScoredApplicant): boolean {
-  if (one.scoredAtMs !== other.scoredAtMs) return one.scoredAtMs > other.scoredAtMs
-  return one.position > other.position
 }

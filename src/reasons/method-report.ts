@@ -67,7 +67,7 @@ export async function compareMethods(
     const isDeclined = card.rules.sign * (result.score - cutoff) < 0
     const slots = isDeclined ? loggedSlots(card, result.cells, isFirstForm) : null
     if (reference !== null) {
-      const { isLast, replaced } = last.add(reference, applicant, slots)
+      const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
       if (!isLast) continue
       if (replaced !== null) add(replaced, -1)
     }

@@ -48,7 +48,7 @@ export async function populationOf(
       : null
     const { reference } = applicant
     if (band !== null && reference !== null) {
-      const { isLast, replaced } = last.add(reference, applicant, slots)
+      const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
       if (!isLast) continue
       if (replaced !== null) tally.add(replaced, -1)
     }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
@@ -68,10 +69,14 @@ describe.each(backends)('on $name', (backend) => {
       ...(reference !== undefined && { headers: { 'x-reference-id': reference } }),
     })
 
-  /** A deployment that has scored the applicants, the first half of them in a batch. */
+  /** A deployment that has scored the applicants. */
   async function scored(method: string) {
     const { slug, modelId } = await team.deploy(stepCard({ method }))
-    for (const applicant of APPLICANTS) await send(slug, applicant)
+    for (const applicant of APPLICANTS) {
+      await send(slug, applicant)
+      // Each in a millisecond of its own, so that the last one is known.
+      await delay(2)
+    }
     await statsWith(team.service, team.owner, slug, APPLICANTS.length)
     return { slug, modelId }
   }
