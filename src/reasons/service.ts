@@ -213,8 +213,8 @@ export class ReasonService {
     if (champion === null) throw new AppError('deployment_not_found', 'there is no such deployment')
     const { modelId, baselineId } = champion
     const card = await this.cardOf(caller.teamId, modelId)
-    const inForce = baselineId === null ? null : await store.baseline(baselineId)
-    const cutoff = order.cutoff ?? inForce?.cutoff ?? null
+    const findActive = baselineId === null ? null : await store.baseline(baselineId)
+    const cutoff = order.cutoff ?? findActive?.cutoff ?? null
     if (cutoff === null) {
       throw new AppError('invalid_request', 'cutoff is missing: no baseline in force has one')
     }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dmgCard } from '../../support/cards/reason-cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 const ENGINEER = { department: 'engineering', age: 25, income: 500 }
 const REASONS = [
@@ -43,16 +43,16 @@ const ADDED = {
 const comparable = (body: string) => body.replaceAll(/"(?:request_id|scored_at)":"[^"]*"/g, '"":""')
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let slug: string
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
     slug = (await team.deploy(dmgCard())).slug
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const send = (url: string, body: object) => team.service.call({ url, token: team.key, body })
   const score = async (query: string, body: object = ENGINEER) => {
@@ -141,7 +141,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // Else whether a caller gets reasons would depend on the draw.
   test('every model that could answer must have reasons', async () => {
-    const other = await team.deploy(rung(1))
+    const other = await team.deploy(numberedSpec(1))
     const refused = '422 reasons_not_configured'
     expect(outcomeOf(await send(`/v1/score/${other.slug}?reasons=4`, {}))).toBe(refused)
     const needy = await team.deploy({
@@ -153,7 +153,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await send(`/v1/score/${needy.slug}/batch`, batch))).toBe(refused)
     const mixed = await team.deploy(dmgCard())
     await team.traffic(mixed.slug, { action: 'toggle_shadow', shadow_mode: true })
-    await team.challenge(mixed.slug, rung(2), 5)
+    await team.challenge(mixed.slug, numberedSpec(2), 5)
     const asked = () => send(`/v1/score/${mixed.slug}?reasons=4`, ENGINEER)
     expect((await asked()).json().reasons).toEqual(REASONS)
     await team.traffic(mixed.slug, { action: 'toggle_shadow', shadow_mode: false })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 /** Scores are 100 + a + b, of 0, 10 or 20 each. */
 function stepCard(reasons: object) {
@@ -51,14 +51,14 @@ const APPLICANTS: readonly Applicant[] = [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const at = (slug: string, end: string) => `/v1/deployments/${slug}${end}`
   const send = (slug: string, [a, b, reference]: Applicant, query = '') =>
@@ -81,7 +81,7 @@ describe.each(backends)('on $name', (backend) => {
     return { slug, modelId }
   }
 
-  async function inForce(slug: string, model_id: string, order: object): Promise<string> {
+  async function findActive(slug: string, model_id: string, order: object): Promise<string> {
     const body = { model_id, min_population: 1, ...order }
     const { id } = await team.done('POST', at(slug, '/reason-baselines'), body)
     await team.done('PUT', at(slug, '/reason-baseline'), { model_id, baseline_id: id })
@@ -138,25 +138,30 @@ describe.each(backends)('on $name', (backend) => {
     const drained = (more: number) =>
       statsWith(team.service, team.owner, slug, APPLICANTS.length + more)
     await drained(1)
-    const first = await inForce(slug, modelId, { method: 'mean_all', cutoff: 120 })
+    const first = await findActive(slug, modelId, { method: 'mean_all', cutoff: 120 })
     const answer = (await send(slug, [0, 2], '?reasons=4')).json()
     expect(answer).toMatchObject({
       reasons: [{ rank: 1, code: 'A', text: 'A', distance: 9, features: ['a'] }],
       reason_method: { method: 'mean_all', baseline_id: first, cutoff: 120, population_n: 10 },
     })
     await drained(2)
-    const second = await inForce(slug, modelId, { method: 'mean_all' })
+    const second = await findActive(slug, modelId, { method: 'mean_all' })
     const later = (await send(slug, [0, 2], '?reasons=4')).json()
     expect(later.reason_method).toMatchObject({ baseline_id: second, population_n: 11 })
     const explain = (id: string) => team.done('GET', `/v1/scores/${id}/explanation`)
     const { reasons, reason_method, key_factors, score_range } = answer
     expect(await explain(answer.request_id)).toMatchObject({
-      ...{ reasons, reason_method, key_factors, score_range },
+      reasons,
+      reason_method,
+      key_factors,
+      score_range,
     })
     await drained(3)
     expect(await explain(answer.request_id)).toMatchObject({ reasons, reason_method })
     expect(await explain(before.request_id)).toMatchObject({
-      ...{ reasons: null, reason_method: null, key_factors: [] },
+      reasons: null,
+      reason_method: null,
+      key_factors: [],
       counterfactuals: { target: { risk_grade: 'B' } },
     })
     const { records } = await team.done('GET', '/v1/audit-log')
@@ -165,7 +170,9 @@ describe.each(backends)('on $name', (backend) => {
       after: {
         cache_version: 3,
         reason_baseline: {
-          ...{ model_id: modelId, baseline_id: second, replaced_baseline_id: first },
+          model_id: modelId,
+          baseline_id: second,
+          replaced_baseline_id: first,
         },
       },
     })
@@ -177,7 +184,11 @@ describe.each(backends)('on $name', (backend) => {
     const explain = (query: string) =>
       team.done('GET', `/v1/scores/${request_id}/explanation${query}`)
     expect(await explain('')).toMatchObject({
-      ...{ request_id, record_index: 0, score: 110, risk_grade: 'C', cutoff: null },
+      request_id,
+      record_index: 0,
+      score: 110,
+      risk_grade: 'C',
+      cutoff: null,
       reasons: [
         { code: 'A', distance: 20 },
         { code: 'B', distance: 10 },
@@ -209,7 +220,9 @@ describe.each(backends)('on $name', (backend) => {
       ],
     })
     expect((await explain('?cutoff=135')).counterfactuals).toMatchObject({
-      ...{ need: 25, target: { cutoff: 135 }, single: [] },
+      need: 25,
+      target: { cutoff: 135 },
+      single: [],
       least_set: [
         { feature: 'a', gain: 20 },
         { feature: 'b', gain: 10 },
@@ -217,7 +230,10 @@ describe.each(backends)('on $name', (backend) => {
     })
     expect((await explain('?cutoff=141')).counterfactuals.least_set).toBeNull()
     expect((await explain('?cutoff=110')).counterfactuals).toEqual({
-      ...{ need: 0, target: { cutoff: 110 }, single: [], least_set: null },
+      need: 0,
+      target: { cutoff: 110 },
+      single: [],
+      least_set: null,
     })
   })
 

@@ -1,7 +1,7 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { dmgCard } from '../cards/reason-cards.ts'
 import { statsWith } from '../expect/stats.ts'
-import { type Rivals, rung } from '../start/team.ts'
+import { numberedSpec, type TwoTeams } from '../start/team.ts'
 import { UNKNOWN } from './routes.ts'
 import type { Row } from './scenarios.ts'
 
@@ -10,7 +10,7 @@ const NO_BASELINE = newId('rbl_', 0)
 const at = (slug: string, end: string) => `/v1/deployments/${slug}${end}`
 
 /** A deployment with a score, whose card wants a baseline. */
-async function explained({ service, team }: Rivals) {
+async function explained({ service, team }: TwoTeams) {
   const spec = { ...dmgCard(), reasons: { version: 1, method: 'mean_all' } }
   const { slug, modelId } = await team.deploy(spec)
   await team.score(slug, { age: 25 })
@@ -93,7 +93,7 @@ export const REASON_SCENARIOS: Readonly<Record<string, Readonly<Record<string, R
       async (of) => {
         const { slug, order } = await explained(of)
         const { id } = await of.team.done('POST', at(slug, BASELINES), order)
-        const model_id = await of.team.register(rung(3))
+        const model_id = await of.team.register(numberedSpec(3))
         return of.team.call('PUT', at(slug, '/reason-baseline'), { model_id, baseline_id: id })
       },
     ],
