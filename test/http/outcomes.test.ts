@@ -100,7 +100,9 @@ test.each(backends)(
       const { method, path } = pathOf(row)
       const token = admitted === 'score key' ? team.key : team.owner
       const response = await service.call({
-        ...{ method, url: withIds(path, ids), token },
+        method,
+        url: withIds(path, ids),
+        token,
         ...(body !== undefined && { body: withIds(JSON.stringify(body), ids) }),
       })
       const retryAfter = Number(response.headers['retry-after'])
@@ -130,7 +132,8 @@ test.each(backends)(
       const { method, path } = pathOf(row)
       const caller = admitted === 'score key' ? team.key : team.owner
       const response = await service.call({
-        ...{ method, url: withIds(path, UNKNOWN) },
+        method,
+        url: withIds(path, UNKNOWN),
         ...(admitted !== 'anyone' && { token: caller }),
         ...(body !== undefined && { body: '{' }),
       })

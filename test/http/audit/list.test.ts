@@ -34,14 +34,21 @@ describe.each(backends)('on $name', (backend) => {
       for (const [index, { before, after }] of documents.entries()) {
         const createdAt = new Date(AT + index)
         const record = {
-          ...{ id: newId('aud_', createdAt.getTime()), action: 'model.archive', before, after },
-          ...{ actor: index === 2 ? OPERATOR : 'usr_x', subject: `mod_${index}` },
+          id: newId('aud_', createdAt.getTime()),
+          action: 'model.archive',
+          before,
+          after,
+          actor: index === 2 ? OPERATOR : 'usr_x',
+          subject: `mod_${index}`,
           reason: index === 1 ? 'drift: "too many" declined\n' : null,
         }
         await db.insert(auditLog).values({ ...record, teamId, createdAt })
         await db.insert(auditLog).values({
-          ...{ ...record, id: newId('aud_', createdAt.getTime()), subject: 'secret project' },
-          ...{ teamId: otherTeamId, createdAt },
+          ...record,
+          id: newId('aud_', createdAt.getTime()),
+          subject: 'secret project',
+          teamId: otherTeamId,
+          createdAt,
         })
         written.push({ ...record, created_at: createdAt.toISOString() })
       }
@@ -100,8 +107,11 @@ describe.each(backends)('on $name', (backend) => {
     const made = await service.call({ url: '/v1/keys', token: as('owner'), body })
     const [newest] = (await list('?limit=1')).records
     expect(newest).toMatchObject({
-      ...{ actor: people.get('owner')?.userId, action: 'key.create', subject: made.json().id },
-      ...{ before: null, reason: null },
+      actor: people.get('owner')?.userId,
+      action: 'key.create',
+      subject: made.json().id,
+      before: null,
+      reason: null,
       after: { name: 'loan desk', scopes: ['score'], environment: null },
     })
     written.push(newest)

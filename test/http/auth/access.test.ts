@@ -38,11 +38,13 @@ const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }>
   both: { order: { scopes: ['read', 'score'] }, opens: ['score key', 'member or read key'] },
   staging: { order: { environment: 'staging' }, opens: ['score key'] },
   production: {
-    ...{ order: { environment: 'production' }, opens: ['score key'] },
+    order: { environment: 'production' },
+    opens: ['score key'],
     score: '404 deployment_not_found',
   },
   'staging read': {
-    ...{ order: { scopes: ['read'], environment: 'staging' }, opens: ['member or read key'] },
+    order: { scopes: ['read'], environment: 'staging' },
+    opens: ['member or read key'],
   },
 }
 
@@ -179,7 +181,8 @@ describe.each(backends)('on $name', (backend) => {
     const entry = await team.challenge(slug, rung(77, { name: spec.name, version: 'theirs' }), 5)
     const key = await team.done('POST', '/v1/keys', { name: 'theirs' })
     const member = await team.done('POST', '/v1/members', {
-      ...{ email: `${newId('usr_', 0)}@rival.example`, password: 'a long password' },
+      email: `${newId('usr_', 0)}@rival.example`,
+      password: 'a long password',
       role: 'viewer',
     })
     const { request_id } = await team.score(slug, {})

@@ -13,7 +13,8 @@ const REFRESH = '/api/auth/refresh'
 const GRACE_MS = 10_000
 const DAY_MS = 24 * 60 * 60 * 1000
 const REFUSED = {
-  ...{ status: 401, error: 'invalid_refresh_token' },
+  status: 401,
+  error: 'invalid_refresh_token',
   message: 'the refresh token is not in force: sign in again',
 }
 
@@ -259,8 +260,11 @@ describe.each(backends)('on $name', (backend) => {
     const { userId, familyId } = tokens[0] ?? expect.fail('no token was written')
     expect(audit).toEqual([
       expect.objectContaining({
-        ...{ actor: userId, action: 'session.end_family', subject: familyId },
-        ...{ before: null, after: null },
+        actor: userId,
+        action: 'session.end_family',
+        subject: familyId,
+        before: null,
+        after: null,
         reason: 'a refresh token that was used before was presented again',
       }),
     ])

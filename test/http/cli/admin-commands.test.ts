@@ -45,7 +45,8 @@ describe.each(backends)('on $name', (backend) => {
       const team = await createTeam(run, ' Owner@First.Example')
       expectConforming(Member, team.owner)
       expect(team).toEqual({
-        ...{ id: expect.stringMatching(/^team_\w{22}$/), name: 'Loans' },
+        id: expect.stringMatching(/^team_\w{22}$/),
+        name: 'Loans',
         created_at: expect.stringMatching(/^\d{4}-.*Z$/),
         owner: expect.objectContaining({ email: 'owner@first.example', role: 'owner' }),
       })

@@ -55,7 +55,10 @@ describe.each(backends)('on $name', (backend) => {
     const file = join(database.dataDir, '..', 'log.parquet')
     const options = ['--deployment', slug, '--format', 'parquet', '--out', file]
     expect(await run('export', '--team', teamId, ...options)).toMatchObject({
-      ...{ code: 0, stdout: '', stderr: '', written: '' },
+      code: 0,
+      stdout: '',
+      stderr: '',
+      written: '',
     })
     const bytes = readFileSync(file)
     expect([bytes.toString('latin1', 0, 4), bytes.toString('latin1', bytes.length - 4)]).toEqual([

@@ -94,7 +94,9 @@ describe.each(backends)('on $name', (backend) => {
   async function stateOf(slug: string): Promise<State> {
     const { cache_version, champion_model, shadow_mode, challengers } = await team.deployment(slug)
     return {
-      ...{ version: cache_version, champion: champion_model.id, shadow: shadow_mode },
+      version: cache_version,
+      champion: champion_model.id,
+      shadow: shadow_mode,
       previous: null,
       challengers: challengers
         .map(({ id, model_id, traffic_pct }: Challenger) => ({ id, model_id, traffic_pct }))

@@ -45,8 +45,12 @@ describe.each(backends)('on $name', (backend) => {
     expect(slugsOf(body)).toEqual(expected())
     const [oldest] = body.deployments.slice(-1)
     expect(oldest).toEqual({
-      ...{ id: made[0]?.slug, slug: made[0]?.slug, name: 'Ladder', is_active: true },
-      ...{ champion_model: { name: 'Ladder', version: '1.0' }, created_at: TIME },
+      id: made[0]?.slug,
+      slug: made[0]?.slug,
+      name: 'Ladder',
+      is_active: true,
+      champion_model: { name: 'Ladder', version: '1.0' },
+      created_at: TIME,
     })
     expect(Object.keys(body)).toEqual(['deployments'])
   })
@@ -94,9 +98,16 @@ describe.each(backends)('on $name', (backend) => {
   test('a new deployment has no challengers, no shadow mode and cache version 1', async () => {
     const { slug, modelId } = await team.deploy(rung(4))
     expect(await team.deployment(slug)).toEqual({
-      ...{ id: slug, slug, name: 'Ladder', is_active: true, created_at: TIME },
+      id: slug,
+      slug,
+      name: 'Ladder',
+      is_active: true,
+      created_at: TIME,
       champion_model: { id: modelId, name: 'Ladder', version: '4.0' },
-      ...{ challengers: [], shadow_mode: false, strict_mode: false, cache_version: 1 },
+      challengers: [],
+      shadow_mode: false,
+      strict_mode: false,
+      cache_version: 1,
     })
   })
 
@@ -110,17 +121,22 @@ describe.each(backends)('on $name', (backend) => {
     const { challengers } = await team.deployment(slug)
     expect(challengers).toEqual([
       {
-        ...{
-          id: first.id,
-          model_id: first.modelId,
-          model_name: 'Other card',
-          model_version: '2.0',
-        },
-        ...{ traffic_pct: 30.01, is_active: true, added_at: TIME },
+        id: first.id,
+        model_id: first.modelId,
+        model_name: 'Other card',
+        model_version: '2.0',
+        traffic_pct: 30.01,
+        is_active: true,
+        added_at: TIME,
       },
       {
-        ...{ id: last.id, model_id: last.modelId, model_name: 'Ladder', model_version: '4.0' },
-        ...{ traffic_pct: 12.5, is_active: true, added_at: TIME },
+        id: last.id,
+        model_id: last.modelId,
+        model_name: 'Ladder',
+        model_version: '4.0',
+        traffic_pct: 12.5,
+        is_active: true,
+        added_at: TIME,
       },
     ])
     for (const { id } of challengers) expect(id).toMatch(/^ch_[0-9A-Za-z]{20,}$/)
@@ -134,7 +150,9 @@ describe.each(backends)('on $name', (backend) => {
       ...[`${slug}%00`, `${slug.slice(0, -1)}_`, 'dep_', 'traffic', "dep_'%20or%20''='", 'mod_1'],
     ]) {
       expect(refusalOf(await team.call('GET', `/v1/deployments/${other}`)), other).toEqual({
-        ...{ status: 404, error: 'deployment_not_found', message: expect.any(String) },
+        status: 404,
+        error: 'deployment_not_found',
+        message: expect.any(String),
       })
     }
   })

@@ -37,15 +37,20 @@ describe.each(backends)('on $name', (backend) => {
     const winner = at(1)
     const answer = successOf(await promote(slug, { challenger_id: winner.id }), PromoteResult)
     expect(answer).toEqual({
-      ...{ deployment_id: slug, promoted_model_id: winner.modelId, previous_champion_id: modelId },
+      deployment_id: slug,
+      promoted_model_id: winner.modelId,
+      previous_champion_id: modelId,
       // The others that were active: not the winner, not the one removed before.
-      ...{ challengers_deactivated: 2, cache_version: 7 },
+      challengers_deactivated: 2,
+      cache_version: 7,
     })
     expect(await team.deployment(slug)).toMatchObject({
       champion_model: { id: winner.modelId, name: 'Ladder', version: '3.0' },
       // Who decides on a rollback must see where it leads.
       previous_champion_model: { id: modelId, name: 'Ladder', version: '1.0' },
-      ...{ challengers: [], cache_version: 7, name: 'Ladder' },
+      challengers: [],
+      cache_version: 7,
+      name: 'Ladder',
     })
     // Only who leaves and who takes the place changes: those who lost the contest stay usable.
     expect(await statusesOf(modelId, winner.modelId, at(0).modelId, at(2).modelId)).toEqual([
@@ -100,8 +105,11 @@ describe.each(backends)('on $name', (backend) => {
     const first = { model_id: modelId, version: '1.0' }
     const second = { model_id: winner.modelId, version: '2.0' }
     expect(successOf(await rollBack(slug), RollbackResult)).toEqual({
-      ...{ deployment_id: slug, rolled_back_from: second, rolled_back_to: first },
-      ...{ challengers_deactivated: 2, cache_version: 7 },
+      deployment_id: slug,
+      rolled_back_from: second,
+      rolled_back_to: first,
+      challengers_deactivated: 2,
+      cache_version: 7,
     })
     expect(await versionOf(slug)).toBe('1.0')
     expect(await team.deployment(slug)).toMatchObject({ challengers: [], cache_version: 7 })
@@ -109,8 +117,11 @@ describe.each(backends)('on $name', (backend) => {
     expect(await statusesOf(...ids)).toEqual(['active', 'archived', 'active', 'active', 'active'])
 
     expect(successOf(await rollBack(slug), RollbackResult)).toEqual({
-      ...{ deployment_id: slug, rolled_back_from: first, rolled_back_to: second },
-      ...{ challengers_deactivated: 0, cache_version: 8 },
+      deployment_id: slug,
+      rolled_back_from: first,
+      rolled_back_to: second,
+      challengers_deactivated: 0,
+      cache_version: 8,
     })
     expect(await versionOf(slug)).toBe('2.0')
     expect(await statusesOf(...ids)).toEqual(['archived', 'active', 'active', 'active', 'active'])
@@ -157,7 +168,8 @@ describe.each(backends)('on $name', (backend) => {
     const { cache_version } = await team.deployment(elsewhere.slug)
     await team.promote(slug, at(0).id)
     expect(await team.deployment(elsewhere.slug)).toMatchObject({
-      ...{ challengers: [], cache_version: cache_version + 1 },
+      challengers: [],
+      cache_version: cache_version + 1,
     })
     for (let n = 0; n < 30; n++) {
       expect((await team.score(elsewhere.slug, {}, `s${n}`)).model_version).toBe('5.0')

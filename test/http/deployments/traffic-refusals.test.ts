@@ -28,17 +28,19 @@ describe.each(backends)('on $name', (backend) => {
     const { rival } = rivals
     const theirs = await rival.deploy(rung(6))
     ids = {
-      ...{ free: await team.register(rung(7)), champion: deployed.modelId },
-      ...{
-        challenging: challenger.modelId,
-        archived,
-        staging: await team.register(rung(8), 'staging'),
-      },
-      ...{ entry: challenger.id, removed: removed.id },
+      free: await team.register(rung(7)),
+      champion: deployed.modelId,
+      challenging: challenger.modelId,
+      archived,
+      staging: await team.register(rung(8), 'staging'),
+      entry: challenger.id,
+      removed: removed.id,
       elsewhere: (await team.challenge(elsewhere.slug, rung(9), 10)).id,
-      ...{ theirModel: await rival.register(rung(1)), theirSlug: theirs.slug },
+      theirModel: await rival.register(rung(1)),
+      theirSlug: theirs.slug,
       theirEntry: (await rival.challenge(theirs.slug, rung(2), 10)).id,
-      ...{ unknownModel: newId('mod_', 0), unknownEntry: newId('ch_', 0) },
+      unknownModel: newId('mod_', 0),
+      unknownEntry: newId('ch_', 0),
     }
   })
   afterAll(() => rivals.service.close())
@@ -55,7 +57,10 @@ describe.each(backends)('on $name', (backend) => {
     ...rest,
   })
   const resize = (rest: object) => ({
-    ...{ action: 'update_traffic', challenger_id: '<entry>', traffic_pct: 10, ...rest },
+    action: 'update_traffic',
+    challenger_id: '<entry>',
+    traffic_pct: 10,
+    ...rest,
   })
   const without = (body: object, name: string) =>
     Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))

@@ -22,32 +22,48 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(rung(1))
     const modelId = await team.register(rung(2))
     const added = await traffic(slug, {
-      ...{ action: 'add_challenger', model_id: modelId, traffic_pct: 20 },
+      action: 'add_challenger',
+      model_id: modelId,
+      traffic_pct: 20,
     })
     const { id } = added.challenger
     expect(id).toMatch(/^ch_[0-9A-Za-z]{20,}$/)
     const challenger = { id, model_id: modelId, traffic_pct: 20, is_active: true }
     expect(added).toEqual({
-      ...{ deployment_id: slug, action: 'add_challenger', challenger, cache_version: 2 },
+      deployment_id: slug,
+      action: 'add_challenger',
+      challenger,
+      cache_version: 2,
     })
 
     const updated = { ...challenger, traffic_pct: 30.25 }
     const update = { action: 'update_traffic', challenger_id: id, traffic_pct: 30.25 }
     expect(await traffic(slug, update)).toEqual({
-      ...{ deployment_id: slug, action: 'update_traffic', challenger: updated, cache_version: 3 },
+      deployment_id: slug,
+      action: 'update_traffic',
+      challenger: updated,
+      cache_version: 3,
     })
 
     expect(await traffic(slug, { action: 'toggle_shadow', shadow_mode: true })).toEqual({
-      ...{ deployment_id: slug, action: 'toggle_shadow', shadow_mode: true, cache_version: 4 },
+      deployment_id: slug,
+      action: 'toggle_shadow',
+      shadow_mode: true,
+      cache_version: 4,
     })
     expect((await team.score(slug, {})).shadow_scores).toMatchObject([{ challenger_id: id }])
     expect(await traffic(slug, { action: 'toggle_shadow', shadow_mode: false })).toEqual({
-      ...{ deployment_id: slug, action: 'toggle_shadow', shadow_mode: false, cache_version: 5 },
+      deployment_id: slug,
+      action: 'toggle_shadow',
+      shadow_mode: false,
+      cache_version: 5,
     })
     expect(await team.score(slug, {})).not.toHaveProperty('shadow_scores')
 
     expect(await traffic(slug, { action: 'remove_challenger', challenger_id: id })).toEqual({
-      ...{ deployment_id: slug, action: 'remove_challenger', cache_version: 6 },
+      deployment_id: slug,
+      action: 'remove_challenger',
+      cache_version: 6,
       challenger: { ...updated, is_active: false },
     })
     expect(await team.deployment(slug)).toMatchObject({ challengers: [], cache_version: 6 })

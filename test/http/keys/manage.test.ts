@@ -74,7 +74,9 @@ describe.each(backends)('on $name', (backend) => {
   test('the list shows the documented fields of each key, and no secret or hash', async () => {
     const plain = await create({ name: 'loan desk' })
     const limited = await create({
-      ...{ name: 'nightly', scopes: ['read', 'score'], environment: 'staging' },
+      name: 'nightly',
+      scopes: ['read', 'score'],
+      environment: 'staging',
       rate_limit_per_minute: 1_000_000,
     })
     const { keys } = await list('?limit=2')
@@ -85,7 +87,9 @@ describe.each(backends)('on $name', (backend) => {
       { ...plainFields, last_used_at: null },
     ])
     expect(keys[0]).toMatchObject({
-      ...{ environment: 'staging', scopes: ['read', 'score'], rate_limit_per_minute: 1_000_000 },
+      environment: 'staging',
+      scopes: ['read', 'score'],
+      rate_limit_per_minute: 1_000_000,
       created_at: new Date(clock.nowMs).toISOString(),
     })
     expect(Object.keys(keys[1]).sort()).toEqual(
@@ -277,7 +281,8 @@ test.each(backends)('on $name each change of a key has an audit record', async (
     { action: 'key.set_limit', actor: OPERATOR, before: limit(7), after: limit(9) },
     { action: 'key.revoke', actor: admin.userId, before: fields, after: null },
   ].map((record) => ({
-    ...{ id: expect.stringMatching(/^aud_/), position: expect.any(Number) },
+    id: expect.stringMatching(/^aud_/),
+    position: expect.any(Number),
     ...rest,
     ...record,
   }))

@@ -77,9 +77,14 @@ describe.each(backends)('on $name', (backend) => {
     const got = await team.done('GET', `/v1/models/${id}`)
     expect(got).toEqual({ ...listed, spec: JSON.parse(JSON.stringify(spec)) })
     expect(got).toMatchObject({
-      ...{ id, name: odd.name, version: odd.version, spec_version: '1.7', status: 'active' },
-      ...{ environment: 'staging', description: 'a "first" try' },
-      ...{ deployed_by: rivals.people.owner.userId },
+      id,
+      name: odd.name,
+      version: odd.version,
+      spec_version: '1.7',
+      status: 'active',
+      environment: 'staging',
+      description: 'a "first" try',
+      deployed_by: rivals.people.owner.userId,
     })
     const { parity: _, ...always } = Model.properties
     expect(Object.keys(got).sort()).toEqual(Object.keys(always).sort())

@@ -54,8 +54,13 @@ describe.each(backends)('on $name', (backend) => {
     expect(idsOf(body)).toEqual(expected(() => true))
     expect(Object.keys(body)).toEqual(['models'])
     expect(body.models.at(-1)).toEqual({
-      ...{ id: made[0]?.id, name: 'Ladder', version: '0.0', spec_version: '1.0' },
-      ...{ status: 'active', environment: 'production', description: null },
+      id: made[0]?.id,
+      name: 'Ladder',
+      version: '0.0',
+      spec_version: '1.0',
+      status: 'active',
+      environment: 'production',
+      description: null,
       deployed_by: rivals.people.owner.userId,
       created_at: expect.stringMatching(/^2026-03-04T05:06:0\d\.\d{3}Z$/),
     })

@@ -33,7 +33,10 @@ describe.each(backends)('on $name', (backend) => {
     for (const status of ['archived', 'active', 'archived'] as const) {
       const body = successOf(await update(id, { status }), UpdatedModel)
       expect(body).toEqual({
-        ...{ id, name: 'Ladder', version: '1.0', status },
+        id,
+        name: 'Ladder',
+        version: '1.0',
+        status,
         updated_at: expect.any(String),
       })
       expect(body.updated_at > last, `${body.updated_at} is after ${last}`).toBe(true)
@@ -152,7 +155,8 @@ describe.each(backends)('on $name', (backend) => {
   ])('a body with %s is 400 invalid_request and changes nothing', async (_, body) => {
     const id = await team.register(rung(1))
     expect(refusalOf(await update(id, body))).toMatchObject({
-      ...{ status: 400, error: 'invalid_request' },
+      status: 400,
+      error: 'invalid_request',
     })
     expect(await team.statusOf(id)).toBe('active')
   })

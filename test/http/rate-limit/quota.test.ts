@@ -45,9 +45,15 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       for (let i = 0; i < 3; i++) viewers.push(await insertPerson(db, teamId, 'viewer'))
       for (const keySecret of narrowKeys) {
         await db.insert(apiKeys).values({
-          ...{ id: newId('key_', Date.now()), teamId, name: 'narrow', createdBy: 'a test' },
-          ...{ keyHash: keyHashOf(keySecret), keyPrefix: 'sk_live_', scopes: ['score'] },
-          ...{ createdAt: new Date(), rateLimitPerMinute: KEY_QUOTA },
+          id: newId('key_', Date.now()),
+          teamId,
+          name: 'narrow',
+          createdBy: 'a test',
+          keyHash: keyHashOf(keySecret),
+          keyPrefix: 'sk_live_',
+          scopes: ['score'],
+          createdAt: new Date(),
+          rateLimitPerMinute: KEY_QUOTA,
         })
       }
     })

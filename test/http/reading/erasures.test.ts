@@ -22,7 +22,10 @@ describe.each(backends)('on $name', (backend) => {
 
   async function score(to: string, reference: string, of = team): Promise<string> {
     const response = await of.service.call({
-      ...{ method: 'POST', url: `/v1/score/${to}`, token: of.key, body: {} },
+      method: 'POST',
+      url: `/v1/score/${to}`,
+      token: of.key,
+      body: {},
       headers: { 'x-reference-id': reference },
     })
     expect(response.statusCode, response.body).toBe(200)

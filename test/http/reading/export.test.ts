@@ -26,7 +26,9 @@ const SPEC = card(
     ]),
   ],
   {
-    ...{ name: 'Exported, "card"', version: '1', base_points: 448.6 },
+    name: 'Exported, "card"',
+    version: '1',
+    base_points: 448.6,
     risk_grades: [{ grade: 'fine, "A"\r\nü', min_score: 449, max_score: null }],
   },
 )
@@ -122,11 +124,23 @@ describe.each(backends)('on $name', (backend) => {
     const read = await team.done('GET', `/v1/scores/${requestId}`)
     const [result] = read.records[0].results
     expect(first).toMatchObject({
-      ...{ request_id: requestId, record_index: 0, deployment_id: slug, model_id: modelId },
-      ...{ scored_at: String(Date.parse(answers[0].scored_at)), latency_ms: read.latency_ms },
-      ...{ key_id: read.key_id, cache_version: read.cache_version, bucket: null, served: true },
-      ...{ is_batch: false, model_name: SPEC.name, model_version: '1', challenger_id: null },
-      ...{ spec_sha256: result.spec_sha256, warning_count: 0, baseline_id: null },
+      request_id: requestId,
+      record_index: 0,
+      deployment_id: slug,
+      model_id: modelId,
+      scored_at: String(Date.parse(answers[0].scored_at)),
+      latency_ms: read.latency_ms,
+      key_id: read.key_id,
+      cache_version: read.cache_version,
+      bucket: null,
+      served: true,
+      is_batch: false,
+      model_name: SPEC.name,
+      model_version: '1',
+      challenger_id: null,
+      spec_sha256: result.spec_sha256,
+      warning_count: 0,
+      baseline_id: null,
       outcomes: result.features.map(({ outcome }: { outcome: string }) => outcome),
     })
     expect(parquet.filter(({ role }) => role === 'challenger')).toMatchObject(
@@ -163,7 +177,9 @@ describe.each(backends)('on $name', (backend) => {
     await team.call('GET', `/v1/log/export?format=csv&deployment=${slug}&from=${from}`)
     const { records } = await team.done('GET', `/v1/audit-log?subject=${slug}`)
     expect(records[0]).toMatchObject({
-      ...{ action: 'log.export', actor: rivals.people.owner.userId, before: null },
+      action: 'log.export',
+      actor: rivals.people.owner.userId,
+      before: null,
       after: { format: 'csv', from, to: null, deployment_id: slug },
     })
   })

@@ -81,19 +81,32 @@ describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
     await insert(request)
     const read = await team.done('GET', `/v1/scores/${request.requestId}`)
     expect(read).toMatchObject({
-      ...{ scored_at: new Date(request.atMs).toISOString(), latency_ms: 1.5, key_id: 'key_old' },
-      ...{ cache_version: 7, bucket: null, reference: null, is_batch: false, total: 1 },
+      scored_at: new Date(request.atMs).toISOString(),
+      latency_ms: 1.5,
+      key_id: 'key_old',
+      cache_version: 7,
+      bucket: null,
+      reference: null,
+      is_batch: false,
+      total: 1,
     })
     expect(read.records[0].results).toMatchObject([
       {
-        ...{ model_id: champion, served: true, score: 513.25, pd: 0.25, risk_grade: 'A' },
+        model_id: champion,
+        served: true,
+        score: 513.25,
+        pd: 0.25,
+        risk_grade: 'A',
         features: [
           { name: 'age', points: 9.25, outcome: 'matched', bin: { index: 1 } },
           { name: 'purpose', points: 4, outcome: 'matched', bin: { index: 0 } },
         ],
       },
       {
-        ...{ model_id: challenger.modelId, served: false, score: 493.5, pd: null },
+        model_id: challenger.modelId,
+        served: false,
+        score: 493.5,
+        pd: null,
         features: [
           { points: 0.5, outcome: 'missing', bin: { index: 2, range: 'Missing' } },
           // A missing value, or an unseen category that took the points of the Missing bin.

@@ -63,16 +63,28 @@ describe.each(backends)('on $name', (backend) => {
       const answer = await team.score(slug, applicant)
       const logged = await read(answer.request_id)
       expect(logged).toMatchObject({
-        ...{ request_id: answer.request_id, deployment_id: slug, scored_at: answer.scored_at },
-        ...{ bucket: null, reference: null, is_batch: false, total: 1, cache_version: 1 },
+        request_id: answer.request_id,
+        deployment_id: slug,
+        scored_at: answer.scored_at,
+        bucket: null,
+        reference: null,
+        is_batch: false,
+        total: 1,
+        cache_version: 1,
       })
       const [record] = logged.records
       const [result] = record?.results ?? []
       expect([logged.records.length, record?.index, record?.id]).toEqual([1, 0, null])
       expect(result).toMatchObject({
-        ...{ model_id: modelId, role: 'champion', challenger_id: null, served: true },
-        ...{ score: answer.score, pd: answer.pd, risk_grade: answer.risk_grade },
-        ...{ model_name: answer.model_name, model_version: answer.model_version },
+        model_id: modelId,
+        role: 'champion',
+        challenger_id: null,
+        served: true,
+        score: answer.score,
+        pd: answer.pd,
+        risk_grade: answer.risk_grade,
+        model_name: answer.model_name,
+        model_version: answer.model_version,
       })
       const points = result?.features.map(({ name, points }) => [name, points]) ?? []
       expect(points).toEqual(Object.entries(answer.contributions))
@@ -137,8 +149,12 @@ describe.each(backends)('on $name', (backend) => {
     expect(logged.records[0]?.results).toMatchObject([
       { model_id: modelId, role: 'champion', served: true, score, challenger_id: null },
       {
-        ...{ model_id: entry.modelId, role: 'challenger', served: false },
-        ...{ challenger_id: entry.id, score: shadow_scores[0].score, base_points: 500 },
+        model_id: entry.modelId,
+        role: 'challenger',
+        served: false,
+        challenger_id: entry.id,
+        score: shadow_scores[0].score,
+        base_points: 500,
       },
     ])
     expect(logged.cache_version).toBeGreaterThan(1)
@@ -165,7 +181,8 @@ describe.each(backends)('on $name', (backend) => {
     const beyond = await team.call('GET', `/v1/scores/${answer.request_id}?record=7`)
     expect(outcomeOf(beyond)).toBe('404 score_not_found')
     expect(await read((await team.scoreBatch(slug, [])).request_id)).toMatchObject({
-      ...{ total: 0, records: [] },
+      total: 0,
+      records: [],
     })
   })
 
@@ -199,9 +216,15 @@ describe.each(backends)('on $name', (backend) => {
     const find = async (query: string) => (await team.done('GET', `/v1/scores?${query}`)).scores
     expect(await find('reference=A-1')).toEqual([
       {
-        ...{ request_id: second.request_id, record_index: 1, deployment_id: other.slug },
-        ...{ scored_at: second.scored_at, score: second.results[1].score, risk_grade: null },
-        ...{ pd: second.results[1].pd, model_version: '3', reference: 'A-1' },
+        request_id: second.request_id,
+        record_index: 1,
+        deployment_id: other.slug,
+        scored_at: second.scored_at,
+        score: second.results[1].score,
+        risk_grade: null,
+        pd: second.results[1].pd,
+        model_version: '3',
+        reference: 'A-1',
       },
       expect.objectContaining({ request_id: first.request_id, record_index: 0 }),
     ])
@@ -216,7 +239,8 @@ describe.each(backends)('on $name', (backend) => {
     const theirs = await rivals.rival.done('GET', '/v1/scores?reference=A-1')
     expect(theirs.scores).toEqual([])
     const production = await rivals.service.createKey(team.owner, {
-      ...{ scopes: ['read'], environment: 'staging' },
+      scopes: ['read'],
+      environment: 'staging',
     })
     const url = '/v1/scores?reference=A-1'
     const ofKey = await rivals.service.call({ method: 'GET', url, token: production })
@@ -229,7 +253,9 @@ describe.each(backends)('on $name', (backend) => {
     const scored: string[] = []
     for (let n = 0; n < 5; n++) {
       const response = await service.call({
-        ...{ url: `/v1/score/${slug}`, token: team.key, body: { age: n } },
+        url: `/v1/score/${slug}`,
+        token: team.key,
+        body: { age: n },
         headers: { 'x-reference-id': n === 2 ? 'other' : 'L-42' },
       })
       if (n !== 2) scored.unshift(response.json().request_id)

@@ -91,12 +91,22 @@ describe.each(backends)('on $name', (backend) => {
     const of = { teamId, name: spec.name, environment: 'production' } as const
     const at = { createdAt: new Date(0), updatedAt: new Date(0) }
     await db.insert(models).values({
-      ...{ id: modelId, ...of, ...at, version: spec.version, specVersion: '1.0', spec },
+      id: modelId,
+      ...of,
+      ...at,
+      version: spec.version,
+      specVersion: '1.0',
+      spec,
       ...({ status: 'active', deployedBy: userId } as const),
     })
     await db.insert(deployments).values({
-      ...{ id, ...of, ...at, isActive: false, championModelId: modelId },
-      ...{ shadowMode: false, cacheVersion: 2 },
+      id,
+      ...of,
+      ...at,
+      isActive: false,
+      championModelId: modelId,
+      shadowMode: false,
+      cacheVersion: 2,
     })
   }
 

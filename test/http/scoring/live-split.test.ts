@@ -64,18 +64,22 @@ describe.each(backends)('on $name', (backend) => {
   /** The models of many subjects, asked of the service itself: HTTP would take minutes. */
   async function drawn(slug: string, count: number): Promise<string[]> {
     const caller: KeyCaller = {
-      ...{ kind: 'key', keyId: 'key_of_a_test', teamId: rivals.people.owner.teamId },
-      ...{ scopes: ['score'], environment: null, rateLimitPerMinute: null },
+      kind: 'key',
+      keyId: 'key_of_a_test',
+      teamId: rivals.people.owner.teamId,
+      scopes: ['score'],
+      environment: null,
+      rateLimitPerMinute: null,
     }
     const request = {
-      ...{
-        deploymentId: slug,
-        applicant,
-        reservedName: undefined,
-        reference: null,
-        strictMode: false,
-      },
-      ...{ form: 'deployment' as const, requestId: 'req_of_a_test', receivedAtMs: 0 },
+      deploymentId: slug,
+      applicant,
+      reservedName: undefined,
+      reference: null,
+      strictMode: false,
+      form: 'deployment' as const,
+      requestId: 'req_of_a_test',
+      receivedAtMs: 0,
     }
     const versions: string[] = []
     for (const routingKey of subjects(count)) {
@@ -232,7 +236,9 @@ describe.each(backends)('on $name', (backend) => {
   test('score, grade, contributions, warnings and names are those of the model that serves', async () => {
     const { slug } = await team.deploy(rung(1))
     const other = rung(2, {
-      ...{ name: 'Other', version: 'β "2"', spec_version: '1.3' },
+      name: 'Other',
+      version: 'β "2"',
+      spec_version: '1.3',
       features: [plainFeature('age'), plainFeature('zeal')],
     })
     await team.challenge(slug, other, 50)
@@ -242,10 +248,14 @@ describe.each(backends)('on $name', (backend) => {
       met.add(body.model_name)
       const isOther = body.model_name === 'Other'
       const { score, pd, riskGrade, contributions } = evaluateNaively(isOther ? other : rung(1), {
-        ...{ income: 1, age: -1 },
+        income: 1,
+        age: -1,
       })
       expect(body).toMatchObject({
-        ...{ score, pd, risk_grade: riskGrade, deployment_id: slug },
+        score,
+        pd,
+        risk_grade: riskGrade,
+        deployment_id: slug,
         model_version: isOther ? 'β "2"' : '1.0',
         spec_version: isOther ? '1.3' : '1.0',
         warnings: [{ type: 'unknown_variable', variable: isOther ? 'income' : 'age' }],

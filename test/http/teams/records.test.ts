@@ -42,7 +42,9 @@ describe.each(backends)('on $name', (backend) => {
     const login = { email: order.email, password: order.password }
     expect((await service.call({ url: '/api/auth/login', body: login })).statusCode).toBe(200)
     const removed = await service.call({
-      ...{ method: 'DELETE', url: `/v1/members/${jane.id}`, token: tokenFor(service, owner) },
+      method: 'DELETE',
+      url: `/v1/members/${jane.id}`,
+      token: tokenFor(service, owner),
     })
     expect(removed.statusCode).toBe(204)
 
@@ -63,8 +65,11 @@ describe.each(backends)('on $name', (backend) => {
     expect(records).toEqual([
       { ...by, ...made, action: 'member.create', before: null, after: { email, role: 'modeler' } },
       {
-        ...{ ...by, ...made, action: 'member.update' },
-        ...{ before: { role: 'modeler' }, after: { role: 'admin' } },
+        ...by,
+        ...made,
+        action: 'member.update',
+        before: { role: 'modeler' },
+        after: { role: 'admin' },
       },
       { ...by, ...made, action: 'member.delete', before: { email, role: 'admin' }, after: null },
     ])

@@ -132,9 +132,15 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       controls[place] = await visitor.controls()
     }
     expect(controls).toEqual({
-      ...{ deployments: [], [`deployments/${slug}`]: ['Try it', 'Copy the address'] },
-      ...{ models: [], [`models/${modelId}`]: [], try: [], keys: [], nowhere: [] },
-      ...{ scores: ['Find'], [`scores/${requestId}`]: ['Copy the request id'] },
+      deployments: [],
+      [`deployments/${slug}`]: ['Try it', 'Copy the address'],
+      models: [],
+      [`models/${modelId}`]: [],
+      try: [],
+      keys: [],
+      nowhere: [],
+      scores: ['Find'],
+      [`scores/${requestId}`]: ['Copy the request id'],
       [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
     })
     for (const place of ['members', 'audit', `audit/${slug}`]) {

@@ -19,7 +19,8 @@ const scorecard = (name: string, version: string, shift = 0) =>
         ['(2000, Infinity)', 60 + shift],
       ]),
       {
-        ...{ name: 'housing', type: 'categorical' },
+        name: 'housing',
+        type: 'categorical',
         bins: [
           { value: 'rent%,%for free', points: -10 },
           { value: 'own', points: 15.5 },
@@ -28,7 +29,9 @@ const scorecard = (name: string, version: string, shift = 0) =>
       },
     ],
     {
-      ...{ name, version, base_points: 550 },
+      name,
+      version,
+      base_points: 550,
       risk_grades: [
         { grade: 'A', min_score: 600, max_score: null },
         { grade: 'B', min_score: null, max_score: 599.99 },
@@ -287,7 +290,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.press('Done')
     expect((await team.deployment(slug)).champion_model.id).toBe(modelId)
     expect(await newestRecord(slug)).toMatchObject({
-      ...{ action: 'deployment.rollback', reason: 'more defaults than expected' },
+      action: 'deployment.rollback',
+      reason: 'more defaults than expected',
     })
     await visitor.close()
   })

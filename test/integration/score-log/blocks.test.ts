@@ -246,7 +246,9 @@ describe.each(backends)('on $name', (backend) => {
       thread: null,
       clock: systemClock,
       log: { failing: () => undefined, recovered: () => undefined, quarantine: () => undefined },
-      ...{ gatherMs: 0, batchRecordsMax: 100, batchBytesMax: 1e6 },
+      gatherMs: 0,
+      batchRecordsMax: 100,
+      batchBytesMax: 1e6,
     })
     drain.start()
     await drain.close(10_000)

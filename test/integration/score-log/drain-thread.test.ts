@@ -77,7 +77,9 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
         recovered: () => undefined,
         quarantine: (facts) => void quarantined.push(facts),
       },
-      ...{ gatherMs: 0, batchRecordsMax: 1_000, batchBytesMax: 4e6 },
+      gatherMs: 0,
+      batchRecordsMax: 1_000,
+      batchBytesMax: 4e6,
     })
     undo = async () => {
       await drain.close(2_000)

@@ -132,7 +132,9 @@ describe.each(backends)('on $name', (backend) => {
     const store = new PostgresScoreLogStore(db, 'a', SOURCE)
     const older = (at: number, recordIds: (string | number | null)[]) =>
       loggedRecord({
-        ...{ scoredAtMs: START - HOUR_MS + at, isBatch: true, recordIds },
+        scoredAtMs: START - HOUR_MS + at,
+        isBatch: true,
+        recordIds,
         scores: [recordIds.map((_, n) => n)],
       })
     await store.append([older(0, ['A-1', 'A-11', 'A-1']), older(1, [7, null])])

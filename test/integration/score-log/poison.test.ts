@@ -21,19 +21,25 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
     const directory = newSpoolDir()
     const spool = await openSpool(directory.path)
     const carrier = new DrainThread({
-      ...{ databaseUrl: handle.url ?? '', writer: 'thread' },
-      ...{ onCrash: () => undefined, onSilent: () => undefined },
+      databaseUrl: handle.url ?? '',
+      writer: 'thread',
+      onCrash: () => undefined,
+      onSilent: () => undefined,
     })
     const quarantined: string[] = []
     const drain = new Drain({
-      ...{ spool, thread: carrier, clock: systemClock },
+      spool,
+      thread: carrier,
+      clock: systemClock,
       store: new PostgresScoreLogStore(handle.db, 'main'),
       log: {
         failing: () => undefined,
         recovered: () => undefined,
         quarantine: ({ requestId }) => void quarantined.push(requestId),
       },
-      ...{ gatherMs: 0, batchRecordsMax: 50, batchBytesMax: 4e6 },
+      gatherMs: 0,
+      batchRecordsMax: 50,
+      batchBytesMax: 4e6,
     })
     onTestFinished(async () => {
       await drain.close(2_000)

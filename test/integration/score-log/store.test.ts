@@ -119,7 +119,9 @@ describe.each(backends)('on $name', (backend) => {
         thread: null,
         clock: systemClock,
         log: { failing: () => undefined, recovered: () => undefined, quarantine: () => undefined },
-        ...{ gatherMs: 0, batchRecordsMax: 20, batchBytesMax: 1e6 },
+        gatherMs: 0,
+        batchRecordsMax: 20,
+        batchBytesMax: 1e6,
       })
       drain.start()
       if (writer === 'g') spool.acknowledge = acknowledge
@@ -195,7 +197,9 @@ describe.each(backends)('on $name', (backend) => {
         recovered: () => undefined,
         quarantine: (facts) => void told.push(facts),
       },
-      ...{ gatherMs: 0, batchRecordsMax: 100, batchBytesMax: 1e6 },
+      gatherMs: 0,
+      batchRecordsMax: 100,
+      batchBytesMax: 1e6,
     })
     drain.start()
     await drain.close(30_000)

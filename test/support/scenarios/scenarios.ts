@@ -32,7 +32,9 @@ const contested =
 
 /** A new member of the team. */
 const newMember = () => ({
-  ...{ email: `${newId('usr_', 0)}@lender.example`, password: 'a long password', role: 'viewer' },
+  email: `${newId('usr_', 0)}@lender.example`,
+  password: 'a long password',
+  role: 'viewer',
 })
 const memberOf = async ({ team }: Rivals) =>
   (await team.done('POST', '/v1/members', newMember())).id
@@ -91,7 +93,9 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       'a missing feature in strict mode',
       (of, { slug }) =>
         byKey(of, '/api/v1/score/batch', {
-          ...{ scorecard_id: slug, applicants: [{}], strict_mode: true },
+          scorecard_id: slug,
+          applicants: [{}],
+          strict_mode: true,
         }),
     ],
   },
@@ -101,7 +105,9 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
         `a valid spec, auto_deploy ${auto_deploy}`,
         ({ team }) =>
           team.call('POST', '/v1/models/deploy', {
-            ...{ spec: rung(1), environment: 'staging', auto_deploy },
+            spec: rung(1),
+            environment: 'staging',
+            auto_deploy,
           }),
       ],
     ),
@@ -110,7 +116,9 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
         ['an empty spec', 'no spec', 'a spec without features'][index] ?? '',
         ({ team }) =>
           team.call('POST', '/v1/models/deploy', {
-            ...{ spec, environment: 'staging', auto_deploy: true },
+            spec,
+            environment: 'staging',
+            auto_deploy: true,
           }),
       ],
     ),
@@ -298,7 +306,9 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       'more than 50 percent in a live split',
       contested((team, { slug }) =>
         team.call('POST', guide(slug, '/challengers'), {
-          ...{ challenger_version: '1.0', mode: 'live', traffic_pct: 51 },
+          challenger_version: '1.0',
+          mode: 'live',
+          traffic_pct: 51,
         }),
       ),
     ],

@@ -45,8 +45,13 @@ export async function insertOwner(db: Database, teamId: string): Promise<Person>
 export function claimsFor({ userId, teamId, role }: Person): Record<string, unknown> {
   const issuedSec = Math.floor(Date.now() / 1000)
   return {
-    ...{ sub: userId, team: teamId, role, iss: 'scoreline', aud: 'scoreline' },
-    ...{ iat: issuedSec, exp: issuedSec + TOKEN_LIFE_SEC },
+    sub: userId,
+    team: teamId,
+    role,
+    iss: 'scoreline',
+    aud: 'scoreline',
+    iat: issuedSec,
+    exp: issuedSec + TOKEN_LIFE_SEC,
   }
 }
 

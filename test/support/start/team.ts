@@ -27,7 +27,9 @@ export function rung(number: number, rest: Partial<NaiveSpec> = {}): NaiveSpec {
     ['Missing', number * 3],
   ])
   return card([income], {
-    ...{ name: 'Ladder', version: `${number}.0`, base_points: number * 1000 },
+    name: 'Ladder',
+    version: `${number}.0`,
+    base_points: number * 1000,
     risk_grades: [{ grade: `G${number}`, min_score: null, max_score: null }],
     ...rest,
   })
@@ -119,7 +121,8 @@ export class Team {
 
   async resize(slug: string, challengerId: string, trafficPct: number) {
     const order = {
-      ...{ action: 'update_traffic', challenger_id: challengerId },
+      action: 'update_traffic',
+      challenger_id: challengerId,
       traffic_pct: trafficPct,
     }
     return this.done('PATCH', `/v1/deployments/${slug}/traffic`, order)
@@ -168,7 +171,9 @@ export class Team {
     const headers = routingKey === undefined ? {} : { 'x-routing-key': routingKey }
     const url = `/v1/score/${slug}/batch`
     const response = await this.service.call({
-      ...{ url, token: this.key, headers },
+      url,
+      token: this.key,
+      headers,
       body: { records, ...rest },
     })
     expect(response.statusCode, response.body).toBe(200)
@@ -220,7 +225,9 @@ export async function startRivals(
   if (other === undefined) throw new Error('the preparation did not run')
   const people = found as Record<Role, Person>
   return {
-    ...{ service, people, rivalTeamId: other.teamId },
+    service,
+    people,
+    rivalTeamId: other.teamId,
     team: await Team.of(service),
     rival: await Team.of(service, tokenFor(service, other)),
     tokenOf: (role) => tokenFor(service, people[role]),

@@ -23,10 +23,14 @@ function throughPmml(input: NaiveSpec): { before: ModelScore; after: ModelScore 
   const { name, version, target } = checked.spec
   const { scaling } = input
   const imported = importCard(Buffer.from(written.text), {
-    ...{ name, version, target },
+    name,
+    version,
+    target,
     scaling: {
-      ...{ pdo: scaling.pdo, baseScore: scaling.base_score },
-      ...{ odds: String(scaling.base_odds), oddsDirection: 'good:bad' },
+      pdo: scaling.pdo,
+      baseScore: scaling.base_score,
+      odds: String(scaling.base_odds),
+      oddsDirection: 'good:bad',
     },
   })
   if (imported.spec === null) return null

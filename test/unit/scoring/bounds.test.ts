@@ -51,7 +51,9 @@ test('record ids count with the bytes that they take in the log', async () => {
 // Grades were unbounded once; a spread over them threw for each score of such a card.
 test('a stored card with more grades than a new one may have goes on answering', async () => {
   const risk_grades = Array.from({ length: 150_000 }, (_, n) => ({
-    ...{ grade: `g${n}`, min_score: n, max_score: n + 0.5 },
+    grade: `g${n}`,
+    min_score: n,
+    max_score: n + 0.5,
   }))
   const served = new ServedSpecs({ ...wide(1), risk_grades })
   expect(await served.score({ f0: 1 })).toMatchObject({ score: 101, risk_grade: 'g101' })
@@ -143,7 +145,8 @@ test.each([1, 252, 253, 1_000])(
     const all = (value: string) => Object.fromEntries(names.map((one) => [one, value]))
     const records = Array.from({ length: 20 }, () => all(`c${bins - 1}`))
     await logRequest(log, models, [...records, ...records.map(() => ({}))], {
-      ...{ requestId: 'req_1', isBatch: true },
+      requestId: 'req_1',
+      isBatch: true,
     })
     const took = log.records[0]?.payload.length ?? Number.NaN
     const bound = bytes.ofBatch(Array.from({ length: 40 }, () => null))

@@ -30,7 +30,9 @@ describe.each(backends)('on $name', (backend) => {
     `/api/v1/scorecards/${id}/challengers${version === '' ? '' : `/${encodeURIComponent(version)}`}`
   const add = (id: string, body: object | string) => team.call('POST', url(id), body)
   const order = (version: string, pct: unknown, mode: unknown = 'shadow') => ({
-    ...{ challenger_version: version, mode, traffic_pct: pct },
+    challenger_version: version,
+    mode,
+    traffic_pct: pct,
   })
   const remove = (id: string, version: string) => team.call('DELETE', url(id, version))
   /** A scorecard of version 1.0, and models of further versions. */
@@ -48,19 +50,28 @@ describe.each(backends)('on $name', (backend) => {
     expect(added).toEqual({
       scorecard_id: slug,
       challenger: {
-        ...{ id: expect.stringMatching(/^ch_/), model_id: models[0], version: '2.0' },
-        ...{ traffic_pct: 100, mode: 'shadow', is_active: true },
+        id: expect.stringMatching(/^ch_/),
+        model_id: models[0],
+        version: '2.0',
+        traffic_pct: 100,
+        mode: 'shadow',
+        is_active: true,
       },
       cache_version: 2,
     })
     expect(await team.deployment(slug)).toMatchObject({
-      ...{ shadow_mode: true, cache_version: 2, challengers: [{ id, traffic_pct: 100 }] },
+      shadow_mode: true,
+      cache_version: 2,
+      challengers: [{ id, traffic_pct: 100 }],
     })
     expect(await team.score(slug, {})).toMatchObject({
-      ...{ model_version: '1.0', shadow_scores: [{ version: '2.0', score: 2006 }] },
+      model_version: '1.0',
+      shadow_scores: [{ version: '2.0', score: 2006 }],
     })
     expect(successOf(await remove(slug, '2.0'), RemoveScorecardChallengerResult)).toEqual({
-      ...{ scorecard_id: slug, action: 'remove_challenger', cache_version: 3 },
+      scorecard_id: slug,
+      action: 'remove_challenger',
+      cache_version: 3,
       challenger: { id, model_id: models[0], traffic_pct: 100, is_active: false },
     })
     expect((await team.deployment(slug)).challengers).toEqual([])

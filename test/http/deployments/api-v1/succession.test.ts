@@ -30,7 +30,9 @@ describe.each(backends)('on $name', (backend) => {
     team.call('POST', `/api/v1/scorecards/${id}/promote`, body)
   const rollBack = (id: string, body?: object | string, headers = {}) =>
     team.service.call({
-      ...{ url: `/api/v1/scorecards/${id}/rollback`, token: team.owner, headers },
+      url: `/api/v1/scorecards/${id}/rollback`,
+      token: team.owner,
+      headers,
       ...(body !== undefined && { body }),
     })
   async function contest() {
@@ -45,8 +47,11 @@ describe.each(backends)('on $name', (backend) => {
   test('a version is promoted, the others end, and the answer is that of /v1 with scorecard_id', async () => {
     const { slug, modelId, two } = await contest()
     expect(successOf(await promote(slug, { version: '2.0' }), ScorecardPromoteResult)).toEqual({
-      ...{ scorecard_id: slug, promoted_model_id: two.modelId, previous_champion_id: modelId },
-      ...{ challengers_deactivated: 1, cache_version: 4 },
+      scorecard_id: slug,
+      promoted_model_id: two.modelId,
+      previous_champion_id: modelId,
+      challengers_deactivated: 1,
+      cache_version: 4,
     })
     expect((await team.score(slug, {})).model_version).toBe('2.0')
     expect([await team.statusOf(modelId), await team.statusOf(two.modelId)]).toEqual([
@@ -65,7 +70,9 @@ describe.each(backends)('on $name', (backend) => {
     await promote(slug, { version: '2.0' })
     await team.challenge(slug, rung(4), 5)
     expect(successOf(await rollBack(slug, body, headers), ScorecardRollbackResult)).toEqual({
-      ...{ scorecard_id: slug, challengers_deactivated: 1, cache_version: 6 },
+      scorecard_id: slug,
+      challengers_deactivated: 1,
+      cache_version: 6,
       rolled_back_from: { model_id: two.modelId, version: '2.0' },
       rolled_back_to: { model_id: modelId, version: '1.0' },
     })
@@ -110,12 +117,22 @@ describe.each(backends)('on $name', (backend) => {
     const created_at = expect.stringMatching(/^2026-03-04T05:06:\d\d\.\d{3}Z$/)
     expect(all.slice(0, 2)).toEqual([
       {
-        ...{ id: staging.slug, name: 'Ladder', model_version: '8.0', environment: 'staging' },
-        ...{ is_active: true, shadow_mode: true, created_at },
+        id: staging.slug,
+        name: 'Ladder',
+        model_version: '8.0',
+        environment: 'staging',
+        is_active: true,
+        shadow_mode: true,
+        created_at,
       },
       {
-        ...{ id: production.slug, name: 'N', model_version: '7.0', environment: 'production' },
-        ...{ is_active: false, shadow_mode: false, created_at },
+        id: production.slug,
+        name: 'N',
+        model_version: '7.0',
+        environment: 'production',
+        is_active: false,
+        shadow_mode: false,
+        created_at,
       },
     ])
     expect(await list(rivals.tokenOf('viewer'))).toEqual(all)

@@ -37,7 +37,11 @@ function setUp(durability: Durability) {
   const onFailed = vi.fn()
   const appended: number[] = []
   const group = new GroupCommit({
-    ...{ appender: disk, durability, deadlineMs: DEADLINE_MS, onThrown, onFailed },
+    appender: disk,
+    durability,
+    deadlineMs: DEADLINE_MS,
+    onThrown,
+    onFailed,
     onAppended: (records) => void appended.push(records),
   })
   /** @returns what the request is answered, each time that it is */
