@@ -8,11 +8,11 @@ import type {
 import { loggedFeature } from './logged-feature.ts'
 import type { ScorePage } from './service.ts'
 
-/** Characters of a piece of a long response. */
+/** Characters of a chunk of a long response. */
 const PIECE_CHARS = 64 * 1024
 
 /**
- * Writes a logged score as JSON, in pieces.
+ * Writes a logged score as JSON, in chunks.
  *
  * Not through an object and the schema: a page can hold a million features, and the text of a
  * feature is the same for every applicant in its bin.

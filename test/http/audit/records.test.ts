@@ -10,7 +10,7 @@ import { models } from '../../../src/tables/models.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
@@ -201,7 +201,7 @@ const refuse = (actions: string) => async (db: Database) => {
 // A change without its record, or a record without its change, would make the log worthless.
 test.each(backends)('on $name a change whose record fails does not happen', async (backend) => {
   // The first record of a deploy passes, the second does not: it must take the first with it.
-  const refusing = prepared(backend, refuse(`'deployment.create', 'key.create'`))
+  const refusing = seeded(backend, refuse(`'deployment.create', 'key.create'`))
   const service = await TestService.start(refusing)
   onTestFinished(() => service.close())
   const token = await service.signIn()

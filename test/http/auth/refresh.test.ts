@@ -6,7 +6,7 @@ import { auditLog } from '../../../src/tables/audit.ts'
 import { refreshTokens, users } from '../../../src/tables/auth.ts'
 import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
 import { type Backend, backends } from '../../support/start/databases.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
 
 const REFRESH = '/api/auth/refresh'
@@ -362,7 +362,7 @@ async function untilWaiting(db: Database, count: number): Promise<void> {
 test.each(shared)(
   'on $name a session that ends while a token is added to it ends with that token',
   async (backend) => {
-    const own = await startForTest(prepared(backend, addGate))
+    const own = await startForTest(seeded(backend, addGate))
     const first = await own.login()
     const { refresh_token: second } = await own.refresh(first)
     own.passMs(GRACE_MS + 1)

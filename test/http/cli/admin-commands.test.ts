@@ -8,7 +8,7 @@ import { auditLog } from '../../../src/tables/audit.ts'
 import { expectConforming, outcomeOf, successOf } from '../../support/expect/answers.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { asOperator, jsonOf, keeping, type Run, reasonOf } from '../../support/start/operator.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const PASSWORD = 'correct horse battery'

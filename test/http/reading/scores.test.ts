@@ -13,7 +13,7 @@ import {
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 /** Every outcome of a feature, on a card with odd points. */
 const OUTCOMES = card(
@@ -40,20 +40,19 @@ const sumOf = (result: { base_points: number; features: readonly { points: numbe
   result.features.reduce((sum, { points }) => sum + points, result.base_points)
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   /** The service checks each answer against its documentation. */
   const read = (requestId: string, query = ''): Promise<Read> =>
     team.done('GET', `/v1/scores/${requestId}${query}`)
-  const drained = (slug: string, total: number) =>
-    statsWith(rivals.service, team.owner, slug, total)
+  const drained = (slug: string, total: number) => statsWith(teams.service, team.owner, slug, total)
 
   // What a lender shows to an auditor must be what the applicant was told, to the bit.
   test('a score is read back as it was answered, before and after the database has it', async () => {
@@ -188,7 +187,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // A score of another team or environment must look like one that does not exist.
   test('only the own team and environment find a score', async () => {
-    const { service, rival } = rivals
+    const { service, otherTeam } = teams
     const { slug } = await team.deploy(OUTCOMES, 'staging')
     const { request_id } = await team.score(slug, { age: 1 })
     const outcome = async (token: string, id = request_id) =>
@@ -196,10 +195,10 @@ describe.each(backends)('on $name', (backend) => {
     const key = (order: object) => service.createKey(team.owner, order)
     expect(await outcome(await key({ scopes: ['read'] }))).toBe('200')
     expect(await outcome(await key({ scopes: ['read'], environment: 'staging' }))).toBe('200')
-    expect(await outcome(rivals.tokenOf('viewer'))).toBe('200')
+    expect(await outcome(teams.tokenOf('viewer'))).toBe('200')
     const hidden = '404 score_not_found'
     expect(await outcome(await key({ scopes: ['read'], environment: 'production' }))).toBe(hidden)
-    expect(await outcome(rival.owner)).toBe(hidden)
+    expect(await outcome(otherTeam.owner)).toBe(hidden)
     expect(await outcome(team.owner, newId('req_', Date.now()))).toBe(hidden)
     expect(await outcome(team.owner, 'nothing')).toBe(hidden)
     expect(await outcome(await key({ scopes: ['score'] }))).toBe('401 unauthorized')
@@ -236,19 +235,19 @@ describe.each(backends)('on $name', (backend) => {
     expect(await find('reference=A')).toEqual([])
     const pages = await team.pagesOf('/v1/scores?reference=7', 'scores', 1)
     expect(pages).toEqual(sevens.map((one: object) => [one]))
-    const theirs = await rivals.rival.done('GET', '/v1/scores?reference=A-1')
+    const theirs = await teams.otherTeam.done('GET', '/v1/scores?reference=A-1')
     expect(theirs.scores).toEqual([])
-    const production = await rivals.service.createKey(team.owner, {
+    const production = await teams.service.createKey(team.owner, {
       scopes: ['read'],
       environment: 'staging',
     })
     const url = '/v1/scores?reference=A-1'
-    const ofKey = await rivals.service.call({ method: 'GET', url, token: production })
+    const ofKey = await teams.service.call({ method: 'GET', url, token: production })
     expect(ofKey.json().scores).toEqual([])
   })
 
   test('single scores are found by their reference, page by page over both kinds', async () => {
-    const { service } = rivals
+    const { service } = teams
     const { slug } = await team.deploy(OUTCOMES)
     const scored: string[] = []
     for (let n = 0; n < 5; n++) {

@@ -10,7 +10,7 @@ import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts
 import { evaluateNaively, type NaiveSpec } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { type Entry, rung, Team } from '../../support/start/team.ts'
+import { type Entry, numberedSpec, Team } from '../../support/start/team.ts'
 
 const champion = card([plainFeature('income'), categorical('home', [['own', 5]])], {
   name: 'Champion',
@@ -152,7 +152,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('without active challengers, and in a live split, there is no shadow_scores', async () => {
-    const own = await team.deploy(rung(1))
+    const own = await team.deploy(numberedSpec(1))
     await team.shadow(own.slug, true)
     const isShown = async () => {
       const single = await team.score(own.slug, { income: 1 })
@@ -162,7 +162,7 @@ describe.each(backends)('on $name', (backend) => {
       return shown[0]
     }
     expect(await isShown()).toBe(false)
-    const { id } = await team.challenge(own.slug, rung(2), 10)
+    const { id } = await team.challenge(own.slug, numberedSpec(2), 10)
     expect(await isShown()).toBe(true)
     await team.shadow(own.slug, false)
     expect(await isShown()).toBe(false)

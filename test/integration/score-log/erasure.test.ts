@@ -21,7 +21,7 @@ import {
 } from '../../support/score-log/record-payloads.ts'
 import { loggedRecord } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 /** An hour that is over. */
@@ -53,7 +53,7 @@ const IDS = ALL.map(({ record }) => record.requestId)
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
     const database = await backend.create()
-    const handle = await openPrepared(database)
+    const handle = await openTestDatabase(database)
     onTestFinished(async () => {
       await handle.close()
       await database.drop()

@@ -52,11 +52,13 @@ test('a card that went out as PMML and came back has the same scores, to the bit
   )
   fc.assert(
     fc.property(cases, ([spec, applicants]) => {
-      const sheets = throughPmml(spec)
-      if (sheets === null) return
+      const modelScores = throughPmml(spec)
+      if (modelScores === null) return
       compared++
       for (const applicant of applicants) {
-        expect(scoresOf(sheets.after, applicant)).toEqual(scoresOf(sheets.before, applicant))
+        expect(scoresOf(modelScores.after, applicant)).toEqual(
+          scoresOf(modelScores.before, applicant),
+        )
       }
     }),
     { numRuns: CARDS },
@@ -65,9 +67,9 @@ test('a card that went out as PMML and came back has the same scores, to the bit
 })
 
 test('the sample that went out as PMML and came back scores all of its 1,000 applicants as before', () => {
-  const sheets = throughPmml(sampleSpec()) ?? expect.fail('it goes both ways')
+  const modelScores = throughPmml(sampleSpec()) ?? expect.fail('it goes both ways')
   for (const { applicant, score } of sampleApplicants()) {
-    expect(scoresOf(sheets.before, applicant).score).toBe(score)
-    expect(scoresOf(sheets.after, applicant)).toEqual(scoresOf(sheets.before, applicant))
+    expect(scoresOf(modelScores.before, applicant).score).toBe(score)
+    expect(scoresOf(modelScores.after, applicant)).toEqual(scoresOf(modelScores.before, applicant))
   }
 })
