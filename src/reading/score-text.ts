@@ -9,7 +9,7 @@ import { loggedFeature } from './logged-feature.ts'
 import type { ScorePage } from './service.ts'
 
 /** Characters of a chunk of a long response. */
-const PIECE_CHARS = 64 * 1024
+const CHUNK_CHARS = 64 * 1024
 
 /**
  * Writes a logged score as JSON, in chunks.
@@ -33,7 +33,7 @@ export async function* scoreTexts(page: ScorePage): AsyncGenerator<string> {
     const results = row.results.map((result, position) => writers[position]?.(result))
     const comma = index === first ? '' : ','
     text += `${comma}{"index":${index},"id":${JSON.stringify(row.id)},"results":[${results}]}`
-    if (text.length < PIECE_CHARS) continue
+    if (text.length < CHUNK_CHARS) continue
     yield text
     text = ''
     await turns.giveWay()

@@ -29,7 +29,7 @@ interface LogExportOptions {
 /** Exports under way in a process: each reads the database and keeps a core busy. */
 const EXPORTS_MAX = 2
 /** Rows of a chunk. */
-const PIECE_ROWS = 500
+const CHUNK_ROWS = 500
 
 /** Exports the score log of a team. */
 export class LogExportService {
@@ -87,7 +87,7 @@ export class LogExportService {
       for (const request of portion) {
         for (const row of rows.rowsOf(request, known)) {
           chunk.push(row)
-          if (chunk.length < PIECE_ROWS) continue
+          if (chunk.length < CHUNK_ROWS) continue
           yield chunk
           chunk = []
           await turns.giveWay()
