@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
 import { databaseUrl, onServer } from '../../test/support/global-setup.ts'
+import type { LoadRequest, Outcome } from '../../test/support/load/load-clients.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import type { Outcome, Shot } from '../../test/support/load/shots.ts'
 import { freePort } from '../../test/support/servers/free-port.ts'
 import { post, ServiceProcess } from '../../test/support/start/process.ts'
+import type { Round } from './results.ts'
 
 interface FleetOptions {
   readonly replicas: number
@@ -129,7 +130,7 @@ export async function done(
 }
 
 /** A score of the sample scorecard, deployed for it, with a key of its own. */
-export async function sampleShot(url: string, token: string): Promise<Shot> {
+export async function sampleRequest(url: string, token: string): Promise<LoadRequest> {
   const order = { spec: sampleSpec(), environment: 'production', auto_deploy: true }
   const { deployment } = await done(`${url}/v1/models/deploy`, token, order)
   const { slug } = deployment as { slug: string }
@@ -154,6 +155,19 @@ export function outcomeRow(outcomes: readonly Outcome[], tookMs: number): Record
     'max ms': ms(1),
     failed: outcomes.length - answered.length,
     ...(Object.keys(failures).length > 0 && { how: JSON.stringify(failures) }),
+  }
+}
+
+/** The same as numbers, for a stored result. */
+export function outcomeFigures(outcomes: readonly Outcome[], tookMs: number): Round {
+  const answered = outcomes.filter(({ status }) => status === 200).map((one) => one.tookMs)
+  return {
+    requests: outcomes.length,
+    failed: outcomes.length - answered.length,
+    tookMs: Math.round(tookMs),
+    p50Ms: percentile(answered, 0.5),
+    p99Ms: percentile(answered, 0.99),
+    maxMs: percentile(answered, 1),
   }
 }
 

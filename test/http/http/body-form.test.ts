@@ -23,7 +23,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
-    // Makes the key known: the fast lane takes what follows.
+    // Makes the key known: the fast path takes what follows.
     for (let i = 0; i < 3; i++) expect((await send(BODY)).statusCode).toBe(200)
   })
   afterAll(() => service.close())
@@ -49,7 +49,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         }
       }
       const headers = {
-        ...{ authorization: `Bearer ${owner}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${owner}`,
+        'content-type': 'application/json',
         'content-encoding': coding,
       }
       const payload = '{"name":"k"}'

@@ -149,7 +149,7 @@ test('odds of bad to good are turned over as a fraction, and a rate other than 2
   expect(spec?.scaling).toEqual({ base_score: 600, base_odds: 49, pdo: 10 })
 })
 
-// Each of hundreds of pieces repeats the label of its bin, and a file has room for a long one.
+// Each of hundreds of parts repeats the label of its bin, and a file has room for a long one.
 test('a label is kept as the tool wrote it, up to 255 characters', () => {
   const values = Array.from({ length: 400 }, (_, at) => `x,${2 * at + 1},2\n`).join('')
   const card = (blanks: number) => `${HEAD}x,"[-inf,inf)${' '.repeat(blanks)}",1\n${values}`
@@ -186,7 +186,8 @@ test('special codes that are given as texts are the numbers of a numeric variabl
   )
   const skorecard = 'feature,bucket,map,coef,woe,Points\nx,0,"[-inf, inf)",1,1,5\n'
   const neg = importText(`${skorecard}x,-3,Special: neg,1,1,77\n`, {
-    ...{ ...optb, splits: { x: { special_codes: { neg: ['-999'] } } } },
+    ...optb,
+    splits: { x: { special_codes: { neg: ['-999'] } } },
   })
   expect([-999, 1].map((x) => scoreOf(neg, { x }))).toEqual([77, 5])
 })
