@@ -2,7 +2,7 @@
 //
 // - `table`: one decision table with a row for each bin, hit policy `collect`, and an expression
 //   that adds up.
-// - `expression`: one expression node, a chain of conditions for each feature, which was the fastest.
+// - `expression`: one expression node, a chain of conditions for each feature, the fastest way.
 //
 // A decision is prepared once (`ZenDecisionContent`), and 64 applicants are under way at a
 // time, since it works on threads of its own: one after the other took up to twice as long.
