@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
+import { printFigures } from '../../support/expect/reconciliation.ts'
 import { statsOf } from '../../support/expect/stats.ts'
 import { loggedIds } from '../../support/score-log/log-rows.ts'
 import { hasPostgresServer, PostgresServer } from '../../support/servers/postgres-server.ts'
@@ -64,7 +65,7 @@ async function expectReconciled(
     lost: load.answeredIds.filter((id) => !distinct.has(id)).length,
     twice: logged.length - distinct.size,
   }
-  process.stdout.write(`${expect.getState().currentTestName}: ${JSON.stringify(figures)}\n`)
+  printFigures(figures)
   expect(figures).toMatchObject({ lost: 0, twice: 0 })
   expect(logged.toSorted()).toEqual(load.answeredIds.toSorted())
   // The connections of the others may still have to be given up.

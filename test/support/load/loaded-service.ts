@@ -32,6 +32,12 @@ export class LoadedService {
 
   /** Starts a process; the first one also deploys the sample and makes a key. */
   async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.startProcess(env)
+    this.target ??= await this.deploySample()
+  }
+
+  /** Starts a process and waits until it answers. */
+  async startProcess(env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.process = ServiceProcess.start({
       DATA_DIR: this.database.dataDir,
       ...(this.database.databaseUrl !== null && { DATABASE_URL: this.database.databaseUrl }),
@@ -44,7 +50,6 @@ export class LoadedService {
       ...env,
     })
     this.url = await this.process.url()
-    this.target ??= await this.deploySample()
   }
 
   /** Asks for scores from now on, and waits until each client is answered. */
