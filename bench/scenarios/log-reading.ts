@@ -49,7 +49,8 @@ const READERS = 100
 /** Ids that are kept of each stretch, for reading them back. */
 const IDS_EACH = 1_000
 const SPEC = makeSpec(CARD)
-const APPLICANTS = makeApplicants(CARD, 2_000)
+/** More than a merged block has: repeated ones would compress better than real ones. */
+const APPLICANTS = makeApplicants(CARD, 20_000)
 
 interface Deployed {
   readonly teamId: string
@@ -108,7 +109,7 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
     const recordsMax = isOver ? MERGED_RECORDS : DRAINED_RECORDS
     const encoder = new BlockEncoder(models)
     while (at < SCORES && encoder.records < recordsMax) {
-      const atMs = startMs + at * stepMs
+      const atMs = Math.floor(startMs + at * stepMs)
       if (Math.floor(atMs / HOUR_MS) !== hour) break
       const { payload, requestId } = records.single(atMs)
       encoder.add(payload)

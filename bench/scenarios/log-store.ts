@@ -46,7 +46,8 @@ const BATCH_APPLICANTS = 100
 const DRAIN_SEC = 0.25
 const HOUR_MS = 3_600_000
 const DRAIN_MS_MAX = 60_000
-const APPLICANTS = makeApplicants(CARD, 1_000)
+/** As many as a merged block has, and more: repeated ones would compress better than real ones. */
+const APPLICANTS = makeApplicants(CARD, 20_000)
 const MODEL = testModel(makeSpec(CARD), 'mod_0VbcS4T982wOdiA3oiOZvU')
 const SOURCE: ModelSource = { compiled: async () => new Map([[MODEL.modelId, MODEL.model]]) }
 
@@ -90,11 +91,11 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
   for (let at = 0; at < requests; at += requestsABlock) {
     const count = Math.min(requestsABlock, requests - at)
     const batch = Array.from({ length: count }, (_, place) => {
-      const atMs = startMs + (((at + place) * stepMs) % HOUR_MS)
+      const atMs = startMs + Math.floor(((at + place) * stepMs) % HOUR_MS)
       const payload =
         kind === 'singles'
           ? records.single(atMs).payload
-          : batchRecord(MODEL, APPLICANTS.slice(0, BATCH_APPLICANTS), atMs)
+          : batchRecord(MODEL, applicantsOf(at + place), atMs)
       spoolBytes += payload.length + 12
       return { record: readRecordV4(payload), served: null }
     })
@@ -132,6 +133,11 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
   }
 }
 
+function applicantsOf(batch: number): typeof APPLICANTS {
+  const from = (batch * BATCH_APPLICANTS) % APPLICANTS.length
+  return APPLICANTS.slice(from, from + BATCH_APPLICANTS)
+}
+
 /** Loads the service at a rate of scores a second, and tells who spent how much. */
 async function live(server: PostgresServer, redis: RedisServer, kind: Kind): Promise<Figures> {
   const servers = { serverUrl: server.url, redisUrl: redis.url }
@@ -144,14 +150,16 @@ async function live(server: PostgresServer, redis: RedisServer, kind: Kind): Pro
     const { slug } = deployment as { slug: string }
     const { key } = await done(`${url}/v1/keys`, token, { name: 'bench' })
     const perRequest = kind === 'singles' ? 1 : BATCH_APPLICANTS
-    const records = APPLICANTS.slice(0, BATCH_APPLICANTS).map((one, id) => ({ ...one, id }))
-    const body = JSON.stringify(kind === 'singles' ? APPLICANTS[0] : { records })
+    const bodies = Array.from({ length: 200 }, (_, batch) => {
+      const records = applicantsOf(batch).map((one, id) => ({ ...one, id }))
+      return JSON.stringify(kind === 'singles' ? APPLICANTS[batch] : { records })
+    })
     const shoot = (duration: number) =>
       autocannon({
         url: `${url}/v1/score/${slug}${kind === 'singles' ? '' : '/batch'}`,
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        body,
+        requests: bodies.map((body) => ({ body })),
         connections: 8,
         overallRate: 1_000 / perRequest,
         duration,
