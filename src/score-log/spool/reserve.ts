@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const RESERVE_FILE = 'reserve'
+export const RESERVE_FILE = 'reserve'
 /** Room for a few starts: each takes two blocks of the disk for its own directory. */
 const RESERVE_BYTES = 64 * 1024
 
