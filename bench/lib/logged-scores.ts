@@ -7,6 +7,30 @@ import {
   SCORED_AT,
 } from '../../src/score-log/record/record-v4.ts'
 import { recordPayload, type TestModel } from '../../test/support/score-log/record-payloads.ts'
+import { type Card, makeApplicants } from './card.ts'
+
+/**
+ * Applicants whose bins are random: every bin of every feature is as likely as the others, which
+ * compresses worse than any portfolio. The generator of `makeApplicants` repeats itself after few
+ * thousand draws, which would compress far better.
+ *
+ * @source mulberry32, Tommy Ettinger, public domain
+ */
+export function randomApplicants(card: Card, count: number): Applicant[] {
+  const samples = makeApplicants(card, 400)
+  const names = Object.keys(samples[0] ?? {})
+  let state = 20_261_122
+  const random = (below: number) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (((mixed ^ (mixed >>> 14)) >>> 0) * below) / 2 ** 32
+  }
+  return Array.from({ length: count }, () => {
+    const values = names.map((name) => [name, samples[Math.floor(random(400))]?.[name] ?? 0])
+    return Object.fromEntries(values)
+  })
+}
 
 /** Whose scores are logged. */
 export interface LoggedAs {

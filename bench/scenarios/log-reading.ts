@@ -25,10 +25,10 @@ import { percentile } from '../../test/support/load/percentile.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
-import { CARD, makeApplicants, makeSpec } from '../lib/card.ts'
+import { CARD, makeSpec } from '../lib/card.ts'
 import { done, Fleet } from '../lib/fleet.ts'
 import { keepResult, type Measured } from '../lib/log-results.ts'
-import { ScoreRecords } from '../lib/logged-scores.ts'
+import { randomApplicants, ScoreRecords } from '../lib/logged-scores.ts'
 
 const { values } = parseArgs({
   options: {
@@ -50,7 +50,7 @@ const READERS = 100
 const IDS_EACH = 1_000
 const SPEC = makeSpec(CARD)
 /** More than a merged block has: repeated ones would compress better than real ones. */
-const APPLICANTS = makeApplicants(CARD, 20_000)
+const APPLICANTS = randomApplicants(CARD, 20_000)
 
 interface Deployed {
   readonly teamId: string

@@ -26,10 +26,10 @@ import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
-import { CARD, makeApplicants, makeSpec } from '../lib/card.ts'
+import { CARD, makeSpec } from '../lib/card.ts'
 import { done, Fleet } from '../lib/fleet.ts'
 import { keepResult, type Measured } from '../lib/log-results.ts'
-import { batchRecord, ScoreRecords } from '../lib/logged-scores.ts'
+import { batchRecord, randomApplicants, ScoreRecords } from '../lib/logged-scores.ts'
 import { processesCpuMs, threadsCpuMs } from '../lib/processor-time.ts'
 
 const { values } = parseArgs({
@@ -47,7 +47,7 @@ const DRAIN_SEC = 0.25
 const HOUR_MS = 3_600_000
 const DRAIN_MS_MAX = 60_000
 /** As many as a merged block has, and more: repeated ones would compress better than real ones. */
-const APPLICANTS = makeApplicants(CARD, 20_000)
+const APPLICANTS = randomApplicants(CARD, 20_000)
 const MODEL = testModel(makeSpec(CARD), 'mod_0VbcS4T982wOdiA3oiOZvU')
 const SOURCE: ModelSource = { compiled: async () => new Map([[MODEL.modelId, MODEL.model]]) }
 
