@@ -154,7 +154,7 @@ async function live(server: PostgresServer, redis: RedisServer, kind: Kind): Pro
       const records = applicantsOf(batch).map((one, id) => ({ ...one, id }))
       return JSON.stringify(kind === 'singles' ? APPLICANTS[batch] : { records })
     })
-    const shoot = (duration: number) =>
+    const send = (duration: number) =>
       autocannon({
         url: `${url}/v1/score/${slug}${kind === 'singles' ? '' : '/batch'}`,
         method: 'POST',
@@ -164,13 +164,13 @@ async function live(server: PostgresServer, redis: RedisServer, kind: Kind): Pro
         overallRate: 1_000 / perRequest,
         duration,
       })
-    await shoot(4)
+    await send(4)
     await drained(url)
     const processId = fleet.replicas[0]?.child.pid ?? 0
     const spoolBefore = spoolBytes(fleet.directory)
     const threads = threadsCpuMs(processId)
     const postgresMs = processesCpuMs(server.processId)
-    const { requests } = await shoot(Number(values.seconds))
+    const { requests } = await send(Number(values.seconds))
     await drained(url)
     const scores = requests.total * perRequest
     const us = (ms: number) => (1_000 * ms) / scores

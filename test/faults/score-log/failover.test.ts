@@ -7,7 +7,7 @@ import { loggedIds } from '../../support/score-log/log-rows.ts'
 import { hasPostgresServer, PostgresServer } from '../../support/servers/postgres-server.ts'
 import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
 import { newDataDir } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 
 const CATCH_UP_MS = 30_000
 

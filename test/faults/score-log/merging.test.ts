@@ -13,7 +13,7 @@ import { figuresOf, printFigures, resultsInRollups } from '../../support/expect/
 import { loggedFacts } from '../../support/score-log/log-rows.ts'
 import { recordPayload, testModel } from '../../support/score-log/record-payloads.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 
 const MERGER = fileURLToPath(new URL('../../support/score-log/merger.ts', import.meta.url))
 const HOUR_MS = 3_600_000

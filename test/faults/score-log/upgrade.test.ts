@@ -12,7 +12,7 @@ import {
 import { loggedFacts } from '../../support/score-log/log-rows.ts'
 import { loggedRecord } from '../../support/score-log/records.ts'
 import { type Backend, backends, newDataDir } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 
 /** Moments after the start: amid migrations, amid the first batches, and later. */
 const KILLS_MS = [500, 900, 1_200, 1_500, 1_900, 2_400]

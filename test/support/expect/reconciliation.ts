@@ -5,7 +5,7 @@ import { readSums } from '../../../src/score-log/blocks/block-sums.ts'
 import type { ScoreLoad } from '../load/score-load.ts'
 import { type LoggedFacts, loggedFacts } from '../score-log/log-rows.ts'
 import type { TestDatabase } from '../start/databases.ts'
-import { withDatabase } from '../start/prepared.ts'
+import { withDatabase } from '../start/seeded-database.ts'
 
 interface Allowed {
   /** Whether scores may have been answered 503, as while the disk is full. */

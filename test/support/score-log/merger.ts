@@ -5,9 +5,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { CompiledModels } from '../../../src/score-log/blocks/compiled-models.ts'
 import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { openPrepared } from '../start/prepared.ts'
+import { openTestDatabase } from '../start/seeded-database.ts'
 
-const { db } = await openPrepared(JSON.parse(process.argv[2] ?? ''))
+const { db } = await openTestDatabase(JSON.parse(process.argv[2] ?? ''))
 const tables = new PostgresBlockTables(db, new CompiledModels(db))
 process.stdout.write('opened\n')
 for (;;) {

@@ -25,7 +25,7 @@ export class PostgresServer {
   }
 
   static async start(): Promise<PostgresServer> {
-    const server = await PostgresServer.prepare()
+    const server = await PostgresServer.seed()
     const superuser = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8']
     await server.run('initdb', ['-D', server.data, '--no-sync', ...superuser])
     await server.resume()
@@ -38,7 +38,7 @@ export class PostgresServer {
    * @param port at which it reaches that server, which can be a proxy's
    */
   static async startStandby(port: number): Promise<PostgresServer> {
-    const server = await PostgresServer.prepare()
+    const server = await PostgresServer.seed()
     const from = ['-h', '127.0.0.1', '-p', `${port}`, '-U', 'postgres']
     const copy = ['-D', server.data, '--no-sync', '-c', 'fast', '-X', 'stream', '-R']
     await server.run('pg_basebackup', [...from, ...copy])
@@ -46,7 +46,7 @@ export class PostgresServer {
     return server
   }
 
-  private static async prepare(): Promise<PostgresServer> {
+  private static async seed(): Promise<PostgresServer> {
     const programs = postgresPrograms()
     if (programs === null) throw new Error('there is no PostgreSQL server on this machine')
     const directory = mkdtempSync(join(tmpdir(), 'scoreline-server-'))
