@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LeftOut } from './support/left-out.ts'
@@ -28,8 +29,8 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     pool: 'forks',
-    // Two on the two cores of a small machine, where the default is one.
-    maxWorkers: '100%',
+    // One more than there are cores: a test often waits, for a timer or for another process.
+    maxWorkers: availableParallelism() + 1,
     // Each file passes alone and in any order.
     sequence: { shuffle: true },
     reporters: ['default', new LeftOut()],

@@ -2,6 +2,7 @@ import { median } from '../../test/support/load/percentile.ts'
 import { PeerProcess } from './peer-process.ts'
 import type { PeerResult } from './peer-program.ts'
 import type { Peer, PeerFiles } from './peers.ts'
+import type { Measured } from './results.ts'
 
 /** Another exponential function, or the order of an addition, may differ in the last bits. */
 const PD_DIFFERENCE_MAX = 1e-12
@@ -124,6 +125,20 @@ function differenceOf(found: PeerResult, wanted: PeerResult | undefined): string
   }
   const differs = found.points?.some((points, at) => points !== wanted.points?.[at]) ?? false
   return differs ? `points ${found.points}, not ${wanted.points}` : null
+}
+
+/** The raw rounds of each peer. */
+export function measuredPeers(outcomes: readonly PeerOutcome[][]): Measured[] {
+  return (outcomes[0] ?? []).map(({ name, answers }, at) => ({
+    name,
+    note: answers,
+    rounds: outcomes.flatMap((round) => {
+      const outcome = round[at]
+      if (outcome === undefined) return []
+      const { applicantsPerSec, cpuUs, startMs, rssMb } = outcome
+      return [{ applicantsPerSec, cpuUs, startMs, rssMb }]
+    }),
+  }))
 }
 
 /** To three digits: ratios here go from 1 to some 100,000. */

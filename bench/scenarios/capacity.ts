@@ -21,6 +21,7 @@ import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
 import { Fleet, sampleRequest } from '../lib/fleet.ts'
+import { storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -157,3 +158,16 @@ for (const load of ['single', 'batch'] as const) {
   }
 }
 console.table(table)
+
+const loads = ['single', 'batch'] as const
+storeResult(
+  'capacity',
+  { card: 'the sample of the demo', batchRecords: BATCH_RECORDS, seconds, warmUpSec: WARM_UP_SEC },
+  loads.map((load) => ({
+    name: load,
+    measured: [...all].map(([workers, rounds]) => ({
+      name: workers === 1 ? '1 worker' : `${workers} workers`,
+      rounds: rounds.map(({ [load]: { costs, ...rest } }) => ({ ...rest, ...costs })),
+    })),
+  })),
+)

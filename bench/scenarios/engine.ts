@@ -10,6 +10,7 @@ import { Utf8Writer } from '../../src/platform/bytes/utf8-writer.ts'
 import { ResponseParts } from '../../src/scoring/response.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
 import { type Applicant, CARD, type Card, makeApplicants, makeSpec } from '../lib/card.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const APPLICANTS = 200
 const ROUNDS = 400
@@ -116,6 +117,13 @@ function main(): void {
     )
     console.log(name.padEnd(58) + columns.join(''))
   }
+  storeResult('engine', { card: CARD, applicants: APPLICANTS, warmUpRounds: WARM_UP_ROUNDS }, [
+    { name: 'engine', measured: [...cases, last, alone].map(measuredOf) },
+  ])
+}
+
+function measuredOf({ name, nsPerApplicant }: Case): Measured {
+  return { name, rounds: nsPerApplicant.map((ns) => ({ ns: Math.round(10 * ns) / 10 })) }
 }
 
 main()

@@ -27,8 +27,8 @@ import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { done, Fleet } from '../lib/fleet.ts'
-import { keepResult, type Measured } from '../lib/log-results.ts'
 import { randomApplicants, ScoreRecords } from '../lib/logged-scores.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -252,7 +252,7 @@ try {
     for (const { name, rounds } of series.flatMap(({ measured }) => measured)) {
       console.log(name, rounds)
     }
-    keepResult('log-reading', { card: CARD, scores: SCORES, blocks: filled.blocks }, series)
+    storeResult('log-reading', { card: CARD, scores: SCORES, blocks: filled.blocks }, series)
   } finally {
     await handle.close()
     await fleet.remove()

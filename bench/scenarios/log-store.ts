@@ -28,9 +28,9 @@ import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { done, Fleet } from '../lib/fleet.ts'
-import { keepResult, type Measured } from '../lib/log-results.ts'
 import { batchRecord, randomApplicants, ScoreRecords } from '../lib/logged-scores.ts'
 import { processesCpuMs, threadsCpuMs } from '../lib/processor-time.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -243,7 +243,7 @@ try {
   await server.drop()
 }
 for (const { name, rounds } of [...stored, ...loaded]) console.log(name, rounds)
-keepResult('log-store', { card: CARD, batchApplicants: BATCH_APPLICANTS, drainSec: DRAIN_SEC }, [
+storeResult('log-store', { card: CARD, batchApplicants: BATCH_APPLICANTS, drainSec: DRAIN_SEC }, [
   { name: 'stored', measured: stored },
   { name: 'live', measured: loaded },
 ])

@@ -19,7 +19,8 @@ import {
 } from '../../test/support/load/load-clients.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
-import { Fleet, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { Fleet, outcomeFigures, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -186,12 +187,15 @@ async function play(
   }
 }
 
+const measured: Measured[] = []
+
 function report(name: string, { scores, management }: Watch): void {
   const table: Record<string, unknown> = {}
   for (const phase of ['before', 'outage', 'after'] as const) {
     const tookMs = 1_000 * Number(seconds[phase])
     const { 'requests/s': _rate, ...row } = outcomeRow(scores[phase], tookMs)
     const managed = outcomeRow(management[phase], tookMs)
+    measured.push({ name: `${name}, ${phase}`, rounds: [outcomeFigures(scores[phase], tookMs)] })
     table[phase] = {
       ...row,
       management: `${managed['requests']}, ${managed['failed']} failed ${managed['how'] ?? ''}`,
@@ -209,3 +213,6 @@ for (const server of values.servers.split(',')) {
     })
   }
 }
+storeResult('outages', { replicas: 2, clients, pauseMs: PAUSE_MS, seconds }, [
+  { name: 'outages', measured },
+])

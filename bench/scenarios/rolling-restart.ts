@@ -15,7 +15,8 @@ import {
   type Outcome,
   startClients,
 } from '../../test/support/load/load-clients.ts'
-import { Fleet, needed, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { Fleet, needed, outcomeFigures, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,6 +40,7 @@ async function restartAll(fleet: Fleet): Promise<void> {
 }
 
 const table: Record<string, unknown> = {}
+const measured: Measured[] = []
 
 async function measure(
   name: string,
@@ -50,7 +52,9 @@ async function measure(
   const stop = await startClients(clients, loadRequest, (outcome) => outcomes.push(outcome))
   await work()
   await stop()
-  table[name] = outcomeRow(outcomes, performance.now() - startedAtMs)
+  const tookMs = performance.now() - startedAtMs
+  table[name] = outcomeRow(outcomes, tookMs)
+  measured.push({ name, rounds: [outcomeFigures(outcomes, tookMs)] })
   return outcomes.filter(({ status }) => status !== 200).length
 }
 
@@ -75,6 +79,8 @@ try {
       `Node ${process.version}, ${values.workers} workers each, ${clients} clients, one request at a time each`,
     )
     console.table(table)
+    const payload = { replicas: 2, workersEach: Number(values.workers), clients, rounds }
+    storeResult('rolling-restart', payload, [{ name: 'rolling restart', measured }])
     console.log(`failed requests during ${2 * rounds} restarts: ${failures}`)
     process.exitCode = failures === 0 ? 0 : 1
   } finally {

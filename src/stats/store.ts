@@ -64,8 +64,7 @@ export class PostgresStatsStore implements StatsStore {
       .select({ environment: deployments.environment })
       .from(deployments)
       .where(and(eq(deployments.teamId, teamId), eq(deployments.id, deploymentId)))
-    // A check of the table allows only the two environments.
-    return row === undefined ? null : (row.environment as Environment)
+    return row?.environment ?? null
   }
 
   /** One statement: a block is either in the rollups, or its own sums are added. */

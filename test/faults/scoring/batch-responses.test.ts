@@ -105,7 +105,7 @@ async function hangUpOn(
 }
 
 /**
- * Ids of the results of the next answers, read with a pause behind each piece; null for one that a
+ * Ids of the results of the next answers, read with a pause behind each chunk; null for one that a
  * service on a busy machine refuses as overloaded.
  */
 async function idsOf(socket: Socket, count: number, pauseMs: number) {

@@ -113,7 +113,7 @@ test('alternatives that exclude each other are a oneOf, and anyOf says only that
   }
 })
 
-// One type of error, with which one piece of code of a client deals.
+// One type of error, that one part of a client's code handles.
 test('all errors of all operations have one and the same schema', () => {
   const bodies = places.filter(({ at }) => /^responses\.\w+\.content\.[^.]+\.schema$/.test(at))
   expect(bodies.length).toBeGreaterThan(20)

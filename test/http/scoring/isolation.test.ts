@@ -68,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
       await insertInactive(db, inactive, teamId, userId)
     })
     service = await TestService.start(withTeams)
-    if (otherOwner === undefined) throw new Error('the preparation did not run')
+    if (otherOwner === undefined) throw new Error('the database was not seeded')
     const owner = await service.signIn()
     const other = tokenFor(service, otherOwner)
     own = {
