@@ -30,6 +30,7 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { LogThrottle } from './platform/log-throttle.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
@@ -310,6 +311,7 @@ function wire(
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
   const models = new ModelService({ store, samples, clock, onChange })
+  const unequal = new LogThrottle(clock)
   return {
     auth,
     keys,
@@ -326,7 +328,15 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    scoreReading: new ScoreReadingService({
+      reader,
+      models: loggedModels,
+      store: readingStore,
+      onUnequal: (result) => {
+        const count = unequal.hit(result.modelId)
+        if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
+      },
+    }),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
