@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { and, asc, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { Environment } from '../access/caller.ts'
 import type { Database } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
@@ -88,8 +87,6 @@ export class PostgresServingStore implements ServingStore {
     const { challenger: _challenger, challengerBaselineId: _baseline, ...state } = first
     return {
       ...state,
-      // The table's check holds the environment to the two there are.
-      environment: first.environment as Environment,
       challengers: rows.flatMap(({ challenger, challengerBaselineId: baselineId }) =>
         challenger === null ? [] : { ...challenger, baselineId },
       ),
