@@ -6,6 +6,7 @@ import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { REASON_DOCS } from './docs/reasons.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
@@ -24,6 +25,7 @@ export const DOCS = {
   ...STATS_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
+  ...REASON_DOCS,
   ...SCORECARD_DOCS,
 } as const
 

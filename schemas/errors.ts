@@ -17,6 +17,7 @@ export const ERROR_CODES = {
   challenger_not_found: 'The deployment has no such active challenger.',
   key_not_found: 'No API key of the team has this id.',
   member_not_found: 'No member of the team has this id.',
+  baseline_not_found: 'The deployment has no reason baseline with this id.',
   score_not_found:
     'The score log has no such request of the team, or the batch has no such record.',
   not_found: 'No endpoint has this method and path.',
@@ -42,6 +43,10 @@ export const ERROR_CODES = {
     'Another body was sent with this `Idempotency-Key`: use a new key for each new request.',
   strict_mode_violation:
     'In strict mode: `details` lists each missing feature and each unknown variable.',
+  reasons_not_configured:
+    'A model that could answer has no rules for reasons, or needs a baseline and none is in force.',
+  invalid_baseline: 'The baseline does not fit the model: the message says what to change.',
+  population_too_small: 'Fewer applicants than `min_population` make the baseline.',
   rate_limited: 'The quota is used up: wait for `retry_after_ms`.',
   internal_error: 'The service failed.',
   unavailable: 'The service is temporarily unavailable: try again after `Retry-After`.',

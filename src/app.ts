@@ -40,6 +40,7 @@ import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
 import { logErasureRoutes } from './reading/erasure/routes.ts'
 import { logExportRoutes } from './reading/export/routes.ts'
 import { readingRoutes } from './reading/routes.ts'
+import { reasonRoutes } from './reasons/routes.ts'
 import { fallbackOf } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
@@ -145,6 +146,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(scoringRoutes, services)
   await app.register(statsRoutes, services)
   await app.register(readingRoutes, services)
+  await app.register(reasonRoutes, services)
   await app.register(logExportRoutes, services)
   await app.register(logErasureRoutes, services)
   await app.register(healthRoutes, telemetry)

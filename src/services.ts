@@ -37,6 +37,9 @@ import { LogErasureService } from './reading/erasure/service.ts'
 import { LogExportService } from './reading/export/service.ts'
 import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
+import { ExplanationService } from './reasons/explanation.ts'
+import { ReasonService } from './reasons/service.ts'
+import { PostgresReasonStore } from './reasons/store.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
@@ -76,6 +79,8 @@ export interface Services {
   readonly telemetry: Telemetry
   readonly stats: StatsService
   readonly scoreReading: ScoreReadingService
+  readonly reasons: ReasonService
+  readonly explanations: ExplanationService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly clock: Clock
@@ -310,8 +315,18 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
+  const reasonStore = guarded(new PostgresReasonStore(db))
   const models = new ModelService({ store, samples, clock, onChange })
   const unequal = new LogThrottle(clock)
+  const scoreReading = new ScoreReadingService({
+    reader,
+    models: loggedModels,
+    store: readingStore,
+    onUnequal: (result) => {
+      const count = unequal.hit(result.modelId)
+      if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
+    },
+  })
   return {
     auth,
     keys,
@@ -328,14 +343,18 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService({
-      reader,
+    scoreReading,
+    explanations: new ExplanationService({
+      scores: scoreReading,
+      baseline: (baselineId) => reasonStore.baseline(baselineId),
+    }),
+    reasons: new ReasonService({
+      store: reasonStore,
+      log: reader,
       models: loggedModels,
-      store: readingStore,
-      onUnequal: (result) => {
-        const count = unequal.hit(result.modelId)
-        if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
-      },
+      deployments,
+      visible: scoreReading,
+      clock,
     }),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),

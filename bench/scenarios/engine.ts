@@ -81,7 +81,7 @@ function main(): void {
         scoreApplicant(applicant, modelScore)
         // As a batch does: one for all.
         if (index === 0) into = new Utf8Writer(into.memory)
-        const frame = { isFirst: true, idText: 'null', withContributions: true, shadowText: '' }
+        const frame = { isFirst: true, idText: 'null', withContributions: true, furtherText: '' }
         answer.record(into, modelScore, applicant, frame)
         return into.length
       },

@@ -28,6 +28,8 @@ export type AuditAction =
   | 'deployment.toggle_shadow'
   | 'deployment.promote'
   | 'deployment.rollback'
+  | 'deployment.set_reason_baseline'
+  | 'reason_baseline.create'
   | 'key.create'
   | 'key.revoke'
   | 'key.set_limit'

@@ -3,6 +3,7 @@ import { compileScale } from './scaling.ts'
 import { DEFAULT_SPEC_VERSION, RISK_GRADES_MAX, type ScorecardSpec } from './spec.ts'
 import { checkFeatures } from './validate-features.ts'
 import { checkGrades } from './validate-grades.ts'
+import { checkReasons } from './validate-reasons.ts'
 
 export type { SpecIssue } from './issues.ts'
 
@@ -28,20 +29,26 @@ const NESTING_MAX = 100
  * @param input a parsed JSON value of any kind
  */
 export function checkSpec(input: unknown): SpecCheck {
-  return check(input, RISK_GRADES_MAX)
+  return check(input, { gradesMax: RISK_GRADES_MAX, areReasonsChecked: true })
 }
 
 /**
  * Checks a specification that is already registered. Earlier releases did not bound the number of
- * risk grades; a model that has more than a new one may have keeps scoring.
+ * risk grades; a model that has more than a new one may have keeps scoring. Nor did they check the
+ * part that explains scores; where that has a fault, the model scores without reasons.
  *
  * @param input a parsed JSON value of any kind
  */
 export function checkStoredSpec(input: unknown): SpecCheck {
-  return check(input, Number.POSITIVE_INFINITY)
+  return check(input, { gradesMax: Number.POSITIVE_INFINITY, areReasonsChecked: false })
 }
 
-function check(input: unknown, gradesMax: number): SpecCheck {
+interface CheckOptions {
+  readonly gradesMax: number
+  readonly areReasonsChecked: boolean
+}
+
+function check(input: unknown, { gradesMax, areReasonsChecked }: CheckOptions): SpecCheck {
   const faults = new IssueList()
   const warnings = new IssueList()
   if (!isObject(input)) {
@@ -58,6 +65,7 @@ function check(input: unknown, gradesMax: number): SpecCheck {
   checkFeatures(input['features'], basePoints ?? 0, faults, warnings)
   checkProbabilities(input, faults)
   checkGrades(input['risk_grades'], gradesMax, faults, warnings)
+  if (areReasonsChecked) checkReasons(input, faults, warnings)
   if (faults.count > 0) return refused(faults)
   return { ok: true, spec: input as unknown as ScorecardSpec, warnings: warnings.toArray() }
 }

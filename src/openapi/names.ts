@@ -9,6 +9,7 @@ import * as imports from '../../schemas/import.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
+import * as reasons from '../../schemas/reasons.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
@@ -27,6 +28,7 @@ export const CONTRACT = {
   keys,
   members,
   models,
+  reasons,
   scorecards,
   scores,
   scoring,

@@ -50,6 +50,9 @@ const LARGE = '413 payload_too_large'
 const MEDIA = '415 unsupported_media_type'
 /** Codes of an endpoint that reads a body. */
 const BODY = [FORM, LARGE, MEDIA, AWAY]
+const REASONS = '422 reasons_not_configured'
+const BASELINE = '422 invalid_baseline'
+const POPULATION = '422 population_too_small'
 const STRICT = '422 strict_mode_violation'
 const MEMBER = '404 member_not_found'
 const LAST = '409 last_owner'
@@ -59,8 +62,22 @@ const KEYS = ['409 idempotency_in_progress', '422 idempotency_key_reused']
 const CHANGES = [...KEYS, '409 idempotency_answer_lost']
 
 export const DECIDED: Table = {
-  'POST /v1/score/{slug}': [...BODY, STRICT, ...KEYS],
-  'POST /v1/score/{slug}/batch': [...BODY, STRICT, ...KEYS],
+  'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
+  'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],
+  'POST /v1/deployments/{slug}/reason-baselines': [
+    ...['201', SIGNED, ROLE, DEPLOYMENT, MODEL, REASONS, BASELINE, POPULATION, QUOTA, ...BODY],
+  ],
+  'GET /v1/deployments/{slug}/reason-baselines': ['200', FORM, SIGNED, DEPLOYMENT, QUOTA, AWAY],
+  'PUT /v1/deployments/{slug}/reason-baseline': [
+    ...['200', SIGNED, ROLE, DEPLOYMENT, MODEL, '404 baseline_not_found', BASELINE, QUOTA],
+    ...BODY,
+  ],
+  'POST /v1/deployments/{slug}/reason-method-report': [
+    ...['200', SIGNED, DEPLOYMENT, REASONS, BASELINE, POPULATION, QUOTA, ...BODY],
+  ],
+  'GET /v1/scores/{request_id}/explanation': [
+    ...['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
+  ],
   'POST /v1/models/deploy': [...BODY, ...CHANGES],
   'POST /v1/models/import': [
     ...['200', SIGNED, ROLE, '422 invalid_spec', '422 parity_failed', QUOTA, ...BODY],
@@ -86,8 +103,8 @@ export const DECIDED: Table = {
   'DELETE /v1/keys/{id}': ['204', SIGNED, ROLE, '404 key_not_found', QUOTA, AWAY],
   'POST /api/auth/login': ['401 invalid_credentials', ...BODY],
   'POST /api/auth/refresh': ['401 invalid_refresh_token', ...BODY],
-  'POST /api/v1/score': [DEPLOYMENT, ...BODY, STRICT, ...KEYS],
-  'POST /api/v1/score/batch': [DEPLOYMENT, ...BODY, STRICT, ...KEYS],
+  'POST /api/v1/score': [DEPLOYMENT, ...BODY, STRICT, REASONS, ...KEYS],
+  'POST /api/v1/score/batch': [DEPLOYMENT, ...BODY, STRICT, REASONS, ...KEYS],
   'POST /api/v1/scorecards/{scorecard_id}/challengers': [
     ...[ROLE, DEPLOYMENT, MODEL, TRAFFIC, ...BODY, ...CHANGES],
   ],

@@ -41,9 +41,11 @@ export class SpecScoring {
       strictMode: false,
       cacheVersion: 1,
       championModelId: 'mod_0',
+      baselineId: null,
       challengers: modelIds.slice(1).map((modelId) => ({
         challengerId: `ch_${modelId}`,
         modelId,
+        baselineId: null,
         bucketRanges: [],
       })),
     }
@@ -55,6 +57,7 @@ export class SpecScoring {
           const spec = specs[modelIds.indexOf(modelId)]
           return spec === undefined ? null : { spec, sha256: SHA256 }
         },
+        baseline: async () => null,
       },
       clock: systemClock,
       ttlMs: 60_000,

@@ -10,7 +10,7 @@ import { seeded } from './seeded-database.ts'
 import { TestService, type TestServiceOptions } from './service.ts'
 import { insertOwner, insertTeam, insertUser, type TestUser, tokenFor } from './users.ts'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** An entry beside a champion, and the model that it stands for. */
 export interface Entry {
