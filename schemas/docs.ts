@@ -6,6 +6,7 @@ import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { MONITORING_DOCS } from './docs/monitoring.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
@@ -22,6 +23,7 @@ export const DOCS = {
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,
   ...STATS_DOCS,
+  ...MONITORING_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
   ...SCORECARD_DOCS,

@@ -32,6 +32,8 @@ export const ERROR_CODES = {
   unsupported_media_type: 'The `Content-Type` is not JSON.',
   invalid_spec:
     'The scorecard specification is invalid: `details` lists every fault with its path.',
+  invalid_baseline:
+    'The development sample does not fit the model: `details` lists every fault, or the period has no scores of the model.',
   parity_failed:
     'Scores differ from those in the sample: `details` lists the first rows that differ.',
   not_exportable: "The model can't be exported in this format: `details` lists the reasons.",

@@ -22,6 +22,10 @@ import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import { BaselineService } from './monitoring/baseline-service.ts'
+import { Monitored } from './monitoring/monitored.ts'
+import { MonitoringService } from './monitoring/service.ts'
+import { PostgresMonitoringStore } from './monitoring/store.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -75,6 +79,8 @@ export interface Services {
   readonly telemetry: Telemetry
   readonly stats: StatsService
   readonly scoreReading: ScoreReadingService
+  readonly monitoring: MonitoringService
+  readonly baselines: BaselineService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly clock: Clock
@@ -309,6 +315,11 @@ function wire(
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
   const models = new ModelService({ store, samples, clock, onChange })
+  const monitored = new Monitored({
+    store: guarded(new PostgresMonitoringStore(db)),
+    log: reader,
+    models: loggedModels,
+  })
   return {
     auth,
     keys,
@@ -326,6 +337,8 @@ function wire(
     scorecards: new ScorecardService(deployments, clock),
     scoring,
     scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    monitoring: new MonitoringService(monitored),
+    baselines: new BaselineService({ monitored, clock }),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

@@ -25,6 +25,7 @@ export const STATUS_BY_CODE = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   invalid_spec: 422,
+  invalid_baseline: 422,
   parity_failed: 422,
   not_exportable: 422,
   invalid_scope: 422,

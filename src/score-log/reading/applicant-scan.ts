@@ -30,6 +30,9 @@ export interface PartReader {
   readonly add: (row: number) => void
 }
 
+/** What to do with a part of the applicants; null leaves it out. */
+export type ReaderOf = (columns: ScannedColumns) => PartReader | null | Promise<PartReader | null>
+
 /** Applicants between two looks at the clock. */
 const APPLICANTS_A_LOOK = 200
 
@@ -40,13 +43,9 @@ const APPLICANTS_A_LOOK = 200
  *
  * The log here is what the database has: the newest scores follow within two seconds.
  *
- * @param readerOf what to do with a part; null leaves it out
  * @throws AppError `invalid_request` if the range has more references than `referencesMax`
  */
-export async function scanApplicants(
-  scan: ApplicantScan,
-  readerOf: (columns: ScannedColumns) => PartReader | null,
-): Promise<void> {
+export async function scanApplicants(scan: ApplicantScan, readerOf: ReaderOf): Promise<void> {
   const table = scan.dedupe === 'none' ? null : await tableOf(scan, scan.dedupe, readerOf)
   await eachRow(scan, readerOf, (columns, { add }) => {
     if (table === null || table.size === 0) return add
@@ -57,8 +56,6 @@ export async function scanApplicants(
     }
   })
 }
-
-type ReaderOf = (columns: ScannedColumns) => PartReader | null
 
 /** The references of all applicants that take part. */
 async function tableOf(
@@ -100,7 +97,7 @@ async function eachRow(
   const turns = new TurnTaker()
   for await (const portion of log.columns(query)) {
     for (const columns of portion) {
-      const reader = readerOf(columns)
+      const reader = await readerOf(columns)
       if (reader === null) continue
       const visit = visitOf(columns, reader)
       const { wanted } = columns

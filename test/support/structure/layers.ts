@@ -17,7 +17,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   // The domains.
   ['keys', 'deployments'],
   ['models', 'teams'],
-  ['scoring', 'import', 'export', 'stats', 'reading'],
+  ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.
