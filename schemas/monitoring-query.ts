@@ -12,15 +12,22 @@ const Moment = (description: string) =>
     Type.String({ format: 'date-time', description: `ISO 8601 with a time zone; ${description}` }),
   )
 
+export const Dedupe = Type.Union(
+  [Type.Literal('last'), Type.Literal('first'), Type.Literal('none')],
+  {
+    description:
+      'Which scoring of a reference counts within the period; default: `last`. A score without a reference always counts',
+  },
+)
+
+export const Population = Type.Union([Type.Literal('all'), Type.Literal('served')], {
+  description: 'All applicants that the model scored (default), or those that it answered',
+})
+
 const PERIOD = {
   from: Moment('earlier scores do not count'),
   to: Moment('scores at this time or later do not count'),
-  dedupe: Type.Optional(
-    Type.Union([Type.Literal('last'), Type.Literal('first'), Type.Literal('none')], {
-      description:
-        'Which scoring of a reference counts within the period; default: `last`. A score without a reference always counts',
-    }),
-  ),
+  dedupe: Type.Optional(Dedupe),
 }
 
 const MODEL = {
@@ -50,29 +57,19 @@ const STABILITY = {
       description: `Index from which a shift is major; default: ${ACT_DEFAULT}`,
     }),
   ),
-  population: Type.Optional(
-    Type.Union([Type.Literal('all'), Type.Literal('served')], {
-      description: 'All applicants that the model scored (default), or those that it answered',
-    }),
-  ),
+  population: Type.Optional(Population),
 }
 
 export const StabilityQuery = query(STABILITY)
 
-export const Interval = Type.Union([
-  Type.Literal('day'),
-  Type.Literal('week'),
-  Type.Literal('month'),
-])
+export const Interval = Type.Union(
+  [Type.Literal('day'), Type.Literal('week'), Type.Literal('month')],
+  { description: 'Days, weeks from Monday on, or months, in UTC; default: `day`' },
+)
 
 export const StabilitySeriesQuery = query({
   ...STABILITY,
-  interval: Type.Optional(
-    Type.Unsafe<'day' | 'week' | 'month'>({
-      ...Interval,
-      description: 'Days, weeks from Monday on, or months, in UTC; default: `day`',
-    }),
-  ),
+  interval: Type.Optional(Interval),
 })
 
 export const CutoffsQuery = query({

@@ -78,6 +78,22 @@ export const FeatureStability = Type.Object({
   cells: Type.Array(StabilityCell),
 })
 
+export const UsedBaseline = Type.Object({
+  id: Type.String(),
+  origin: BaselineOrigin,
+  n: Type.Number(),
+  created_at: Timestamp,
+})
+
+export const ScoreStability = Type.Object({
+  n: Count,
+  n_expected: NullableNumber,
+  mean: NullableNumber,
+  mean_expected: NullableNumber,
+  ...INDEX,
+  bands: Type.Array(StabilityBand),
+})
+
 export const Stability = Type.Object({
   deployment_id: Type.String(),
   model_id: Type.String(),
@@ -91,79 +107,70 @@ export const Stability = Type.Object({
   population: Type.String(),
   formula_version: Type.Integer(),
   n: Count,
-  baseline: nullable(
-    Type.Object({
-      id: Type.String(),
-      origin: BaselineOrigin,
-      n: Type.Number(),
-      created_at: Timestamp,
-    }),
-  ),
-  score: Type.Object({
-    n: Count,
-    n_expected: NullableNumber,
-    mean: NullableNumber,
-    mean_expected: NullableNumber,
-    ...INDEX,
-    bands: Type.Array(StabilityBand),
-  }),
+  baseline: nullable(UsedBaseline),
+  score: ScoreStability,
   features: Type.Array(FeatureStability),
 })
 export type Stability = Static<typeof Stability>
+
+export const PointScore = Type.Object({
+  psi: INDEX.psi,
+  mean: NullableNumber,
+  cv_95: INDEX.cv_95,
+  verdict: INDEX.verdict,
+})
+
+export const PointFeature = Type.Object({
+  name: Type.String(),
+  csi_psi: NullableNumber,
+  csi_points: NullableNumber,
+  verdict: INDEX.verdict,
+})
+
+export const StabilityPoint = Type.Object({
+  from: Timestamp,
+  to: Timestamp,
+  n: Count,
+  score: PointScore,
+  features: Type.Array(PointFeature),
+})
 
 export const StabilitySeries = Type.Object({
   deployment_id: Type.String(),
   model_id: Type.String(),
   model_version: Type.String(),
   interval: Type.String(),
-  points: Type.Array(
-    Type.Object({
-      from: Timestamp,
-      to: Timestamp,
-      n: Count,
-      score: Type.Object({
-        psi: INDEX.psi,
-        mean: NullableNumber,
-        cv_95: INDEX.cv_95,
-        verdict: INDEX.verdict,
-      }),
-      features: Type.Array(
-        Type.Object({
-          name: Type.String(),
-          csi_psi: NullableNumber,
-          csi_points: NullableNumber,
-          verdict: INDEX.verdict,
-        }),
-      ),
-    }),
-    { description: 'Oldest first; an interval without scores is left out' },
-  ),
+  points: Type.Array(StabilityPoint, {
+    description: 'Oldest first; an interval without scores is left out',
+  }),
 })
-
 export type StabilitySeries = Static<typeof StabilitySeries>
 
 const GROUP = { n: Count, share: Share, mean_pd: Share, expected_bads: NullableNumber }
 
+export const CutoffResult = Type.Object({
+  cutoff: Type.Number(),
+  approval_rate: Share,
+  approved: Count,
+  declined: Count,
+  mean_pd_approved: Share,
+  mean_pd_declined: Share,
+  expected_bads_approved: NullableNumber,
+  expected_bads_declined: NullableNumber,
+})
+
+export const CutoffBand = Type.Object({ min: Type.Number(), max: Type.Number(), ...GROUP })
+export const CutoffGrade = Type.Object({ grade: nullable(Type.String()), ...GROUP })
+
 export const Cutoffs = Type.Object({
   model_id: Type.String(),
   n: Count,
-  cutoffs: Type.Array(
-    Type.Object({
-      cutoff: Type.Number(),
-      approval_rate: Share,
-      approved: Count,
-      declined: Count,
-      mean_pd_approved: Share,
-      mean_pd_declined: Share,
-      expected_bads_approved: NullableNumber,
-      expected_bads_declined: NullableNumber,
-    }),
-  ),
-  bands: Type.Array(Type.Object({ min: Type.Number(), max: Type.Number(), ...GROUP }), {
+  cutoffs: Type.Array(CutoffResult),
+  bands: Type.Array(CutoffBand, {
     description:
       'By 20 points, wider where scores lie far apart; bands without scores are left out',
   }),
-  grades: Type.Array(Type.Object({ grade: nullable(Type.String()), ...GROUP })),
+  grades: Type.Array(CutoffGrade),
 })
 export type Cutoffs = Static<typeof Cutoffs>
 
@@ -176,6 +183,18 @@ export const SwapCell = Type.Object({
   expected_bads_challenger: NullableNumber,
 })
 
+export const SwapCells = Type.Object({
+  both_approve: SwapCell,
+  swap_out: SwapCell,
+  swap_in: SwapCell,
+  both_decline: SwapCell,
+})
+
+export const McNemar = Type.Object(
+  { chi2: Type.Number(), p_value: Type.Number() },
+  { description: "McNemar's test without correction" },
+)
+
 export const SwapSet = Type.Object({
   n: Count,
   rule: SwapRule,
@@ -186,30 +205,25 @@ export const SwapSet = Type.Object({
   }),
   approval_rate: Share,
   challenger_approval_rate: Share,
-  cells: Type.Object({
-    both_approve: SwapCell,
-    swap_out: SwapCell,
-    swap_in: SwapCell,
-    both_decline: SwapCell,
-  }),
-  mcnemar: Type.Union([Type.Object({ chi2: Type.Number(), p_value: Type.Number() }), Type.Null()], {
+  cells: SwapCells,
+  mcnemar: Type.Union([McNemar, Type.Null()], {
     description: 'Null where both decide alike on every applicant',
   }),
 })
 export type SwapSet = Static<typeof SwapSet>
 
+export const MigrationCell = Type.Object({
+  champion_grade: nullable(Type.String()),
+  challenger_grade: nullable(Type.String()),
+  n: Count,
+  row_share: Share,
+  mean_pd_champion: Share,
+  mean_pd_challenger: Share,
+})
+
 export const Migration = Type.Object({
   n: Count,
-  cells: Type.Array(
-    Type.Object({
-      champion_grade: nullable(Type.String()),
-      challenger_grade: nullable(Type.String()),
-      n: Count,
-      row_share: Share,
-      mean_pd_champion: Share,
-      mean_pd_challenger: Share,
-    }),
-  ),
+  cells: Type.Array(MigrationCell),
   stable_share: Share,
 })
 export type Migration = Static<typeof Migration>

@@ -2,6 +2,29 @@ import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_TIME } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 const BASELINE_ID = 'bsl_0VLGx5TzWm8PdQa2KfRj7n'
+const NO_CELL = {
+  outcome: 'matched',
+  expected: null,
+  expected_share: null,
+  actual: 0,
+  actual_share: null,
+  psi: null,
+  points_part: null,
+} as const
+const NO_FEATURE = {
+  n: 0,
+  n_expected: null,
+  csi_psi: null,
+  csi_points: null,
+  zero_bins: null,
+  cv_95: null,
+  p_value: null,
+  verdict: null,
+  missing_share: null,
+  unseen_share: null,
+  no_bin_share: null,
+  not_a_number_share: null,
+} as const
 const NO_GROUP = { n: 0, share: null, mean_pd: null, expected_bads: 0 } as const
 const NO_SWAP = {
   n: 0,
@@ -82,7 +105,33 @@ export const MONITORING_DOCS = {
           verdict: null,
           bands: [],
         },
-        features: [],
+        features: [
+          {
+            ...NO_FEATURE,
+            name: 'age',
+            cells: [
+              { ...NO_CELL, bin: { index: 0, range: '(-Infinity, 25]' }, points: -12 },
+              { ...NO_CELL, bin: { index: 1, range: '(25, Infinity)' }, points: 9.5 },
+              { ...NO_CELL, outcome: 'missing', bin: { index: 2, range: 'Missing' }, points: 0 },
+              { ...NO_CELL, outcome: 'no_bin', bin: null, points: 0 },
+              { ...NO_CELL, outcome: 'not_a_number', bin: null, points: 0 },
+            ],
+          },
+          {
+            ...NO_FEATURE,
+            name: 'purpose',
+            cells: [
+              { ...NO_CELL, bin: { index: 0, value: 'car%,%furniture, other' }, points: 4 },
+              { ...NO_CELL, outcome: 'missing', bin: { index: 1, value: 'Missing' }, points: -7 },
+              {
+                ...NO_CELL,
+                outcome: 'unseen_category',
+                bin: { index: 1, value: 'Missing' },
+                points: -7,
+              },
+            ],
+          },
+        ],
       },
     },
   },

@@ -1,6 +1,7 @@
 import { checkName, IssueList, isObject, readNumber, type SpecIssue, typeName } from './issues.ts'
 import { compileScale } from './scaling.ts'
 import { DEFAULT_SPEC_VERSION, RISK_GRADES_MAX, type ScorecardSpec } from './spec.ts'
+import { checkBaselineOutcomes } from './validate-baseline-outcomes.ts'
 import { checkFeatures } from './validate-features.ts'
 import { checkGrades } from './validate-grades.ts'
 
@@ -28,20 +29,25 @@ const NESTING_MAX = 100
  * @param input a parsed JSON value of any kind
  */
 export function checkSpec(input: unknown): SpecCheck {
-  return check(input, RISK_GRADES_MAX)
+  return check(input, RISK_GRADES_MAX, checkBaselineOutcomes)
 }
 
 /**
  * Checks a specification that is already registered. Earlier releases did not bound the number of
- * risk grades; a model that has more than a new one may have keeps scoring.
+ * risk grades, and kept `baseline_outcomes` unread; a model that a new one may not be like keeps
+ * scoring.
  *
  * @param input a parsed JSON value of any kind
  */
 export function checkStoredSpec(input: unknown): SpecCheck {
-  return check(input, Number.POSITIVE_INFINITY)
+  return check(input, Number.POSITIVE_INFINITY, () => undefined)
 }
 
-function check(input: unknown, gradesMax: number): SpecCheck {
+function check(
+  input: unknown,
+  gradesMax: number,
+  checkCounts: (features: unknown, faults: IssueList) => void,
+): SpecCheck {
   const faults = new IssueList()
   const warnings = new IssueList()
   if (!isObject(input)) {
@@ -56,6 +62,7 @@ function check(input: unknown, gradesMax: number): SpecCheck {
   checkSpecVersion(input['spec_version'], faults)
   const basePoints = readNumber(input['base_points'], 'base_points', faults)
   checkFeatures(input['features'], basePoints ?? 0, faults, warnings)
+  checkCounts(input['features'], faults)
   checkProbabilities(input, faults)
   checkGrades(input['risk_grades'], gradesMax, faults, warnings)
   if (faults.count > 0) return refused(faults)

@@ -20,7 +20,11 @@ const spec = (version: string, points: readonly number[], sign: 1 | -1) =>
       numeric(
         'income',
         points.map((value, index) => [
-          index === 0 ? '(-Infinity, 1]' : index === 7 ? '(7, Infinity)' : `(${index}, ${index + 1}]`,
+          index === 0
+            ? '(-Infinity, 1]'
+            : index === 7
+              ? '(7, Infinity)'
+              : `(${index}, ${index + 1}]`,
           sign * value,
         ]),
       ),
@@ -65,7 +69,7 @@ describe.each(backends)('on $name', (backend) => {
       await team.scoreBatch(slug, records)
     }
     await statsWith(service, team.key, slug, 88)
-    return { slug, modelId, ...entry, championId: modelId, challengerModelId: entry.modelId }
+    return { slug, id: entry.id, championId: modelId, challengerModelId: entry.modelId }
   }
   const at = (slug: string, end: string) => `/v1/deployments/${slug}/${end}`
 

@@ -75,7 +75,10 @@ describe.each(backends)('on $name', (backend) => {
         await scoreOne(slug, applicant, index % 2 === 0 ? 'ABCD'[(day + index) % 4] : undefined)
         scored++
       }
-      const records = APPLICANTS.map((applicant, index) => ({ id: 'ABA7'[index % 4], ...applicant }))
+      const records = APPLICANTS.map((applicant, index) => ({
+        id: 'ABA7'[index % 4],
+        ...applicant,
+      }))
       await team.scoreBatch(slug, records)
       scored += records.length
     }
