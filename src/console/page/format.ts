@@ -2,6 +2,7 @@ import type { Role } from './types.ts'
 
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const INDEX = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 const WHEN = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
@@ -13,6 +14,11 @@ export function number(value: number | null | undefined): string {
 
 export function count(value: number): string {
   return COUNT.format(value)
+}
+
+/** An index or a probability: three digits. */
+export function index(value: number | null): string {
+  return value === null ? NONE : INDEX.format(value)
 }
 
 /** A number with its sign, for differences. */

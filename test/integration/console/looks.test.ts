@@ -39,6 +39,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   const pages = (): readonly (readonly [place: string, last: string])[] => [
     ['deployments', '20 %'],
     [`deployments/${slug}`, 'Newest answers'],
+    [`deployments/${slug}/stability`, 'income: cells'],
+    [`deployments/${slug}/cutoffs`, 'By grade'],
+    [`deployments/${slug}/swap-set`, 'Migration of grades'],
     ['models', '4.0'],
     ['models/new', 'Description (optional)'],
     ['models/import', 'Sample with scores (optional)'],
