@@ -24,12 +24,17 @@ export interface NewBaseline extends StoredBaseline {
   readonly origin: 'period' | 'counts'
 }
 
+export interface ModelFacts {
+  readonly environment: Environment
+  readonly createdAt: Date
+}
+
 /** What monitoring asks the database beside the log. */
 export interface MonitoringStore {
   /** Null if the team has no such deployment. */
   deployment(teamId: string, deploymentId: string): Promise<MonitoredDeployment | null>
   /** Null if the team has no such model. */
-  modelCreatedAt(teamId: string, modelId: string): Promise<Date | null>
+  modelFacts(teamId: string, modelId: string): Promise<ModelFacts | null>
   /** The model of a challenger, active or not; null if the deployment has no such one. */
   challengerModel(deploymentId: string, challengerId: string): Promise<string | null>
   /** The baseline that was stored last; null without one. */
@@ -81,16 +86,25 @@ export class Monitored {
     return found
   }
 
-  /** @throws AppError `model_not_found` */
-  async model(teamId: string, modelId: string): Promise<MonitoredModel> {
-    const createdAt = isId(modelId, 'mod_')
-      ? await this.options.store.modelCreatedAt(teamId, modelId)
+  /**
+   * A model of the team and, where one is given, of the environment.
+   *
+   * @throws AppError `model_not_found`
+   */
+  async model(
+    teamId: string,
+    modelId: string,
+    environment: Environment | null = null,
+  ): Promise<MonitoredModel> {
+    const facts = isId(modelId, 'mod_')
+      ? await this.options.store.modelFacts(teamId, modelId)
       : null
-    const stored = createdAt === null ? undefined : await this.stored(modelId)
-    if (createdAt === null || stored === undefined || stored.card === null) {
+    const isOther = environment !== null && facts?.environment !== environment
+    const stored = facts === null || isOther ? undefined : await this.stored(modelId)
+    if (facts === null || stored === undefined || stored.card === null) {
       throw new AppError('model_not_found', 'there is no model with this id')
     }
-    return { stored, card: stored.card, createdAt }
+    return { stored, card: stored.card, createdAt: facts.createdAt }
   }
 
   /** Direction of the scores of a logged model. */

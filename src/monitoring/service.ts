@@ -248,8 +248,8 @@ export class MonitoringService {
     slug: string,
     modelId: string | undefined,
   ): Promise<MonitoredModel> {
-    const { championId } = await this.monitored.deployment(caller, slug)
-    return this.monitored.model(caller.teamId, modelId ?? championId)
+    const { championId, environment } = await this.monitored.deployment(caller, slug)
+    return this.monitored.model(caller.teamId, modelId ?? championId, environment)
   }
 
   private async pairOf(caller: Caller, slug: string, challengerId: string) {

@@ -7,7 +7,7 @@ import { challengers, deployments } from '../tables/deployments.ts'
 import { modelBaselines } from '../tables/model-baselines.ts'
 import { models } from '../tables/models.ts'
 import type { StoredBaseline } from './baseline.ts'
-import type { MonitoredDeployment, MonitoringStore, NewBaseline } from './monitored.ts'
+import type { ModelFacts, MonitoredDeployment, MonitoringStore, NewBaseline } from './monitored.ts'
 
 /** Baselines of a model that are kept; the oldest leave. */
 const BASELINES_KEPT = 100
@@ -29,12 +29,12 @@ export class PostgresMonitoringStore implements MonitoringStore {
     return row === undefined ? null : { ...row, environment: row.environment as Environment }
   }
 
-  async modelCreatedAt(teamId: string, modelId: string): Promise<Date | null> {
+  async modelFacts(teamId: string, modelId: string): Promise<ModelFacts | null> {
     const [row] = await this.db
-      .select({ createdAt: models.createdAt })
+      .select({ createdAt: models.createdAt, environment: models.environment })
       .from(models)
       .where(and(eq(models.teamId, teamId), eq(models.id, modelId)))
-    return row?.createdAt ?? null
+    return row ?? null
   }
 
   async challengerModel(deploymentId: string, challengerId: string): Promise<string | null> {

@@ -2,7 +2,8 @@ import type { Role } from './types.ts'
 
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
-const INDEX = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+const INDEX = new Intl.NumberFormat('en', { maximumFractionDigits: 4 })
+const INDEX_MIN = 0.0001
 const WHEN = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
@@ -16,9 +17,10 @@ export function count(value: number): string {
   return COUNT.format(value)
 }
 
-/** An index or a probability: three digits. */
+/** An index or a probability: four digits. */
 export function index(value: number | null): string {
-  return value === null ? NONE : INDEX.format(value)
+  if (value === null) return NONE
+  return value > 0 && value < INDEX_MIN ? `< ${INDEX_MIN}` : INDEX.format(value)
 }
 
 /** A number with its sign, for differences. */

@@ -44,13 +44,19 @@ interface Found {
 function Report({ stability, series }: Found) {
   const { score, baseline, n } = stability
   const features = [...stability.features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
+  const newest = series.points.at(-1)
   const tiles: [string, unknown][] = [
     ['Applicants', count(n)],
     ['Development sample', baseline === null ? '–' : count(baseline.n)],
     ['PSI of the score', index(score.psi)],
     ['By chance up to', index(score.cv_95)],
     ['Verdict', html`<${VerdictBadge} verdict=${score.verdict} />`],
-    ['Mean score', `${number(score.mean)} (${number(score.mean_expected)} in the sample)`],
+    [
+      `Newest ${series.interval}`,
+      html`<${VerdictBadge} verdict=${newest?.score.verdict ?? null} />`,
+    ],
+    ['Mean score', number(score.mean)],
+    ['In the sample', number(score.mean_expected)],
   ]
   return html`<section>
     <h2>Score of version ${stability.model_version}</h2>

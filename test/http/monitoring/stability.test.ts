@@ -227,6 +227,14 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 
+  // A key of one environment must learn nothing of the other one's cards.
+  test('a model of another environment is not found', async () => {
+    const { slug } = await team.deploy(SPEC, 'staging')
+    const other = await team.register(SPEC, 'production')
+    const refused = await team.call('GET', path(slug, `?model=${other}`))
+    expect(outcomeOf(refused)).toBe('404 model_not_found')
+  })
+
   test('small samples say that they are too small', async () => {
     const { slug, modelId } = await deployed()
     await team.done('PUT', `/v1/models/${modelId}/baseline`, { counts: COUNTS })

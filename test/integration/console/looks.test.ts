@@ -6,6 +6,9 @@ import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 import { rung, Team } from '../../support/start/team.ts'
 
+/** Links from each page of a deployment to its reports. */
+const REPORTS = ['Stability', 'Cut-offs', 'Challengers']
+
 const [backend = expect.fail('there is a database')] = backends
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
@@ -135,7 +138,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       controls[place] = await visitor.controls()
     }
     expect(controls).toEqual({
-      ...{ deployments: [], [`deployments/${slug}`]: ['Try it', 'Copy the address'] },
+      ...{ deployments: [], [`deployments/${slug}`]: [...REPORTS, 'Try it', 'Copy the address'] },
+      ...{ [`deployments/${slug}/stability`]: REPORTS, [`deployments/${slug}/cutoffs`]: REPORTS },
+      [`deployments/${slug}/swap-set`]: REPORTS,
       ...{ models: [], [`models/${modelId}`]: [], try: [], keys: [], nowhere: [] },
       ...{ scores: ['Find'], [`scores/${requestId}`]: ['Copy the request id'] },
       [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
@@ -160,7 +165,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(await visitor.controls()).toEqual(['Upload a scorecard', "Import a tool's card"])
     await visitor.go(`deployments/${slug}`)
     await visitor.sees('Newest answers')
-    expect(await visitor.controls()).toEqual(['Try it', 'Copy the address'])
+    expect(await visitor.controls()).toEqual([...REPORTS, 'Try it', 'Copy the address'])
     await visitor.close()
   })
 
