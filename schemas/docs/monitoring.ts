@@ -218,7 +218,7 @@ export const MONITORING_DOCS = {
     tag: 'Stability',
     summary: 'See how grades migrate from champion to challenger',
     description:
-      'Counts each pair of grades over the applicants that both models scored. `row_share` is the share among the applicants with this grade of the champion; null is no grade.',
+      'Counts each pair of grades over the applicants that both models scored. `row_share` is the share among the applicants with this grade of the champion. A grade is null where a score has none.',
     params: { slug: DEPLOYMENT_SLUG },
     query: { challenger_id: EXAMPLE_IDS.challenger },
     errors: ['deployment_not_found', 'challenger_not_found'],

@@ -24,7 +24,7 @@ export interface StoredBaseline {
 
 /** The same for the cells of a card. */
 export interface Baseline extends Omit<StoredBaseline, 'counts' | 'modelId'> {
-  /** Of each feature in spec order: counts of its cells, null where unknown; null without counts. */
+  /** Counts by cell of each feature in spec order, null where unknown; null without counts. */
   readonly features: readonly ((number | null)[] | null)[]
   readonly bands: readonly ScoreBand[] | null
 }

@@ -11,7 +11,7 @@ import {
 const HALF: ZeroFill = { kind: 'count', count: 0.5 }
 const fillOf = (text: string): ZeroFill => {
   const fill = readZeroFill(text)
-  if (fill === null) throw new Error(`${text} is no fill`)
+  if (fill === null) throw new Error(`${text} is not a fill`)
   return fill
 }
 
