@@ -30,7 +30,9 @@ const spec = (version: string, points: readonly number[], sign: 1 | -1) =>
       ),
     ],
     {
-      ...{ name: 'Compared', version, base_points: sign * 500 },
+      name: 'Compared',
+      version,
+      base_points: sign * 500,
       scaling: { base_score: sign * 540, base_odds: 20, pdo: sign * 20 },
       risk_grades: [
         { grade: 'low', min_score: null, max_score: sign * 530 - 0.001 },
@@ -112,7 +114,9 @@ describe.each(backends)('on $name', (backend) => {
         const declined = rows.filter((row) => !approves(row, cutoff))
         const one = found.cutoffs[index]
         expect(one).toMatchObject({
-          ...{ cutoff, approved: approved.length, declined: declined.length },
+          cutoff,
+          approved: approved.length,
+          declined: declined.length,
           approval_rate: approved.length / rows.length,
         })
         if (approved.length === 0) expect(one.mean_pd_approved).toBeNull()
@@ -241,7 +245,10 @@ describe.each(backends)('on $name', (backend) => {
     const { id } = await team.challenge(slug, spec('2', CHALLENGER, 1), 50)
     const swap = `swap-set?challenger_id=${id}&cutoff=1&rule=same_bad_rate`
     expect(await team.done('GET', at(slug, swap))).toMatchObject({
-      ...{ n: 0, challenger_cutoff: null, approval_rate: null, mcnemar: null },
+      n: 0,
+      challenger_cutoff: null,
+      approval_rate: null,
+      mcnemar: null,
       cells: { swap_in: { n: 0, share: null, mean_pd_champion: null, expected_bads_champion: 0 } },
     })
     const migration = await team.done('GET', at(slug, `migration?challenger_id=${id}`))

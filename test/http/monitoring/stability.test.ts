@@ -60,7 +60,9 @@ describe.each(backends)('on $name', (backend) => {
   const path = (slug: string, end: string) => `/v1/deployments/${slug}/stability${end}`
   const scoreOne = (slug: string, body: object, reference?: string) =>
     service.call({
-      ...{ url: `/v1/score/${slug}`, token: team.key, body },
+      url: `/v1/score/${slug}`,
+      token: team.key,
+      body,
       headers: reference === undefined ? {} : { 'x-reference-id': reference },
     })
 

@@ -1,4 +1,4 @@
-import { rung } from '../start/team.ts'
+import { numberedSpec } from '../start/team.ts'
 import { UNKNOWN } from './routes.ts'
 import type { Row } from './scenarios.ts'
 
@@ -24,8 +24,8 @@ const ofChallenger = (end: string): Readonly<Record<string, Row>> => ({
   '200': [
     'a challenger',
     async ({ team }) => {
-      const { slug } = await team.deploy(rung(1))
-      const { id } = await team.challenge(slug, rung(2), 5)
+      const { slug } = await team.deploy(numberedSpec(1))
+      const { id } = await team.challenge(slug, numberedSpec(2), 5)
       return team.call('GET', at(slug, `${end}&challenger_id=${id}`))
     },
   ],
