@@ -113,7 +113,8 @@ describe.skipIf(backends.every(({ name }) => name !== 'PostgreSQL'))('on Postgre
     const { path, key } = await deploySample(url)
     const load = new ScoreLoad()
     load.start(url + path, key, CLIENTS)
-    // What is not in memory yet can't be scored without the database: that is 503, and not meant here.
+    // What is not in memory yet can't be scored without the database: that is 503, and not meant
+    // here.
     await load.heard(CLIENTS)
     for (let ended = 0; ended < 20; ended++) {
       await onServer(

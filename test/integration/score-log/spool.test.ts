@@ -175,7 +175,8 @@ test('an empty spool leaves no directory behind', async () => {
   expect(readdirSync(path)).toEqual([LOCK_FILE])
 })
 
-// Killed between commit and cursor, the drain reads records again; it must not read all of them again.
+// Killed between commit and cursor, the drain reads records again; it must not read all of them
+// again.
 test('what was acknowledged before a kill is not read again', async () => {
   const path = directory()
   const spool = await open(path)

@@ -7,7 +7,9 @@ import { loggedFacts } from '../score-log/log-rows.ts'
 import type { TestDatabase } from '../start/databases.ts'
 import { withDatabase } from '../start/seeded-database.ts'
 
-/** The log and the rollups must hold what the client has heard; and more only where it was cut off. */
+/**
+ * The log and the rollups must hold what the client has heard; and more only where it was cut off.
+ */
 export async function expectReconciled(
   database: TestDatabase,
   { answered, results, refused, broken }: ScoreLoad,
