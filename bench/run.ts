@@ -30,6 +30,8 @@ const OPERATED = {
   outages: 'what callers see while PostgreSQL or Redis is away',
   'export-sql': 'a million applicants by exported SQL on PostgreSQL and DuckDB, to the bit',
   soak: 'twenty minutes of mixed traffic',
+  'log-store': 'bytes and processor time of a logged score, at three rates',
+  'log-reading': 'reading back and counting in a log of millions of scores',
 } as const
 
 const SCENARIOS = { ...COMPARED, ...PEERS, ...OPERATED }

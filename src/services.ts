@@ -34,6 +34,7 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { LogThrottle } from './platform/log-throttle.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
@@ -321,6 +322,7 @@ function wire(
     log: reader,
     models: loggedModels,
   })
+  const unequal = new LogThrottle(clock)
   return {
     auth,
     keys,
@@ -337,7 +339,15 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    scoreReading: new ScoreReadingService({
+      reader,
+      models: loggedModels,
+      store: readingStore,
+      onUnequal: (result) => {
+        const count = unequal.hit(result.modelId)
+        if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
+      },
+    }),
     monitoring: new MonitoringService(monitored),
     baselines: new BaselineService({ monitored, clock }),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),

@@ -33,7 +33,7 @@ export interface Cell {
 export interface FeatureLayout {
   readonly name: string
   readonly cells: readonly Cell[]
-  /** Place in `cells` of each logged cell, see `cells.ts` of the engine; -1 for an impossible one. */
+  /** Place in `cells` of each logged cell (`cells.ts` of the engine); -1 for an impossible one. */
   readonly placeOf: Int32Array
   /** Place of an outcome of which the first form of the log only says that it gave no points. */
   readonly unknownPlace: number

@@ -1,4 +1,4 @@
-/** A sum with compensation for rounding, after Neumaier: it does not depend on the order noticeably. */
+/** A sum with compensation for rounding, after Neumaier: the order of values hardly matters. */
 export class ExactSum {
   private sum = 0
   private rest = 0

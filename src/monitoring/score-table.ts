@@ -52,7 +52,7 @@ export class ScoreTable {
     return this.values[FIELDS * (this.places.get(score) ?? 0) + PD] ?? Number.NaN
   }
 
-  /** Adds the applicants with this score to groups: by the champion's probabilities, and its own. */
+  /** Adds the applicants with this score to groups of the champion's and its own probabilities. */
   addTo(score: number, isApproved: boolean, champion: PdGroup, challenger: PdGroup): void {
     const place = FIELDS * (this.places.get(score) ?? 0)
     const [n, sum] = isApproved ? [N_APPROVED, PD_APPROVED] : [N_DECLINED, PD_DECLINED]

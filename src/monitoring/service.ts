@@ -174,7 +174,8 @@ export class MonitoringService {
   /**
    * Whom a challenger would approve and decline instead of the champion of the same request.
    *
-   * @throws AppError `invalid_request`, `deployment_not_found`, `challenger_not_found`; `unavailable`
+   * @throws AppError `invalid_request`, `deployment_not_found`, `challenger_not_found`,
+   *   `unavailable`
    */
   async swapSet(caller: Caller, slug: string, query: SwapSetQuery): Promise<SwapSet> {
     const range = readTimeRange(query)

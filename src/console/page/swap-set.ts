@@ -128,7 +128,7 @@ function Fields({ swap }: { swap: SwapSet }) {
   </section>`
 }
 
-/** Grades of the champion in rows, of the challenger in columns; darker where more applicants are. */
+/** Grades of the champion in rows, of the challenger in columns; darker for more applicants. */
 function Grades({ migration: { cells, stable_share } }: { migration: Migration }) {
   const rows = [...new Set(cells.map(({ champion_grade }) => champion_grade))]
   const columns = [...new Set([...rows, ...cells.map(({ challenger_grade }) => challenger_grade)])]

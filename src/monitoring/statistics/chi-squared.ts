@@ -1,4 +1,4 @@
-/** Lanczos' coefficients for g = 7, as in Numerical Recipes and Boost: relative error below 1e-14. */
+/** Lanczos' coefficients for g = 7: relative error below 1e-14. */
 const LANCZOS_G = 7
 const LANCZOS = [
   0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
