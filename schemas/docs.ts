@@ -6,6 +6,7 @@ import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { MONITORING_DOCS } from './docs/monitoring.ts'
 import { REASON_DOCS } from './docs/reasons.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
@@ -23,6 +24,7 @@ export const DOCS = {
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,
   ...STATS_DOCS,
+  ...MONITORING_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
   ...REASON_DOCS,

@@ -33,6 +33,8 @@ export const ERROR_CODES = {
   unsupported_media_type: 'The `Content-Type` is not JSON.',
   invalid_spec:
     'The scorecard specification is invalid: `details` lists every fault with its path.',
+  invalid_baseline:
+    'The development sample does not fit the model: `details` lists every fault, or the period has no scores of the model.',
   parity_failed:
     'Scores differ from those in the sample: `details` lists the first rows that differ.',
   not_exportable: "The model can't be exported in this format: `details` lists the reasons.",
@@ -45,7 +47,6 @@ export const ERROR_CODES = {
     'In strict mode: `details` lists each missing feature and each unknown variable.',
   reasons_not_configured:
     'A model that could answer has no rules for reasons, or needs a baseline and none is in force.',
-  invalid_baseline: 'The baseline does not fit the model: the message says what to change.',
   population_too_small: 'Fewer applicants than `min_population` make the baseline.',
   rate_limited: 'The quota is used up: wait for `retry_after_ms`.',
   internal_error: 'The service failed.',

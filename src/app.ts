@@ -28,6 +28,7 @@ import { idempotencyPlugin } from './idempotency/plugin.ts'
 import { importRoutes } from './import/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { monitoringRoutes } from './monitoring/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
 import { SMALL_BODY_BYTES } from './overload/body-budget.ts'
 import { sheddingPlugin } from './overload/plugin.ts'
@@ -147,6 +148,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(statsRoutes, services)
   await app.register(readingRoutes, services)
   await app.register(reasonRoutes, services)
+  await app.register(monitoringRoutes, services)
   await app.register(logExportRoutes, services)
   await app.register(logErasureRoutes, services)
   await app.register(healthRoutes, telemetry)

@@ -22,6 +22,10 @@ import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import { BaselineService } from './monitoring/baseline-service.ts'
+import { Monitored } from './monitoring/monitored.ts'
+import { MonitoringService } from './monitoring/service.ts'
+import { PostgresMonitoringStore } from './monitoring/store.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -81,6 +85,8 @@ export interface Services {
   readonly scoreReading: ScoreReadingService
   readonly reasons: ReasonService
   readonly explanations: ExplanationService
+  readonly monitoring: MonitoringService
+  readonly baselines: BaselineService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly clock: Clock
@@ -317,6 +323,11 @@ function wire(
   const readingStore = guarded(new PostgresReadingStore(db))
   const reasonStore = guarded(new PostgresReasonStore(db))
   const models = new ModelService({ store, samples, clock, onChange })
+  const monitored = new Monitored({
+    store: guarded(new PostgresMonitoringStore(db)),
+    log: reader,
+    models: loggedModels,
+  })
   const unequal = new LogThrottle(clock)
   const scoreReading = new ScoreReadingService({
     reader,
@@ -356,6 +367,8 @@ function wire(
       visible: scoreReading,
       clock,
     }),
+    monitoring: new MonitoringService(monitored),
+    baselines: new BaselineService({ monitored, clock }),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

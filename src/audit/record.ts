@@ -20,6 +20,7 @@ export type AuditAction =
   | 'model.deploy'
   | 'model.archive'
   | 'model.restore'
+  | 'model.set_baseline'
   | 'deployment.create'
   | 'deployment.update'
   | 'deployment.add_challenger'

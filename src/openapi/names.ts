@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
+import * as baselines from '../../schemas/baselines.ts'
 import * as common from '../../schemas/common.ts'
 import * as deployments from '../../schemas/deployments.ts'
 import * as errors from '../../schemas/errors.ts'
@@ -9,6 +10,8 @@ import * as imports from '../../schemas/import.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
+import * as monitoring from '../../schemas/monitoring.ts'
+import * as monitoringQuery from '../../schemas/monitoring-query.ts'
 import * as reasons from '../../schemas/reasons.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
@@ -20,6 +23,7 @@ import * as stats from '../../schemas/stats.ts'
 export const CONTRACT = {
   auditlog,
   auth,
+  baselines,
   common,
   deployments,
   errors,
@@ -29,6 +33,8 @@ export const CONTRACT = {
   members,
   models,
   reasons,
+  monitoring,
+  'monitoring-query': monitoringQuery,
   scorecards,
   scores,
   scoring,

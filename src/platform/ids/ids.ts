@@ -12,6 +12,7 @@ type IdPrefix =
   | 'ch_'
   | 'key_'
   | 'req_'
+  | 'bsl_'
   | 'usr_'
   | 'team_'
   | 'aud_'

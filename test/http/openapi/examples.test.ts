@@ -31,7 +31,7 @@ interface Example {
 
 /** Examples that need a challenger beside the champion, by operation and body. */
 const NEEDS_CHALLENGER =
-  /^(deployments\.(get|update|promote)|scorecards\.(remove|promote))|:"(update|remove)_/
+  /^(deployments\.(get|update|promote)|monitoring\.(swap_set|migration)|scorecards\.(remove|promote))|:"(update|remove)_/
 /** Examples that need a champion who was promoted. */
 const NEEDS_PREDECESSOR = /^\w+\.rollback/
 
@@ -154,7 +154,7 @@ describe.each(backends)('on $name', (backend) => {
       (text, [name, { example: value }]) => text.replace(`{${name}}`, withIds(value, ids)),
       path,
     )
-    const query = new URLSearchParams(doc.query).toString()
+    const query = new URLSearchParams(withIds(doc.query ?? {}, ids)).toString()
     const response = await service.call({
       method: method as Method,
       url: query === '' ? url : `${url}?${query}`,

@@ -61,6 +61,10 @@ const KEYS = ['409 idempotency_in_progress', '422 idempotency_key_reused']
 /** The same where the endpoint makes a change. */
 const CHANGES = [...KEYS, '409 idempotency_answer_lost']
 
+const REPORT = ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY]
+const MODEL_REPORT = [...REPORT, MODEL]
+const CHALLENGER_REPORT = [...REPORT, CHALLENGER]
+
 export const DECIDED: Table = {
   'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],
@@ -94,6 +98,14 @@ export const DECIDED: Table = {
   'GET /v1/deployments/{slug}/stats': [FORM, AWAY],
   'GET /v1/deployments/{slug}/stats/series': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
   'GET /v1/deployments/{slug}/stats/models': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
+  'PUT /v1/models/{id}/baseline': [
+    ...['200', SIGNED, ROLE, MODEL, DEPLOYMENT, '422 invalid_baseline', QUOTA, ...BODY],
+  ],
+  'GET /v1/deployments/{slug}/stability': MODEL_REPORT,
+  'GET /v1/deployments/{slug}/stability/series': MODEL_REPORT,
+  'GET /v1/deployments/{slug}/cutoffs': MODEL_REPORT,
+  'GET /v1/deployments/{slug}/swap-set': CHALLENGER_REPORT,
+  'GET /v1/deployments/{slug}/migration': CHALLENGER_REPORT,
   'PATCH /v1/deployments/{slug}': ['200', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
   'PATCH /v1/deployments/{slug}/traffic': [MODEL, CHALLENGER, ...BODY, ...CHANGES],
   'POST /v1/deployments/{slug}/promote': [DEPLOYMENT, ...BODY, ...CHANGES],

@@ -4,6 +4,7 @@ import { ROLES, type Role } from '../../../src/access/caller.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
+import { MONITORING_ROUTES } from './monitoring-routes.ts'
 
 /** Who may call a route: anyone, keys with a scope, or users of these roles. */
 export type Admitted = 'anyone' | 'score key' | 'member or read key' | readonly Role[]
@@ -198,6 +199,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     body: { reference: 'A-1' },
   },
   'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
+  ...MONITORING_ROUTES,
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
   'POST /api/v1/scorecards/:scorecard_id/challengers': {
     operation: 'scorecards.add_challenger',
@@ -238,11 +240,10 @@ export const UNKNOWN: Ids = {
   request_id: newId('req_', 0),
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
 /** Method and path of a row, with `<…>` for what stands in the path. */
-export function pathOf(row: string): {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  path: string
-} {
+export function pathOf(row: string): { method: Method; path: string } {
   const [method, path = ''] = row.split(' ')
   const named = path.replace(/:(\w+)/g, (_, name: string) =>
     name === 'scorecard_id' ? '<slug>' : `<${name === 'id' ? ROUTES[row]?.id : name}>`,

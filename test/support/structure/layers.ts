@@ -17,7 +17,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   // The domains.
   ['keys', 'deployments'],
   ['models', 'teams'],
-  ['scoring', 'import', 'export', 'stats', 'reading', 'reasons'],
+  ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.
