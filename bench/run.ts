@@ -44,7 +44,9 @@ function help(): string {
   return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n${tables}\n\noptions of single, batch, quota, log, console and scale:\n${OPTIONS_HELP}`
 }
 
-/** Runs each in a process of its own, so that none finds code that V8 compiled for another's data. */
+/**
+ * Runs each in a process of its own, so that none finds code that V8 compiled for another's data.
+ */
 async function run(scenarios: readonly Scenario[], args: readonly string[]): Promise<void> {
   const backends = await openBackends()
   const env = {

@@ -301,7 +301,8 @@ function wire(
     shedder,
     database: health,
   })
-  // While the database is unavailable, scoring continues from memory until all cached entries have expired.
+  // While the database is unavailable, scoring continues from memory until all cached entries have
+  // expired.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
   const runner = new ImportThread()

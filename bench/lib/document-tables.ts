@@ -19,6 +19,8 @@ export type Results = ReadonlyMap<string, StoredResult>
 /** What a document takes from results: the scenarios that it needs, and its text. */
 interface Figure {
   readonly scenarios: readonly string[]
+  /** Scenarios whose rows are left out until they have a result. */
+  readonly optional?: readonly string[]
   readonly rows?: (...results: StoredResult[]) => Rows
   readonly text?: (...results: StoredResult[]) => string
 }
@@ -27,7 +29,7 @@ const ENGINE_CASE = 'score, pd, grade, bin and points of each feature'
 
 /** By the name that stands in the marks of a document. */
 export const FIGURES: Readonly<Record<string, Figure>> = {
-  baselines: { scenarios: ['single', 'batch', 'scale'], rows: baselines },
+  baselines: { scenarios: ['single', 'batch'], optional: ['scale'], rows: baselines },
   engine: { scenarios: ['engine'], rows: engineRows },
   log: { scenarios: ['log'], rows: logRows },
   quota: { scenarios: ['quota'], rows: quotaRows },
@@ -74,6 +76,8 @@ export function renderFigures(text: string, results: Results, toRoot: string): s
       }
       return found
     })
+    const more = (figure.optional ?? []).flatMap((scenario) => results.get(scenario) ?? [])
+    used.push(...more)
     const { rows, text: inline } = figure
     const body =
       rows === undefined
@@ -129,9 +133,10 @@ const BASELINES = [
 ] as const
 
 function baselines(...used: StoredResult[]): Rows {
-  const rows = BASELINES.map(([scenario, name, contestant, label, against]) => {
-    const series = seriesIn(must(used.find(({ result }) => result.scenario === scenario)), name)
-    return [label, against, ...contestCells(series, contestant)]
+  const rows = BASELINES.flatMap(([scenario, name, contestant, label, against]) => {
+    const stored = used.find(({ result }) => result.scenario === scenario)
+    if (stored === undefined) return []
+    return [[label, against, ...contestCells(seriesIn(stored, name), contestant)]]
   })
   const heads = ['rounds', 'requests/s', 'throughput', 'processor time', 'p99']
   return [['', 'against', ...heads], ...rows]

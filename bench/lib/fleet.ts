@@ -76,7 +76,10 @@ export class Fleet {
     await replica.url()
   }
 
-  /** The balancer of the compose file, with this machine's addresses in the place of the containers'. */
+  /**
+   * The balancer of the compose file, with this machine's addresses in the place of the
+   * containers'.
+   */
   async startBalancer(): Promise<{ readonly url: string; stop(): Promise<void> }> {
     const published = new URL('../../docker/haproxy.cfg', import.meta.url)
     const file = join(this.directory, 'haproxy.cfg')

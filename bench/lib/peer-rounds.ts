@@ -25,8 +25,8 @@ interface Rounds {
 }
 
 /**
- * Lets all score in process, a slice of time each in turn; a round has fresh processes, each started while the
- * others stand still.
+ * Lets all score in process, a slice of time each in turn; a round has fresh processes, each
+ * started while the others stand still.
  *
  * @throws Error naming the applicant for which a peer gives another score than the first
  */
@@ -144,7 +144,9 @@ export function measuredPeers(outcomes: readonly PeerOutcome[][]): Measured[] {
 /** To three digits: ratios here go from 1 to some 100,000. */
 const rounded = (ratio: number) => Number(ratio.toPrecision(3)).toLocaleString('en')
 
-/** One row for each: medians over the rounds, ratios within a round to the first with their spread. */
+/**
+ * One row for each: medians over the rounds, ratios within a round to the first with their spread.
+ */
 export function peerRows(outcomes: readonly PeerOutcome[][]): Record<string, string>[] {
   return (outcomes[0] ?? []).map(({ name, answers }, at) => {
     const shown = (of: (outcome: PeerOutcome) => number, digits: number) =>

@@ -1,5 +1,5 @@
-// A batch with contributions, against parsing and stringifying bodies of its size: `npm run bench --
-// batch`. The baseline reads the same batch and writes an answer as long as the service's.
+// A batch with contributions, against parsing and stringifying bodies of its size: `npm run bench
+// -- batch`. The baseline reads the same batch and writes an answer as long as the service's.
 import { playScoreContests } from '../lib/score-contest.ts'
 
 const SCORE_LOG_OFF = '1'

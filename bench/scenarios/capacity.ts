@@ -1,10 +1,12 @@
 /**
- * What a score and a record of a batch cost, by whom: processor time of the service, PostgreSQL, Redis and the
- * load generator, commands of Redis, bytes of the log; and what another worker brings.
+ * What a score and a record of a batch cost, by whom: processor time of the service, PostgreSQL,
+ * Redis and the load generator, commands of Redis, bytes of the log; and what another worker
+ * brings.
  *
- * The service runs as in production, with quota in Redis and the log drained into PostgreSQL. Variants alternate,
- * each round with fresh processes and servers. The load comes from this process and takes its share of the
- * machine, which is stated: with two processors, two workers can't have both.
+ * The service runs as in production, with quota in Redis and the log drained into PostgreSQL.
+ * Variants alternate, each round with fresh processes and servers. The load comes from this process
+ * and takes its share of the machine, which is stated: with two processors, two workers can't have
+ * both.
  *
  *   node bench/scenarios/capacity.ts [--rounds 3] [--seconds 10] [--workers 1,2] [--connections 32]
  *

@@ -1,5 +1,6 @@
-// Scoring while pages of the console are open, against none: `npm run bench -- console`. The pages ask as
-// a browser does; a browser itself would take processor time from the server on the same machine.
+// Scoring while pages of the console are open, against none: `npm run bench -- console`. The pages
+// ask as a browser does; a browser itself would take processor time from the server on the same
+// machine.
 import { withPages } from '../lib/console-pages.ts'
 import { playScoreContests } from '../lib/score-contest.ts'
 

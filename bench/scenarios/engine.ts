@@ -100,7 +100,8 @@ function main(): void {
     for (let time = 0; time < WARM_UP_ROUNDS; time++) scoreApplicant(JSON.parse(text), modelScore)
   }
   measure([last])
-  // Apart from the others: what it allocates would push their applicants out of the processor's caches.
+  // Apart from the others: what it allocates would push their applicants out of the processor's
+  // caches.
   const compiling = { name: 'compiling the card', run: () => compileModel(spec).points.length }
   const alone: Case = { ...compiling, nsPerApplicant: [] }
   measure([alone])

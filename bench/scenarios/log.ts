@@ -1,5 +1,5 @@
-// The score log in each durability, against a service without one: `npm run bench -- log`. Single scores
-// under load, batches, and single scores with few connections, where nothing queues.
+// The score log in each durability, against a service without one: `npm run bench -- log`. Single
+// scores under load, batches, and single scores with few connections, where nothing queues.
 import type { LoadRequest } from '../lib/load.ts'
 import type { ScoreBench } from '../lib/score-bench.ts'
 import { playScoreContests } from '../lib/score-contest.ts'

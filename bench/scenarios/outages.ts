@@ -1,13 +1,14 @@
 /**
- * What callers see while PostgreSQL or Redis is away: two replicas under a steady load of scores, and a
- * management call every half second. Each server is killed, stopped (SIGSTOP: it accepts and says nothing) and
- * restarted. At the end of each outage the answers are compared with the score log.
+ * What callers see while PostgreSQL or Redis is away: two replicas under a steady load of scores,
+ * and a management call every half second. Each server is killed, stopped (SIGSTOP: it accepts and
+ * says nothing) and restarted. At the end of each outage the answers are compared with the score
+ * log.
  *
  *   node bench/scenarios/outages.ts [--clients 8] [--before 10] [--outage 20] [--after 10]
  *     [--servers postgres,redis] [--ways killed,stopped,restarted]
  *
- * Needs the programs of PostgreSQL and Redis, of which it starts its own. All share the machine: latencies
- * are to be compared with those before, not taken for themselves.
+ * Needs the programs of PostgreSQL and Redis, of which it starts its own. All share the machine:
+ * latencies are to be compared with those before, not taken for themselves.
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -34,7 +35,9 @@ const { values } = parseArgs({
 })
 const clients = Number(values.clients)
 const seconds = { before: values.before, outage: values.outage, after: values.after }
-/** A client waits so long between its requests: a steady load, far below what the machine can take. */
+/**
+ * A client waits so long between its requests: a steady load, far below what the machine can take.
+ */
 const PAUSE_MS = 20
 const PAUSES = { pauseMs: PAUSE_MS, refusedPauseMs: PAUSE_MS }
 const MANAGE_EVERY_MS = 500

@@ -1,6 +1,7 @@
 /**
- * Other engines and servers on the same card and the same applicants: `npm run bench -- peers`. The card is the
- * sample of the demo, because one of them made it, and all can hold it without a change of score.
+ * Other engines and servers on the same card and the same applicants: `npm run bench -- peers`. The
+ * card is the sample of the demo, because one of them made it, and all can hold it without a change
+ * of score.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -18,7 +19,9 @@ import { seriesOf } from '../lib/report.ts'
 import { type Series, storeResult } from '../lib/results.ts'
 import { prepareScoreBench, type ScoreBench } from '../lib/score-bench.ts'
 
-/** Few: what a slow server still has to answer when a slice ends falls into the slice of the next. */
+/**
+ * Few: what a slow server still has to answer when a slice ends falls into the slice of the next.
+ */
 const CONNECTIONS = 16
 const BATCH_CONNECTIONS = 4
 const SERVICE_OFF = { SCORE_LOG_OFF: '1', QUOTA_OFF: '1' }

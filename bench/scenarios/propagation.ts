@@ -1,8 +1,8 @@
 /**
- * How soon a change is in force in all replicas: 100 promotions, 100 rollbacks and 100 revocations, each made
- * at one of two replicas, until the other one, and the first, serve it. Time counts from the answer to the
- * change. Once with Redis, one change after the other; once with Redis killed, all at once, as each takes up
- * to the time-to-live then.
+ * How soon a change is in force in all replicas: 100 promotions, 100 rollbacks and 100 revocations,
+ * each made at one of two replicas, until the other one, and the first, serve it. Time counts from
+ * the answer to the change. Once with Redis, one change after the other; once with Redis killed,
+ * all at once, as each takes up to the time-to-live then.
  *
  *   TEST_DATABASE_URL=postgres://… node bench/scenarios/propagation.ts [--changes 100] [--ttl 60]
  *

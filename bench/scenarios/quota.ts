@@ -1,5 +1,5 @@
-// The quota, in Redis and in process, against a service without one: `npm run bench -- quota`. Without the
-// score log, whose drain takes processor time too. Nothing is ever refused.
+// The quota, in Redis and in process, against a service without one: `npm run bench -- quota`.
+// Without the score log, whose drain takes processor time too. Nothing is ever refused.
 import { playScoreContests } from '../lib/score-contest.ts'
 
 const SCORE_LOG_OFF = '1'

@@ -1,12 +1,13 @@
 /**
- * What callers see of a rolling restart: two replicas over one PostgreSQL and one Redis, behind HAProxy with
- * the configuration of docker/, restarted in turn under load. Whatever is not answered 200 is a failure.
+ * What callers see of a rolling restart: two replicas over one PostgreSQL and one Redis, behind
+ * HAProxy with the configuration of docker/, restarted in turn under load. Whatever is not answered
+ * 200 is a failure.
  *
  *   TEST_DATABASE_URL=postgres://… TEST_REDIS_URL=redis://… node bench/scenarios/rolling-restart.ts
  *     [--rounds 5] [--clients 16] [--workers 1]
  *
- * Needs `haproxy` (Debian's package). Clients, balancer, replicas and databases share the machine: the
- * latencies are those of that, the failures are what counts.
+ * Needs `haproxy` (Debian's package). Clients, balancer, replicas and databases share the machine:
+ * the latencies are those of that, the failures are what counts.
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
-// 1,000 deployments and 10,000 keys in turn, against one of each: `npm run bench -- scale`. All of them are
-// warm before the first slice.
+// 1,000 deployments and 10,000 keys in turn, against one of each: `npm run bench -- scale`. All of
+// them are warm before the first slice.
 import type { LoadRequest } from '../lib/load.ts'
 import { playScoreContests } from '../lib/score-contest.ts'
 

@@ -1,5 +1,6 @@
 // A single score over HTTP with everything on, against Fastify alone: `npm run bench -- single`.
-// PostgreSQL, quota in Redis, score log in mode `process` and its drain, against a route with none of it.
+// PostgreSQL, quota in Redis, score log in mode `process` and its drain, against a route with none
+// of it.
 import { playScoreContests } from '../lib/score-contest.ts'
 
 const SCORE_LOG_OFF = '1'

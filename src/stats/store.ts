@@ -258,7 +258,8 @@ function resultsOfRow(row: RecentRow): RecentScore[] {
   const pds: (number | 'NaN')[] = JSON.parse(row.pds)
   const ids =
     row.record_ids === null ? [] : (parseStoredJson(row.record_ids) as RecentScore['recordId'][])
-  // Callers choose the names of grades: they are `parseStoredJson` reads texts that can't be trusted.
+  // Callers choose the names of grades: they are `parseStoredJson` reads texts that can't be
+  // trusted.
   const grades = (parseStoredJson(row.grades) as (string | null)[]).slice(-scores.length)
   return scores
     .map((score, index) => ({

@@ -10,7 +10,9 @@ interface Moved {
 
 const START: Cursor = { segment: 0, offset: 0 }
 
-/** A batch does not begin where the database is: it is stored already, or others before it are not. */
+/**
+ * A batch does not begin where the database is: it is stored already, or others before it are not.
+ */
 export class CursorMovedError extends Error {
   readonly spoolId: string
   /** Where the database is. */

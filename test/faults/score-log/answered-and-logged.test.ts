@@ -61,7 +61,8 @@ describe.skipIf(!hasPostgres)('on PostgreSQL alone', () => {
   // A failover or an administrator does that at any moment, amid transactions too.
   test('connections that the server ends under load cost no process and no record', async () => {
     const { database, service } = await startOn(postgres)
-    // What is not in memory yet can't be scored without the database: that is 503, and not meant here.
+    // What is not in memory yet can't be scored without the database: that is 503, and not meant
+    // here.
     await service.startLoad()
     for (let ended = 0; ended < 20; ended++) {
       await onServer(

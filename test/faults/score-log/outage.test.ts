@@ -126,7 +126,8 @@ describe.skipIf(!hasPostgresServer)('on a PostgreSQL server that is stopped', ()
 })
 
 describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL behind a network', () => {
-  // A firewall that forgets a connection tells nobody: without a deadline the drain would wait for ever.
+  // A firewall that forgets a connection tells nobody: without a deadline the drain would wait for
+  // ever.
   test('a connection that goes silent is given up, and the log holds every answer once', async () => {
     const postgres = backends.find((backend) => backend.name === 'PostgreSQL')
     let proxy: TcpProxy | undefined

@@ -110,7 +110,8 @@ describe.each(backends)('on $name', (backend) => {
     })
   }
 
-  // Any difference would tell which deployments another team has, or lead test data into production.
+  // Any difference would tell which deployments another team has, or lead test data into
+  // production.
   test.each(routes)(
     '%s answers alike for what is absent, inactive, of another team or of another environment',
     async (_, callOf) => {

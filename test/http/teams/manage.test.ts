@@ -314,7 +314,8 @@ describe.each(backends)('on $name', (backend) => {
 
 // Only PostgreSQL can be changed behind the back of a service that runs, as another replica would.
 describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', (backend) => {
-  // Each replica may remember a role for a minute: enough to undo a demotion, or to make an accomplice.
+  // Each replica may remember a role for a minute: enough to undo a demotion, or to make an
+  // accomplice.
   test("an owner whom another replica demoted or removed can't change anything", async () => {
     const teamUsers: TestUser[] = []
     const withTeam = seeded(backend, async (db) => {

@@ -16,7 +16,8 @@ interface RawAnswer {
   readonly body: Record<string, unknown>
 }
 
-// What Node answers by itself has no body, no request id and no quota: callers can't report or pace it.
+// What Node answers by itself has no body, no request id and no quota: callers can't report or pace
+// it.
 describe.each([
   ['directly', {}],
   ['behind a proxy', { TRUST_PROXY: '127.0.0.1' }],

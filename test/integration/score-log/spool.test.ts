@@ -179,7 +179,8 @@ test('an empty spool leaves no directory behind', async () => {
   expect(readdirSync(path)).toEqual(OF_ALL)
 })
 
-// Killed between commit and cursor, the drain reads records again; it must not read all of them again.
+// Killed between commit and cursor, the drain reads records again; it must not read all of them
+// again.
 test('what was acknowledged before a kill is not read again', async () => {
   const path = directory()
   const spool = await open(path)

@@ -58,7 +58,8 @@ export async function startClients(
     { length: clients },
     () => new Agent({ keepAlive: true, maxSockets: 1 }),
   )
-  // Connected before the first request: a server that is busy accepts one connection in each turn of its loop.
+  // Connected before the first request: a server that is busy accepts one connection in each turn
+  // of its loop.
   await Promise.all(agents.map((agent) => open(agent, new URL(loadRequest.url).origin)))
   const one = async (agent: Agent) => {
     while (isOn) {

@@ -31,7 +31,9 @@ export async function withDatabase<T>(
   }
 }
 
-/** Opens a test's database without a service; on the embedded one only while no service has it open. */
+/**
+ * Opens a test's database without a service; on the embedded one only while no service has it open.
+ */
 export function openTestDatabase({
   databaseUrl,
   dataDir,

@@ -1,6 +1,7 @@
 /**
- * The engine against the second opinion in test/support/naive/naive-evaluator.ts, over random specs and
- * applicants. A failure prints the seed and the smallest case; pass them to fc.assert to repeat it.
+ * The engine against the second opinion in test/support/naive/naive-evaluator.ts, over random specs
+ * and applicants. A failure prints the seed and the smallest case; pass them to fc.assert to repeat
+ * it.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -98,7 +98,8 @@ test('records gather before they are stored', async () => {
   expect(store.attempts.length).toBeLessThanOrEqual(2)
 })
 
-// A batch of a thousand deployments writes as many rollups, whether it holds one request of each or ten.
+// A batch of a thousand deployments writes as many rollups, whether it holds one request of each or
+// ten.
 test('records gather for longer after a batch that took long, four times as long at the most', async () => {
   const { spool, store, drain } = setUp({ gatherMs: 50, batchRecordsMax: 1_000 })
   store.tookMs = 100
@@ -140,7 +141,8 @@ test('while the database is away nothing is given up, and told once', async () =
   expect(events).toEqual(['failing, 3 wait', expect.stringMatching(/^recovered after \d$/)])
 })
 
-// One record that PostgreSQL does not take would else hold up all others, and the scoring behind them.
+// One record that PostgreSQL does not take would else hold up all others, and the scoring behind
+// them.
 test('a record that the database refuses is set aside, and the others are stored', async () => {
   const { spool, store, drain, events } = setUp({ batchRecordsMax: 100 })
   store.fault = (part) => (holds('req_37')(part) ? pgError('22003') : null)
@@ -196,8 +198,8 @@ test('nothing is set aside for a fault that meets every record, unless it is sur
   }
 })
 
-// These wait for the drain's pauses, so they run side by side.
-// One that ends the server's process, or that no server is done with in time, stood in everybody's way.
+// One that ends the server's process, or that no server is done with in time, stood in everybody's
+// way. These wait for the drain's pauses, so they run side by side.
 test.concurrent.for(['CONNECTION_CLOSED', '57P01', 'overdue'])(
   'a record that the database never answers for (%s) is set aside, and the others are stored',
   { timeout: 30_000 },
