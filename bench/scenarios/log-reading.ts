@@ -5,7 +5,7 @@
  * The log is filled with real results of real applicants, which the block encoder writes as merged
  * hours of the last 31 days, and as blocks of the drain's size in the present hour.
  *
- *   node bench/scenarios/log-reading.ts [--scores 10000000] [--reads 300] [--seconds 10] [--rounds 3]
+ *   npm run bench -- log-reading [--scores 10000000] [--reads 300] [--seconds 10] [--rounds 3]
  *
  * Needs the programs of PostgreSQL and Redis, of which it starts its own.
  */
