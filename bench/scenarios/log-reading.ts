@@ -5,7 +5,7 @@
  * The log is filled with real results of real applicants, which the block encoder writes as merged
  * hours of the last 31 days, and as blocks of the drain's size in the present hour.
  *
- *   node bench/scenarios/log-reading.ts [--scores 10000000] [--reads 300] [--seconds 10] [--rounds 3]
+ *   npm run bench -- log-reading [--scores 10000000] [--reads 300] [--seconds 10] [--rounds 3]
  *
  * Needs the programs of PostgreSQL and Redis, of which it starts its own.
  */
@@ -46,7 +46,7 @@ const DAYS = 31
 const MERGED_RECORDS = 8_192
 const DRAINED_RECORDS = 250
 const READERS = 100
-/** Ids that are kept of each stretch, for reading them back. */
+/** Ids that are kept of each period, for reading them back. */
 const IDS_EACH = 1_000
 const SPEC = makeSpec(CARD)
 /** More than a merged block has: repeated ones would compress better than real ones. */
@@ -95,7 +95,7 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
     string[]
   >
   const dayMs = 24 * HOUR_MS
-  const stretches = [
+  const periods = [
     { name: 'newest minute', fromMs: endMs - 60_000, toMs: endMs },
     { name: 'yesterday', fromMs: endMs - 1.5 * dayMs, toMs: endMs - dayMs },
     { name: 'a month ago', fromMs: endMs - 30 * dayMs, toMs: endMs - 29 * dayMs },
@@ -113,9 +113,9 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
       if (Math.floor(atMs / HOUR_MS) !== hour) break
       const { payload, requestId } = records.single(atMs)
       encoder.add(payload)
-      const stretch = stretches.find(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
-      if (stretch !== undefined) {
-        const kept = ids[stretch.name]
+      const period = periods.find(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
+      if (period !== undefined) {
+        const kept = ids[period.name]
         if (kept.length < IDS_EACH) kept.push(requestId)
         else if (at % 97 === 0) kept[at % IDS_EACH] = requestId
       }

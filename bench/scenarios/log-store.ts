@@ -2,11 +2,11 @@
  * What the score log takes: bytes of a score on the disk of PostgreSQL with indexes, in its
  * write-ahead log and in the spool, and the processor time of PostgreSQL and of the drain's thread.
  *
- * *Stored*: requests are stored as the drain stores them at a rate, a block for each of its batches,
- * then rolled up and merged as once their hour is over. An hour at a low rate need not be waited
+ * *Stored*: requests are stored as the drain stores them at a rate, a block for each batch, then
+ * rolled up and merged as once their hour is over. An hour at a low rate need not be waited
  * for. *Live*: the service under a load of that rate.
  *
- *   node bench/scenarios/log-store.ts [--scores 20000] [--rounds 1] [--seconds 15]
+ *   npm run bench -- log-store [--scores 20000] [--rounds 1] [--seconds 15]
  *
  * Needs the programs of PostgreSQL and Redis, of which it starts its own.
  */

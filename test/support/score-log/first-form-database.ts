@@ -27,7 +27,7 @@ const LAST_MIGRATION = '0006_audit_log_positions'
 
 type Logged = ReturnType<typeof loggedRecord>
 
-/** Makes the tables of the version before blocks in an empty database, and lets `work` write to them. */
+/** Makes the tables of the version before blocks in an empty database; `work` writes to them. */
 export async function withFirstForm(
   { databaseUrl, dataDir }: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>,
   work: (db: Database) => Promise<void>,
