@@ -6,6 +6,8 @@ import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { OUTCOME_DOCS } from './docs/outcomes.ts'
+import { PERFORMANCE_DOCS } from './docs/performance.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
@@ -24,6 +26,8 @@ export const DOCS = {
   ...STATS_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
+  ...OUTCOME_DOCS,
+  ...PERFORMANCE_DOCS,
   ...SCORECARD_DOCS,
 } as const
 

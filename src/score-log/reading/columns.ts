@@ -26,6 +26,11 @@ export interface ScannedColumns {
   readonly wanted: Int32Array
   /** Index of each applicant's request, for the functions below. */
   readonly requestOfRow: Int32Array
+  requestId(request: number): string
+  /** Position of an applicant in its request. */
+  recordIndex(row: number): number
+  /** Of a single request, or the id of a record as text; null for none. */
+  reference(row: number): string | null
   scoredAtMs(request: number): number
   latencyMs(request: number): number
   /** Number of applicants of the request. */
@@ -54,12 +59,22 @@ export function columnsOfBlock(
       })),
       wanted,
       requestOfRow: group.requestOfRow,
+      requestId: (request: number) => block.requestId(request),
+      recordIndex: (row: number) => row - block.firstRowOf(group.requestOfRow[row] ?? 0),
+      reference: (row: number) => blockReference(block, group, row),
       scoredAtMs: (request: number) => block.scoredAtMs(request),
       latencyMs: (request: number) => block.latencyMs(request),
       applicants: (request: number) => block.applicants(request),
       served: (request: number) => block.served(request),
     }
   })
+}
+
+function blockReference(block: OpenBlock, group: BlockGroup, row: number): string | null {
+  const request = group.requestOfRow[row] ?? 0
+  if (!block.isBatch(request)) return block.reference(request)
+  const id = block.recordId(request, row - block.firstRowOf(request))
+  return id === null ? null : String(id)
 }
 
 function wantedRows(block: OpenBlock, group: BlockGroup, query: ScanQuery): Int32Array {
@@ -90,7 +105,9 @@ export function columnsOfRequests(requests: readonly LoggedRequest[]): ScannedCo
 const nameOf = ({ modelId, challengerId }: LoggedModel) => `${modelId} ${challengerId}`
 
 function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
-  const rows = requests.flatMap((request, index) => request.rows.map((row) => ({ row, index })))
+  const rows = requests.flatMap((request, index) =>
+    request.rows.map((row, recordIndex) => ({ row, index, recordIndex })),
+  )
   const [first] = requests
   const models = (first?.models ?? []).map(({ modelId, role, challengerId }, position) => {
     const columns = {
@@ -122,6 +139,14 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
     models,
     wanted: Int32Array.from(rows.keys()),
     requestOfRow: Int32Array.from(rows, ({ index }) => index),
+    requestId: (request) => at(request).requestId,
+    recordIndex: (row) => rows[row]?.recordIndex ?? 0,
+    reference: (row) => {
+      const { isBatch, reference } = at(rows[row]?.index ?? 0)
+      const id = rows[row]?.row.id ?? null
+      if (!isBatch) return reference
+      return id === null ? null : String(id)
+    },
     scoredAtMs: (request) => at(request).scoredAtMs,
     latencyMs: (request) => at(request).latencyMs,
     applicants: (request) => at(request).rows.length,

@@ -20,7 +20,7 @@ const SPOKEN_OF = {
   request: EXAMPLE_REQUEST_ID,
 }
 type Ids = Record<keyof typeof SPOKEN_OF, string>
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 interface Example {
   readonly operation: string

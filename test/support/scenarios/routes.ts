@@ -169,7 +169,10 @@ export const UNKNOWN: Ids = {
 }
 
 /** Method and path of a row, with `<…>` for what stands in the path. */
-export function pathOf(row: string): { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string } {
+export function pathOf(row: string): {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+} {
   const [method, path = ''] = row.split(' ')
   const named = path.replace(/:(\w+)/g, (_, name: string) =>
     name === 'scorecard_id' ? '<slug>' : `<${name === 'id' ? ROUTES[row]?.id : name}>`,

@@ -10,7 +10,7 @@ import { insertOwner, insertPerson, insertTeam, type Person, tokenFor } from './
 import { prepared } from './prepared.ts'
 import { TestService, type TestServiceOptions } from './service.ts'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** An entry beside a champion, and the model that it stands for. */
 export interface Entry {
