@@ -36,6 +36,9 @@ export const OutcomeDefinition = Type.Object({
   maturity_months: Type.Integer(),
 })
 
+/** The list takes no parameter. */
+export const OutcomeDefinitionsQuery = Type.Object({}, { additionalProperties: false })
+
 export const OutcomeDefinitions = Type.Object({
   outcome_definitions: Type.Array(OutcomeDefinition, { description: 'By id' }),
 })

@@ -34,7 +34,7 @@ export const VintagesQuery = Type.Object({ definition, ...RANGE }, { additionalP
 const NullableNumber = Type.Union([Type.Number(), Type.Null()])
 const count = (description: string) => Type.Integer({ description })
 
-const Coverage = Type.Object({
+export const OutcomeCoverage = Type.Object({
   scored: count('Applicants that the model scored; scores with one reference are one applicant'),
   approved: count('With the current decision `approved`'),
   booked: count('With a `booked_at`'),
@@ -46,7 +46,7 @@ const Coverage = Type.Object({
   excluded: Type.Integer(),
 })
 
-const GainsBand = Type.Object({
+export const GainsBand = Type.Object({
   min_score: Type.Number(),
   max_score: Type.Number({ description: 'Inclusive' }),
   count: Type.Integer(),
@@ -62,6 +62,10 @@ const GainsBand = Type.Object({
   lift: NullableNumber,
 })
 
+export const CalibrationLight = Type.Unsafe<'green' | 'amber' | 'red'>(
+  Type.String({ enum: ['green', 'amber', 'red'] }),
+)
+
 const CALIBRATION = {
   n: Type.Integer(),
   bad: Type.Integer(),
@@ -74,13 +78,12 @@ const CALIBRATION = {
   }),
   binomial_p: NullableNumber,
   z: NullableNumber,
-  light: Type.Union(
-    [Type.Literal('green'), Type.Literal('amber'), Type.Literal('red'), Type.Null()],
-    { description: 'By `jeffreys_p`: red up to 0.01, amber up to 0.05' },
-  ),
+  light: Type.Union([CalibrationLight, Type.Null()], {
+    description: 'By `jeffreys_p`: red up to 0.01, amber up to 0.05',
+  }),
 }
 
-const FeatureBin = Type.Object({
+export const BinPerformance = Type.Object({
   outcome: Type.Union([FeatureOutcome, Type.Null()]),
   bin: Type.Union([LoggedBin, Type.Null()]),
   points: Type.Number(),
@@ -107,7 +110,7 @@ export const Performance = Type.Object({
   n: Type.Integer({ description: 'Good and bad applicants: those behind every figure' }),
   good: Type.Integer(),
   bad: Type.Integer(),
-  coverage: Coverage,
+  coverage: OutcomeCoverage,
   auc: NullableNumber,
   auc_se: NullableNumber,
   auc_low: Type.Union([Type.Number(), Type.Null()], {
@@ -137,7 +140,7 @@ export const Performance = Type.Object({
       Type.Null(),
     ]),
   }),
-  features: Type.Array(Type.Object({ name: Type.String(), bins: Type.Array(FeatureBin) })),
+  features: Type.Array(Type.Object({ name: Type.String(), bins: Type.Array(BinPerformance) })),
   paired: Type.Array(
     Type.Object({
       challenger_id: Type.String(),

@@ -1,5 +1,5 @@
 import { DocumentedOutcomes } from '../outcomes.ts'
-import { EXAMPLE_REQUEST_ID } from './examples.ts'
+import { EXAMPLE_IDS, EXAMPLE_REQUEST_ID } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 const DEFINITION = {
@@ -78,7 +78,7 @@ export const OUTCOME_DOCS = {
       'The body is a file: NDJSON (`application/x-ndjson`) with an outcome in each line, or CSV (`text/csv`) whose header names the fields of an outcome, with `;` between several `policy_reasons`. It is on disk before the answer, and is worked off in the background, also after the service was killed. A file may be 64 times as large as a JSON body, 1 GiB by default. A cell contains no line break.',
     success: {
       description: 'The file is on disk',
-      example: { id: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4', status: 'running' },
+      example: { id: EXAMPLE_IDS.import, status: 'running' },
     },
   },
   'outcomes.get_import': {
@@ -86,13 +86,13 @@ export const OUTCOME_DOCS = {
     summary: 'Read the progress of a file of outcomes',
     description: 'Counts and faulty lines so far. `unmatched` outcomes are held for 30 days.',
     params: {
-      id: { description: '`id` of the answer to the file', example: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4' },
+      id: { description: '`id` of the answer to the file', example: EXAMPLE_IDS.import },
     },
     errors: ['import_not_found'],
     success: {
       description: 'The progress',
       example: {
-        id: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4',
+        id: EXAMPLE_IDS.import,
         status: 'done',
         lines: 1,
         counts: COUNTS,

@@ -9,6 +9,8 @@ import * as imports from '../../schemas/import.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
+import * as outcomes from '../../schemas/outcomes.ts'
+import * as performance from '../../schemas/performance.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
@@ -27,6 +29,8 @@ export const CONTRACT = {
   keys,
   members,
   models,
+  outcomes,
+  performance,
   scorecards,
   scores,
   scoring,

@@ -6,6 +6,7 @@ import {
   OutcomeDefinitionBody,
   OutcomeDefinitionId,
   OutcomeDefinition as OutcomeDefinitionSchema,
+  OutcomeDefinitionsQuery,
   OutcomeDefinitions as OutcomeDefinitionsSchema,
   OutcomeResults,
   OutcomesBody,
@@ -61,7 +62,10 @@ export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = asy
   app.get(
     '/v1/outcome-definitions',
     {
-      schema: { response: { 200: OutcomeDefinitionsSchema, ...errorResponses(401) } },
+      schema: {
+        querystring: OutcomeDefinitionsQuery,
+        response: { 200: OutcomeDefinitionsSchema, ...errorResponses(400, 401) },
+      },
       config: { operation: 'outcome_definitions.list', access: MEMBER_OR_READING_KEY },
     },
     async (request) => {

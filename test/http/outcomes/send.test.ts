@@ -24,7 +24,7 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => rivals.service.close())
 
-  const send = (outcomes: object[]) => team.done('POST', '/v1/outcomes', { outcomes })
+  const send = (outcomes: unknown[]) => team.done('POST', '/v1/outcomes', { outcomes })
   const statusOf = async (item: object) => (await send([item])).results[0].status
   const good = (target: object, rest: object = {}) => ({
     ...target,
