@@ -10,6 +10,7 @@ import { KeysPage } from './keys.ts'
 import { MembersPage } from './members.ts'
 import { ModelPage } from './model.ts'
 import { ModelsPage } from './models.ts'
+import { PerformancePage } from './performance.ts'
 import { ScorePage } from './score.ts'
 import { ScoresPage } from './scores.ts'
 import { SignIn } from './sign-in.ts'
@@ -97,6 +98,9 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
     return id === undefined
       ? html`<${DeploymentsPage} session=${session} />`
       : html`<${DeploymentPage} slug=${id} session=${session} />`
+  }
+  if (place === 'performance' && id !== undefined) {
+    return html`<${PerformancePage} slug=${id} definition=${rest[1] ?? null} session=${session} />`
   }
   if (place === 'models') {
     if (id === undefined) return html`<${ModelsPage} session=${session} />`

@@ -27,7 +27,9 @@ export function DeploymentPage({ slug, session }: { slug: string; session: Sessi
   const deployment = loaded.data
   const onChange = manages(session.role) ? setChange : null
   const above = html`<a href="#/deployments">Deployments</a>`
-  const actions = deployment && html`<a class="button" href=${`#/try/${slug}`}>Try it</a>`
+  const actions =
+    deployment &&
+    html`<a class="button" href=${`#/performance/${slug}`}>Performance</a> <a class="button" href=${`#/try/${slug}`}>Try it</a>`
   return html`<${Page} title=${deployment?.name ?? 'Deployment'} above=${above} actions=${actions}>
     <${Shown} of=${loaded}>${(found: Deployment) => html`
       <${Traffic} deployment=${found} onChange=${onChange} />

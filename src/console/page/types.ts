@@ -5,6 +5,8 @@ import type * as imports from '../../../schemas/import.ts'
 import type * as keys from '../../../schemas/keys.ts'
 import type * as members from '../../../schemas/members.ts'
 import type * as models from '../../../schemas/models.ts'
+import type * as outcomes from '../../../schemas/outcomes.ts'
+import type * as performance from '../../../schemas/performance.ts'
 import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
 import type * as stats from '../../../schemas/stats.ts'
@@ -43,6 +45,9 @@ export type Comparison = Static<typeof stats.ModelComparison>
 export type ComparedModel = Comparison['models'][number]
 export type ComparedChallenger = Comparison['challengers'][number]
 export type Histogram = NonNullable<ComparedModel['scores']>
+export type OutcomeDefinition = Static<typeof outcomes.OutcomeDefinition>
+export type OutcomeImport = Static<typeof outcomes.OutcomeImport>
+export type Performance = Static<typeof performance.Performance>
 export type ScoreResult = Static<typeof scoring.ScoreResult>
 export type LoggedScore = Static<typeof scores.LoggedScore>
 export type LoggedResult = LoggedScore['records'][number]['results'][number]
