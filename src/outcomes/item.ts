@@ -104,7 +104,8 @@ function itemOf(value: unknown): OutcomeItem {
   const own = kind === 'decision' ? DECISION_FIELDS : PERFORMANCE_FIELDS
   for (const [name, given] of Object.entries(fields)) {
     const field = TARGET_FIELDS[name] ?? own[name]
-    if (field === undefined) throw new ItemFault(`"${name.slice(0, 40)}" is no field of a ${kind}`)
+    if (field === undefined)
+      throw new ItemFault(`"${name.slice(0, 40)}" is not a field of a ${kind}`)
     checkField(name, field, given)
   }
   const target = targetOf(fields)

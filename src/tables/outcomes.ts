@@ -107,7 +107,7 @@ export const heldOutcomes = pgTable(
     /** SHA-256 of the item: the same item is held once. */
     itemHash: text('item_hash').notNull(),
     referenceHash: text('reference_hash'),
-    /** Of the key that sent it; null: both. */
+    /** Environment of the key that sent it; null: both. */
     environment: text('environment'),
     heldBy: idText('held_by').notNull(),
     receivedAt: moment('received_at').notNull(),

@@ -32,7 +32,7 @@ export function OutcomeUpload() {
   }
   return html`<section><h2>Upload outcomes</h2>
     <form class="panel" onSubmit=${submit}>
-      <${Field} label="Outcomes" hint="A CSV file with a header, such as deployment,reference,kind,definition,outcome,as_of">${(
+      <${Field} label="Outcomes" hint="A CSV file with a header, such as deployment, reference, kind, definition, outcome, as_of">${(
         field: object,
       ) => html`<input ...${field} name="file" type="file" accept=".csv,text/csv" required />`}<//>
       ${action.error && html`<${Failure} error=${action.error} />`}

@@ -14,7 +14,7 @@ export interface GainsBand {
   readonly share: number
   readonly badRate: number
   readonly cumBadRate: number
-  /** Of all, if this band and the better ones were approved. */
+  /** Share of all, if this band and the better ones were approved. */
   readonly approvalRate: number
   /** The bad rate over that of all; null without a bad applicant. */
   readonly lift: number | null

@@ -11,7 +11,7 @@ export interface PairedScores {
 /** A difference is challenger less champion. */
 export interface PairedComparison {
   readonly n: number
-  /** Of the challenger. */
+  /** AUC of the challenger. */
   readonly auc: number | null
   readonly aucDifference: number | null
   readonly se: number | null

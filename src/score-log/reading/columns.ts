@@ -29,7 +29,7 @@ export interface ScannedColumns {
   requestId(request: number): string
   /** Position of an applicant in its request. */
   recordIndex(row: number): number
-  /** Of a single request, or the id of a record as text; null for none. */
+  /** Reference of a single request, or the id of a record as text; null for none. */
   reference(row: number): string | null
   scoredAtMs(request: number): number
   latencyMs(request: number): number

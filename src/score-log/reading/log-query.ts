@@ -22,6 +22,6 @@ export interface SearchQuery extends ScanQuery {
 /** Which requests of a scan to read: those with one of the ids or references. */
 export interface PickedRequests {
   readonly requestIds: ReadonlySet<string>
-  /** Of single requests, or ids of records as text. */
+  /** References of single requests, or ids of records as text. */
   readonly references: ReadonlySet<string>
 }

@@ -24,7 +24,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const team = await Team.of(service)
     const champion = sampleSpec()
     slug = (await team.deploy(champion)).slug
-    await team.challenge(slug, { ...champion, version: '1.1.0', base_points: 470 }, 20)
+    const successor = { ...champion, version: '1.1.0', base_points: 470 }
+    await team.challenge(slug, successor, 20)
     await team.shadow(slug, true)
     await team.done('PUT', '/v1/outcome-definitions/gb12', {
       label: 'Bad within 12 months',
