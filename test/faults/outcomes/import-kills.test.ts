@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { post, ServiceProcess } from '../../support/start/process.ts'
-import { rung } from '../../support/start/team.ts'
+import { numberedSpec } from '../../support/start/team.ts'
 
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const APPLICANTS = 40
@@ -43,7 +43,7 @@ describe.each(backends)('on $name', (backend) => {
       const init = body === undefined ? { method, headers } : { method, headers, body }
       return (await (await fetch(url + path, init)).json()) as Record<string, unknown>
     }
-    const order = { spec: rung(1), environment: 'production', auto_deploy: true }
+    const order = { spec: numberedSpec(1), environment: 'production', auto_deploy: true }
     const deployed = await post(`${url}/v1/models/deploy`, order, token)
     const { slug } = deployed.body['deployment'] as { slug: string }
     const key = String((await post(`${url}/v1/keys`, { name: 'k' }, token)).body['key'])

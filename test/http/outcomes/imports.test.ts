@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad',
@@ -12,26 +12,26 @@ const DEFINITION = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let slug: string
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
-    slug = (await team.deploy(rung(1))).slug
+    slug = (await team.deploy(numberedSpec(1))).slug
     for (const reference of ['A-1', 'A-2', 'A-3']) {
       const headers = { 'x-reference-id': reference }
       const url = `/v1/score/${slug}`
-      await rivals.service.call({ url, token: team.key, body: { income: 1 }, headers })
+      await teams.service.call({ url, token: team.key, body: { income: 1 }, headers })
     }
-    await statsWith(rivals.service, team.owner, slug, 3)
+    await statsWith(teams.service, team.owner, slug, 3)
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const start = (type: string, body: string) =>
-    rivals.service.call({
+    teams.service.call({
       url: '/v1/outcomes/imports',
       token: team.key,
       body,
@@ -99,7 +99,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('the import of another team is not found', async () => {
     const { id } = (await start('text/csv', 'kind\n')).json()
-    const response = await rivals.rival.call('GET', `/v1/outcomes/imports/${id}`)
+    const response = await teams.otherTeam.call('GET', `/v1/outcomes/imports/${id}`)
     expect(outcomeOf(response)).toBe('404 import_not_found')
   })
 })

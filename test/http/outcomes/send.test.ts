@@ -4,7 +4,7 @@ import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad within 12 months',
@@ -14,15 +14,15 @@ const DEFINITION = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const send = (outcomes: unknown[]) => team.done('POST', '/v1/outcomes', { outcomes })
   const statusOf = async (item: object) => (await send([item])).results[0].status
@@ -35,7 +35,7 @@ describe.each(backends)('on $name', (backend) => {
     ...rest,
   })
   const scored = (slug: string, reference?: string) =>
-    rivals.service
+    teams.service
       .call({
         url: `/v1/score/${slug}`,
         token: team.key,
@@ -47,7 +47,7 @@ describe.each(backends)('on $name', (backend) => {
     team.done('GET', `/v1/deployments/${slug}/performance?definition=gb12${query}`)
 
   test('an outcome is attached once, revised by another content, and followed by a later one', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const { request_id } = await scored(slug)
     const first = await send([good({ request_id })])
     expect(first).toEqual({
@@ -77,7 +77,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('each item is judged by itself, and the counts add up to what was sent', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const batch = await team.scoreBatch(slug, [
       { id: 'a', income: 1 },
       { id: 'a', income: 2 },
@@ -127,10 +127,10 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a reference with several scores means the last one', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     await scored(slug, 'A-1')
     const last = await scored(slug, 'A-1')
-    await statsWith(rivals.service, team.owner, slug, 2)
+    await statsWith(teams.service, team.owner, slug, 2)
     const { results } = await send([good({ deployment: slug, reference: 'A-1' })])
     expect(results[0]).toEqual({
       index: 0,
@@ -142,11 +142,11 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('outcomes of many references are found in one pass', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const references = Array.from({ length: 30 }, (_, index) => `R-${index}`)
     const ids: string[] = []
     for (const reference of references) ids.push((await scored(slug, reference)).request_id)
-    await statsWith(rivals.service, team.owner, slug, 30)
+    await statsWith(teams.service, team.owner, slug, 30)
     const byReference = await send(
       references.map((reference) => good({ deployment: slug, reference })),
     )
@@ -159,7 +159,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('an outcome that comes before its score is attached once the score is there', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const item = good({ deployment: slug, reference: 'early' })
     expect(await statusOf(item)).toBe('unmatched')
     await scored(slug, 'early')
@@ -173,7 +173,7 @@ describe.each(backends)('on $name', (backend) => {
     for (const { applicant } of sampleApplicants().slice(0, 40)) {
       ids.push((await team.score(slug, applicant)).request_id)
     }
-    await statsWith(rivals.service, team.owner, slug, 40)
+    await statsWith(teams.service, team.owner, slug, 40)
     const itemsOf = (definition: string) =>
       ids.flatMap((request_id, index) => [
         good({ request_id }, { definition, outcome: index % 3 === 0 ? 'bad' : 'good' }),
@@ -193,14 +193,14 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('scores of another team and another environment are unknown', async () => {
-    const { slug } = await rivals.rival.deploy(rung(1))
-    const { request_id } = await rivals.rival.score(slug, { income: 1 })
+    const { slug } = await teams.otherTeam.deploy(numberedSpec(1))
+    const { request_id } = await teams.otherTeam.score(slug, { income: 1 })
     expect(await statusOf(good({ request_id }))).toBe('unmatched')
-    const own = await team.deploy(rung(1), 'staging')
+    const own = await team.deploy(numberedSpec(1), 'staging')
     const staged = await team.score(own.slug, { income: 1 })
-    const key = await rivals.service.createKey(team.owner, { environment: 'production' })
+    const key = await teams.service.createKey(team.owner, { environment: 'production' })
     const body = { outcomes: [good({ request_id: staged.request_id })] }
-    const response = await rivals.service.call({ url: '/v1/outcomes', token: key, body })
+    const response = await teams.service.call({ url: '/v1/outcomes', token: key, body })
     expect(response.json().results[0].status).toBe('unmatched')
   })
 
@@ -209,7 +209,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await put(DEFINITION)).json()).toEqual({ id: 'gb6', ...DEFINITION })
     const changed = { ...DEFINITION, maturity_months: 0 }
     expect(outcomeOf(await put(changed))).toBe('200')
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const { request_id } = await scored(slug)
     await send([good({ request_id }, { definition: 'gb6' })])
     expect(outcomeOf(await put(changed))).toBe('200')
@@ -217,9 +217,9 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('an erased reference finds no applicant, and nothing of it is held', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     await scored(slug, 'person-7')
-    await statsWith(rivals.service, team.owner, slug, 1)
+    await statsWith(teams.service, team.owner, slug, 1)
     const item = good({ deployment: slug, reference: 'person-7' })
     expect(await statusOf(item)).toBe('accepted')
     const erased = await team.done('POST', '/v1/log/erasures', { reference: 'person-7' })

@@ -3,7 +3,7 @@ import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad within 3 months',
@@ -21,15 +21,15 @@ interface Known {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb3', DEFINITION)
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const report = (slug: string, query = '') =>
     team.done('GET', `/v1/deployments/${slug}/performance?definition=gb3${query}`)
@@ -59,7 +59,7 @@ describe.each(backends)('on $name', (backend) => {
       known.push({ score, pd, grade: risk_grade, isBad })
       items.push(outcome(request_id, { outcome: isBad ? 'bad' : 'good' }))
     }
-    await statsWith(rivals.service, team.owner, slug, 60)
+    await statsWith(teams.service, team.owner, slug, 60)
     await send(items)
     const found = await report(slug)
 
@@ -121,10 +121,10 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('maturity is told and filters nothing; rejects and indeterminates have no figure', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const ids: string[] = []
     for (let n = 0; n < 5; n++) ids.push((await team.score(slug, { income: n })).request_id)
-    await statsWith(rivals.service, team.owner, slug, 5)
+    await statsWith(teams.service, team.owner, slug, 5)
     const [a = '', b = '', c = '', d = '', e = ''] = ids
     const decision = (request_id: string, fields: object) => ({
       request_id,
@@ -165,7 +165,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('one class only has no AUC, Gini or KS', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const { request_id } = await team.score(slug, { income: 1 })
     await send([outcome(request_id, { outcome: 'good' })])
     expect(await report(slug)).toMatchObject({
@@ -178,12 +178,12 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('an unknown definition, model or deployment is not found', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const ask = (path: string) => team.call('GET', `/v1/deployments/${path}`)
     expect(outcomeOf(await ask(`${slug}/performance?definition=none`))).toBe(
       '404 definition_not_found',
     )
-    const theirs = await rivals.rival.deploy(rung(1))
+    const theirs = await teams.otherTeam.deploy(numberedSpec(1))
     expect(outcomeOf(await ask(`${theirs.slug}/performance?definition=gb3`))).toBe(
       '404 deployment_not_found',
     )
