@@ -21,6 +21,7 @@ import { notFoundHandler } from './http/not-found.ts'
 import { observationPlugin } from './http/observation.ts'
 import { requestIdPlugin } from './http/request-id.ts'
 import { RequestObserver } from './http/request-observer.ts'
+import { serializerCompiler } from './http/serializers.ts'
 import { shutdownPlugin } from './http/shutdown.ts'
 import { validatorCompiler } from './http/validators.ts'
 import { idempotencyPlugin } from './idempotency/plugin.ts'
@@ -100,6 +101,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(validatorCompiler())
+  app.setSerializerCompiler(serializerCompiler())
   acceptJsonOnly(app)
   app.setErrorHandler(errorHandler(logThrottle))
   app.setNotFoundHandler(notFoundHandler)

@@ -37,6 +37,7 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { LogThrottle } from './platform/log-throttle.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
@@ -326,7 +327,8 @@ function wire(
     shedder,
     database: health,
   })
-  // While the database is unavailable, scoring continues from memory until all cached entries have expired.
+  // While the database is unavailable, scoring continues from memory until all cached entries have
+  // expired.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
   const runner = new ImportThread()
@@ -343,6 +345,7 @@ function wire(
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
+  const unequal = new LogThrottle(clock)
   return {
     auth,
     keys,
@@ -359,7 +362,15 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    scoreReading: new ScoreReadingService({
+      reader,
+      models: loggedModels,
+      store: readingStore,
+      onUnequal: (result) => {
+        const count = unequal.hit(result.modelId)
+        if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
+      },
+    }),
     logErasures: new LogErasureService({
       eraser,
       store: readingStore,

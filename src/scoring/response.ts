@@ -40,7 +40,7 @@ export class ResponseParts {
     this.modelText = `${this.versionText},"model_name":${name},"spec_version":${specVersion}`
   }
 
-  /** A single result, from a sheet just filled. */
+  /** A single result, from a `ModelScore` just filled. */
   single(modelScore: ModelScore, applicant: Applicant, frame: ResponseFrame): string {
     const warnings = warningsText(modelScore, applicant, 'single', frame.reservedName)
     return `{${scoreText(modelScore)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(modelScore)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.shadowText}}`
@@ -67,7 +67,7 @@ export class ResponseParts {
     into.writeString('{"results":[')
   }
 
-  /** One of the results of a batch, from a sheet just filled. */
+  /** One of the results of a batch, from a `ModelScore` just filled. */
   record(
     into: Utf8Writer,
     modelScore: ModelScore,

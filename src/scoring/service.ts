@@ -93,9 +93,9 @@ export class ScoringService {
   /**
    * Scores one applicant.
    *
-   * @param onOutcome receives the response, or AppError `deployment_not_found`, `invalid_request` for a
-   *   value of an impossible type, `strict_mode_violation`, `payload_too_large` if the record in the log
-   *   would be too large, `unavailable` if the score can't be logged
+   * @param onOutcome receives the response, or AppError `deployment_not_found`, `invalid_request`
+   *   for a value of an impossible type, `strict_mode_violation`, `payload_too_large` if the record
+   *   in the log would be too large, `unavailable` if the score can't be logged
    * @throws AppError the same, where it is known at once
    */
   score(caller: KeyCaller, request: SingleRequest, onOutcome: OnOutcome<string>): void {

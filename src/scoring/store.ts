@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { and, asc, eq, sql } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
 import type { Database } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
@@ -63,8 +62,6 @@ export class PostgresServingStore implements ServingStore {
     if (first === undefined) return null
     return {
       ...first,
-      // The table's check holds the environment to the two there are.
-      environment: first.environment as Environment,
       challengers: rows.flatMap(({ challenger }) => challenger ?? []),
     }
   }

@@ -31,7 +31,8 @@ interface OldRequest {
   readonly isBatch: boolean
 }
 
-// Only PostgreSQL takes rows from beside the service, as a replica of the version before writes them.
+// Only PostgreSQL takes rows from beside the service, as a replica of the version before writes
+// them.
 describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
   let teams: TwoTeams
   let team: Team

@@ -1,8 +1,8 @@
 /**
  * The outcomes of each endpoint, listed by hand and compared with those that tests have seen.
  *
- * `SPECIFIED` holds what the API promised its callers first: none of it may go. `DECIDED` holds what
- * came later, most of it by docs/decisions.md 2.
+ * `SPECIFIED` holds what the API promised its callers first: none of it may go. `DECIDED` holds
+ * what came later, most of it by docs/decisions.md 2.
  */
 
 const KEYED = '401 invalid_api_key'

@@ -21,7 +21,10 @@ const CALLER = {
 
 const SHA256 = new Uint8Array(32).fill(1)
 
-/** Scoring as production wires it, over specs that are stored already; the champion's first, the others in shadow. */
+/**
+ * Scoring as production wires it, over specs that are stored already; the champion's first, the
+ * others in shadow.
+ */
 export class SpecScoring {
   readonly log = new MemoryScoreLog()
   private readonly deploymentId = newId('dep_', systemClock.epochMs())

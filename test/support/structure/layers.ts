@@ -1,8 +1,8 @@
 /**
  * The rooms of `src` from the ground up: a room imports rooms of its own layer and of lower layers.
  *
- * A room is a folder directly below `src`, or a file there. Put a new room in the lowest layer that is
- * above all rooms it imports.
+ * A room is a folder directly below `src`, or a file there. Put a new room in the lowest layer that
+ * is above all rooms it imports.
  */
 export const LAYERS: readonly (readonly string[])[] = [
   ['errors.ts'],
