@@ -29,8 +29,8 @@ const LEFT_OVER_MS = 600_000
 const IMPORTS_MAX = 20
 
 /**
- * The work behind outcomes: imports, one after the other; held outcomes, tried again; and what is no
- * longer needed, once an hour. `close` waits for the running step.
+ * The work behind outcomes: imports, one after the other; held outcomes, tried again; and once an
+ * hour the removal of what is no longer needed. `close` waits for the running step.
  */
 export class OutcomeWorker {
   private readonly options: OutcomeWorkerOptions

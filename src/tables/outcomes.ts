@@ -97,7 +97,7 @@ export const outcomes = pgTable(
   ],
 )
 
-/** Outcomes whose score is not in the log yet. A row leaves when it is matched, or after a month. */
+/** Outcomes whose score is not in the log yet. Rows leave once matched, or after 30 days. */
 export const heldOutcomes = pgTable(
   'held_outcomes',
   {

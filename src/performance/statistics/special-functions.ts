@@ -12,7 +12,7 @@ const HALF_LN_2_PI = 0.5 * Math.log(2 * Math.PI)
  * @param a above 0
  * @param b above 0
  * @source Press et al., Numerical Recipes, 6.4; the factor before the fraction by C. Loader, Fast
- *   and Accurate Computation of Binomial Probabilities (2000), which keeps its digits for large counts
+ *   and Accurate Computation of Binomial Probabilities (2000): its digits hold for large counts
  */
 export function betaCdf(x: number, a: number, b: number): number {
   if (x <= 0) return 0
