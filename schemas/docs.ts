@@ -7,6 +7,8 @@ import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
 import { MONITORING_DOCS } from './docs/monitoring.ts'
+import { OUTCOME_DOCS } from './docs/outcomes.ts'
+import { PERFORMANCE_DOCS } from './docs/performance.ts'
 import { REASON_DOCS } from './docs/reasons.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
@@ -28,6 +30,8 @@ export const DOCS = {
   ...SCORING_DOCS,
   ...SCORE_DOCS,
   ...REASON_DOCS,
+  ...OUTCOME_DOCS,
+  ...PERFORMANCE_DOCS,
   ...SCORECARD_DOCS,
 } as const
 

@@ -30,8 +30,11 @@ import { keyRoutes } from './keys/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { monitoringRoutes } from './monitoring/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
+import { outcomeImportRoutes } from './outcomes/import-routes.ts'
+import { outcomeRoutes } from './outcomes/routes.ts'
 import { SMALL_BODY_BYTES } from './overload/body-budget.ts'
 import { sheddingPlugin } from './overload/plugin.ts'
+import { performanceRoutes } from './performance/routes.ts'
 import { systemClock } from './platform/clock.ts'
 import { newId } from './platform/ids/ids.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
@@ -149,6 +152,9 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(readingRoutes, services)
   await app.register(reasonRoutes, services)
   await app.register(monitoringRoutes, services)
+  await app.register(outcomeRoutes, services)
+  await app.register(outcomeImportRoutes, services)
+  await app.register(performanceRoutes, services)
   await app.register(logExportRoutes, services)
   await app.register(logErasureRoutes, services)
   await app.register(healthRoutes, telemetry)

@@ -26,6 +26,13 @@ import { BaselineService } from './monitoring/baseline-service.ts'
 import { Monitored } from './monitoring/monitored.ts'
 import { MonitoringService } from './monitoring/service.ts'
 import { PostgresMonitoringStore } from './monitoring/store.ts'
+import type { OutcomeDefinitions } from './outcomes/definitions.ts'
+import type { OutcomeImports } from './outcomes/imports.ts'
+import { openOutcomes } from './outcomes/open.ts'
+import type { OutcomeService } from './outcomes/service.ts'
+import type { OutcomeWorker } from './outcomes/worker.ts'
+import { PerformanceService } from './performance/service.ts'
+import { PostgresPerformanceStore } from './performance/store.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -89,6 +96,11 @@ export interface Services {
   readonly baselines: BaselineService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
+  readonly outcomes: OutcomeService
+  readonly outcomeDefinitions: OutcomeDefinitions
+  readonly outcomeImports: OutcomeImports
+  readonly outcomeWorker: OutcomeWorker
+  readonly performance: PerformanceService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
@@ -197,7 +209,9 @@ export async function createServices(config: Config, options: ServiceOptions): P
     spool: openedLog.spool,
     health,
     telemetry,
+    dataDir,
   })
+  opened.defer(() => domains.outcomeWorker.close())
   writers.push(domains.keys)
   addScoreLogMetrics(telemetry.metrics, openedLog)
   addLimiterMetrics(telemetry.metrics, limiter)
@@ -238,6 +252,7 @@ interface WireOptions {
   readonly spool: UndrainedSpool
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
+  readonly dataDir: DataDir
 }
 
 /** The domains that use the database. */
@@ -257,7 +272,18 @@ type Domains = Omit<
 function wire(
   config: Config,
   { db, renew, ping }: DatabaseHandle,
-  { clock, log, jwtSecret, caches, changes, scoreLog, spool, health, telemetry }: WireOptions,
+  {
+    clock,
+    log,
+    jwtSecret,
+    caches,
+    changes,
+    scoreLog,
+    spool,
+    health,
+    telemetry,
+    dataDir,
+  }: WireOptions,
 ): Domains {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
@@ -322,6 +348,14 @@ function wire(
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
   const reasonStore = guarded(new PostgresReasonStore(db))
+  const outcomes = openOutcomes({
+    db,
+    guarded,
+    reader,
+    clock,
+    directory: join(dataDir.path, 'imports'),
+    log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
+  })
   const models = new ModelService({ store, samples, clock, onChange })
   const monitored = new Monitored({
     store: guarded(new PostgresMonitoringStore(db)),
@@ -369,8 +403,20 @@ function wire(
     }),
     monitoring: new MonitoringService(monitored),
     baselines: new BaselineService({ monitored, clock }),
-    logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
+    logErasures: new LogErasureService({
+      eraser,
+      store: readingStore,
+      clock,
+      others: outcomes.outcomes,
+    }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
+    ...outcomes,
+    performance: new PerformanceService({
+      store: guarded(new PostgresPerformanceStore(db)),
+      definitions: outcomes.outcomeDefinitions,
+      log: reader,
+      models: loggedModels,
+    }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
   }
 }

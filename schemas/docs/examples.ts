@@ -10,6 +10,7 @@ export const EXAMPLE_IDS = {
   user: 'usr_0VLGfZ8tXv2IbGy5RlPk7c',
   /** A member with the role `modeler`. */
   member: 'usr_0VLGm3XpNc6ViTs8EoRz1u',
+  import: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4',
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
 

@@ -14,6 +14,7 @@ export const TAGS = {
   'Score log': 'Scores as they were answered: by request, by reference, and as a file.',
   Stability:
     'Whether a card still fits its applicants, what a cut-off would do, and whether a challenger would be better.',
+  Outcomes: 'What became of applicants, and how good their scores were.',
   Scorecards:
     'Scoring and deployments under `/api/v1`. There a deployment is called a scorecard, and a version names a challenger.',
 } as const

@@ -42,6 +42,8 @@ export type AuditAction =
   | 'team.create'
   | 'log.export'
   | 'log.erase'
+  | 'outcome_definition.put'
+  | 'outcomes.import'
 
 /** Who makes a change in a team: a user, or `OPERATOR`. */
 export interface Actor {

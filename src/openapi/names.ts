@@ -12,6 +12,8 @@ import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
 import * as monitoring from '../../schemas/monitoring.ts'
 import * as monitoringQuery from '../../schemas/monitoring-query.ts'
+import * as outcomes from '../../schemas/outcomes.ts'
+import * as performance from '../../schemas/performance.ts'
 import * as reasons from '../../schemas/reasons.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
@@ -35,6 +37,8 @@ export const CONTRACT = {
   reasons,
   monitoring,
   'monitoring-query': monitoringQuery,
+  outcomes,
+  performance,
   scorecards,
   scores,
   scoring,

@@ -122,7 +122,8 @@ interface StoredBin {
   readonly label?: unknown
 }
 
-function binOf(bin: StoredBin | undefined, index: number) {
+/** A bin of a spec as answers show it. */
+export function binOf(bin: StoredBin | undefined, index: number) {
   const label = labelOf(bin?.label)
   return {
     index,

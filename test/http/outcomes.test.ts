@@ -96,7 +96,7 @@ test.each(backends)(
     await service.services.close()
     const ids = { ...UNKNOWN, slug: newId('dep_', 1) }
     const away: string[] = []
-    for (const [row, { admitted, body }] of Object.entries(ROUTES)) {
+    for (const [row, { admitted, body, file }] of Object.entries(ROUTES)) {
       const { method, path } = pathOf(row)
       const token = admitted === 'score key' ? team.key : team.owner
       const response = await service.call({
@@ -104,6 +104,7 @@ test.each(backends)(
         url: withIds(path, ids),
         token,
         ...(body !== undefined && { body: withIds(JSON.stringify(body), ids) }),
+        ...(file !== undefined && { body: file.text, headers: { 'content-type': file.type } }),
       })
       const retryAfter = Number(response.headers['retry-after'])
       expect([outcomeOf(response), retryAfter > 0], row).toEqual(['503 unavailable', true])

@@ -173,15 +173,23 @@ function sessionOf(answer: unknown): Session {
 /**
  * Sends a request as the signed-in user, never as a user who signed in later.
  *
- * @param body an object, or the text of a JSON document
+ * @param body an object, or the text of a document
+ * @param type of the document; JSON when left out
  * @throws ApiError
  */
-export async function api<T>(method: Method, path: string, body?: object | string): Promise<T> {
+export async function api<T>(
+  method: Method,
+  path: string,
+  body?: object | string,
+  type?: string,
+): Promise<T> {
   const asker = session
   const ask = async () => {
     if (session?.userId !== asker?.userId) throw changed()
     const order = body === undefined ? {} : { body }
-    return (await request(method, path, { ...order, token: session?.accessToken })) as T
+    const kind = type === undefined ? {} : { type }
+    const token = session?.accessToken
+    return (await request(method, path, { ...order, ...kind, token })) as T
   }
   if (asker !== null && asker.expiresAtMs - Date.now() < MARGIN_MS) await renewOrEnd()
   try {
@@ -234,6 +242,7 @@ async function renewOrEnd(): Promise<void> {
 
 interface RequestRest {
   readonly body?: object | string
+  readonly type?: string
   readonly token?: string | undefined
   /** Whether the request continues after the page is closed. */
   readonly keepalive?: boolean
@@ -244,7 +253,7 @@ interface RequestRest {
 async function request(
   method: Method,
   path: string,
-  { body, token, keepalive = false, timeoutMs }: RequestRest = {},
+  { body, type = 'application/json', token, keepalive = false, timeoutMs }: RequestRest = {},
 ): Promise<unknown> {
   let response: Response
   let text: string
@@ -255,7 +264,7 @@ async function request(
       keepalive,
       ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
       headers: {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': type }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),

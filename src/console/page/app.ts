@@ -11,6 +11,7 @@ import { KeysPage } from './keys.ts'
 import { MembersPage } from './members.ts'
 import { ModelPage } from './model.ts'
 import { ModelsPage } from './models.ts'
+import { PerformancePage } from './performance.ts'
 import { ScorePage } from './score.ts'
 import { ScoresPage } from './scores.ts'
 import { SignIn } from './sign-in.ts'
@@ -103,6 +104,9 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
     if (report === 'cutoffs') return html`<${CutoffsPage} slug=${id} />`
     if (report === 'swap-set') return html`<${SwapSetPage} slug=${id} />`
     return html`<${DeploymentPage} slug=${id} session=${session} />`
+  }
+  if (place === 'performance' && id !== undefined) {
+    return html`<${PerformancePage} slug=${id} definition=${rest[1] ?? null} session=${session} />`
   }
   if (place === 'models') {
     if (id === undefined) return html`<${ModelsPage} session=${session} />`

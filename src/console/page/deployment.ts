@@ -31,7 +31,7 @@ export function DeploymentPage({ slug, session }: { slug: string; session: Sessi
   const above = html`<a href="#/deployments">Deployments</a>`
   const actions =
     deployment &&
-    html`<${ReportLinks} slug=${slug} present="" /><a class="button" href=${`#/try/${slug}`}>Try it</a>`
+    html`<${ReportLinks} slug=${slug} present="" /><a class="button" href=${`#/performance/${slug}`}>Performance</a><a class="button" href=${`#/try/${slug}`}>Try it</a>`
   return html`<${Page} title=${deployment?.name ?? 'Deployment'} above=${above} actions=${actions}>
     <${Shown} of=${loaded}>${(found: Deployment) => html`
       <${Health} deployment=${found} />

@@ -18,6 +18,7 @@ type IdPrefix =
   | 'aud_'
   | 'fam_'
   | 'rbl_'
+  | 'imp_'
 
 /**
  * A new identifier: prefix, time, then at least 80 random bits, in `[0-9A-Za-z]`.

@@ -28,6 +28,11 @@ export interface ScannedColumns {
   readonly wanted: Int32Array
   /** Index of each applicant's request, for the functions below. */
   readonly requestOfRow: Int32Array
+  requestId(request: number): string
+  /** Position of an applicant in its request. */
+  recordIndex(row: number): number
+  /** Reference of a single request, or the id of a record as text; null for none. */
+  reference(row: number): string | null
   scoredAtMs(request: number): number
   latencyMs(request: number): number
   /** Number of applicants of the request. */
@@ -36,10 +41,6 @@ export interface ScannedColumns {
   served(request: number): number
   /** Whether cells are those of the first form of the log. */
   readonly isFirstForm: boolean
-  /** Index of an applicant in the request. */
-  recordIndex(row: number): number
-  /** The applicant's reference: in a batch the id of the record, as a text. */
-  reference(row: number): string | null
 }
 
 /** The columns of a part of a block. */
@@ -58,17 +59,14 @@ export function columnsOfBlock(
       }),
       wanted,
       requestOfRow: group.requestOfRow,
+      requestId: (request: number) => block.requestId(request),
+      recordIndex: (row: number) => row - block.firstRowOf(group.requestOfRow[row] ?? 0),
+      reference: (row: number) => blockReference(block, group, row),
       scoredAtMs: (request: number) => block.scoredAtMs(request),
       latencyMs: (request: number) => block.latencyMs(request),
       applicants: (request: number) => block.applicants(request),
       served: (request: number) => block.served(request),
       isFirstForm: false,
-      recordIndex: (row: number) => row - block.firstRowOf(group.requestOfRow[row] ?? 0),
-      reference: (row: number) => {
-        const request = group.requestOfRow[row] ?? 0
-        if (!block.isBatch(request)) return block.reference(request)
-        return idText(block.recordId(request, row - block.firstRowOf(request)))
-      },
     }
   })
 }
@@ -116,7 +114,10 @@ class BlockModel implements ScannedModel {
   }
 }
 
-function idText(id: string | number | null): string | null {
+function blockReference(block: OpenBlock, group: BlockGroup, row: number): string | null {
+  const request = group.requestOfRow[row] ?? 0
+  if (!block.isBatch(request)) return block.reference(request)
+  const id = block.recordId(request, row - block.firstRowOf(request))
   return id === null ? null : String(id)
 }
 
@@ -186,16 +187,18 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
     models,
     wanted: Int32Array.from(rows.keys()),
     requestOfRow: Int32Array.from(rows, ({ index }) => index),
+    requestId: (request) => at(request).requestId,
+    recordIndex: (row) => rows[row]?.recordIndex ?? 0,
+    reference: (row) => {
+      const { isBatch, reference } = at(rows[row]?.index ?? 0)
+      const id = rows[row]?.row.id ?? null
+      if (!isBatch) return reference
+      return id === null ? null : String(id)
+    },
     scoredAtMs: (request) => at(request).scoredAtMs,
     latencyMs: (request) => at(request).latencyMs,
     applicants: (request) => at(request).rows.length,
     served: (request) => at(request).served,
     isFirstForm: first?.engineVersion === null,
-    recordIndex: (row) => rows[row]?.recordIndex ?? 0,
-    reference: (row) => {
-      const { row: applicant, index } = rows[row] ?? { row: null, index: 0 }
-      const { isBatch, reference } = at(index)
-      return isBatch ? idText(applicant?.id ?? null) : reference
-    },
   }
 }

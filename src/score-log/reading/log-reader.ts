@@ -1,7 +1,7 @@
 import { isId, timeOfId } from '../../platform/ids/ids.ts'
 import type { LoggedRequest } from '../record/logged-request.ts'
 import type { ScannedColumns } from './columns.ts'
-import type { LogPosition, ScanQuery, SearchQuery } from './log-query.ts'
+import type { LogPosition, PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 
 /** One form of the log. */
 export interface LogPart {
@@ -11,6 +11,8 @@ export interface LogPart {
   search(query: SearchQuery): AsyncIterable<LoggedRequest>
   /** In portions, from the oldest hour of UTC to the newest. */
   scan(query: ScanQuery): AsyncIterable<readonly LoggedRequest[]>
+  /** Those of the same requests that have one of the ids or references, in portions. */
+  pick(query: ScanQuery, picked: PickedRequests): AsyncIterable<readonly LoggedRequest[]>
   /** The results of the same requests as columns, which is faster. */
   columns(query: ScanQuery): AsyncIterable<readonly ScannedColumns[]>
 }
@@ -59,6 +61,11 @@ export class LogReader {
    */
   async *scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {
     for (const part of this.parts.toReversed()) yield* part.scan(query)
+  }
+
+  /** Those of the same requests that have one of the ids or references; it opens every block. */
+  async *pick(query: ScanQuery, picked: PickedRequests): AsyncGenerator<readonly LoggedRequest[]> {
+    for (const part of this.parts.toReversed()) yield* part.pick(query, picked)
   }
 
   /** The results of the same requests as columns. */

@@ -86,6 +86,7 @@ describe.each(backends)('on $name', (backend) => {
     const ids = { ...SPOKEN_OF, champion, candidate, deployment: deployment.slug }
     if (operation.startsWith('scores.')) return { ...ids, request: await score(ids.deployment) }
     if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
+    if (/^(outcome|performance)/.test(operation)) return outcomes(operation, ids)
     if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
     const needs = `${operation} ${JSON.stringify(body)}`
     const needsPredecessor = NEEDS_PREDECESSOR.test(needs)
@@ -106,6 +107,30 @@ describe.each(backends)('on $name', (backend) => {
     const order = { model_id: champion, method: REASONS.reasons.method, min_population: 1 }
     return { baseline: (await manage('POST', url, { ...order, cutoff: 480 })).id }
   }
+
+  /** A definition, and for outcomes a score and a file about it. */
+  async function outcomes(operation: string, ids: Ids): Promise<Ids> {
+    const definition = Object.values(DOCS['outcome_definitions.put'].request)[0]
+    await manage('PUT', '/v1/outcome-definitions/gb12', definition ?? {})
+    if (!operation.startsWith('outcomes.')) return ids
+    const request = await score(ids.deployment)
+    if (operation !== 'outcomes.get_import') return { ...ids, request }
+    const [sent] = Object.values(DOCS['outcomes.send'].request)[0]?.outcomes ?? []
+    const { id } = jsonOf(await importFile(JSON.stringify({ ...sent, request_id: request })))
+    const url = `/v1/outcomes/imports/${id}`
+    const isDone = async () =>
+      jsonOf(await service.call({ method: 'GET', url, token })).status === 'done'
+    await expect.poll(isDone, { timeout: 10_000 }).toBe(true)
+    return { ...ids, request, import: id }
+  }
+
+  const importFile = (body: string) =>
+    service.call({
+      url: '/v1/outcomes/imports',
+      token,
+      body,
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
 
   /** The request id of a score that the log has. */
   async function score(slug: string, reference = 'A-1001'): Promise<string> {
@@ -155,12 +180,14 @@ describe.each(backends)('on $name', (backend) => {
       path,
     )
     const query = new URLSearchParams(withIds(doc.query ?? {}, ids)).toString()
-    const response = await service.call({
+    const isFile = operation === 'outcomes.import'
+    const call = {
       method: method as Method,
       url: query === '' ? url : `${url}?${query}`,
       token: JSON.stringify(its['security']) === '[{"apiKey":[]}]' ? key : token,
       ...(body !== undefined && { body: withIds(body, ids) as object }),
-    })
+    }
+    const response = await (isFile ? importFile('{}') : service.call(call))
     const statuses = Object.keys(its['responses'] as object)
     expect(String(response.statusCode), response.body).toBe(statuses.find((one) => +one < 400))
 

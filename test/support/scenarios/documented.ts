@@ -138,6 +138,19 @@ export const DECIDED: Table = {
   'GET /v1/scores/{request_id}': ['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
   'POST /v1/log/erasures': ['200', SIGNED, ROLE, QUOTA, ...BODY],
   'GET /v1/log/export': ['200', FORM, SIGNED, ROLE, DEPLOYMENT, QUOTA, AWAY],
+  'PUT /v1/outcome-definitions/{id}': [
+    ...['200', SIGNED, ROLE, '409 definition_in_use', QUOTA, ...BODY],
+  ],
+  'GET /v1/outcome-definitions': ['200', FORM, SIGNED, QUOTA, AWAY],
+  'POST /v1/outcomes': ['200', SIGNED, ROLE, '413 batch_too_large', QUOTA, ...BODY],
+  'POST /v1/outcomes/imports': ['202', SIGNED, ROLE, QUOTA, ...BODY],
+  'GET /v1/outcomes/imports/{id}': ['200', SIGNED, ROLE, '404 import_not_found', QUOTA, AWAY],
+  'GET /v1/deployments/{slug}/performance': [
+    ...['200', FORM, SIGNED, DEPLOYMENT, '404 definition_not_found', MODEL, QUOTA, AWAY],
+  ],
+  'GET /v1/deployments/{slug}/performance/vintages': [
+    ...['200', FORM, SIGNED, DEPLOYMENT, '404 definition_not_found', QUOTA, AWAY],
+  ],
   'GET /v1/audit-log': ['200', SIGNED, ROLE, QUOTA, FORM, AWAY],
   'any other path': ['404 not_found'],
 }

@@ -5,19 +5,27 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
 import { MONITORING_ROUTES } from './monitoring-routes.ts'
+import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
 
 /** Who may call a route: anyone, keys with a scope, or users of these roles. */
-export type Admitted = 'anyone' | 'score key' | 'member or read key' | readonly Role[]
+export type Admitted =
+  | 'anyone'
+  | 'score key'
+  | 'score key or deployer'
+  | 'member or read key'
+  | readonly Role[]
 
 export interface Route {
   readonly operation: string
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
-  readonly id?: 'model' | 'key' | 'member'
+  readonly id?: 'model' | 'key' | 'member' | 'definition' | 'import'
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
   readonly body?: object
+  /** A file that it takes in place of a body of JSON. */
+  readonly file?: { readonly type: string; readonly text: string }
   /** What the route answers to whoever it admits; 200 when left out. */
   readonly success?: string
   /** Further bodies that name things, which may belong to another team. */
@@ -198,6 +206,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     admitted: MANAGERS,
     body: { reference: 'A-1' },
   },
+  ...OUTCOME_ROUTES,
   'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
   ...MONITORING_ROUTES,
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
@@ -226,7 +235,16 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
 }
 
-export type IdName = 'slug' | 'model' | 'key' | 'member' | 'challenger' | 'version' | 'request_id'
+export type IdName =
+  | 'slug'
+  | 'model'
+  | 'key'
+  | 'member'
+  | 'challenger'
+  | 'version'
+  | 'request_id'
+  | 'definition'
+  | 'import'
 export type Ids = Readonly<Record<IdName, string>>
 
 /** Ids that nothing has. */
@@ -238,6 +256,8 @@ export const UNKNOWN: Ids = {
   challenger: newId('ch_', 0),
   version: 'none',
   request_id: newId('req_', 0),
+  definition: 'gb12',
+  import: newId('imp_', 0),
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

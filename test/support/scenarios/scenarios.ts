@@ -5,6 +5,7 @@ import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { MONITORING_SCENARIOS } from './monitoring-scenarios.ts'
+import { OUTCOME_SCENARIOS } from './outcome-scenarios.ts'
 import { REASON_SCENARIOS, withReasonRefusals } from './reason-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { SCORE_SCENARIOS } from './score-scenarios.ts'
@@ -159,6 +160,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
   ...STATS_SCENARIOS,
   ...SCORE_SCENARIOS,
   ...MONITORING_SCENARIOS,
+  ...OUTCOME_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [

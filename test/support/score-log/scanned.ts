@@ -38,6 +38,7 @@ export function scanned(
     models: models.map(columnsOf),
     wanted: rows,
     requestOfRow: rows,
+    requestId: (request) => `req_${request}`,
     scoredAtMs: (request) => applicants[request]?.atMs ?? 0,
     latencyMs: () => 1,
     applicants: () => 1,

@@ -18,6 +18,9 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['keys', 'deployments'],
   ['models', 'teams'],
   ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
+  // What became of the applicants, and how good the scores were.
+  ['outcomes'],
+  ['performance'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.
