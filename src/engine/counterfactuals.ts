@@ -143,8 +143,8 @@ function gainsOf(
 }
 
 /**
- * The score with each other bin of a feature, the Missing bin included; the bin that gave the points
- * is left out.
+ * The score with each other bin of a feature, the Missing bin included; the bin that gave the
+ * points is left out.
  */
 export function otherBinsOf(
   spec: ScorecardSpec,

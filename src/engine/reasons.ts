@@ -123,7 +123,9 @@ function ownMeansOf(
   return { means, populationN: Math.max(...counts.filter((count) => count > 0)) }
 }
 
-/** The best points of each feature: the most, or the least where a higher score is a higher risk. */
+/**
+ * The best points of each feature: the most, or the least where a higher score is a higher risk.
+ */
 export function bestPoints(model: CompiledModel, sign: 1 | -1): Float64Array {
   return Float64Array.from(model.features, (_, index) => {
     const { least, most } = pointsRange(model, index)

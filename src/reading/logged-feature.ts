@@ -74,8 +74,8 @@ function missingBinOf(feature: FeatureSpec): number {
 /**
  * The slots of an applicant's cells.
  *
- * @param isFirstForm whether the cells are those of a record of the first form: a value that gave no
- *   points is then a missing one where the feature has no Missing bin
+ * @param isFirstForm whether the cells are those of a record of the first form: a value that gave
+ *   no points is then a missing one where the feature has no Missing bin
  * @throws EngineError for a cell that the feature can't have
  */
 export function loggedSlots(

@@ -33,8 +33,8 @@ interface ReportOptions {
 }
 
 /**
- * Compares the reasons that methods give to the same declines. It reads the log once for the averages
- * of each method, and once for the last scoring of each reference.
+ * Compares the reasons that methods give to the same declines. It reads the log once for the
+ * averages of each method, and once for the last scoring of each reference.
  *
  * Two empty lists agree.
  *

@@ -28,9 +28,9 @@ export interface Population {
 /**
  * Averages the points of applicants.
  *
- * With a band, the last scoring of each reference counts, and of these the ones in the band. Without
- * one, every scoring counts. It counts how often each slot was met, so that the averages do not
- * depend on the order of the log.
+ * With a band, the last scoring of each reference counts, and of these the ones in the band.
+ * Without one, every scoring counts. It counts how often each slot was met, so that the averages do
+ * not depend on the order of the log.
  *
  * @returns averages of NaN for nobody
  * @throws AppError `invalid_request` for more references than fit in memory

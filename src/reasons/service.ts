@@ -199,8 +199,8 @@ export class ReasonService {
   }
 
   /**
-   * Compares methods over the declines of a deployment's champion. Averages are those of the period;
-   * the last scoring of each reference counts.
+   * Compares methods over the declines of a deployment's champion. Averages are those of the
+   * period; the last scoring of each reference counts.
    *
    * @throws AppError `deployment_not_found`, `invalid_request`, `reasons_not_configured`,
    *   `invalid_baseline`, `population_too_small`; `unavailable` when too many wait

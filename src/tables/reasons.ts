@@ -32,7 +32,10 @@ export const reasonBaselines = pgTable(
     /** Applicants whose points were averaged. */
     n: integer('n').notNull(),
     dedupe: text('dedupe').$type<'last' | 'none'>().notNull(),
-    /** Average points of each feature in spec order, with its name: pairs, because names can be numbers. */
+    /**
+     * Average points of each feature in spec order, with its name: pairs, because names can be
+     * numbers.
+     */
     means: jsonText('means').$type<readonly (readonly [string, number])[]>().notNull(),
     /** Average score of the same applicants. */
     meanTotal: doublePrecision('mean_total').notNull(),

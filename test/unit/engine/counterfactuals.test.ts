@@ -1,4 +1,6 @@
-/** What would have changed a score, against every combination of changes; docs/decisions.md 10.6. */
+/**
+ * What would have changed a score, against every combination of changes; docs/decisions.md 10.6.
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

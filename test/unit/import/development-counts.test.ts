@@ -36,7 +36,7 @@ test('a row that becomes several bins gives them no counts', () => {
   expect(countsOf([row({})])(row({}))).toEqual({})
 })
 
-test('bads that can not be those of the count are left out', () => {
+test('bads above their count are left out', () => {
   const wrong = row({ count: 5, bads: 6 })
   expect(countsOf([wrong])(wrong)).toEqual({ baseline_count: 5 })
 })
