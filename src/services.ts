@@ -22,15 +22,8 @@ import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
-import { BaselineService } from './monitoring/baseline-service.ts'
-import { Monitored } from './monitoring/monitored.ts'
-import { MonitoringService } from './monitoring/service.ts'
-import { PostgresMonitoringStore } from './monitoring/store.ts'
-import type { OutcomeDefinitions } from './outcomes/definitions.ts'
-import type { OutcomeImports } from './outcomes/imports.ts'
-import { openOutcomes } from './outcomes/open.ts'
-import type { OutcomeService } from './outcomes/service.ts'
-import type { OutcomeWorker } from './outcomes/worker.ts'
+import { type MonitoringServices, openMonitoring } from './monitoring/open.ts'
+import { type OutcomeServices, openOutcomes } from './outcomes/open.ts'
 import { PerformanceService } from './performance/service.ts'
 import { PostgresPerformanceStore } from './performance/store.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
@@ -48,9 +41,7 @@ import { LogErasureService } from './reading/erasure/service.ts'
 import { LogExportService } from './reading/export/service.ts'
 import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
-import { ExplanationService } from './reasons/explanation.ts'
-import { ReasonService } from './reasons/service.ts'
-import { PostgresReasonStore } from './reasons/store.ts'
+import { openReasons, type ReasonServices } from './reasons/open.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
@@ -74,7 +65,7 @@ import { MemberService } from './teams/members.ts'
 import { Telemetry } from './telemetry.ts'
 
 /** The domains with all that they need. */
-export interface Services {
+export interface Services extends MonitoringServices, OutcomeServices, ReasonServices {
   readonly auth: AuthService
   readonly keys: KeyService
   readonly members: MemberService
@@ -90,16 +81,8 @@ export interface Services {
   readonly telemetry: Telemetry
   readonly stats: StatsService
   readonly scoreReading: ScoreReadingService
-  readonly reasons: ReasonService
-  readonly explanations: ExplanationService
-  readonly monitoring: MonitoringService
-  readonly baselines: BaselineService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
-  readonly outcomes: OutcomeService
-  readonly outcomeDefinitions: OutcomeDefinitions
-  readonly outcomeImports: OutcomeImports
-  readonly outcomeWorker: OutcomeWorker
   readonly performance: PerformanceService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
@@ -347,7 +330,6 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
-  const reasonStore = guarded(new PostgresReasonStore(db))
   const outcomes = openOutcomes({
     db,
     guarded,
@@ -357,11 +339,6 @@ function wire(
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
-  const monitored = new Monitored({
-    store: guarded(new PostgresMonitoringStore(db)),
-    log: reader,
-    models: loggedModels,
-  })
   const unequal = new LogThrottle(clock)
   const scoreReading = new ScoreReadingService({
     reader,
@@ -389,20 +366,16 @@ function wire(
     scorecards: new ScorecardService(deployments, clock),
     scoring,
     scoreReading,
-    explanations: new ExplanationService({
-      scores: scoreReading,
-      baseline: (baselineId) => reasonStore.baseline(baselineId),
-    }),
-    reasons: new ReasonService({
-      store: reasonStore,
-      log: reader,
+    ...openReasons({
+      db,
+      guarded,
+      reader,
       models: loggedModels,
       deployments,
-      visible: scoreReading,
+      scoreReading,
       clock,
     }),
-    monitoring: new MonitoringService(monitored),
-    baselines: new BaselineService({ monitored, clock }),
+    ...openMonitoring({ db, guarded, reader, models: loggedModels, clock }),
     logErasures: new LogErasureService({
       eraser,
       store: readingStore,

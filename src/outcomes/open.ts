@@ -21,8 +21,16 @@ interface OutcomesOptions {
   readonly log: OutcomeWorkLog
 }
 
+export interface OutcomeServices {
+  readonly outcomes: OutcomeService
+  readonly outcomeDefinitions: OutcomeDefinitions
+  readonly outcomeImports: OutcomeImports
+  readonly outcomeWorker: OutcomeWorker
+}
+
 /** Wires the outcomes and starts the work behind them, which `outcomeWorker.close` ends. */
-export function openOutcomes({ db, guarded, reader, clock, directory, log }: OutcomesOptions) {
+export function openOutcomes(options: OutcomesOptions): OutcomeServices {
+  const { db, guarded, reader, clock, directory, log } = options
   const store = guarded(new PostgresOutcomeStore(db))
   const imports = guarded(new PostgresImportStore(db))
   const files = new ImportDirectory(directory)

@@ -1,9 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { newId } from '../../../src/platform/ids/ids.ts'
 import { OWNER } from '../start/service.ts'
 import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
+import { MEMBER_SCENARIOS } from './member-scenarios.ts'
 import { MONITORING_SCENARIOS } from './monitoring-scenarios.ts'
 import { OUTCOME_SCENARIOS } from './outcome-scenarios.ts'
 import { REASON_SCENARIOS, withReasonRefusals } from './reason-scenarios.ts'
@@ -32,15 +32,6 @@ const contested =
   (send: (team: Team, of: Awaited<ReturnType<typeof contest>>) => Answer): Scenario =>
   async (teams) =>
     send(teams.team, await contest(teams))
-
-/** A new member of the team. */
-const newMember = () => ({
-  email: `${newId('usr_', 0)}@lender.example`,
-  password: 'a long password',
-  role: 'viewer',
-})
-const memberOf = async ({ team }: TwoTeams) =>
-  (await team.done('POST', '/v1/members', newMember())).id
 
 const byKey = ({ team }: TwoTeams, url: string, body: object): Answer =>
   team.service.call({ url, token: team.key, body })
@@ -362,32 +353,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
       ],
     ],
   },
-  'GET /v1/members': { '200': ['an owner asks', ({ team }) => team.call('GET', '/v1/members')] },
-  'POST /v1/members': {
-    '201': ['a new email', ({ team }) => team.call('POST', '/v1/members', newMember())],
-    '409 member_exists': [
-      'a taken email',
-      ({ team }) => team.call('POST', '/v1/members', { ...newMember(), email: OWNER.email }),
-    ],
-  },
-  'PATCH /v1/members/{id}': {
-    '200': [
-      'another role',
-      async (of) => of.team.call('PATCH', `/v1/members/${await memberOf(of)}`, { role: 'modeler' }),
-    ],
-    '409 last_owner': [
-      'the last owner steps down',
-      ({ team, teamUsers }) =>
-        team.call('PATCH', `/v1/members/${teamUsers.owner.userId}`, { role: 'viewer' }),
-    ],
-  },
-  'DELETE /v1/members/{id}': {
-    '204': ['a member', async (of) => of.team.call('DELETE', `/v1/members/${await memberOf(of)}`)],
-    '409 last_owner': [
-      'the last owner leaves',
-      ({ team, teamUsers }) => team.call('DELETE', `/v1/members/${teamUsers.owner.userId}`),
-    ],
-  },
+  ...MEMBER_SCENARIOS,
   'GET /v1/audit-log': {
     '200': ['an owner asks', ({ team }) => team.call('GET', '/v1/audit-log')],
   },

@@ -88,7 +88,7 @@ test('what is in the spool and what is appended reaches the database in order, i
 
 // Each transaction costs as much as storing dozens of records.
 test('records gather before they are stored', async () => {
-  const { spool, store, drain } = setUp({ gatherMs: 60 })
+  const { spool, store, drain } = setUp({ gatherMs: 400 })
   drain.start()
   for (const one of records(8)) {
     spool.append(one)
