@@ -6,15 +6,19 @@ import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { OWN_ACCOUNT_DOCS } from './docs/own-account.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
+import { SERVICE_ACCOUNT_DOCS } from './docs/service-accounts.ts'
 import { STATS_DOCS } from './docs/stats.ts'
 
 /** All operations of the service. A route with any other operation does not compile. */
 export const DOCS = {
   ...AUTH_DOCS,
+  ...OWN_ACCOUNT_DOCS,
   ...KEY_DOCS,
+  ...SERVICE_ACCOUNT_DOCS,
   ...MEMBER_DOCS,
   ...AUDIT_LOG_DOCS,
   ...MODEL_DOCS,

@@ -2,6 +2,7 @@ import fastifyJwt from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
+import { accessReviewRoutes } from './access-review/routes.ts'
 import { auditLogRoutes } from './audit/routes.ts'
 import { authPlugin, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
@@ -12,7 +13,7 @@ import { deploymentRoutes } from './deployments/routes.ts'
 import { exportRoutes } from './export/routes.ts'
 import { bodyFormPlugin } from './http/body-form.ts'
 import { acceptJsonOnly } from './http/body-parser.ts'
-import { trustOf } from './http/client-network.ts'
+import { networkMatcher } from './http/client-network.ts'
 import { errorHandler } from './http/error-handler.ts'
 import { healthRoutes } from './http/health.ts'
 import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
@@ -43,8 +44,10 @@ import { fallbackOf } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
 import { scoringRoutes } from './scoring/routes.ts'
+import { serviceAccountRoutes } from './service-accounts/routes.ts'
 import type { Services } from './services.ts'
 import { statsRoutes } from './stats/routes.ts'
+import { ownAccountRoutes } from './teams/own/routes.ts'
 import { memberRoutes } from './teams/routes.ts'
 
 export type AppOptions = Pick<
@@ -82,7 +85,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     return503OnClosing: false,
     // The service, not Node, answers a request without Host.
     http: { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
-    trustProxy: options.trustProxy.length === 0 ? false : trustOf(options.trustProxy),
+    trustProxy: options.trustProxy.length === 0 ? false : networkMatcher(options.trustProxy),
     // A client must not choose an id that looks like one of the service.
     requestIdHeader: false,
     genReqId: (raw) => fallbackOf(raw)?.requestId ?? newId('req_', systemClock.epochMs()),
@@ -132,9 +135,12 @@ export async function buildApp(services: Services, options: AppOptions): Promise
 
   await app.register(consolePlugin, { auth: services.auth, publicUrl: options.publicUrl })
   await app.register(authRoutes, services)
+  await app.register(ownAccountRoutes, services)
   await app.register(keyRoutes, services)
+  await app.register(serviceAccountRoutes, services)
   await app.register(memberRoutes, services)
   await app.register(auditLogRoutes, services)
+  await app.register(accessReviewRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
   await app.register(importRoutes, { imports: services.imports, publicUrl: options.publicUrl })
   await app.register(exportRoutes, services)

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
+import { isNetwork } from './http/client-network.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
@@ -175,13 +175,7 @@ function readTrustProxy(read: VariableReader): readonly string[] {
   const text = read.text('TRUST_PROXY')
   if (text === null || text === 'false') return []
   const proxies = text.split(',').map((proxy) => proxy.trim())
-  const areValid = proxies.every((proxy) => {
-    const [address = '', bits, ...rest] = proxy.split('/')
-    const bitsMax = isIP(address) === 6 ? 128 : 32
-    const hasBits = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax)
-    return isIP(address) !== 0 && !address.includes('%') && hasBits && rest.length === 0
-  })
-  if (!areValid) {
+  if (!proxies.every(isNetwork)) {
     read.faults.push(
       'TRUST_PROXY must be addresses or CIDRs of your proxies, separated by commas, and not /0',
     )

@@ -1,8 +1,11 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { AccessReviewService } from './access-review/service.ts'
+import { PostgresAccessReviewStore } from './access-review/store.ts'
 import { PostgresAuditLogStore } from './audit/reader.ts'
 import { AuditLogService } from './audit/service.ts'
-import { MemoryLoginThrottle } from './auth/memory.ts'
+import type { LoginThrottle } from './auth/login-throttle.ts'
+import { openThrottle } from './auth/open-throttle.ts'
 import { Passwords } from './auth/passwords.ts'
 import { AuthService } from './auth/service.ts'
 import { PostgresAuthStore } from './auth/store.ts'
@@ -46,6 +49,8 @@ import { ChallengerFailures } from './scoring/challenger-failures.ts'
 import { ServingCache } from './scoring/model-cache.ts'
 import { ScoringService } from './scoring/service.ts'
 import { PostgresServingStore } from './scoring/store.ts'
+import { ServiceAccountService } from './service-accounts/service.ts'
+import { PostgresServiceAccountStore } from './service-accounts/store.ts'
 import {
   addIdempotencyMetrics,
   addLimiterMetrics,
@@ -56,14 +61,19 @@ import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
 import { PostgresMemberStore } from './teams/member-store.ts'
 import { MemberService } from './teams/members.ts'
+import { OwnAccountService } from './teams/own/service.ts'
+import { PostgresOwnAccountStore } from './teams/own/store.ts'
 import { Telemetry } from './telemetry.ts'
 
 /** The domains with all that they need. */
 export interface Services {
   readonly auth: AuthService
   readonly keys: KeyService
+  readonly serviceAccounts: ServiceAccountService
   readonly members: MemberService
+  readonly ownAccounts: OwnAccountService
   readonly auditLog: AuditLogService
+  readonly accessReviews: AccessReviewService
   readonly models: ModelService
   readonly imports: ImportService
   readonly exports: ExportService
@@ -140,6 +150,9 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
   opened.defer(() => limiter.close())
 
+  const throttle = openThrottle({ redisUrl: config.redisUrl, clock })
+  opened.defer(() => throttle.close())
+
   const caches = new InvalidatedCaches()
   const changes = openFeed({ redisUrl: config.redisUrl, listener: caches, log })
   opened.defer(() => changes.close())
@@ -179,6 +192,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     clock,
     log,
     jwtSecret,
+    throttle,
     caches,
     changes,
     scoreLog: options.scoreLog ?? openedLog.spool,
@@ -186,7 +200,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     health,
     telemetry,
   })
-  writers.push(domains.keys)
+  writers.push(domains.keys, domains.serviceAccounts, domains.auth)
   addScoreLogMetrics(telemetry.metrics, openedLog)
   addLimiterMetrics(telemetry.metrics, limiter)
   addIdempotencyMetrics(telemetry.metrics, idempotency.service)
@@ -220,6 +234,7 @@ interface WireOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly jwtSecret: string | Buffer
+  readonly throttle: LoginThrottle
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
@@ -245,7 +260,18 @@ type Domains = Omit<
 function wire(
   config: Config,
   { db, renew, ping }: DatabaseHandle,
-  { clock, log, jwtSecret, caches, changes, scoreLog, spool, health, telemetry }: WireOptions,
+  {
+    clock,
+    log,
+    jwtSecret,
+    throttle,
+    caches,
+    changes,
+    scoreLog,
+    spool,
+    health,
+    telemetry,
+  }: WireOptions,
 ): Domains {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
@@ -270,7 +296,7 @@ function wire(
   const auth = new AuthService({
     store: guarded(new PostgresAuthStore(db)),
     passwords,
-    throttle: new MemoryLoginThrottle(clock),
+    throttle,
     clock,
     userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
     secret: jwtSecret,
@@ -282,6 +308,13 @@ function wire(
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
     onChange: (keyHash) => changes.publish('key', keyHash),
   })
+  const serviceAccounts = new ServiceAccountService({
+    store: guarded(new PostgresServiceAccountStore(db)),
+    clock,
+    ttlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
+    onChange: (tokenHash) => changes.publish('service_account', tokenHash),
+  })
+  caches.add('service_account', serviceAccounts)
   caches.add('deployment', cache)
   caches.add('key', keys)
   caches.add('user', auth)
@@ -312,20 +345,28 @@ function wire(
   return {
     auth,
     keys,
+    serviceAccounts,
     members: new MemberService({
       store: guarded(new PostgresMemberStore(db)),
       passwords,
       clock,
       onChange: (userId) => changes.publish('user', userId),
     }),
-    auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
+    ownAccounts: new OwnAccountService({
+      store: guarded(new PostgresOwnAccountStore(db)),
+      auth,
+      passwords,
+      clock,
+    }),
+    auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db)), clock),
+    accessReviews: new AccessReviewService(guarded(new PostgresAccessReviewStore(db)), clock),
     models,
     imports: new ImportService({ models, runner }),
     exports: new ExportService(models, new ExportThread()),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore, clock),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

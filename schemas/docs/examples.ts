@@ -9,6 +9,8 @@ export const EXAMPLE_IDS = {
   user: 'usr_0VLGfZ8tXv2IbGy5RlPk7c',
   /** A member with the role `modeler`. */
   member: 'usr_0VLGm3XpNc6ViTs8EoRz1u',
+  serviceAccount: 'svc_0VLGj7KwB3cVx9ZmQt5Ra1',
+  session: 'fam_0VLGj8LxC4dWy0AnRu6Sb2',
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
 

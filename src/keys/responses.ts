@@ -8,7 +8,10 @@ export function keyFields(key: Omit<KeyInForce, 'lastUsedAt'>) {
     prefix: key.keyPrefix,
     scopes: key.scopes,
     environment: key.environment,
+    created_by: key.createdBy,
     created_at: key.createdAt.toISOString(),
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    allowed_addresses: key.allowedAddresses,
     ...(key.rateLimitPerMinute !== null && { rate_limit_per_minute: key.rateLimitPerMinute }),
   }
 }

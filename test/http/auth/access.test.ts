@@ -9,7 +9,7 @@ import { users } from '../../../src/tables/auth.ts'
 import { deployments } from '../../../src/tables/deployments.ts'
 import { apiKeys } from '../../../src/tables/keys.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
+import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
 import {
   type Admitted,
   type IdName,
@@ -183,13 +183,29 @@ describe.each(backends)('on $name', (backend) => {
       role: 'viewer',
     })
     const { request_id } = await team.score(slug, {})
-    const made = { slug, model, key: key.id, member: member.id, request_id }
+    const account = await team.done('POST', '/v1/service-accounts', {
+      name: 'theirs',
+      role: 'viewer',
+    })
+    const credentials = { email: member.email, password: 'a long password' }
+    const tokens = jsonOf(await rivals.service.call({ url: '/api/auth/login', body: credentials }))
+    const own = { method: 'GET', url: '/api/auth/sessions', token: tokens.access_token } as const
+    const session = jsonOf(await rivals.service.call(own)).sessions[0].id
+    const ids = { account: account.id, session, request_id }
+    const made = { slug, model, key: key.id, member: member.id, ...ids }
     return { ...made, challenger: entry.id, version: entry.version }
   }
 
   /** All that a team can read of what it has. */
   const shelfOf = async (team: Team) => {
-    const lists = ['/v1/models', '/v1/deployments', '/v1/keys', '/v1/members', '/api/v1/scorecards']
+    const lists = [
+      '/v1/models',
+      '/v1/deployments',
+      '/v1/keys',
+      '/v1/members',
+      '/v1/service-accounts',
+      '/api/v1/scorecards',
+    ]
     return Promise.all(lists.map(async (url) => (await team.call('GET', url)).body))
   }
 
@@ -213,7 +229,7 @@ describe.each(backends)('on $name', (backend) => {
             return service.call(text === undefined ? call : { ...call, body: withIds(text, named) })
           }
           const unknown = await ask(UNKNOWN[name])
-          expect(outcomeOf(unknown), row).toMatch(/^404 [a-z]+_not_found$/)
+          expect(outcomeOf(unknown), row).toMatch(/^404 [a-z_]+_not_found$/)
           expect(visibleOf(await ask(theirs[name])), `${row}, ${name}`).toEqual(visibleOf(unknown))
           compared.push(`${row} ${name}`)
         }

@@ -65,7 +65,13 @@ describe.each(backends)('on $name', (backend) => {
   async function drawn(slug: string, count: number): Promise<string[]> {
     const caller: KeyCaller = {
       ...{ kind: 'key', keyId: 'key_of_a_test', teamId: rivals.people.owner.teamId },
-      ...{ scopes: ['score'], environment: null, rateLimitPerMinute: null },
+      ...{
+        scopes: ['score'],
+        environment: null,
+        rateLimitPerMinute: null,
+        expiresAtMs: Number.POSITIVE_INFINITY,
+        admitsAddress: null,
+      },
     }
     const request = {
       ...{

@@ -5,6 +5,8 @@
  * came later, most of it by docs/decisions.md 2.
  */
 
+import { ACCESS_OUTCOMES } from './access-routes.ts'
+
 const KEYED = '401 invalid_api_key'
 const SIGNED = '401 unauthorized'
 const ROLE = '403 insufficient_role'
@@ -59,6 +61,7 @@ const KEYS = ['409 idempotency_in_progress', '422 idempotency_key_reused']
 const CHANGES = [...KEYS, '409 idempotency_answer_lost']
 
 export const DECIDED: Table = {
+  ...ACCESS_OUTCOMES,
   'POST /v1/score/{slug}': [...BODY, STRICT, ...KEYS],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT, ...KEYS],
   'POST /v1/models/deploy': [...BODY, ...CHANGES],

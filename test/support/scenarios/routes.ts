@@ -4,6 +4,7 @@ import { ROLES, type Role } from '../../../src/access/caller.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
+import { ACCESS_ROUTES } from './access-routes.ts'
 
 /** Who may call a route: anyone, keys with a scope, or users of these roles. */
 export type Admitted = 'anyone' | 'score key' | 'member or read key' | readonly Role[]
@@ -12,7 +13,7 @@ export interface Route {
   readonly operation: string
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
-  readonly id?: 'model' | 'key' | 'member'
+  readonly id?: 'model' | 'key' | 'member' | 'account' | 'session'
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
@@ -96,6 +97,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     ...{ operation: 'keys.create', admitted: MANAGERS, success: '201' },
     body: { name: 'key of the access table' },
   },
+  ...ACCESS_ROUTES,
   'GET /v1/keys': { operation: 'keys.list', admitted: ROLES },
   'DELETE /v1/keys/:id': {
     ...{ operation: 'keys.revoke', admitted: MANAGERS, id: 'key', success: '404 key_not_found' },
@@ -158,7 +160,16 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
 }
 
-export type IdName = 'slug' | 'model' | 'key' | 'member' | 'challenger' | 'version' | 'request_id'
+export type IdName =
+  | 'slug'
+  | 'model'
+  | 'key'
+  | 'member'
+  | 'account'
+  | 'session'
+  | 'challenger'
+  | 'version'
+  | 'request_id'
 export type Ids = Readonly<Record<IdName, string>>
 
 /** Ids that nothing has. */
@@ -166,6 +177,8 @@ export const UNKNOWN: Ids = {
   ...{ slug: newId('dep_', 0), model: newId('mod_', 0), key: newId('key_', 0) },
   ...{ member: newId('usr_', 0), challenger: newId('ch_', 0), version: 'none' },
   request_id: newId('req_', 0),
+  account: newId('svc_', 0),
+  session: newId('fam_', 0),
 }
 
 /** Method and path of a row, with `<…>` for what stands in the path. */

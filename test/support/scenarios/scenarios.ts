@@ -2,6 +2,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { OWNER } from '../start/service.ts'
 import { type Rivals, rung, type Team } from '../start/team.ts'
+import { ACCESS_SCENARIOS } from './access-scenarios.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
@@ -116,6 +117,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
     ),
   },
   ...IMPORT_SCENARIOS,
+  ...ACCESS_SCENARIOS,
   'GET /v1/models': { '200': ['a member asks', ({ team }) => team.call('GET', '/v1/models')] },
   'GET /v1/models/{id}': {
     '200': ['a model', ({ team }, { model }) => team.call('GET', `/v1/models/${model}`)],
