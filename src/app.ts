@@ -1,10 +1,10 @@
-import fastifyJwt from '@fastify/jwt'
+import fastifyJwt, { type FastifyJWTOptions } from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
 import { accessReviewRoutes } from './access-review/routes.ts'
 import { auditLogRoutes } from './audit/routes.ts'
-import { authPlugin, refusalPlugin } from './auth/plugin.ts'
+import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
@@ -106,22 +106,11 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(requestIdPlugin, services)
   await app.register(resumePlugin)
   await app.register(shutdownPlugin, telemetry)
-  await app.register(fastifyJwt, {
-    secret: services.jwtSecret,
-    sign: {
-      algorithm: 'HS256',
-      expiresIn: ACCESS_TOKEN_LIFE_SEC,
-      iss: TOKEN_PARTY,
-      aud: TOKEN_PARTY,
-    },
-    verify: {
-      algorithms: ['HS256'],
-      allowedIss: TOKEN_PARTY,
-      allowedAud: TOKEN_PARTY,
-      requiredClaims: ['exp', 'iat', 'iss', 'aud', 'sub', 'team', 'role'],
-      cache: false,
-    },
-  })
+  await app.register(fastifyJwt, { ...tokenOptions(services.jwtSecret) })
+  if (services.formerJwtSecret !== null) {
+    const options = tokenOptions(services.formerJwtSecret)
+    await app.register(fastifyJwt, { ...options, namespace: FORMER_SECRET })
+  }
   const lookUps = new LookUpGate(limiter, quotaPerMinute)
   await app.register(authPlugin, { ...services, lookUps })
   await app.register(quotaPlugin, { limiter, quotaPerMinute })
@@ -160,6 +149,26 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   })
   takeNodeEvents(app.server, (request, response) => app.routing(request, response))
   return app
+}
+
+/** How access tokens are signed and verified with a secret. */
+function tokenOptions(secret: string | Buffer): FastifyJWTOptions {
+  return {
+    secret,
+    sign: {
+      algorithm: 'HS256',
+      expiresIn: ACCESS_TOKEN_LIFE_SEC,
+      iss: TOKEN_PARTY,
+      aud: TOKEN_PARTY,
+    },
+    verify: {
+      algorithms: ['HS256'],
+      allowedIss: TOKEN_PARTY,
+      allowedAud: TOKEN_PARTY,
+      requiredClaims: ['exp', 'iat', 'iss', 'aud', 'sub', 'team', 'role'],
+      cache: false,
+    },
+  }
 }
 
 interface FastPathSettings {

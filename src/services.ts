@@ -98,6 +98,8 @@ export interface Services {
   readonly log: Logger
   /** Key that signs access tokens. */
   readonly jwtSecret: string | Buffer
+  /** Key whose access tokens are still accepted after a rotation; null: there is none. */
+  readonly formerJwtSecret: string | null
   /** Closes everything. Every caller awaits the same shutdown. */
   close(): Promise<void>
 }
@@ -213,6 +215,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     limiter,
     jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
     log,
     clock,
     spool: openedLog.spool,
@@ -249,6 +252,7 @@ type Domains = Omit<
   | 'idempotency'
   | 'telemetry'
   | 'jwtSecret'
+  | 'formerJwtSecret'
   | 'limiter'
   | 'log'
   | 'clock'
@@ -300,6 +304,7 @@ function wire(
     clock,
     userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
     secret: jwtSecret,
+    formerSecret: config.formerJwtSecret,
   })
   const keys = new KeyService({
     store: guarded(new PostgresKeyStore(db)),

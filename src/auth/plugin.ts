@@ -19,6 +19,9 @@ interface Claims {
   readonly session?: string
 }
 
+/** Namespace of the verifier that knows the secret before the last rotation. */
+export const FORMER_SECRET = 'former'
+
 /** Finds the caller of a secret; null if no valid key or service account has it. */
 interface SecretProver<Proven> {
   callerOf(secret: string): Proven | null | Promise<Proven | null>
@@ -50,6 +53,9 @@ interface LookUpGate {
  */
 export const authPlugin = fastifyPlugin<AuthPluginOptions>(
   async (app, { auth, keys, serviceAccounts, clock, lookUps }) => {
+    // The second secret is there after a rotation only.
+    const former = Reflect.get(app.jwt, FORMER_SECRET) as typeof app.jwt | undefined
+    const verifiers = former === undefined ? [app.jwt] : [app.jwt, former]
     app.decorateRequest('caller', null)
     app.decorateRequest('refusal', null)
     app.decorateRequest('keyLookup', null)
@@ -146,12 +152,14 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
     }
 
     function verifiedClaims(token: string): Claims | null {
-      try {
-        return app.jwt.verify(token)
-      } catch {
-        // A token that fails for any reason proves nobody.
-        return null
+      for (const verifier of verifiers) {
+        try {
+          return verifier.verify(token)
+        } catch {
+          // A token that fails with each secret, for any reason, proves nobody.
+        }
       }
+      return null
     }
   },
   { name: 'auth', dependencies: ['@fastify/jwt'], fastify: '5.x' },

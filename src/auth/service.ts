@@ -110,6 +110,8 @@ interface AuthOptions {
   readonly userTtlMs: number
   /** Derives successors of refresh tokens, the same in all replicas. */
   readonly secret: string | Buffer
+  /** That before the last rotation; null: there is none. */
+  readonly formerSecret: string | null
 }
 
 /** Time for which a refresh token is valid. */
@@ -127,11 +129,14 @@ export class AuthService {
   private readonly options: AuthOptions
   private readonly users: StaleWhileRevalidateCache<User>
   private readonly successors: SuccessorMaker
+  private readonly formerSuccessors: SuccessorMaker | null
   private readonly noting = new Set<Promise<void>>()
 
   constructor(options: AuthOptions) {
     this.options = options
+    const { formerSecret } = options
     this.successors = new SuccessorMaker(options.secret)
+    this.formerSuccessors = formerSecret === null ? null : new SuccessorMaker(formerSecret)
     this.users = new StaleWhileRevalidateCache<User>({
       load: (userId) => options.store.userById(userId),
       clock: options.clock,
@@ -215,12 +220,11 @@ export class AuthService {
       throw invalidRefreshToken()
     }
     const epochMs = clock.epochMs()
-    const isRetry =
-      epochMs - state.usedAt.getTime() <= GRACE_MS &&
-      state.hasUnusedSuccessor &&
-      // Another one was made under another secret: it is not known here.
-      state.successorHash === successor.tokenHash
-    if (isRetry) return this.session(state.user, refreshToken, state.familyId)
+    // A replica that has the secret before this one may have made the successor.
+    const known = [refreshToken, this.formerSuccessors?.successorOf(presented)]
+    const given = known.find((one) => one && refreshTokenHashOf(one) === state.successorHash)
+    const isRetry = epochMs - state.usedAt.getTime() <= GRACE_MS && state.hasUnusedSuccessor
+    if (isRetry && given) return this.session(state.user, given, state.familyId)
 
     await this.endFamily(state, 'a refresh token that was used before was presented again')
     throw invalidRefreshToken()

@@ -9,9 +9,11 @@ import * as imports from '../../schemas/import.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
+import * as ownAccount from '../../schemas/own-account.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
+import * as serviceAccounts from '../../schemas/service-accounts.ts'
 import * as spec from '../../schemas/spec.ts'
 import * as stats from '../../schemas/stats.ts'
 
@@ -27,9 +29,11 @@ export const CONTRACT = {
   keys,
   members,
   models,
+  'own-account': ownAccount,
   scorecards,
   scores,
   scoring,
+  'service-accounts': serviceAccounts,
   spec,
   stats,
 } as const

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { refusalOf } from '../../support/expect/answers.ts'
+import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 import { rung, Team } from '../../support/start/team.ts'
@@ -39,6 +40,7 @@ describe.each(backends)('exports of access on $name', (backend) => {
     const headers = { 'x-reference-id': 'A-17' }
     const call = { url: `/v1/score/${slug}`, token: team.key, body: { income: 1 }, headers }
     const { request_id } = (await team.service.call(call)).json()
+    await statsWith(team.service, team.owner, slug, 1)
     await team.done('GET', `/v1/scores/${request_id}`)
     await team.done('GET', '/v1/scores?reference=A-17')
     const found = (await lines()).slice(-3, -1)

@@ -68,6 +68,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(member).toEqual({
       ...{ id: expect.stringMatching(/^usr_[0-9A-Za-z]{20,}$/), email, role: 'lead_modeler' },
       created_at: new Date(clock.nowMs).toISOString(),
+      last_sign_in_at: null,
     })
     const { access_token: token } = successOf(await login(email), TokenResult)
     const deploy = { url: '/v1/models/deploy', token, body: '{' }
