@@ -1,5 +1,6 @@
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
+import { COPY_DOCS } from './docs/copies.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
 import { EXPORT_DOCS } from './docs/export.ts'
 import { IMPORT_DOCS } from './docs/import.ts'
@@ -22,6 +23,7 @@ export const DOCS = {
   ...MEMBER_DOCS,
   ...AUDIT_LOG_DOCS,
   ...MODEL_DOCS,
+  ...COPY_DOCS,
   ...IMPORT_DOCS,
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,

@@ -27,6 +27,7 @@ import { validatorCompiler } from './http/validators.ts'
 import { idempotencyPlugin } from './idempotency/plugin.ts'
 import { importRoutes } from './import/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { modelCopyRoutes } from './models/copies/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
 import { SMALL_BODY_BYTES } from './overload/body-budget.ts'
@@ -131,6 +132,10 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(auditLogRoutes, services)
   await app.register(accessReviewRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
+  await app.register(modelCopyRoutes, {
+    modelCopies: services.modelCopies,
+    publicUrl: options.publicUrl,
+  })
   await app.register(importRoutes, { imports: services.imports, publicUrl: options.publicUrl })
   await app.register(exportRoutes, services)
   await app.register(deploymentRoutes, services)

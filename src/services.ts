@@ -23,6 +23,8 @@ import { ImportSampleChecker } from './import/spec-check.ts'
 import { ImportThread } from './import/thread.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
+import { ModelCopyService } from './models/copies/service.ts'
+import { PostgresModelCopyStore } from './models/copies/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
@@ -75,6 +77,7 @@ export interface Services {
   readonly auditLog: AuditLogService
   readonly accessReviews: AccessReviewService
   readonly models: ModelService
+  readonly modelCopies: ModelCopyService
   readonly imports: ImportService
   readonly exports: ExportService
   readonly deployments: DeploymentService
@@ -366,6 +369,7 @@ function wire(
     auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db)), clock),
     accessReviews: new AccessReviewService(guarded(new PostgresAccessReviewStore(db)), clock),
     models,
+    modelCopies: new ModelCopyService(guarded(new PostgresModelCopyStore(db)), clock),
     imports: new ImportService({ models, runner }),
     exports: new ExportService(models, new ExportThread()),
     deployments,

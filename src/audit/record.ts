@@ -18,6 +18,7 @@ export interface NewAuditRecord {
 
 export type AuditAction =
   | 'model.deploy'
+  | 'model.copy'
   | 'model.archive'
   | 'model.restore'
   | 'deployment.create'

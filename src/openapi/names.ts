@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
 import * as common from '../../schemas/common.ts'
+import * as copies from '../../schemas/copies.ts'
 import * as deployments from '../../schemas/deployments.ts'
 import * as errors from '../../schemas/errors.ts'
 import * as exports from '../../schemas/export.ts'
@@ -22,6 +23,7 @@ export const CONTRACT = {
   auditlog,
   auth,
   common,
+  copies,
   deployments,
   errors,
   import: imports,

@@ -51,6 +51,10 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
     body: { ...IMPORTED, register: { environment: 'staging', auto_deploy: false } },
   }),
   'keys.create': async () => ({ url: '/v1/keys', body: { name: 'loan desk' } }),
+  'models.copy': async (team) => ({
+    url: `/v1/models/${await team.register(rung(1), 'staging')}/copies`,
+    body: { environment: 'production', auto_deploy: true },
+  }),
   'keys.rotate': async (team) => {
     const { id } = await team.done('POST', '/v1/keys', { name: 'loan desk' })
     return { url: `/v1/keys/${id}/rotate`, body: { overlap_seconds: 60 } }

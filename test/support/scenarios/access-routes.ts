@@ -45,6 +45,13 @@ export const ACCESS_ROUTES: Readonly<Record<string, Route>> = {
     id: 'account',
     success: '404 service_account_not_found',
   },
+  'POST /v1/models/:id/copies': {
+    operation: 'models.copy',
+    admitted: ['owner', 'admin', 'lead_modeler'],
+    id: 'model',
+    success: '201',
+    body: { environment: 'production' },
+  },
   'GET /v1/audit-log/export': { operation: 'audit_log.export', admitted: MANAGERS },
   'GET /v1/access-review': { operation: 'access_review.export', admitted: MANAGERS },
 }
@@ -76,6 +83,9 @@ export const ACCESS_OUTCOMES: Readonly<Record<string, readonly string[]>> = {
     ...['200', SIGNED, ROLE, ACCOUNT, QUOTA, ...BODY, ...CHANGES],
   ],
   'DELETE /v1/service-accounts/{id}': ['204', SIGNED, ROLE, ACCOUNT, QUOTA, AWAY],
+  'POST /v1/models/{id}/copies': [
+    ...['201', SIGNED, ROLE, '404 model_not_found', QUOTA, ...BODY, ...CHANGES],
+  ],
   'GET /v1/audit-log/export': ['200', FORM, SIGNED, ROLE, QUOTA, AWAY],
   'GET /v1/access-review': ['200', SIGNED, ROLE, QUOTA, AWAY],
 }

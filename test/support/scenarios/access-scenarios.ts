@@ -93,6 +93,18 @@ export const ACCESS_SCENARIOS: Readonly<
       async ({ team }) => team.call('DELETE', `/v1/service-accounts/${(await account(team)).id}`),
     ],
   },
+  'POST /v1/models/{id}/copies': {
+    '201': [
+      'a model in the other environment',
+      ({ team }, { model }) =>
+        team.call('POST', `/v1/models/${model}/copies`, { environment: 'staging' }),
+    ],
+    '400 invalid_request': [
+      'the environment that it has',
+      ({ team }, { model }) =>
+        team.call('POST', `/v1/models/${model}/copies`, { environment: 'production' }),
+    ],
+  },
   'GET /v1/audit-log/export': {
     '200': ['an owner asks', ({ team }) => team.call('GET', '/v1/audit-log/export')],
   },
