@@ -125,7 +125,7 @@ class VariableReader {
     this.readFile = readFile
   }
 
-  /** A text that may be in a file. One line break at the end of the file is no part of it. */
+  /** A text that may be in a file. One line break at the end of the file is left out. */
   secret(name: SecretName): string | null {
     const path = this.text(`${name}_FILE`)
     if (path === null) return this.text(name)
@@ -168,7 +168,10 @@ class VariableReader {
   }
 }
 
-/** One secret, or two with a comma: the one that signs, and the one before it. */
+/**
+ * One secret, or two with a comma: the one that signs, and the one before it. A text with a part
+ * that is too short to be a secret is one secret, whose comma is part of it.
+ */
 function readJwtSecrets(
   read: VariableReader,
   isRequired: boolean,
@@ -181,14 +184,15 @@ function readJwtSecrets(
     }
     return { jwtSecret: null, formerJwtSecret: null }
   }
-  const [jwtSecret = '', former, ...rest] = text.split(',')
-  const all = former === undefined ? [jwtSecret] : [jwtSecret, former]
-  if (rest.length > 0 || all.some((one) => Buffer.byteLength(one) < JWT_SECRET_BYTES_MIN)) {
+  const isLong = (secret: string) => Buffer.byteLength(secret) >= JWT_SECRET_BYTES_MIN
+  const parts = text.split(',')
+  const [jwtSecret = text, former = null, ...rest] = parts.every(isLong) ? parts : [text]
+  if (rest.length > 0 || !isLong(jwtSecret)) {
     read.faults.push(
       `JWT_SECRET must have at least ${JWT_SECRET_BYTES_MIN} bytes, or be two such secrets with a comma between them`,
     )
   }
-  return { jwtSecret, formerJwtSecret: former ?? null }
+  return { jwtSecret, formerJwtSecret: former }
 }
 
 /** The embedded database has one process; without Redis each would grant the whole quota. */

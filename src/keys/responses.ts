@@ -1,4 +1,4 @@
-import type { KeyInForce } from './service.ts'
+import type { KeyInForce } from './key.ts'
 
 /** Fields of a key in every response. */
 export function keyFields(key: Omit<KeyInForce, 'lastUsedAt'>) {

@@ -5,8 +5,8 @@ import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { apiKeys } from '../tables/keys.ts'
+import type { ApiKey, KeyChange, KeyInForce, KeyStore, StoredCaller } from './key.ts'
 import type { KeyUse } from './last-uses.ts'
-import type { ApiKey, KeyChange, KeyInForce, KeyStore, StoredCaller } from './service.ts'
 
 const KEY_IN_FORCE = {
   id: apiKeys.id,

@@ -127,7 +127,7 @@ test.each(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'
   },
 )
 
-test('a secret that is set twice, can not be read, or is empty is named, without its value', () => {
+test("a secret that is set twice, can't be read, or is empty is named, without its value", () => {
   const readFile = (path: string) => {
     if (path !== 'empty') throw new Error(`no ${path}`)
     return '\n'
@@ -149,15 +149,9 @@ test('JWT_SECRET takes two secrets, of which the first one signs', () => {
   const [next, former] = ['n'.repeat(32), 'f'.repeat(32)]
   const read = (secret: string) => loadConfig({ JWT_SECRET: secret })
   expect(read(`${next},${former}`)).toMatchObject({ jwtSecret: next, formerJwtSecret: former })
-  for (const wrong of [
-    `${next},short`,
-    `short,${former}`,
-    `${next},${former},${next}`,
-    `${next},`,
-  ]) {
-    expect(
-      messageOf(() => read(wrong)),
-      wrong,
-    ).toContain('JWT_SECRET must have at least 32 bytes')
+  expect(messageOf(() => read(`${next},${former},${next}`))).toContain('JWT_SECRET must have')
+  // Such a secret was valid before two were taken, and goes on being one.
+  for (const one of [`${next},short`, `short,${former}`, `${next},`]) {
+    expect(read(one)).toMatchObject({ jwtSecret: one, formerJwtSecret: null })
   }
 })

@@ -4,8 +4,8 @@ import { backends } from '../../support/start/databases.ts'
 import { claimsFor, type Person, signToken } from '../../support/start/people.ts'
 import { TestService } from '../../support/start/service.ts'
 
-const NEXT = 'the next secret, long enough for it'
-const FORMER = 'the former secret, long enough too'
+const NEXT = 'the next secret is long enough for it'
+const FORMER = 'the former secret is long enough too'
 
 describe.each(backends)('a rotation of the secret of tokens on $name', (backend) => {
   let service: TestService
