@@ -155,6 +155,23 @@ describe.each(backends)('on $name', (backend) => {
     expect(answers).toEqual(expected(admits, { refusedUser: '403 insufficient_role' }))
   })
 
+  // Wherever a token of the role is accepted, a pipeline must be; and nowhere else.
+  test.each(ROLES.slice(1))(
+    'a service account with the role %s opens what a member with it opens, and has no password',
+    async (role) => {
+      const order = { name: 'of the access table', role }
+      const { token } = await rivals.team.done('POST', '/v1/service-accounts', order)
+      const admits = (admitted: Admitted) =>
+        isAnyone(admitted) ||
+        admitted === 'member or read key' ||
+        (Array.isArray(admitted) && admitted.includes(role))
+      expect(await answersTo(bearer(token))).toEqual({
+        ...expected(admits, { refusedUser: '403 insufficient_role' }),
+        'POST /api/auth/password': ['403 insufficient_role', '400 invalid_request'],
+      })
+    },
+  )
+
   // A token lives for an hour; a demotion must not wait for its end.
   test('the role that counts is that of the user, not the one in the token', async () => {
     const promoted = tokenFor(world.service, { ...world.people.viewer, role: 'owner' })
