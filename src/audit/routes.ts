@@ -5,7 +5,7 @@ import { errorResponses } from '../../schemas/errors.ts'
 import { OWNER_OR_ADMIN } from '../access/caller.ts'
 import { userCaller } from '../access/request-caller.ts'
 import { sendList } from '../http/list.ts'
-import { sendPieces } from '../http/text-stream.ts'
+import { sendChunks } from '../http/text-stream.ts'
 import type { AuditLogService, AuditRecord } from './service.ts'
 
 interface AuditLogRouteOptions {
@@ -47,7 +47,7 @@ export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = a
     },
     (request, reply) => {
       const lines = linesOf(auditLog.export(userCaller(request), request.query.after))
-      return sendPieces(reply, lines, {
+      return sendChunks(reply, lines, {
         what: 'an export',
         headers: {
           'content-type': 'application/x-ndjson; charset=utf-8',

@@ -22,7 +22,7 @@ export interface ApiKey {
 }
 
 /** An active key without its hash. */
-export type KeyInForce = Omit<ApiKey, 'teamId' | 'keyHash'> & {
+export type ActiveKey = Omit<ApiKey, 'teamId' | 'keyHash'> & {
   readonly lastUsedAt: Date | null
 }
 
@@ -31,9 +31,9 @@ export interface KeyChange {
   readonly keyId: string
   readonly teamId: string
   /** The columns that change, from the key's old state. */
-  readonly set: (before: KeyInForce) => KeyColumns
+  readonly set: (before: ActiveKey) => KeyColumns
   /** Describes the change from the key's old state. */
-  readonly audit: (before: KeyInForce) => NewAuditRecord
+  readonly audit: (before: ActiveKey) => NewAuditRecord
 }
 
 export type KeyColumns =
@@ -61,9 +61,9 @@ export interface KeyStore {
   /** Adds the key and its audit record in one transaction. */
   add(key: ApiKey, audit: NewAuditRecord): Promise<void>
   /** The active key whose secret, present or previous, has this hash; null if it is unknown or revoked. */
-  inForce(keyHash: string): Promise<StoredCaller | null>
+  findActive(keyHash: string): Promise<StoredCaller | null>
   /** A team's active keys, newest first. */
-  ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>>
+  ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>>
   /** Id of the team that owns an active key, or null. */
   teamOf(keyId: string): Promise<string | null>
   /**
@@ -72,7 +72,7 @@ export interface KeyStore {
    * @returns the key before the change with the hashes of its secrets, or null if the team has no
    *   such active key
    */
-  change(change: KeyChange): Promise<{ key: KeyInForce; hashes: readonly string[] } | null>
+  change(change: KeyChange): Promise<{ key: ActiveKey; hashes: readonly string[] } | null>
   /** Writes last uses, unless a later use is already stored. */
   noteUses(uses: readonly KeyUse[]): Promise<void>
 }

@@ -12,7 +12,7 @@ import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
 import { readExpiry } from './expiry.ts'
-import type { ApiKey, KeyChange, KeyInForce, KeyStore, StoredCaller } from './key.ts'
+import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
 import { LastUses } from './last-uses.ts'
 import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
 
@@ -30,7 +30,7 @@ interface NewKey {
 
 /** A key with a secret that can't be shown again. */
 export interface Rotated {
-  readonly key: Omit<KeyInForce, 'lastUsedAt'>
+  readonly key: Omit<ActiveKey, 'lastUsedAt'>
   readonly keySecret: string
   /** Until when the secret before it is valid; null if it no longer is. */
   readonly previousUntil: Date | null
@@ -68,7 +68,7 @@ export class KeyService {
   constructor(options: KeyOptions) {
     this.options = options
     this.callers = new StaleWhileRevalidateCache<KeyCaller>({
-      load: async (keyHash) => callerFrom(await options.store.inForce(keyHash)),
+      load: async (keyHash) => callerFrom(await options.store.findActive(keyHash)),
       clock: options.clock,
       ttlMs: options.ttlMs,
       ...(options.unavailableTtlMs && { unavailableTtlMs: options.unavailableTtlMs }),
@@ -152,7 +152,7 @@ export class KeyService {
   }
 
   /** The team's active keys, newest first. */
-  list(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
+  list(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
     return this.options.store.ofTeam(teamId, page)
   }
 
@@ -272,7 +272,7 @@ export class KeyService {
     { teamId }: Actor,
     keyId: string,
     change: Pick<KeyChange, 'set' | 'audit'>,
-  ): Promise<KeyInForce> {
+  ): Promise<ActiveKey> {
     const isPossible = isId(keyId, 'key_')
     const changed = isPossible
       ? await this.options.store.change({ keyId, teamId, ...change })
@@ -309,7 +309,7 @@ function isRateLimit(value: number): boolean {
 }
 
 /** Fields of a key in the audit log: what identifies it to people, and what it permits. */
-function auditedFieldsOf(key: ApiKey | KeyInForce) {
+function auditedFieldsOf(key: ApiKey | ActiveKey) {
   const { name, keyPrefix, scopes, environment, expiresAt, allowedAddresses } = key
   return {
     name,

@@ -5,7 +5,7 @@ import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { apiKeys } from '../tables/keys.ts'
-import type { ApiKey, KeyChange, KeyInForce, KeyStore, StoredCaller } from './key.ts'
+import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
 import type { KeyUse } from './last-uses.ts'
 
 const KEY_IN_FORCE = {
@@ -25,7 +25,7 @@ const KEY_IN_FORCE = {
 /**
  * Prepared, because building the SQL text takes longest and busy keys are checked twice a minute.
  */
-const keysInForce = (db: Database) =>
+const activeKeys = (db: Database) =>
   db
     .select({
       keyId: apiKeys.id,
@@ -53,11 +53,11 @@ const keysInForce = (db: Database) =>
 /** API keys in PostgreSQL. */
 export class PostgresKeyStore implements KeyStore {
   private readonly db: Database
-  private readonly inForceQuery: ReturnType<typeof keysInForce>
+  private readonly activeQuery: ReturnType<typeof activeKeys>
 
   constructor(db: Database) {
     this.db = db
-    this.inForceQuery = keysInForce(db)
+    this.activeQuery = activeKeys(db)
   }
 
   async add(key: ApiKey, audit: NewAuditRecord): Promise<void> {
@@ -67,8 +67,8 @@ export class PostgresKeyStore implements KeyStore {
     })
   }
 
-  async inForce(keyHash: string): Promise<StoredCaller | null> {
-    const [row] = await this.inForceQuery.execute({ keyHash })
+  async findActive(keyHash: string): Promise<StoredCaller | null> {
+    const [row] = await this.activeQuery.execute({ keyHash })
     if (row === undefined) return null
     const { expiresAt, previousUntil, keyHash: presentHash, ...caller } = row
     const endMs = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
@@ -77,7 +77,7 @@ export class PostgresKeyStore implements KeyStore {
     return { ...caller, kind: 'key', expiresAtMs: secretEndMs }
   }
 
-  async ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
+  async ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
     const rows = await this.db
       .select(KEY_IN_FORCE)
       .from(apiKeys)

@@ -3,7 +3,7 @@ import { refusalOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('exports of access on $name', (backend) => {
   let team: Team
@@ -23,12 +23,12 @@ describe.each(backends)('exports of access on $name', (backend) => {
 
   // What a SIEM has missed nobody will look for.
   test('the audit log exports all that the list has, and goes on where the last export ended', async () => {
-    for (let number = 0; number < 3; number++) await team.register(rung(number))
+    for (let number = 0; number < 3; number++) await team.register(numberedSpec(number))
     const { records } = await team.done('GET', '/v1/audit-log')
     const first = await lines()
     expect(first.slice(0, -1)).toEqual(records.toReversed())
     expect(first.at(-1)).toMatchObject({ action: 'audit_log.export', after: { after: null } })
-    await team.register(rung(9))
+    await team.register(numberedSpec(9))
     const next = await lines(`?after=${first.at(-1).id}`)
     expect(next.map(({ action }) => action)).toEqual(['model.deploy', 'audit_log.export'])
     const unknown = await team.call('GET', '/v1/audit-log/export?after=aud_none')
@@ -36,7 +36,7 @@ describe.each(backends)('exports of access on $name', (backend) => {
   })
 
   test('reading a single score and a reference leaves a record, without the reference', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const headers = { 'x-reference-id': 'A-17' }
     const call = { url: `/v1/score/${slug}`, token: team.key, body: { income: 1 }, headers }
     const { request_id } = (await team.service.call(call)).json()

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { claimsFor, type Person, signToken } from '../../support/start/people.ts'
 import { TestService } from '../../support/start/service.ts'
+import { claimsFor, signToken, type TestUser } from '../../support/start/users.ts'
 
 const NEXT = 'the next secret is long enough for it'
 const FORMER = 'the former secret is long enough too'
 
 describe.each(backends)('a rotation of the secret of tokens on $name', (backend) => {
   let service: TestService
-  let owner: Person
+  let owner: TestUser
 
   beforeAll(async () => {
     service = await TestService.start(backend, { env: { JWT_SECRET: `${NEXT},${FORMER}` } })

@@ -3,7 +3,7 @@ import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -18,7 +18,7 @@ describe.each(backends)('the life of a key on $name', (backend) => {
     service = await TestService.start(backend, { clock })
     onTestFinished(() => service.close())
     team = await Team.of(service)
-    slug = (await team.deploy(rung(1))).slug
+    slug = (await team.deploy(numberedSpec(1))).slug
   })
 
   const score = async (token: string, remoteAddress = '127.0.0.1') => {

@@ -3,7 +3,7 @@ import { DeployResult } from '../../../schemas/models.ts'
 import { refusalOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('copies of models on $name', (backend) => {
   let team: Team
@@ -22,7 +22,10 @@ describe.each(backends)('copies of models on $name', (backend) => {
 
   // What was proven in staging must be what decides in production, to the last bit.
   test('a copy has the specification and the certificate to the byte, and the description', async () => {
-    const spec = JSON.stringify(rung(1, { version: 'copied' })).replace('{', '{"zeta":1e300,')
+    const spec = JSON.stringify(numberedSpec(1, { version: 'copied' })).replace(
+      '{',
+      '{"zeta":1e300,',
+    )
     const sample = 'income,score\\n1,1002\\n'
     const order = `{"spec":${spec},"environment":"staging","auto_deploy":false,"description":"why","sample":"${sample}"}`
     const { model_id: id } = await team.done('POST', '/v1/models/deploy', order)
@@ -43,8 +46,8 @@ describe.each(backends)('copies of models on $name', (backend) => {
   })
 
   test('a name and version that exist there already are named in spec_warnings', async () => {
-    const id = await team.register(rung(2), 'staging')
-    const there = await team.register(rung(2), 'production')
+    const id = await team.register(numberedSpec(2), 'staging')
+    const there = await team.register(numberedSpec(2), 'production')
     const answer = await team.done('POST', copies(id), { environment: 'production' })
     expect(answer.spec_warnings).toEqual([
       {
@@ -55,7 +58,7 @@ describe.each(backends)('copies of models on $name', (backend) => {
   })
 
   test('a copy into the environment of the model is refused, and nothing is registered', async () => {
-    const id = await team.register(rung(3), 'staging')
+    const id = await team.register(numberedSpec(3), 'staging')
     const before = (await team.done('GET', '/v1/models')).models.length
     const refused = await team.call('POST', copies(id), { environment: 'staging' })
     expect(refusalOf(refused)).toMatchObject({ status: 400, details: [{ path: 'environment' }] })

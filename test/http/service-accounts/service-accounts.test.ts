@@ -4,7 +4,7 @@ import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 const DAY_MS = 86_400_000
 const URL = '/v1/service-accounts'
@@ -35,7 +35,7 @@ describe.each(backends)('service accounts on $name', (backend) => {
     )
     expect(account.token).toMatch(/^sa_[0-9A-Za-z]{38}$/)
     expect(account.prefix).toBe(account.token.slice(0, 12))
-    const body = { spec: rung(1), environment: 'staging', auto_deploy: true }
+    const body = { spec: numberedSpec(1), environment: 'staging', auto_deploy: true }
     const { token } = account
     const deployed = await service.call({ url: '/v1/models/deploy', token, body })
     expect(outcomeOf(deployed)).toBe('200')

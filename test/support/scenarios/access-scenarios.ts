@@ -1,11 +1,11 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
-import type { Rivals, Team } from '../start/team.ts'
+import type { Team, TwoTeams } from '../start/team.ts'
 import type { Row } from './scenarios.ts'
 
 const PASSWORD = 'a long password'
 
 /** A new member of the team with a session. */
-async function signedIn({ service, team }: Rivals): Promise<string> {
+async function signedIn({ service, team }: TwoTeams): Promise<string> {
   const email = `${newId('usr_', 0)}@lender.example`
   await team.done('POST', '/v1/members', { email, password: PASSWORD, role: 'viewer' })
   const body = { email, password: PASSWORD }
