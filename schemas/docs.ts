@@ -7,7 +7,9 @@ import { IMPORT_DOCS } from './docs/import.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { MONITORING_DOCS } from './docs/monitoring.ts'
 import { OWN_ACCOUNT_DOCS } from './docs/own-account.ts'
+import { REASON_DOCS } from './docs/reasons.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
@@ -28,8 +30,10 @@ export const DOCS = {
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,
   ...STATS_DOCS,
+  ...MONITORING_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
+  ...REASON_DOCS,
   ...SCORECARD_DOCS,
 } as const
 

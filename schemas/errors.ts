@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   service_account_not_found: 'No service account of the team has this id.',
   session_not_found: 'The user has no open session with this id.',
   member_not_found: 'No member of the team has this id.',
+  baseline_not_found: 'The deployment has no reason baseline with this id.',
   score_not_found:
     'The score log has no such request of the team, or the batch has no such record.',
   not_found: 'No endpoint has this method and path.',
@@ -34,6 +35,8 @@ export const ERROR_CODES = {
   unsupported_media_type: 'The `Content-Type` is not JSON.',
   invalid_spec:
     'The scorecard specification is invalid: `details` lists every fault with its path.',
+  invalid_baseline:
+    'The development sample does not fit the model: `details` lists every fault, or the period has no scores of the model.',
   parity_failed:
     'Scores differ from those in the sample: `details` lists the first rows that differ.',
   not_exportable: "The model can't be exported in this format: `details` lists the reasons.",
@@ -44,6 +47,9 @@ export const ERROR_CODES = {
     'Another body was sent with this `Idempotency-Key`: use a new key for each new request.',
   strict_mode_violation:
     'In strict mode: `details` lists each missing feature and each unknown variable.',
+  reasons_not_configured:
+    'A model that could answer has no rules for reasons, or needs a baseline and none is in force.',
+  population_too_small: 'Fewer applicants than `min_population` make the baseline.',
   rate_limited: 'The quota is used up: wait for `retry_after_ms`.',
   internal_error: 'The service failed.',
   unavailable: 'The service is temporarily unavailable: try again after `Retry-After`.',

@@ -23,7 +23,9 @@ export interface Config {
   /** Secret before the last rotation: its tokens are still accepted, and none is signed with it. */
   readonly formerJwtSecret: string | null
   readonly bootstrapOwner: { readonly email: string; readonly password: string } | null
-  /** Longest time that a deployment or key is served from memory without a check in the database. */
+  /**
+   * Longest time that a deployment or key is served from memory without a check in the database.
+   */
   readonly specCacheTtlMs: number
   /** Addresses and CIDRs of proxies whose forwarding headers the service trusts. */
   readonly trustProxy: readonly string[]
@@ -49,7 +51,9 @@ const WORKERS_MAX = 256
 /** Largest value of the column that holds the quota of a key. */
 const RATE_LIMIT_MAX = 2 ** 31 - 1
 
-/** Names the wrong variables and what they must be, but never their values, which may be secrets. */
+/**
+ * Names the wrong variables and what they must be, but never their values, which may be secrets.
+ */
 export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
     super(`wrong configuration:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)

@@ -1,14 +1,8 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { AccessReviewService } from './access-review/service.ts'
-import { PostgresAccessReviewStore } from './access-review/store.ts'
-import { PostgresAuditLogStore } from './audit/reader.ts'
-import { AuditLogService } from './audit/service.ts'
+import { type AccessServices, wireAccess } from './access-services.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
-import { Passwords } from './auth/passwords.ts'
-import { AuthService } from './auth/service.ts'
-import { PostgresAuthStore } from './auth/store.ts'
 import type { Config } from './config.ts'
 import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
@@ -21,12 +15,14 @@ import type { IdempotencyService } from './idempotency/service.ts'
 import { ImportService } from './import/service.ts'
 import { ImportSampleChecker } from './import/spec-check.ts'
 import { ImportThread } from './import/thread.ts'
-import { KeyService } from './keys/service.ts'
-import { PostgresKeyStore } from './keys/store.ts'
 import { ModelCopyService } from './models/copies/service.ts'
 import { PostgresModelCopyStore } from './models/copies/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import { BaselineService } from './monitoring/baseline-service.ts'
+import { Monitored } from './monitoring/monitored.ts'
+import { MonitoringService } from './monitoring/service.ts'
+import { PostgresMonitoringStore } from './monitoring/store.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -35,12 +31,16 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { LogThrottle } from './platform/log-throttle.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
 import { LogExportService } from './reading/export/service.ts'
 import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
+import { ExplanationService } from './reasons/explanation.ts'
+import { ReasonService } from './reasons/service.ts'
+import { PostgresReasonStore } from './reasons/store.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
@@ -51,8 +51,6 @@ import { ChallengerFailures } from './scoring/challenger-failures.ts'
 import { ServingCache } from './scoring/model-cache.ts'
 import { ScoringService } from './scoring/service.ts'
 import { PostgresServingStore } from './scoring/store.ts'
-import { ServiceAccountService } from './service-accounts/service.ts'
-import { PostgresServiceAccountStore } from './service-accounts/store.ts'
 import {
   addIdempotencyMetrics,
   addLimiterMetrics,
@@ -61,21 +59,10 @@ import {
 } from './service-metrics.ts'
 import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
-import { PostgresMemberStore } from './teams/member-store.ts'
-import { MemberService } from './teams/members.ts'
-import { OwnAccountService } from './teams/own/service.ts'
-import { PostgresOwnAccountStore } from './teams/own/store.ts'
 import { Telemetry } from './telemetry.ts'
 
 /** The domains with all that they need. */
-export interface Services {
-  readonly auth: AuthService
-  readonly keys: KeyService
-  readonly serviceAccounts: ServiceAccountService
-  readonly members: MemberService
-  readonly ownAccounts: OwnAccountService
-  readonly auditLog: AuditLogService
-  readonly accessReviews: AccessReviewService
+export interface Services extends AccessServices {
   readonly models: ModelService
   readonly modelCopies: ModelCopyService
   readonly imports: ImportService
@@ -88,6 +75,10 @@ export interface Services {
   readonly telemetry: Telemetry
   readonly stats: StatsService
   readonly scoreReading: ScoreReadingService
+  readonly reasons: ReasonService
+  readonly explanations: ExplanationService
+  readonly monitoring: MonitoringService
+  readonly baselines: BaselineService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly clock: Clock
@@ -123,8 +114,6 @@ interface ServiceOptions {
 }
 
 const JWT_SECRET_BYTES = 48
-/** Removing a user or changing their role takes effect within a minute. */
-const USER_TTL_MS_MAX = 60_000
 /** How long scoring continues from memory while the database is unavailable. */
 const UNAVAILABLE_TTL_MS = 4 * 60 * 60 * 1000
 
@@ -299,33 +288,18 @@ function wire(
     clock,
     onChange,
   })
-  const passwords = new Passwords()
-  const auth = new AuthService({
-    store: guarded(new PostgresAuthStore(db)),
-    passwords,
-    throttle,
-    clock,
-    userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
-    secret: jwtSecret,
-    formerSecret: config.formerJwtSecret,
-  })
-  const keys = new KeyService({
-    store: guarded(new PostgresKeyStore(db)),
-    clock,
-    ttlMs,
-    unavailableTtlMs: UNAVAILABLE_TTL_MS,
-    onChange: (keyHash) => changes.publish('key', keyHash),
-  })
-  const serviceAccounts = new ServiceAccountService({
-    store: guarded(new PostgresServiceAccountStore(db)),
-    clock,
-    ttlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
-    onChange: (tokenHash) => changes.publish('service_account', tokenHash),
-  })
-  caches.add('service_account', serviceAccounts)
   caches.add('deployment', cache)
-  caches.add('key', keys)
-  caches.add('user', auth)
+  const access = wireAccess(config, {
+    db,
+    guarded,
+    clock,
+    jwtSecret,
+    throttle,
+    caches,
+    changes,
+    unavailableTtlMs: UNAVAILABLE_TTL_MS,
+  })
+  const { auth, keys } = access
   const scoring = new ScoringService({
     cache,
     challengerFailures,
@@ -341,7 +315,8 @@ function wire(
     shedder,
     database: health,
   })
-  // While the database is unavailable, scoring continues from memory until all cached entries have expired.
+  // While the database is unavailable, scoring continues from memory until all cached entries have
+  // expired.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
   const runner = new ImportThread()
@@ -349,25 +324,26 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
+  const reasonStore = guarded(new PostgresReasonStore(db))
   const models = new ModelService({ store, samples, clock, onChange })
+  const monitored = new Monitored({
+    store: guarded(new PostgresMonitoringStore(db)),
+    log: reader,
+    models: loggedModels,
+  })
+  const unequal = new LogThrottle(clock)
+  const scoreReading = new ScoreReadingService({
+    reader,
+    models: loggedModels,
+    store: readingStore,
+    clock,
+    onUnequal: (result) => {
+      const count = unequal.hit(result.modelId)
+      if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
+    },
+  })
   return {
-    auth,
-    keys,
-    serviceAccounts,
-    members: new MemberService({
-      store: guarded(new PostgresMemberStore(db)),
-      passwords,
-      clock,
-      onChange: (userId) => changes.publish('user', userId),
-    }),
-    ownAccounts: new OwnAccountService({
-      store: guarded(new PostgresOwnAccountStore(db)),
-      auth,
-      passwords,
-      clock,
-    }),
-    auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db)), clock),
-    accessReviews: new AccessReviewService(guarded(new PostgresAccessReviewStore(db)), clock),
+    ...access,
     models,
     modelCopies: new ModelCopyService(guarded(new PostgresModelCopyStore(db)), clock),
     imports: new ImportService({ models, runner }),
@@ -375,7 +351,21 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore, clock),
+    scoreReading,
+    explanations: new ExplanationService({
+      scores: scoreReading,
+      baseline: (baselineId) => reasonStore.baseline(baselineId),
+    }),
+    reasons: new ReasonService({
+      store: reasonStore,
+      log: reader,
+      models: loggedModels,
+      deployments,
+      visible: scoreReading,
+      clock,
+    }),
+    monitoring: new MonitoringService(monitored),
+    baselines: new BaselineService({ monitored, clock }),
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

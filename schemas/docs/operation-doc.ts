@@ -11,7 +11,10 @@ export const TAGS = {
   Models: 'Registered scorecards.',
   Deployments: 'A slug that scores with a champion and, if any, its challengers.',
   Scoring: 'Score, risk grade, probability of default and the points of each feature.',
+  Reasons: 'Why a score is not better, against which applicants, and what would have changed it.',
   'Score log': 'Scores as they were answered: by request, by reference, and as a file.',
+  Stability:
+    'Whether a card still fits its applicants, what a cut-off would do, and whether a challenger would be better.',
   Scorecards:
     'Scoring and deployments under `/api/v1`. There a deployment is called a scorecard, and a version names a challenger.',
 } as const

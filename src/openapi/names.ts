@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
+import * as baselines from '../../schemas/baselines.ts'
 import * as common from '../../schemas/common.ts'
 import * as copies from '../../schemas/copies.ts'
 import * as deployments from '../../schemas/deployments.ts'
@@ -10,7 +11,10 @@ import * as imports from '../../schemas/import.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
+import * as monitoring from '../../schemas/monitoring.ts'
+import * as monitoringQuery from '../../schemas/monitoring-query.ts'
 import * as ownAccount from '../../schemas/own-account.ts'
+import * as reasons from '../../schemas/reasons.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
@@ -22,6 +26,7 @@ import * as stats from '../../schemas/stats.ts'
 export const CONTRACT = {
   auditlog,
   auth,
+  baselines,
   common,
   copies,
   deployments,
@@ -32,6 +37,9 @@ export const CONTRACT = {
   members,
   models,
   'own-account': ownAccount,
+  reasons,
+  monitoring,
+  'monitoring-query': monitoringQuery,
   scorecards,
   scores,
   scoring,

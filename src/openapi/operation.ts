@@ -18,7 +18,9 @@ export interface OperationFacts {
   readonly isBodyOptional: boolean
   /** Whether its responses have the quota headers. */
   readonly hasQuota: boolean
-  /** Whether it takes an `Idempotency-Key`, and its successes may have the headers that go with it. */
+  /**
+   * Whether it takes an `Idempotency-Key`, and its successes may have the headers that go with it.
+   */
   readonly isIdempotent: boolean
   readonly codesByStatus: ReadonlyMap<number, readonly ErrorCode[]>
 }

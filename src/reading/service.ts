@@ -11,6 +11,7 @@ import { hasReference, type LogReader } from '../score-log/reading/log-reader.ts
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 import { readPosition, type ScorePosition, writePosition } from './position.ts'
+import { type UnequalResult, unequalResult } from './recompute.ts'
 
 export interface ScoreQuery {
   readonly record?: number | undefined
@@ -66,18 +67,29 @@ export interface ReadingStore {
   record(record: NewAuditRecord): Promise<void>
 }
 
+interface ReadingOptions {
+  readonly reader: LogReader
+  readonly models: StoredModels
+  readonly store: ReadingStore
+  readonly clock: Clock
+  /** Called for a score that its bins do not give: its points do not add up to it. */
+  readonly onUnequal: (result: UnequalResult) => void
+}
+
 /** Reads scores back: one by its request, or all of a reference. */
 export class ScoreReadingService {
   private readonly reader: LogReader
   private readonly models: StoredModels
   private readonly store: ReadingStore
   private readonly clock: Clock
+  private readonly onUnequal: (result: UnequalResult) => void
 
-  constructor(reader: LogReader, models: StoredModels, store: ReadingStore, clock: Clock) {
+  constructor({ reader, models, store, clock, onUnequal }: ReadingOptions) {
     this.reader = reader
     this.models = models
     this.store = store
     this.clock = clock
+    this.onUnequal = onUnequal
   }
 
   /**
@@ -97,7 +109,10 @@ export class ScoreReadingService {
     const models = await this.models.get(request.models.map(({ modelId }) => modelId))
     await this.note(caller, { action: 'score.read', subject: requestId })
     const hasMore = record === undefined && end < total
-    return { request, models, first, end, nextCursor: hasMore ? String(end) : null }
+    const page = { request, models, first, end, nextCursor: hasMore ? String(end) : null }
+    const unequal = unequalResult(page)
+    if (unequal !== null) this.onUnequal(unequal)
+    return page
   }
 
   /**

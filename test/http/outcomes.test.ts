@@ -115,7 +115,8 @@ test.each(backends)(
   },
 )
 
-// A client that is told to wait must be told so everywhere, for how long, and before its body is read.
+// A client that is told to wait must be told so everywhere, for how long, and before its body is
+// read.
 test.each(backends)(
   'on $name every endpoint is 429 rate_limited when the quota is used up',
   async (backend) => {

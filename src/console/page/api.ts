@@ -194,6 +194,25 @@ export async function api<T>(method: Method, path: string, body?: object | strin
   }
 }
 
+/**
+ * Reads a file as the signed-in user.
+ *
+ * @throws ApiError
+ */
+export async function apiFile(path: string): Promise<Blob> {
+  if (session !== null && session.expiresAtMs - Date.now() < MARGIN_MS) await renewOrEnd()
+  const headers = { authorization: `Bearer ${session?.accessToken}` }
+  let response: Response
+  try {
+    response = await fetch(path, { credentials: 'same-origin', headers })
+    // The browser keeps a large file on its disk.
+    if (response.ok) return await response.blob()
+  } catch {
+    throw unreachable()
+  }
+  throw errorOf(response, readAnswer(await response.text()))
+}
+
 /** Sends a request with the former user's access token, even while the page closes. */
 export async function lastWish(method: Method, path: string, token: string): Promise<void> {
   await request(method, path, { token, keepalive: true, timeoutMs: LEAVING_MS })
@@ -243,12 +262,20 @@ async function request(
     })
     text = await response.text()
   } catch {
-    const message = 'The service does not answer. Check the connection, then try again.'
-    throw new ApiError('unreachable', message)
+    throw unreachable()
   }
   if (response.status === 204) return null
   const answer = readAnswer(text)
   if (response.ok) return answer
+  throw errorOf(response, answer)
+}
+
+function unreachable(): ApiError {
+  const message = 'The service does not answer. Check the connection, then try again.'
+  return new ApiError('unreachable', message)
+}
+
+function errorOf(response: Response, answer: unknown): ApiError {
   const {
     error = 'unreachable',
     message = `Status ${response.status}.`,
@@ -260,7 +287,7 @@ async function request(
     request_id?: string
   }
   const requestId = rest.request_id ?? response.headers.get('x-request-id')
-  throw new ApiError(error, sentence(message), {
+  return new ApiError(error, sentence(message), {
     requestId,
     ...(rest.details && { details: rest.details }),
   })

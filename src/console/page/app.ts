@@ -2,6 +2,7 @@ import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
 import { resume, type Session, signOut } from './api.ts'
 import { AuditLogPage } from './audit.ts'
+import { CutoffsPage } from './cutoffs.ts'
 import { DeploymentPage } from './deployment.ts'
 import { DeploymentsPage } from './deployments.ts'
 import { manages, ROLE_NAMES } from './format.ts'
@@ -13,7 +14,9 @@ import { ModelsPage } from './models.ts'
 import { ScorePage } from './score.ts'
 import { ScoresPage } from './scores.ts'
 import { SignIn } from './sign-in.ts'
+import { StabilityPage } from './stability.ts'
 import { asApiError, go, useAction, useRoute, useSession } from './state.ts'
+import { SwapSetPage } from './swap-set.ts'
 import { ThemeToggle } from './theme-toggle.ts'
 import { forgetTrialKey } from './trial-key.ts'
 import { TryPage } from './try.ts'
@@ -94,9 +97,12 @@ function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () =
 function Place({ place, rest, session }: { place: string; rest: string[]; session: Session }) {
   const [id] = rest
   if (place === 'deployments') {
-    return id === undefined
-      ? html`<${DeploymentsPage} session=${session} />`
-      : html`<${DeploymentPage} slug=${id} session=${session} />`
+    if (id === undefined) return html`<${DeploymentsPage} session=${session} />`
+    const [, report] = rest
+    if (report === 'stability') return html`<${StabilityPage} slug=${id} />`
+    if (report === 'cutoffs') return html`<${CutoffsPage} slug=${id} />`
+    if (report === 'swap-set') return html`<${SwapSetPage} slug=${id} />`
+    return html`<${DeploymentPage} slug=${id} session=${session} />`
   }
   if (place === 'models') {
     if (id === undefined) return html`<${ModelsPage} session=${session} />`

@@ -11,7 +11,9 @@ const KINDS: readonly string[] = [
   'user',
   'service_account',
 ] satisfies ChangedKind[]
-/** Beyond this number the oldest unsent change is dropped; the time-to-live of the caches covers it. */
+/**
+ * Beyond this number the oldest unsent change is dropped; the time-to-live of the caches covers it.
+ */
 const UNSENT_MAX = 10_000
 const RECONNECT_MS = 200
 /** Longest time that the end of the process waits for messages that are being sent. */
@@ -31,10 +33,11 @@ interface RedisInvalidationOptions {
 /**
  * The feed of replicas that share a Redis.
  *
- * States: connected, from the moment the subscription is made; lost, from the end of the subscriber's
- * connection until the next subscription; closed, by `close`. At the start it is neither connected
- * nor lost. Each new subscription calls `missedSome`, because changes may have passed unnoticed
- * before it. Changes that can't be sent are kept, at most `UNSENT_MAX`, and sent when Redis is back.
+ * States: connected, from the moment the subscription is made; lost, from the end of the
+ * subscriber's connection until the next subscription; closed, by `close`. At the start it is
+ * neither connected nor lost. Each new subscription calls `missedSome`, because changes may have
+ * passed unnoticed before it. Changes that can't be sent are kept, at most `UNSENT_MAX`, and sent
+ * when Redis is back.
  */
 export class RedisInvalidationFeed implements InvalidationFeed {
   private readonly options: RedisInvalidationOptions

@@ -12,12 +12,14 @@ type IdPrefix =
   | 'ch_'
   | 'key_'
   | 'req_'
+  | 'bsl_'
   | 'usr_'
   | 'team_'
   | 'aud_'
   | 'fam_'
   | 'svc_'
   | 'chg_'
+  | 'rbl_'
 
 /**
  * A new identifier: prefix, time, then at least 80 random bits, in `[0-9A-Za-z]`.

@@ -1,4 +1,4 @@
-import type { BlockGroup, OpenBlock } from '../blocks/block.ts'
+import type { BlockGroup, ModelColumns, OpenBlock, ResultColumns } from '../blocks/block.ts'
 import type { LoggedModel, LoggedRequest } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import type { ScanQuery } from './log-query.ts'
@@ -16,6 +16,8 @@ export interface ScannedModel {
   /** Index in `gradeNames`; none where that has no such index. */
   readonly grades: ArrayLike<number>
   readonly gradeNames: readonly string[]
+  /** Cells of each feature in spec order, see `LoggedResult`; of no meaning where it failed. */
+  readonly cells: readonly ArrayLike<number>[]
 }
 
 /** Applicants of requests that the same models scored. */
@@ -32,6 +34,12 @@ export interface ScannedColumns {
   applicants(request: number): number
   /** Position of the model that answered. */
   served(request: number): number
+  /** Whether cells are those of the first form of the log. */
+  readonly isFirstForm: boolean
+  /** Index of an applicant in the request. */
+  recordIndex(row: number): number
+  /** The applicant's reference: in a batch the id of the record, as a text. */
+  reference(row: number): string | null
 }
 
 /** The columns of a part of a block. */
@@ -44,22 +52,72 @@ export function columnsOfBlock(
     const wanted = wantedRows(block, group, query)
     if (wanted.length === 0) return []
     return {
-      models: group.models.map((model, position) => ({
-        modelId: model.modelId,
-        role: model.role,
-        challengerId: model.challengerId,
-        scored: model.scored,
-        ...block.results(index, position, models),
-        gradeNames: models.get(model.modelId)?.grades.names ?? [],
-      })),
+      models: group.models.map((model, position) => {
+        const gradeNames = models.get(model.modelId)?.grades.names ?? []
+        return new BlockModel(model, gradeNames, () => block.results(index, position, models))
+      }),
       wanted,
       requestOfRow: group.requestOfRow,
       scoredAtMs: (request: number) => block.scoredAtMs(request),
       latencyMs: (request: number) => block.latencyMs(request),
       applicants: (request: number) => block.applicants(request),
       served: (request: number) => block.served(request),
+      isFirstForm: false,
+      recordIndex: (row: number) => row - block.firstRowOf(group.requestOfRow[row] ?? 0),
+      reference: (row: number) => {
+        const request = group.requestOfRow[row] ?? 0
+        if (!block.isBatch(request)) return block.reference(request)
+        return idText(block.recordId(request, row - block.firstRowOf(request)))
+      },
     }
   })
+}
+
+/** A model of a block; its results are computed on first use. */
+class BlockModel implements ScannedModel {
+  readonly modelId: string
+  readonly role: ScannedModel['role']
+  readonly challengerId: string | null
+  readonly gradeNames: readonly string[]
+  private readonly model: ModelColumns
+  private readonly readResults: () => ResultColumns
+
+  constructor(
+    model: ModelColumns,
+    gradeNames: readonly string[],
+    readResults: () => ResultColumns,
+  ) {
+    this.modelId = model.modelId
+    this.role = model.role
+    this.challengerId = model.challengerId
+    this.gradeNames = gradeNames
+    this.model = model
+    this.readResults = readResults
+  }
+
+  get scored(): Uint8Array {
+    return this.model.scored
+  }
+
+  get cells(): readonly ArrayLike<number>[] {
+    return this.model.cells
+  }
+
+  get scores(): Float64Array {
+    return this.readResults().scores
+  }
+
+  get pds(): Float64Array {
+    return this.readResults().pds
+  }
+
+  get grades(): Uint32Array {
+    return this.readResults().grades
+  }
+}
+
+function idText(id: string | number | null): string | null {
+  return id === null ? null : String(id)
 }
 
 function wantedRows(block: OpenBlock, group: BlockGroup, query: ScanQuery): Int32Array {
@@ -79,7 +137,7 @@ export function columnsOfRequests(requests: readonly LoggedRequest[]): ScannedCo
   const parts = new Map<string, LoggedRequest[]>()
   for (const request of requests) {
     if (request.rows.length === 0) continue
-    const name = request.models.map(nameOf).join()
+    const name = `${request.engineVersion === null} ${request.models.map(nameOf).join()}`
     const part = parts.get(name)
     if (part === undefined) parts.set(name, [request])
     else part.push(request)
@@ -90,7 +148,9 @@ export function columnsOfRequests(requests: readonly LoggedRequest[]): ScannedCo
 const nameOf = ({ modelId, challengerId }: LoggedModel) => `${modelId} ${challengerId}`
 
 function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
-  const rows = requests.flatMap((request, index) => request.rows.map((row) => ({ row, index })))
+  const rows = requests.flatMap((request, index) =>
+    request.rows.map((row, recordIndex) => ({ row, index, recordIndex })),
+  )
   const [first] = requests
   const models = (first?.models ?? []).map(({ modelId, role, challengerId }, position) => {
     const columns = {
@@ -111,7 +171,11 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
       if (!gradeIndexes.has(grade)) gradeIndexes.set(grade, gradeIndexes.size)
       columns.grades[index] = gradeIndexes.get(grade) ?? -1
     }
-    return { modelId, role, challengerId, ...columns, gradeNames: [...gradeIndexes.keys()] }
+    const features = rows.find(({ row }) => row.results[position] != null)
+    const cells = (features?.row.results[position]?.cells ?? []).map((_, feature) =>
+      Int16Array.from(rows, ({ row }) => row.results[position]?.cells[feature] ?? 0),
+    )
+    return { modelId, role, challengerId, ...columns, gradeNames: [...gradeIndexes.keys()], cells }
   })
   const at = (request: number): LoggedRequest => {
     const found = requests[request]
@@ -126,5 +190,12 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
     latencyMs: (request) => at(request).latencyMs,
     applicants: (request) => at(request).rows.length,
     served: (request) => at(request).served,
+    isFirstForm: first?.engineVersion === null,
+    recordIndex: (row) => rows[row]?.recordIndex ?? 0,
+    reference: (row) => {
+      const { row: applicant, index } = rows[row] ?? { row: null, index: 0 }
+      const { isBatch, reference } = at(index)
+      return isBatch ? idText(applicant?.id ?? null) : reference
+    },
   }
 }

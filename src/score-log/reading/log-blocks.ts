@@ -1,6 +1,7 @@
 import type { OpenBlock } from '../blocks/block.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import { columnsOfBlock, type ScannedColumns } from './columns.ts'
@@ -16,6 +17,8 @@ interface LogBlocksOptions {
 /** Requests of the second form: blocks. */
 export class LogBlocks implements LogPart {
   private readonly options: LogBlocksOptions
+  /** For as long as the reader of blocks keeps a block. */
+  private readonly opened = new WeakMap<StoredBlock, OpenBlock>()
 
   constructor(options: LogBlocksOptions) {
     this.options = options
@@ -24,7 +27,8 @@ export class LogBlocks implements LogPart {
   async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
     const { blocks } = this.options
     for await (const stored of blocks.blocksAt(idMs)) {
-      const block = openBlock(stored)
+      const block = this.opened.get(stored) ?? openBlock(stored)
+      this.opened.set(stored, block)
       const index = block.find(requestId)
       if (index >= 0) return requestAt(block, index, await this.modelsOf(block))
     }

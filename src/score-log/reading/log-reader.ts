@@ -54,7 +54,9 @@ export class LogReader {
     yield* newestOf(this.parts.map((part) => part.search(query)[Symbol.asyncIterator]()))
   }
 
-  /** All requests of a time range, in portions: form by form, each from the oldest to the newest. */
+  /**
+   * All requests of a time range, in portions: form by form, each from the oldest to the newest.
+   */
   async *scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {
     for (const part of this.parts.toReversed()) yield* part.scan(query)
   }

@@ -321,7 +321,7 @@ describe.each(shared)('what is taken away on $name by another process', (backend
       }
     })
     const ask = async (user: TestUser | undefined) => {
-      const token = tokenFor(service, user ?? expect.fail('nobody was prepared'))
+      const token = tokenFor(service, user ?? expect.fail('no user was added'))
       return outcomeOf(await service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
     }
     const [removed, demoted] = teamUsers

@@ -20,7 +20,7 @@ const SPOKEN_OF = {
   request: EXAMPLE_REQUEST_ID,
 }
 type Ids = Record<keyof typeof SPOKEN_OF, string>
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 interface Example {
   readonly operation: string
@@ -34,9 +34,12 @@ const NEXT_PASSWORD = 'another long enough password'
 
 /** Examples that need a challenger beside the champion, by operation and body. */
 const NEEDS_CHALLENGER =
-  /^(deployments\.(get|update|promote)|scorecards\.(remove|promote))|:"(update|remove)_/
+  /^(deployments\.(get|update|promote)|monitoring\.(swap_set|migration)|scorecards\.(remove|promote))|:"(update|remove)_/
 /** Examples that need a champion who was promoted. */
 const NEEDS_PREDECESSOR = /^\w+\.rollback/
+
+/** A card that gives reasons. */
+const REASONS = { reasons: { version: 1, method: 'mean_at_cutoff' } } as const
 
 /** What differs from one answer to the next, whatever it answers. */
 const SECRETS = new Set([
@@ -75,15 +78,17 @@ describe.each(backends)('on $name', (backend) => {
 
   /** What the examples speak of, made anew for one of them. */
   async function world({ operation, body }: Example): Promise<Ids> {
+    const isOfReasons = operation.startsWith('reason')
     const order = { environment: 'production', description: 'First card for consumer loans' }
     const deploy = (version: string, autoDeploy: boolean) => {
-      const spec = { ...EXAMPLE_SPEC, version }
+      const spec = { ...EXAMPLE_SPEC, version, ...(isOfReasons && REASONS) }
       return manage('POST', '/v1/models/deploy', { ...order, spec, auto_deploy: autoDeploy })
     }
     const { model_id: champion, deployment } = await deploy(EXAMPLE_SPEC.version, true)
     const { model_id: candidate } = await deploy('2.0.0', false)
     const ids = { ...SPOKEN_OF, champion, candidate, deployment: deployment.slug }
     if (operation.startsWith('scores.')) return { ...ids, request: await score(ids.deployment) }
+    if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
     if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
     const needs = `${operation} ${JSON.stringify(body)}`
     const needsPredecessor = NEEDS_PREDECESSOR.test(needs)
@@ -95,6 +100,14 @@ describe.each(backends)('on $name', (backend) => {
       await manage('POST', `${url}/promote`, { challenger_id: challenger.id })
     }
     return { ...ids, challenger: challenger.id }
+  }
+
+  /** A baseline of one score. */
+  async function scoredBaseline({ deployment, champion }: Ids): Promise<Partial<Ids>> {
+    await score(deployment)
+    const url = `/v1/deployments/${deployment}/reason-baselines`
+    const order = { model_id: champion, method: REASONS.reasons.method, min_population: 1 }
+    return { baseline: (await manage('POST', url, { ...order, cutoff: 480 })).id }
   }
 
   /** The request id of a score that the log has. */
@@ -159,7 +172,7 @@ describe.each(backends)('on $name', (backend) => {
       (text, [name, { example: value }]) => text.replace(`{${name}}`, withIds(value, ids)),
       path,
     )
-    const query = new URLSearchParams(doc.query).toString()
+    const query = new URLSearchParams(withIds(doc.query ?? {}, ids)).toString()
     const response = await service.call({
       method: method as Method,
       url: query === '' ? url : `${url}?${query}`,

@@ -5,6 +5,7 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
 import { ACCESS_ROUTES } from './access-routes.ts'
+import { MONITORING_ROUTES } from './monitoring-routes.ts'
 
 /** Who may call a route: anyone, keys with a scope, or users of these roles. */
 export type Admitted = 'anyone' | 'score key' | 'member or read key' | readonly Role[]
@@ -76,6 +77,30 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/deployments/:slug/stats/models': {
     operation: 'stats.models',
     admitted: 'member or read key',
+  },
+  'POST /v1/deployments/:slug/reason-baselines': {
+    operation: 'reason_baselines.create',
+    admitted: ['owner', 'admin', 'lead_modeler'],
+    success: '404 model_not_found',
+    body: { model_id: 'mod_0', method: 'mean_all' },
+    naming: [{ model_id: '<model>', method: 'mean_all' }],
+  },
+  'GET /v1/deployments/:slug/reason-baselines': {
+    operation: 'reason_baselines.list',
+    admitted: 'member or read key',
+  },
+  'PUT /v1/deployments/:slug/reason-baseline': {
+    operation: 'reason_baselines.put',
+    admitted: ['owner', 'admin', 'lead_modeler'],
+    success: '404 model_not_found',
+    body: { model_id: 'mod_0', baseline_id: 'rbl_0' },
+    naming: [{ model_id: '<model>', baseline_id: 'rbl_0' }],
+  },
+  'POST /v1/deployments/:slug/reason-method-report': {
+    operation: 'reasons.method_report',
+    admitted: 'member or read key',
+    success: '422 reasons_not_configured',
+    body: { methods: ['mean_all', 'max'], cutoff: 500 },
   },
   'PATCH /v1/deployments/:slug': {
     operation: 'deployments.update',
@@ -165,12 +190,18 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     admitted: 'member or read key',
     success: '404 score_not_found',
   },
+  'GET /v1/scores/:request_id/explanation': {
+    operation: 'scores.explain',
+    admitted: 'member or read key',
+    success: '404 score_not_found',
+  },
   'POST /v1/log/erasures': {
     operation: 'log.erase',
     admitted: MANAGERS,
     body: { reference: 'A-1' },
   },
   'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
+  ...MONITORING_ROUTES,
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
   'POST /api/v1/scorecards/:scorecard_id/challengers': {
     operation: 'scorecards.add_challenger',
@@ -222,8 +253,10 @@ export const UNKNOWN: Ids = {
   session: newId('fam_', 0),
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
 /** Method and path of a row, with `<…>` for what stands in the path. */
-export function pathOf(row: string): { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string } {
+export function pathOf(row: string): { method: Method; path: string } {
   const [method, path = ''] = row.split(' ')
   const named = path.replace(/:(\w+)/g, (_, name: string) =>
     name === 'scorecard_id' ? '<slug>' : `<${name === 'id' ? ROUTES[row]?.id : name}>`,

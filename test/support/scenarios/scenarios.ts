@@ -5,6 +5,8 @@ import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { ACCESS_SCENARIOS } from './access-scenarios.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
+import { MONITORING_SCENARIOS } from './monitoring-scenarios.ts'
+import { REASON_SCENARIOS, withReasonRefusals } from './reason-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { SCORE_SCENARIOS } from './score-scenarios.ts'
 import { STATS_SCENARIOS } from './stats-scenarios.ts'
@@ -49,7 +51,8 @@ const traffic = (action: string, rest: (of: Awaited<ReturnType<typeof contest>>)
   contested((team, of) => team.traffic(of.slug, { action, ...rest(of) }))
 
 /** How each outcome of an endpoint comes about, but for what all endpoints share. */
-export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | readonly Row[]>>>> = {
+const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly Row[]>>>> = {
+  ...REASON_SCENARIOS,
   'POST /v1/score/{slug}': {
     '200': ['an applicant', (of, { slug }) => byKey(of, `/v1/score/${slug}`, WITH_BODY)],
     '422 strict_mode_violation': [
@@ -157,6 +160,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
   },
   ...STATS_SCENARIOS,
   ...SCORE_SCENARIOS,
+  ...MONITORING_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [
@@ -394,3 +398,6 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
     ],
   },
 }
+
+/** How each outcome of an endpoint comes about, but for what all endpoints share. */
+export const SCENARIOS: typeof ENDPOINTS = withReasonRefusals(ENDPOINTS)
