@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type AccessServices, wireAccess } from './access-services.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
 import type { Config } from './config.ts'
@@ -59,6 +58,7 @@ import {
 } from './service-metrics.ts'
 import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
+import { type AccessServices, openAccess } from './teams/open-access.ts'
 import { Telemetry } from './telemetry.ts'
 
 /** The domains with all that they need. */
@@ -289,14 +289,16 @@ function wire(
     onChange,
   })
   caches.add('deployment', cache)
-  const access = wireAccess(config, {
+  const access = openAccess({
     db,
     guarded,
     clock,
     jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
     throttle,
     caches,
     changes,
+    ttlMs,
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
   })
   const { auth, keys } = access

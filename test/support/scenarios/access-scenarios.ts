@@ -61,6 +61,15 @@ export const ACCESS_SCENARIOS: Readonly<
       },
     ],
   },
+  'DELETE /v1/keys/{id}': {
+    '204': [
+      'a key in force',
+      async ({ team }) => {
+        const { id } = await team.done('POST', '/v1/keys', { name: 'k' })
+        return team.call('DELETE', `/v1/keys/${id}`)
+      },
+    ],
+  },
   'POST /v1/keys/{id}/rotate': {
     '200': [
       'a key',

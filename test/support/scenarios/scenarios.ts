@@ -256,15 +256,6 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
     ],
   },
   'GET /v1/keys': { '200': ['a member asks', ({ team }) => team.call('GET', '/v1/keys')] },
-  'DELETE /v1/keys/{id}': {
-    '204': [
-      'a key in force',
-      async ({ team }) => {
-        const { id } = await team.done('POST', '/v1/keys', { name: 'k' })
-        return team.call('DELETE', `/v1/keys/${id}`)
-      },
-    ],
-  },
   'POST /api/auth/login': {
     '200': ['email and password', (of) => login(of, {})],
     '401 invalid_credentials': [

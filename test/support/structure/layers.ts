@@ -22,7 +22,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['console', 'openapi'],
   // Configuration and wiring.
   ['config.ts', 'telemetry.ts', 'service-metrics.ts'],
-  ['access-services.ts', 'services.ts'],
+  ['services.ts'],
   ['app.ts'],
   // Processes.
   ['server.ts'],

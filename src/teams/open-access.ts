@@ -1,23 +1,22 @@
-import { AccessReviewService } from './access-review/service.ts'
-import { PostgresAccessReviewStore } from './access-review/store.ts'
-import { PostgresAuditLogStore } from './audit/reader.ts'
-import { AuditLogService } from './audit/service.ts'
-import type { LoginThrottle } from './auth/login-throttle.ts'
-import { Passwords } from './auth/passwords.ts'
-import { AuthService } from './auth/service.ts'
-import { PostgresAuthStore } from './auth/store.ts'
-import type { Config } from './config.ts'
-import { KeyService } from './keys/service.ts'
-import { PostgresKeyStore } from './keys/store.ts'
-import type { InvalidatedCaches, InvalidationFeed } from './platform/caches/invalidation.ts'
-import type { Clock } from './platform/clock.ts'
-import type { Database } from './platform/db/client.ts'
-import { ServiceAccountService } from './service-accounts/service.ts'
-import { PostgresServiceAccountStore } from './service-accounts/store.ts'
-import { PostgresMemberStore } from './teams/member-store.ts'
-import { MemberService } from './teams/members.ts'
-import { OwnAccountService } from './teams/own/service.ts'
-import { PostgresOwnAccountStore } from './teams/own/store.ts'
+import { AccessReviewService } from '../access-review/service.ts'
+import { PostgresAccessReviewStore } from '../access-review/store.ts'
+import { PostgresAuditLogStore } from '../audit/reader.ts'
+import { AuditLogService } from '../audit/service.ts'
+import type { LoginThrottle } from '../auth/login-throttle.ts'
+import { Passwords } from '../auth/passwords.ts'
+import { AuthService } from '../auth/service.ts'
+import { PostgresAuthStore } from '../auth/store.ts'
+import { KeyService } from '../keys/service.ts'
+import { PostgresKeyStore } from '../keys/store.ts'
+import type { InvalidatedCaches, InvalidationFeed } from '../platform/caches/invalidation.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/db/client.ts'
+import { ServiceAccountService } from '../service-accounts/service.ts'
+import { PostgresServiceAccountStore } from '../service-accounts/store.ts'
+import { PostgresMemberStore } from './member-store.ts'
+import { MemberService } from './members.ts'
+import { OwnAccountService } from './own/service.ts'
+import { PostgresOwnAccountStore } from './own/store.ts'
 
 /** The domains of who may do what, and who did. */
 export interface AccessServices {
@@ -36,9 +35,13 @@ interface AccessParts {
   readonly guarded: <Store extends object>(store: Store) => Store
   readonly clock: Clock
   readonly jwtSecret: string | Buffer
+  /** That before the last rotation; null: there is none. */
+  readonly formerJwtSecret: string | null
   readonly throttle: LoginThrottle
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
+  /** How long anything is served from memory without a check. */
+  readonly ttlMs: number
   /** How long keys are served from memory while the database is unavailable. */
   readonly unavailableTtlMs: number
 }
@@ -47,10 +50,18 @@ interface AccessParts {
 const USER_TTL_MS_MAX = 60_000
 
 /** Wires these domains, and has changes of other replicas reach their caches. */
-export function wireAccess(
-  { specCacheTtlMs: ttlMs, formerJwtSecret }: Config,
-  { db, guarded, clock, jwtSecret, throttle, caches, changes, unavailableTtlMs }: AccessParts,
-): AccessServices {
+export function openAccess({
+  db,
+  guarded,
+  clock,
+  jwtSecret,
+  formerJwtSecret,
+  throttle,
+  caches,
+  changes,
+  ttlMs,
+  unavailableTtlMs,
+}: AccessParts): AccessServices {
   const passwords = new Passwords()
   const userTtlMs = Math.min(ttlMs, USER_TTL_MS_MAX)
   const auth = new AuthService({
