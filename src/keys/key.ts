@@ -60,7 +60,7 @@ export type StoredCaller = Omit<KeyCaller, 'admitsAddress'> & {
 export interface KeyStore {
   /** Adds the key and its audit record in one transaction. */
   add(key: ApiKey, audit: NewAuditRecord): Promise<void>
-  /** The active key whose secret, present or previous, has this hash; null if it is unknown or revoked. */
+  /** The active key with a secret, present or previous, of this hash; null if there is none. */
   findActive(keyHash: string): Promise<StoredCaller | null>
   /** A team's active keys, newest first. */
   ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>>
