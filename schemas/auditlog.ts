@@ -10,12 +10,26 @@ export const AuditLogQuery = listQuery({
   ),
 })
 
+export const AuditExportQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.String({
+        pattern: '^[0-9A-Za-z_]{1,64}$',
+        description: 'Id of the last record that is known; without it, from the first record',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
 /** State of the changed object: the fields that the change concerns, by their names in the API. */
 const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])
 
 export const AuditRecord = Type.Object({
   id: Type.String(),
-  actor: Type.String({ description: 'Id of the user, or `operator`' }),
+  actor: Type.String({
+    description: 'Id of the user, service account or key; or `operator`, or `anonymous`',
+  }),
   action: Type.String({ description: 'For example `model.deploy`' }),
   subject: Type.String({ description: 'Id of the changed object' }),
   before: Fields,

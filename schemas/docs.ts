@@ -1,5 +1,6 @@
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
+import { COPY_DOCS } from './docs/copies.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
 import { EXPORT_DOCS } from './docs/export.ts'
 import { IMPORT_DOCS } from './docs/import.ts'
@@ -8,20 +9,25 @@ import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
 import { MONITORING_DOCS } from './docs/monitoring.ts'
 import { OUTCOME_DOCS } from './docs/outcomes.ts'
+import { OWN_ACCOUNT_DOCS } from './docs/own-account.ts'
 import { PERFORMANCE_DOCS } from './docs/performance.ts'
 import { REASON_DOCS } from './docs/reasons.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
+import { SERVICE_ACCOUNT_DOCS } from './docs/service-accounts.ts'
 import { STATS_DOCS } from './docs/stats.ts'
 
 /** All operations of the service. A route with any other operation does not compile. */
 export const DOCS = {
   ...AUTH_DOCS,
+  ...OWN_ACCOUNT_DOCS,
   ...KEY_DOCS,
+  ...SERVICE_ACCOUNT_DOCS,
   ...MEMBER_DOCS,
   ...AUDIT_LOG_DOCS,
   ...MODEL_DOCS,
+  ...COPY_DOCS,
   ...IMPORT_DOCS,
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,

@@ -16,6 +16,8 @@ export const ERROR_CODES = {
   model_not_found: 'No model of the team has this id or version.',
   challenger_not_found: 'The deployment has no such active challenger.',
   key_not_found: 'No API key of the team has this id.',
+  service_account_not_found: 'No service account of the team has this id.',
+  session_not_found: 'The user has no open session with this id.',
   member_not_found: 'No member of the team has this id.',
   baseline_not_found: 'The deployment has no reason baseline with this id.',
   score_not_found:

@@ -10,6 +10,21 @@ export const KeyScope = Type.Unsafe<(typeof KEY_SCOPES)[number]>(
   Type.String({ enum: [...KEY_SCOPES], description: 'Permission of a key' }),
 )
 
+/** Longest overlap of an old secret with a new one: a week. */
+export const OVERLAP_SECONDS_MAX = 604_800
+/** Longest time until a key with an end ends: ten years. */
+export const KEY_LIFE_DAYS_MAX = 3_653
+/** Most entries of a key's `allowed_addresses`. */
+export const ALLOWED_ADDRESSES_MAX = 100
+const CIDR_CHARS_MAX = 43
+
+/** How long an old secret stays valid beside the new one. */
+export const OverlapSeconds = Type.Integer({
+  minimum: 0,
+  maximum: OVERLAP_SECONDS_MAX,
+  description: 'How long the old secret stays valid; default: 0',
+})
+
 /** The schema accepts any text as a scope: the service answers 422 `invalid_scope`. */
 export const CreateKeyRequest = Type.Object(
   {
@@ -28,6 +43,30 @@ export const CreateKeyRequest = Type.Object(
         description: 'Quota of this key; only an owner may set it',
       }),
     ),
+    expires_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'A moment ahead, at most ten years; default: the key does not end',
+      }),
+    ),
+    allowed_addresses: Type.Optional(
+      Type.Array(Type.String({ maxLength: CIDR_CHARS_MAX }), {
+        minItems: 1,
+        maxItems: ALLOWED_ADDRESSES_MAX,
+        description:
+          'Addresses and CIDRs from which the key is accepted; default: from any address',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const RotateKeyRequest = Type.Object(
+  {
+    overlap_seconds: Type.Optional(OverlapSeconds),
+    expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'A new end; default: unchanged' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -38,7 +77,14 @@ const KEY_FIELDS = {
   prefix: Type.String(),
   scopes: Type.Array(KeyScope),
   environment: Type.Union([Environment, Type.Null()]),
+  created_by: Type.String({
+    description: 'Id of the user or service account that made it, or `operator`',
+  }),
   created_at: Timestamp,
+  expires_at: Type.Union([Timestamp, Type.Null()], { description: 'Null: it does not end' }),
+  allowed_addresses: Type.Union([Type.Array(Type.String()), Type.Null()], {
+    description: 'Addresses and CIDRs from which the key is accepted; null: from any address',
+  }),
   rate_limit_per_minute: Type.Optional(
     Type.Integer({
       description: 'Quota of this key; absent if the default of the service applies',
@@ -49,6 +95,16 @@ const KEY_FIELDS = {
 export const CreatedKey = Type.Object({
   ...KEY_FIELDS,
   key: Type.String({ description: 'The secret; no other response contains it' }),
+})
+
+export const RotatedKey = Type.Object({
+  ...CreatedKey.properties,
+  previous_valid_until: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Until when the old secret is accepted; absent if it no longer is',
+    }),
+  ),
 })
 
 export const ListedKey = Type.Object({

@@ -34,6 +34,9 @@ export const Member = Type.Object({
   email: Type.String(),
   role: MemberRole,
   created_at: Timestamp,
+  last_sign_in_at: Type.Union([Timestamp, Type.Null()], {
+    description: 'Null until the first sign-in',
+  }),
 })
 
 export const MemberList = Type.Object({ members: Type.Array(Member), next_cursor: NextCursor })

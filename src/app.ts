@@ -1,9 +1,10 @@
-import fastifyJwt from '@fastify/jwt'
+import fastifyJwt, { type FastifyJWTOptions } from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
+import { accessReviewRoutes } from './access-review/routes.ts'
 import { auditLogRoutes } from './audit/routes.ts'
-import { authPlugin, refusalPlugin } from './auth/plugin.ts'
+import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
@@ -12,7 +13,7 @@ import { deploymentRoutes } from './deployments/routes.ts'
 import { exportRoutes } from './export/routes.ts'
 import { bodyFormPlugin } from './http/body-form.ts'
 import { acceptJsonOnly } from './http/body-parser.ts'
-import { trustOf } from './http/client-network.ts'
+import { networkMatcher } from './http/client-network.ts'
 import { errorHandler } from './http/error-handler.ts'
 import { healthRoutes } from './http/health.ts'
 import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
@@ -27,6 +28,7 @@ import { validatorCompiler } from './http/validators.ts'
 import { idempotencyPlugin } from './idempotency/plugin.ts'
 import { importRoutes } from './import/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { modelCopyRoutes } from './models/copies/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { monitoringRoutes } from './monitoring/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
@@ -49,8 +51,10 @@ import { fallbackOf } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
 import { scoringRoutes } from './scoring/routes.ts'
+import { serviceAccountRoutes } from './service-accounts/routes.ts'
 import type { Services } from './services.ts'
 import { statsRoutes } from './stats/routes.ts'
+import { ownAccountRoutes } from './teams/own/routes.ts'
 import { memberRoutes } from './teams/routes.ts'
 
 export type AppOptions = Pick<
@@ -88,7 +92,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     return503OnClosing: false,
     // The service, not Node, answers a request without Host.
     http: { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
-    trustProxy: options.trustProxy.length === 0 ? false : trustOf(options.trustProxy),
+    trustProxy: options.trustProxy.length === 0 ? false : networkMatcher(options.trustProxy),
     // A client must not choose an id that looks like one of the service.
     requestIdHeader: false,
     genReqId: (raw) => fallbackOf(raw)?.requestId ?? newId('req_', systemClock.epochMs()),
@@ -110,22 +114,11 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(requestIdPlugin, services)
   await app.register(resumePlugin)
   await app.register(shutdownPlugin, telemetry)
-  await app.register(fastifyJwt, {
-    secret: services.jwtSecret,
-    sign: {
-      algorithm: 'HS256',
-      expiresIn: ACCESS_TOKEN_LIFE_SEC,
-      iss: TOKEN_PARTY,
-      aud: TOKEN_PARTY,
-    },
-    verify: {
-      algorithms: ['HS256'],
-      allowedIss: TOKEN_PARTY,
-      allowedAud: TOKEN_PARTY,
-      requiredClaims: ['exp', 'iat', 'iss', 'aud', 'sub', 'team', 'role'],
-      cache: false,
-    },
-  })
+  await app.register(fastifyJwt, { ...tokenOptions(services.jwtSecret) })
+  if (services.formerJwtSecret !== null) {
+    const options = tokenOptions(services.formerJwtSecret)
+    await app.register(fastifyJwt, { ...options, namespace: FORMER_SECRET })
+  }
   const lookUps = new LookUpGate(limiter, quotaPerMinute)
   await app.register(authPlugin, { ...services, lookUps })
   await app.register(quotaPlugin, { limiter, quotaPerMinute })
@@ -139,10 +132,17 @@ export async function buildApp(services: Services, options: AppOptions): Promise
 
   await app.register(consolePlugin, { auth: services.auth, publicUrl: options.publicUrl })
   await app.register(authRoutes, services)
+  await app.register(ownAccountRoutes, services)
   await app.register(keyRoutes, services)
+  await app.register(serviceAccountRoutes, services)
   await app.register(memberRoutes, services)
   await app.register(auditLogRoutes, services)
+  await app.register(accessReviewRoutes, services)
   await app.register(modelRoutes, { models: services.models, publicUrl: options.publicUrl })
+  await app.register(modelCopyRoutes, {
+    modelCopies: services.modelCopies,
+    publicUrl: options.publicUrl,
+  })
   await app.register(importRoutes, { imports: services.imports, publicUrl: options.publicUrl })
   await app.register(exportRoutes, services)
   await app.register(deploymentRoutes, services)
@@ -166,6 +166,26 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   })
   takeNodeEvents(app.server, (request, response) => app.routing(request, response))
   return app
+}
+
+/** How access tokens are signed and verified with a secret. */
+function tokenOptions(secret: string | Buffer): FastifyJWTOptions {
+  return {
+    secret,
+    sign: {
+      algorithm: 'HS256',
+      expiresIn: ACCESS_TOKEN_LIFE_SEC,
+      iss: TOKEN_PARTY,
+      aud: TOKEN_PARTY,
+    },
+    verify: {
+      algorithms: ['HS256'],
+      allowedIss: TOKEN_PARTY,
+      allowedAud: TOKEN_PARTY,
+      requiredClaims: ['exp', 'iat', 'iss', 'aud', 'sub', 'team', 'role'],
+      cache: false,
+    },
+  }
 }
 
 interface FastPathSettings {

@@ -1,5 +1,6 @@
-import { isIP } from 'node:net'
+import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
+import { isNetwork } from './http/client-network.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
@@ -19,6 +20,8 @@ export interface Config {
   readonly workers: number
   /** `null`: generated once into `dataDir`. */
   readonly jwtSecret: string | null
+  /** Secret before the last rotation: its tokens are still accepted, and none is signed with it. */
+  readonly formerJwtSecret: string | null
   readonly bootstrapOwner: { readonly email: string; readonly password: string } | null
   /**
    * Longest time that a deployment or key is served from memory without a check in the database.
@@ -59,12 +62,15 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the configuration; variables that are absent or empty take their defaults.
+ * Reads the configuration; variables that are absent or empty take their defaults. A secret may be
+ * in a file that its variable with the ending `_FILE` names.
  *
+ * @param readFile reads such a file; it throws if it can't
+
  * @throws ConfigError naming every wrong variable at once
  */
-export function loadConfig(env: Environment): Config {
-  const read = new VariableReader(env)
+export function loadConfig(env: Environment, readFile = readSecretFile): Config {
+  const read = new VariableReader(env, readFile)
   const databaseUrl = read.url('DATABASE_URL', ['postgres:', 'postgresql:'])
   const publicUrl = read.url('PUBLIC_URL', ['http:', 'https:'])
   const config: Config = {
@@ -76,7 +82,7 @@ export function loadConfig(env: Environment): Config {
     databaseUrl,
     dataDir: read.text('DATA_DIR') ?? './data',
     workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
-    jwtSecret: readJwtSecret(read, databaseUrl !== null),
+    ...readJwtSecrets(read, databaseUrl !== null),
     bootstrapOwner: readBootstrapOwner(read),
     specCacheTtlMs: 1000 * read.integer('SPEC_CACHE_TTL_SECONDS', 60, 1, 86_400),
     trustProxy: readTrustProxy(read),
@@ -98,12 +104,48 @@ export function loadConfig(env: Environment): Config {
   return Object.freeze(config)
 }
 
+/** Variables that hold a secret; each may be in a file instead. */
+const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'] as const
+type SecretName = (typeof SECRETS)[number]
+const SECRET_FILE_BYTES_MAX = 64 * 1024
+
+function isSecret(name: string): name is SecretName {
+  return SECRETS.some((secret) => secret === name)
+}
+
+/** @throws Error for a file that can't be read or is too long to be a secret */
+function readSecretFile(path: string): string {
+  if (statSync(path).size > SECRET_FILE_BYTES_MAX) throw new RangeError('the file is too long')
+  return readFileSync(path, 'utf8')
+}
+
 class VariableReader {
   readonly faults: string[] = []
   private readonly env: Environment
+  private readonly readFile: (path: string) => string
 
-  constructor(env: Environment) {
+  constructor(env: Environment, readFile: (path: string) => string) {
     this.env = env
+    this.readFile = readFile
+  }
+
+  /** A text that may be in a file. One line break at the end of the file is left out. */
+  secret(name: SecretName): string | null {
+    const path = this.text(`${name}_FILE`)
+    if (path === null) return this.text(name)
+    if (this.text(name) !== null) {
+      this.faults.push(`${name} and ${name}_FILE are both set: remove one of them`)
+      return null
+    }
+    try {
+      const text = this.readFile(path).replace(/\r?\n$/, '')
+      if (text !== '') return text
+      this.faults.push(`${name}_FILE must name a file that is not empty`)
+    } catch {
+      const bound = `at most ${SECRET_FILE_BYTES_MAX} bytes`
+      this.faults.push(`${name}_FILE must name a file that the service can read, of ${bound}`)
+    }
+    return null
   }
 
   text(name: string): string | null {
@@ -121,7 +163,7 @@ class VariableReader {
   }
 
   url(name: string, protocols: readonly string[]): string | null {
-    const text = this.text(name)
+    const text = isSecret(name) ? this.secret(name) : this.text(name)
     if (text === null) return null
     const parsed = URL.parse(text)
     if (parsed !== null && protocols.includes(parsed.protocol)) return text
@@ -130,18 +172,31 @@ class VariableReader {
   }
 }
 
-function readJwtSecret(read: VariableReader, isRequired: boolean): string | null {
-  const secret = read.text('JWT_SECRET')
-  if (secret === null) {
-    if (isRequired) {
+/**
+ * One secret, or two with a comma: the one that signs, and the one before it. A text with a part
+ * that is too short to be a secret is one secret, whose comma is part of it.
+ */
+function readJwtSecrets(
+  read: VariableReader,
+  isRequired: boolean,
+): Pick<Config, 'jwtSecret' | 'formerJwtSecret'> {
+  const faultsBefore = read.faults.length
+  const text = read.secret('JWT_SECRET')
+  if (text === null) {
+    if (isRequired && read.faults.length === faultsBefore) {
       read.faults.push('JWT_SECRET is required with DATABASE_URL: all replicas must share it')
     }
-    return null
+    return { jwtSecret: null, formerJwtSecret: null }
   }
-  if (Buffer.byteLength(secret) < JWT_SECRET_BYTES_MIN) {
-    read.faults.push(`JWT_SECRET must have at least ${JWT_SECRET_BYTES_MIN} bytes`)
+  const isLong = (secret: string) => Buffer.byteLength(secret) >= JWT_SECRET_BYTES_MIN
+  const parts = text.split(',')
+  const [jwtSecret = text, former = null, ...rest] = parts.every(isLong) ? parts : [text]
+  if (rest.length > 0 || !isLong(jwtSecret)) {
+    read.faults.push(
+      `JWT_SECRET must have at least ${JWT_SECRET_BYTES_MIN} bytes, or be two such secrets with a comma between them`,
+    )
   }
-  return secret
+  return { jwtSecret, formerJwtSecret: former }
 }
 
 /** The embedded database has one process; without Redis each would grant the whole quota. */
@@ -157,7 +212,7 @@ function checkWorkers(read: VariableReader, { workers, databaseUrl, redisUrl }: 
 
 function readBootstrapOwner(read: VariableReader): Config['bootstrapOwner'] {
   const email = read.text('BOOTSTRAP_OWNER_EMAIL')
-  const password = read.text('BOOTSTRAP_OWNER_PASSWORD')
+  const password = read.secret('BOOTSTRAP_OWNER_PASSWORD')
   if (email === null && password === null) return null
   const isAddress = email !== null && /^[^@\s]+@[^@\s]+$/.test(email)
   if (!isAddress || email.length > EMAIL_CHARS_MAX) {
@@ -179,13 +234,7 @@ function readTrustProxy(read: VariableReader): readonly string[] {
   const text = read.text('TRUST_PROXY')
   if (text === null || text === 'false') return []
   const proxies = text.split(',').map((proxy) => proxy.trim())
-  const areValid = proxies.every((proxy) => {
-    const [address = '', bits, ...rest] = proxy.split('/')
-    const bitsMax = isIP(address) === 6 ? 128 : 32
-    const hasBits = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax)
-    return isIP(address) !== 0 && !address.includes('%') && hasBits && rest.length === 0
-  })
-  if (!areValid) {
+  if (!proxies.every(isNetwork)) {
     read.faults.push(
       'TRUST_PROXY must be addresses or CIDRs of your proxies, separated by commas, and not /0',
     )

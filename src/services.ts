@@ -1,11 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { PostgresAuditLogStore } from './audit/reader.ts'
-import { AuditLogService } from './audit/service.ts'
-import { MemoryLoginThrottle } from './auth/memory.ts'
-import { Passwords } from './auth/passwords.ts'
-import { AuthService } from './auth/service.ts'
-import { PostgresAuthStore } from './auth/store.ts'
+import type { LoginThrottle } from './auth/login-throttle.ts'
+import { openThrottle } from './auth/open-throttle.ts'
 import type { Config } from './config.ts'
 import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
@@ -18,8 +14,8 @@ import type { IdempotencyService } from './idempotency/service.ts'
 import { ImportService } from './import/service.ts'
 import { ImportSampleChecker } from './import/spec-check.ts'
 import { ImportThread } from './import/thread.ts'
-import { KeyService } from './keys/service.ts'
-import { PostgresKeyStore } from './keys/store.ts'
+import { ModelCopyService } from './models/copies/service.ts'
+import { PostgresModelCopyStore } from './models/copies/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
 import { type MonitoringServices, openMonitoring } from './monitoring/open.ts'
@@ -60,17 +56,17 @@ import {
 } from './service-metrics.ts'
 import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
-import { PostgresMemberStore } from './teams/member-store.ts'
-import { MemberService } from './teams/members.ts'
+import { type AccessServices, openAccess } from './teams/open-access.ts'
 import { Telemetry } from './telemetry.ts'
 
 /** The domains with all that they need. */
-export interface Services extends MonitoringServices, OutcomeServices, ReasonServices {
-  readonly auth: AuthService
-  readonly keys: KeyService
-  readonly members: MemberService
-  readonly auditLog: AuditLogService
+export interface Services
+  extends AccessServices,
+    MonitoringServices,
+    OutcomeServices,
+    ReasonServices {
   readonly models: ModelService
+  readonly modelCopies: ModelCopyService
   readonly imports: ImportService
   readonly exports: ExportService
   readonly deployments: DeploymentService
@@ -95,6 +91,8 @@ export interface Services extends MonitoringServices, OutcomeServices, ReasonSer
   readonly log: Logger
   /** Key that signs access tokens. */
   readonly jwtSecret: string | Buffer
+  /** Key whose access tokens are still accepted after a rotation; null: there is none. */
+  readonly formerJwtSecret: string | null
   /** Closes everything. Every caller awaits the same shutdown. */
   close(): Promise<void>
 }
@@ -115,8 +113,6 @@ interface ServiceOptions {
 }
 
 const JWT_SECRET_BYTES = 48
-/** Removing a user or changing their role takes effect within a minute. */
-const USER_TTL_MS_MAX = 60_000
 /** How long scoring continues from memory while the database is unavailable. */
 const UNAVAILABLE_TTL_MS = 4 * 60 * 60 * 1000
 
@@ -146,6 +142,9 @@ export async function createServices(config: Config, options: ServiceOptions): P
 
   const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
   opened.defer(() => limiter.close())
+
+  const throttle = openThrottle({ redisUrl: config.redisUrl, clock })
+  opened.defer(() => throttle.close())
 
   const caches = new InvalidatedCaches()
   const changes = openFeed({ redisUrl: config.redisUrl, listener: caches, log })
@@ -186,6 +185,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     clock,
     log,
     jwtSecret,
+    throttle,
     caches,
     changes,
     scoreLog: options.scoreLog ?? openedLog.spool,
@@ -195,7 +195,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     dataDir,
   })
   opened.defer(() => domains.outcomeWorker.close())
-  writers.push(domains.keys)
+  writers.push(domains.keys, domains.serviceAccounts, domains.auth)
   addScoreLogMetrics(telemetry.metrics, openedLog)
   addLimiterMetrics(telemetry.metrics, limiter)
   addIdempotencyMetrics(telemetry.metrics, idempotency.service)
@@ -208,6 +208,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     limiter,
     jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
     log,
     clock,
     spool: openedLog.spool,
@@ -229,6 +230,7 @@ interface WireOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly jwtSecret: string | Buffer
+  readonly throttle: LoginThrottle
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
@@ -244,6 +246,7 @@ type Domains = Omit<
   | 'idempotency'
   | 'telemetry'
   | 'jwtSecret'
+  | 'formerJwtSecret'
   | 'limiter'
   | 'log'
   | 'clock'
@@ -259,6 +262,7 @@ function wire(
     clock,
     log,
     jwtSecret,
+    throttle,
     caches,
     changes,
     scoreLog,
@@ -287,25 +291,20 @@ function wire(
     clock,
     onChange,
   })
-  const passwords = new Passwords()
-  const auth = new AuthService({
-    store: guarded(new PostgresAuthStore(db)),
-    passwords,
-    throttle: new MemoryLoginThrottle(clock),
+  caches.add('deployment', cache)
+  const access = openAccess({
+    db,
+    guarded,
     clock,
-    userTtlMs: Math.min(ttlMs, USER_TTL_MS_MAX),
-    secret: jwtSecret,
-  })
-  const keys = new KeyService({
-    store: guarded(new PostgresKeyStore(db)),
-    clock,
+    jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
+    throttle,
+    caches,
+    changes,
     ttlMs,
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
-    onChange: (keyHash) => changes.publish('key', keyHash),
   })
-  caches.add('deployment', cache)
-  caches.add('key', keys)
-  caches.add('user', auth)
+  const { auth, keys } = access
   const scoring = new ScoringService({
     cache,
     challengerFailures,
@@ -344,22 +343,16 @@ function wire(
     reader,
     models: loggedModels,
     store: readingStore,
+    clock,
     onUnequal: (result) => {
       const count = unequal.hit(result.modelId)
       if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
     },
   })
   return {
-    auth,
-    keys,
-    members: new MemberService({
-      store: guarded(new PostgresMemberStore(db)),
-      passwords,
-      clock,
-      onChange: (userId) => changes.publish('user', userId),
-    }),
-    auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db))),
+    ...access,
     models,
+    modelCopies: new ModelCopyService(guarded(new PostgresModelCopyStore(db)), clock),
     imports: new ImportService({ models, runner }),
     exports: new ExportService(models, new ExportThread()),
     deployments,

@@ -30,4 +30,26 @@ export const AUDIT_LOG_DOCS = {
       },
     },
   },
+  'audit_log.export': {
+    tag: 'Audit log',
+    summary: 'Export the audit log',
+    description:
+      "NDJSON, one record a line, oldest first. The record of the export itself comes last: the next export continues after it with `after`. The export is streamed; one that can't be read to its end breaks off.",
+    success: {
+      description: 'The records',
+      example: `{"id":"${EXAMPLE_IDS.auditRecord}","actor":"${EXAMPLE_IDS.user}","action":"audit_log.export",…}`,
+      mediaType: 'application/x-ndjson',
+    },
+  },
+  'access_review.export': {
+    tag: 'Audit log',
+    summary: 'Export who has access',
+    description:
+      'CSV (UTF-8, RFC 4180) for a periodic review: one row for each member, service account and API key in force, with role or scopes, maker, end and last use. Texts that a spreadsheet would run as a formula begin with an apostrophe. The audit log records each export.',
+    success: {
+      description: 'The rows',
+      example: 'kind,id,name,role,scopes,environment,allowed_addresses,created_by,…',
+      mediaType: 'text/csv',
+    },
+  },
 } as const satisfies Record<string, OperationDoc>

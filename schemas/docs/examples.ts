@@ -11,6 +11,8 @@ export const EXAMPLE_IDS = {
   /** A member with the role `modeler`. */
   member: 'usr_0VLGm3XpNc6ViTs8EoRz1u',
   import: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4',
+  serviceAccount: 'svc_0VLGj7KwB3cVx9ZmQt5Ra1',
+  session: 'fam_0VLGj8LxC4dWy0AnRu6Sb2',
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
 

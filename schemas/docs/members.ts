@@ -8,6 +8,7 @@ const member = {
   email: 'modeler@lender.example',
   role: 'modeler',
   created_at: EXAMPLE_TIME,
+  last_sign_in_at: null,
 } as const
 
 export const MEMBER_DOCS = {

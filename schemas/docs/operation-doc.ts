@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors.ts'
 export const TAGS = {
   Sessions: 'Signing in with email and password, for management.',
   'API keys': 'Secrets that servers use to score and to read.',
+  'Service accounts': 'Programs that manage the team with a role, without a password.',
   Members: 'The members of the team and their roles.',
   'Audit log': 'Who changed what, when and why.',
   Models: 'Registered scorecards.',

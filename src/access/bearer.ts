@@ -1,6 +1,9 @@
 /** Every API key's secret starts with this, and no access token of a user does. */
 export const KEY_PREFIX = 'sk_'
 
+/** Every token of a service account starts with this. */
+export const SERVICE_ACCOUNT_PREFIX = 'sa_'
+
 /** How most clients write it; `bearerToken` accepts other forms. */
 export const BEARER_PREFIX = 'Bearer '
 const BEARER = /^Bearer +([^\s]+) *$/i

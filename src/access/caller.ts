@@ -34,6 +34,10 @@ export interface KeyCaller {
   readonly environment: Environment | null
   /** Null is the service's default. */
   readonly rateLimitPerMinute: number | null
+  /** When this secret of the key ends, in milliseconds since 1970; infinite if it does not. */
+  readonly expiresAtMs: number
+  /** Whether the key is accepted from an address; null: from any. */
+  readonly admitsAddress: ((address: string) => boolean) | null
 }
 
 /** A person who signed in. */
@@ -42,6 +46,8 @@ export interface UserCaller {
   readonly userId: string
   readonly teamId: string
   readonly role: Role
+  /** The session of the access token; absent for a service account. */
+  readonly sessionId?: string
   /** Under which the request makes its change; absent without an `Idempotency-Key`. */
   readonly claim?: IdempotencyClaim
 }

@@ -18,6 +18,7 @@ export interface NewAuditRecord {
 
 export type AuditAction =
   | 'model.deploy'
+  | 'model.copy'
   | 'model.archive'
   | 'model.restore'
   | 'model.set_baseline'
@@ -34,6 +35,18 @@ export type AuditAction =
   | 'key.create'
   | 'key.revoke'
   | 'key.set_limit'
+  | 'key.rotate'
+  | 'service_account.create'
+  | 'service_account.rotate'
+  | 'service_account.revoke'
+  | 'session.sign_in'
+  | 'session.sign_in_failed'
+  | 'session.end'
+  | 'member.change_password'
+  | 'score.read'
+  | 'score.search'
+  | 'audit_log.export'
+  | 'access_review.export'
   | 'member.create'
   | 'member.update'
   | 'member.delete'
@@ -54,6 +67,9 @@ export interface Actor {
 
 /** Actor id of the operator, who uses the command line. */
 export const OPERATOR = 'operator'
+
+/** Actor of what somebody does who is not proven. */
+export const ANONYMOUS = 'anonymous'
 
 interface Change {
   readonly action: AuditAction

@@ -1,5 +1,7 @@
+import { AppError } from '../errors.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
-import type { NewAuditRecord } from './record.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from './record.ts'
 
 /** A management change from the audit log. */
 export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action' | 'claim'> & {
@@ -15,18 +17,82 @@ export interface AuditLogFilter {
 export interface AuditLogStore {
   /** A team's records, newest first. */
   ofTeam(teamId: string, filter: AuditLogFilter, page: PageRequest): Promise<Page<AuditRecord>>
+  /**
+   * The next records of a team after a position, in the order of the changes.
+   *
+   * @param after a position, 0 for the first
+   */
+  following(teamId: string, after: number, limit: number): Promise<readonly PlacedRecord[]>
+  /** The position of a record of the team; null if it has none with this id. */
+  positionOf(teamId: string, recordId: string): Promise<number | null>
+  /** Stores the record of an export, and returns its position. */
+  add(record: NewAuditRecord): Promise<number>
 }
+
+/** A record with its place in the order of the changes. */
+export type PlacedRecord = AuditRecord & { readonly position: number }
+
+/** Records in one piece of an export. */
+const PIECE_RECORDS = 500
+/** Exports under way in a process: each reads the database. */
+const EXPORTS_MAX = 2
 
 /** Reads who changed what, when and why. `insertAuditRecord` writes the records. */
 export class AuditLogService {
   private readonly store: AuditLogStore
+  private readonly clock: Clock
+  private exporting = 0
 
-  constructor(store: AuditLogStore) {
+  constructor(store: AuditLogStore, clock: Clock) {
     this.store = store
+    this.clock = clock
   }
 
   /** The records of a team, newest first. */
   list(teamId: string, filter: AuditLogFilter, page: PageRequest): Promise<Page<AuditRecord>> {
     return this.store.ofTeam(teamId, filter, page)
   }
+
+  /**
+   * Exports a team's records in the order of the changes, oldest first. The export's own record is
+   * stored first and comes last, so the next export continues after it. Memory does not grow.
+   *
+   * @param after id of the last record that is known; absent: from the first
+   * @throws AppError `invalid_request` for an unknown id; `unavailable` when too many exports are
+   *   under way
+   */
+  async *export(actor: Actor, after: string | undefined): AsyncGenerator<readonly AuditRecord[]> {
+    const { teamId } = actor
+    if (this.exporting >= EXPORTS_MAX) {
+      throw new AppError('unavailable', 'other exports are under way: try again when they are done')
+    }
+    this.exporting++
+    try {
+      let position = after === undefined ? 0 : await this.store.positionOf(teamId, after)
+      if (position === null) throw unknownRecord()
+      const order = { after: after ?? null }
+      const change = { action: 'audit_log.export', subject: teamId, after: order } as const
+      const end = await this.store.add(auditRecord(actor, change, this.clock.epochMs()))
+      while (position < end) {
+        const found: readonly PlacedRecord[] = await this.store.following(
+          teamId,
+          position,
+          PIECE_RECORDS,
+        )
+        const piece = found.filter((record) => record.position <= end)
+        if (piece.length === 0) return
+        yield piece
+        position = piece.at(-1)?.position ?? end
+      }
+    } finally {
+      this.exporting--
+    }
+  }
+}
+
+function unknownRecord(): AppError {
+  const message = 'must be the id of a record of the team'
+  return new AppError('invalid_request', `after ${message}`, {
+    details: [{ path: 'after', message }],
+  })
 }

@@ -7,6 +7,8 @@ import type { EndOfCheck } from './login-throttle.ts'
 const ARGON2ID = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** Hashing shares libuv's four threads with the file system. */
 const CONCURRENT_HASHES_MAX = 2
+/** In the place of the hash of a user who has no password. */
+export const NO_PASSWORD = '-'
 /** About 2 s of waiting. */
 const WAITING_HASHES_MAX = 400
 
@@ -40,8 +42,9 @@ export class Passwords {
       const end = await begin()
       let isRight = false
       try {
-        const matches = await verify(passwordHash ?? (await this.decoy), password)
-        isRight = matches && passwordHash !== null
+        const presented = passwordHash === NO_PASSWORD ? null : passwordHash
+        const matches = await verify(presented ?? (await this.decoy), password)
+        isRight = matches && presented !== null
       } finally {
         await end(isRight)
       }

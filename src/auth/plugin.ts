@@ -1,30 +1,41 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { bearerToken, KEY_PREFIX } from '../access/bearer.ts'
+import { bearerToken, KEY_PREFIX, SERVICE_ACCOUNT_PREFIX } from '../access/bearer.ts'
 import {
   type Access,
   type Caller,
   type KeyCaller,
   PROOF_LIFE_MS,
   type Role,
+  type UserCaller,
 } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
 import { notFoundHandler } from '../http/not-found.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { AuthService } from './service.ts'
 
-/** Finds the caller of an API key; null if no valid key has the secret. */
-interface KeyProver {
-  callerOf(keySecret: string): KeyCaller | null | Promise<KeyCaller | null>
+interface Claims {
+  readonly sub: string
+  readonly team: string
+  readonly session?: string
+}
+
+/** Namespace of the verifier that knows the secret before the last rotation. */
+export const FORMER_SECRET = 'former'
+
+/** Finds the caller of a secret; null if no valid key or service account has it. */
+interface SecretProver<Proven> {
+  callerOf(secret: string): Proven | null | Promise<Proven | null>
   /**
    * Whether `callerOf` would ask the database for a secret that this process has never admitted.
    */
-  isUnknown(keySecret: string): boolean
+  isUnknown(secret: string): boolean
 }
 
 interface AuthPluginOptions {
   readonly auth: AuthService
-  readonly keys: KeyProver
+  readonly keys: SecretProver<KeyCaller>
+  readonly serviceAccounts: SecretProver<UserCaller>
   readonly clock: Clock
   /** Bounds the look-ups of unknown keys by address. */
   readonly lookUps: LookUpGate
@@ -42,7 +53,10 @@ interface LookUpGate {
  * request.
  */
 export const authPlugin = fastifyPlugin<AuthPluginOptions>(
-  async (app, { auth, keys, clock, lookUps }) => {
+  async (app, { auth, keys, serviceAccounts, clock, lookUps }) => {
+    // The second secret is there after a rotation only.
+    const former = Reflect.get(app.jwt, FORMER_SECRET) as typeof app.jwt | undefined
+    const verifiers = former === undefined ? [app.jwt] : [app.jwt, former]
     app.decorateRequest('caller', null)
     app.decorateRequest('refusal', null)
     app.decorateRequest('keyLookup', null)
@@ -61,8 +75,11 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
         done(new TypeError(`${request.routeOptions.url} declares no access`))
         return
       }
-      const admit = (caller: Caller | null) => {
-        request.refusal = refusalOf(caller, access)
+      const admit = (found: Caller | null) => {
+        const isOutside = !comesFromAllowed(found, request)
+        // A key from elsewhere proves nobody: the request counts against its address.
+        const caller = isOutside ? null : found
+        request.refusal = isOutside ? outsideRefusal(access) : refusalOf(caller, access)
         request.caller = caller
         done()
       }
@@ -101,9 +118,10 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
       const token = bearerToken(request.headers.authorization)
       if (token === null) return null
       const isKey = by === 'key' || (by === 'user-or-key' && token.startsWith(KEY_PREFIX))
-      if (isKey) return lookedUp(request, token)
+      if (isKey) return lookedUp(keys, request, token)
+      if (token.startsWith(SERVICE_ACCOUNT_PREFIX)) return lookedUp(serviceAccounts, request, token)
       const claims = verifiedClaims(token)
-      return claims === null ? null : auth.currentUser(claims.sub, claims.team)
+      return claims === null ? null : userOf(claims)
     }
 
     /**
@@ -114,21 +132,35 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
      * there, so others behind the same address don't affect them. A valid look-up takes nothing
      * from the address.
      */
-    function lookedUp(
+    function lookedUp<Proven>(
+      prover: SecretProver<Proven>,
       request: FastifyRequest,
       token: string,
-    ): KeyCaller | null | Promise<KeyCaller | null> {
-      if (!keys.isUnknown(token)) return keys.callerOf(token)
-      return lookUps.run(request.ip, async () => keys.callerOf(token))
+    ): Proven | null | Promise<Proven | null> {
+      if (!prover.isUnknown(token)) return prover.callerOf(token)
+      return lookUps.run(request.ip, async () => prover.callerOf(token))
     }
 
-    function verifiedClaims(token: string): { sub: string; team: string } | null {
-      try {
-        return app.jwt.verify(token)
-      } catch {
-        // A token that fails for any reason proves nobody.
-        return null
+    function userOf({
+      sub,
+      team,
+      session,
+    }: Claims): UserCaller | null | Promise<UserCaller | null> {
+      const found = auth.currentUser(sub, team)
+      const inSession = (user: UserCaller | null) =>
+        user === null || session === undefined ? user : { ...user, sessionId: session }
+      return found instanceof Promise ? found.then(inSession) : inSession(found)
+    }
+
+    function verifiedClaims(token: string): Claims | null {
+      for (const verifier of verifiers) {
+        try {
+          return verifier.verify(token)
+        } catch {
+          // A token that fails with each secret, for any reason, proves nobody.
+        }
       }
+      return null
     }
   },
   { name: 'auth', dependencies: ['@fastify/jwt'], fastify: '5.x' },
@@ -177,6 +209,15 @@ function refusalOf(
 
 function insufficientRole(roles: readonly Role[]): AppError {
   return new AppError('insufficient_role', `this needs the role ${roles.join(' or ')}`)
+}
+
+function comesFromAllowed(caller: Caller | null, { ip }: FastifyRequest): boolean {
+  return caller?.kind !== 'key' || caller.admitsAddress === null || caller.admitsAddress(ip)
+}
+
+function outsideRefusal({ by }: Access): AppError {
+  const message = 'this API key is not accepted from your address: see its allowed_addresses'
+  return new AppError(by === 'key' ? 'invalid_api_key' : 'unauthorized', message)
 }
 
 /** Keeps a response that holds a token out of every cache. */

@@ -50,10 +50,10 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
     },
   )
 
-  function tokensOf({ caller, refreshToken }: Session) {
+  function tokensOf({ caller, refreshToken, sessionId }: Session) {
     const { userId, teamId, role } = caller
     return {
-      access_token: app.jwt.sign({ sub: userId, team: teamId, role }),
+      access_token: app.jwt.sign({ sub: userId, team: teamId, role, session: sessionId }),
       refresh_token: refreshToken,
       expires_in: ACCESS_TOKEN_LIFE_SEC,
       token_type: 'Bearer' as const,

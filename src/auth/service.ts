@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Role, UserCaller } from '../access/caller.ts'
-import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import { ANONYMOUS, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import {
   type CacheLookups,
@@ -54,17 +54,25 @@ export interface AuthStore {
   userByEmail(email: string): Promise<User | null>
   userById(id: string): Promise<User | null>
   /**
-   * Starts a family with the token, and deletes the user's tokens that have expired by then.
+   * Starts a family with the token, notes the sign-in with its audit record, and deletes the user's
+   * tokens that have expired by then, in one transaction.
    *
    * @returns the user as they are now; null if they were removed or changed their password
    */
-  startFamily(user: User, familyId: string, token: NewRefreshToken): Promise<User | null>
+  startFamily(
+    user: User,
+    familyId: string,
+    start: { readonly token: NewRefreshToken; readonly audit: NewAuditRecord },
+  ): Promise<User | null>
   /**
    * Replaces a token that is in force, in one statement.
    *
-   * @returns the user as they are now; null if no valid token has the hash
+   * @returns the user as they are now, and the family; null if no valid token has the hash
    */
-  rotate(tokenHash: string, successor: NewRefreshToken): Promise<User | null>
+  rotate(
+    tokenHash: string,
+    successor: NewRefreshToken,
+  ): Promise<{ user: User; familyId: string } | null>
   refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null>
   /** Revokes all tokens of a user's family; with the audit record if any of them was in force. */
   endFamily(
@@ -72,6 +80,8 @@ export interface AuthStore {
     familyId: string,
     end: { readonly at: Date; readonly audit: NewAuditRecord },
   ): Promise<void>
+  /** Adds a record to the audit log that belongs to no change. */
+  record(audit: NewAuditRecord): Promise<void>
   hasUsers(): Promise<boolean>
   /** Creates team and owner if there are no users at all, one process at a time. */
   addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean>
@@ -88,6 +98,7 @@ interface Credentials {
 export interface Session {
   readonly caller: UserCaller
   readonly refreshToken: string
+  readonly sessionId: string
 }
 
 interface AuthOptions {
@@ -99,6 +110,8 @@ interface AuthOptions {
   readonly userTtlMs: number
   /** Derives successors of refresh tokens, the same in all replicas. */
   readonly secret: string | Buffer
+  /** That before the last rotation; null: there is none. */
+  readonly formerSecret: string | null
 }
 
 /** Time for which a refresh token is valid. */
@@ -116,10 +129,14 @@ export class AuthService {
   private readonly options: AuthOptions
   private readonly users: StaleWhileRevalidateCache<User>
   private readonly successors: SuccessorMaker
+  private readonly formerSuccessors: SuccessorMaker | null
+  private readonly noting = new Set<Promise<void>>()
 
   constructor(options: AuthOptions) {
     this.options = options
+    const { formerSecret } = options
     this.successors = new SuccessorMaker(options.secret)
+    this.formerSuccessors = formerSecret === null ? null : new SuccessorMaker(formerSecret)
     this.users = new StaleWhileRevalidateCache<User>({
       load: (userId) => options.store.userById(userId),
       clock: options.clock,
@@ -136,18 +153,50 @@ export class AuthService {
    */
   async login({ email, password, clientAddress }: Credentials): Promise<Session> {
     const { store, passwords, throttle, clock } = this.options
-    const subjects = [`address ${clientAddress}`, `email ${comparableEmail(email)}`].map(subjectOf)
+    const subjects = subjectsOf(clientAddress, email)
     await throttle.refuseSpent(subjects)
     const address = normalizeEmail(email)
     const user = address === null ? null : await store.userByEmail(address)
     const begin = () => throttle.begin(subjects)
     const isRight = await passwords.verify(user?.passwordHash ?? null, password, begin)
+    if (user !== null && !isRight) this.noteFailure(user, clientAddress)
     if (user === null || !isRight) throw invalidCredentials()
     const refreshToken = newRefreshToken()
-    const familyId = newId('fam_', clock.epochMs())
-    const signedIn = await store.startFamily(user, familyId, this.stored(refreshToken))
+    const epochMs = clock.epochMs()
+    const familyId = newId('fam_', epochMs)
+    const after = { address: clientAddress }
+    const change = { action: 'session.sign_in', subject: familyId, after } as const
+    const audit = auditRecord({ userId: user.id, teamId: user.teamId }, change, epochMs)
+    const start = { token: this.stored(refreshToken), audit }
+    const signedIn = await store.startFamily(user, familyId, start)
     if (signedIn === null) throw invalidCredentials()
-    return this.session(signedIn, refreshToken)
+    return this.session(signedIn, refreshToken, familyId)
+  }
+
+  /**
+   * Proves the password of a user who is signed in, with the bound of a sign-in.
+   *
+   * @returns the hash that the password has
+   * @throws AppError `invalid_credentials`; `rate_limited` after too many wrong passwords
+   */
+  async provePassword({
+    userId,
+    password,
+    clientAddress,
+  }: {
+    readonly userId: string
+    readonly password: string
+    readonly clientAddress: string
+  }): Promise<string> {
+    const { store, passwords, throttle } = this.options
+    const user = await store.userById(userId)
+    if (user === null) throw invalidCredentials()
+    const subjects = subjectsOf(clientAddress, user.email)
+    await throttle.refuseSpent(subjects)
+    const begin = () => throttle.begin(subjects)
+    if (await passwords.verify(user.passwordHash, password, begin)) return user.passwordHash
+    this.noteFailure(user, clientAddress)
+    throw new AppError('invalid_credentials', 'the current password is wrong')
   }
 
   /**
@@ -163,20 +212,19 @@ export class AuthService {
     const tokenHash = refreshTokenHashOf(presented)
     const refreshToken = this.successors.successorOf(presented)
     const successor = this.stored(refreshToken)
-    const user = await store.rotate(tokenHash, successor)
-    if (user !== null) return this.session(user, refreshToken)
+    const rotated = await store.rotate(tokenHash, successor)
+    if (rotated !== null) return this.session(rotated.user, refreshToken, rotated.familyId)
 
     const state = await store.refreshTokenState(tokenHash)
     if (state === null || state.usedAt === null || state.revokedAt !== null) {
       throw invalidRefreshToken()
     }
     const epochMs = clock.epochMs()
-    const isRetry =
-      epochMs - state.usedAt.getTime() <= GRACE_MS &&
-      state.hasUnusedSuccessor &&
-      // Another one was made under another secret: it is not known here.
-      state.successorHash === successor.tokenHash
-    if (isRetry) return this.session(state.user, refreshToken)
+    // A replica that has the secret before this one may have made the successor.
+    const known = [refreshToken, this.formerSuccessors?.successorOf(presented)]
+    const given = known.find((one) => one && refreshTokenHashOf(one) === state.successorHash)
+    const isRetry = epochMs - state.usedAt.getTime() <= GRACE_MS && state.hasUnusedSuccessor
+    if (isRetry && given) return this.session(state.user, given, state.familyId)
 
     await this.endFamily(state, 'a refresh token that was used before was presented again')
     throw invalidRefreshToken()
@@ -241,10 +289,30 @@ export class AuthService {
     })
   }
 
-  private session(user: User, refreshToken: string): Session {
+  /** Waits for the records of failed sign-ins that are being written. */
+  async close(): Promise<void> {
+    await Promise.all(this.noting)
+  }
+
+  /**
+   * Records a wrong password without making its answer wait: an unknown email has no record, and
+   * must not be told apart by the time. The throttle bounds the records, 10 a minute for an email.
+   */
+  private noteFailure({ id, teamId }: User, clientAddress: string): void {
+    const { store, clock } = this.options
+    const after = { address: clientAddress }
+    const change = { action: 'session.sign_in_failed', subject: id, after } as const
+    const audit = auditRecord({ userId: ANONYMOUS, teamId }, change, clock.epochMs())
+    // Without the database the answer is 503 soon anyway; the metrics count the failed sign-in.
+    const noted = store.record(audit).catch(() => undefined)
+    this.noting.add(noted)
+    void noted.then(() => this.noting.delete(noted))
+  }
+
+  private session(user: User, refreshToken: string, sessionId: string): Session {
     // So that the role in the new access token counts at once.
     this.users.invalidate(user.id)
-    return { caller: callerOf(user), refreshToken }
+    return { caller: callerOf(user), refreshToken, sessionId }
   }
 
   private async endFamily({ user, familyId }: RefreshTokenState, reason: string): Promise<void> {
@@ -286,6 +354,10 @@ export function normalizeEmail(email: string): string | null {
 
 function comparableEmail(email: string): string {
   return email.trim().toLowerCase()
+}
+
+function subjectsOf(clientAddress: string, email: string): string[] {
+  return [`address ${clientAddress}`, `email ${comparableEmail(email)}`].map(subjectOf)
 }
 
 /** A text of fixed length for any input, because it is kept for a minute. */

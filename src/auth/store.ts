@@ -1,8 +1,9 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { lockTeam } from '../audit/lock-team.ts'
+import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database } from '../platform/db/client.ts'
+import type { Database, Transaction } from '../platform/db/client.ts'
 import { withAdvisoryLock } from '../platform/db/transactions.ts'
 import { refreshTokens, teams, users } from '../tables/auth.ts'
 import type { AuthStore, NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
@@ -40,34 +41,36 @@ export class PostgresAuthStore implements AuthStore {
   }
 
   async startFamily(
-    { id, passwordHash }: User,
+    { id, teamId, passwordHash }: User,
     familyId: string,
-    token: NewRefreshToken,
+    { token, audit }: Parameters<AuthStore['startFamily']>[2],
   ): Promise<User | null> {
-    const owner = this.db.$with('owner', USER).as(sql`
-      select * from ${users}
-      where ${users.id} = ${id} and ${users.passwordHash} = ${passwordHash}
-      for no key update`)
-    const expired = this.db.$with('expired', {}).as(sql`
-      delete from ${refreshTokens} using owner
-      where ${refreshTokens.userId} = owner.id
-        and ${refreshTokens.expiresAt} <= ${momentOf(token.createdAt)}`)
-    const added = this.db.$with('added', {}).as(sql`
-      insert into ${refreshTokens} (token_hash, user_id, family_id, created_at, expires_at)
-      select ${token.tokenHash}, owner.id, ${familyId},
-        ${momentOf(token.createdAt)}, ${momentOf(token.expiresAt)}
-      from owner`)
-    const [row] = await this.db.with(owner, expired, added).select().from(owner)
-    return row ?? null
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const user = await addFamily(tx, { id, passwordHash }, familyId, token)
+      if (user === null) return null
+      await tx.update(users).set({ lastSignInAt: token.createdAt }).where(eq(users.id, id))
+      await insertAuditRecord(tx, audit)
+      return user
+    })
   }
 
-  async rotate(tokenHash: string, successor: NewRefreshToken): Promise<User | null> {
+  async record(audit: NewAuditRecord): Promise<void> {
+    await this.db.transaction((tx) => insertAuditRecord(tx, audit))
+  }
+
+  async rotate(
+    tokenHash: string,
+    successor: NewRefreshToken,
+  ): Promise<{ user: User; familyId: string } | null> {
     const now = momentOf(successor.createdAt)
     const owner = this.db.$with('owner', USER).as(sql`
       select u.* from ${users} u join ${refreshTokens} t on t.user_id = u.id
       where t.token_hash = ${tokenHash}
       for no key update of u`)
-    const used = this.db.$with('used', { userId: refreshTokens.userId }).as(sql`
+    const used = this.db
+      .$with('used', { userId: refreshTokens.userId, familyId: refreshTokens.familyId })
+      .as(sql`
       update ${refreshTokens} set used_at = ${now}, successor_hash = ${successor.tokenHash}
       from owner
       where ${refreshTokens.userId} = owner.id
@@ -89,10 +92,13 @@ export class PostgresAuthStore implements AuthStore {
         email: owner.email,
         passwordHash: owner.passwordHash,
         role: owner.role,
+        familyId: used.familyId,
       })
       .from(owner)
       .innerJoin(used, eq(used.userId, owner.id))
-    return row ?? null
+    if (row === undefined) return null
+    const { familyId, ...user } = row
+    return { user, familyId }
   }
 
   async refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null> {
@@ -141,6 +147,30 @@ export class PostgresAuthStore implements AuthStore {
       return true
     })
   }
+}
+
+/** @returns the user as they are now; null if they were removed or changed their password */
+async function addFamily(
+  tx: Transaction,
+  { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>,
+  familyId: string,
+  token: NewRefreshToken,
+): Promise<User | null> {
+  const owner = tx.$with('owner', USER).as(sql`
+    select * from ${users}
+    where ${users.id} = ${id} and ${users.passwordHash} = ${passwordHash}
+    for no key update`)
+  const expired = tx.$with('expired', {}).as(sql`
+    delete from ${refreshTokens} using owner
+    where ${refreshTokens.userId} = owner.id
+      and ${refreshTokens.expiresAt} <= ${momentOf(token.createdAt)}`)
+  const added = tx.$with('added', {}).as(sql`
+    insert into ${refreshTokens} (token_hash, user_id, family_id, created_at, expires_at)
+    select ${token.tokenHash}, owner.id, ${familyId},
+      ${momentOf(token.createdAt)}, ${momentOf(token.expiresAt)}
+    from owner`)
+  const [row] = await tx.with(owner, expired, added).select().from(owner)
+  return row ?? null
 }
 
 /** A parameter where PostgreSQL can't tell by itself that it is a moment. */

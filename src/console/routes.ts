@@ -97,7 +97,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     const cookie = sessionCookie(session.refreshToken, { maxAgeSec, isSecure: isSecure(request) })
     reply.header('set-cookie', cookie)
     return {
-      access_token: app.jwt.sign({ sub: userId, team: teamId, role }),
+      access_token: app.jwt.sign({ sub: userId, team: teamId, role, session: session.sessionId }),
       expires_in: ACCESS_TOKEN_LIFE_SEC,
       token_type: 'Bearer' as const,
     }

@@ -39,23 +39,33 @@ function plainAddress(named: string): string {
 
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/
 
+/** Whether a text is an address or a CIDR; `/0`, which means everyone, is neither. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const bitsMax = isIP(address) === 6 ? 128 : 32
+  const hasBits = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax)
+  return isIP(address) !== 0 && !address.includes('%') && hasBits && rest.length === 0
+}
+
 /**
- * Tells whose forwarding headers are believed.
+ * Tells which addresses are in one of the networks. An IPv4 address matches in its IPv6 form, too.
  *
- * @param proxies addresses and CIDRs, as `loadConfig` has checked them
+ * @param networks addresses and CIDRs for which `isNetwork` holds
  */
-export function trustOf(proxies: readonly string[]): (address: string | undefined) => boolean {
-  const trusted = new BlockList()
-  for (const proxy of proxies) {
-    const [address = '', bits] = proxy.split('/')
+export function networkMatcher(
+  networks: readonly string[],
+): (address: string | undefined) => boolean {
+  const listed = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (bits === undefined) trusted.addAddress(address, family)
-    else trusted.addSubnet(address, Number(bits), family)
+    if (bits === undefined) listed.addAddress(address, family)
+    else listed.addSubnet(address, Number(bits), family)
   }
   return (named) => {
     const [address = ''] = plainAddress(named ?? '').split('%')
     const version = isIP(address)
-    return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4')
+    return version !== 0 && listed.check(address, version === 6 ? 'ipv6' : 'ipv4')
   }
 }
 

@@ -13,6 +13,8 @@ export const STATUS_BY_CODE = {
   model_not_found: 404,
   challenger_not_found: 404,
   key_not_found: 404,
+  service_account_not_found: 404,
+  session_not_found: 404,
   member_not_found: 404,
   score_not_found: 404,
   baseline_not_found: 404,

@@ -1,4 +1,4 @@
-import type { ActiveKey } from './service.ts'
+import type { ActiveKey } from './key.ts'
 
 /** Fields of a key in every response. */
 export function keyFields(key: Omit<ActiveKey, 'lastUsedAt'>) {
@@ -8,7 +8,10 @@ export function keyFields(key: Omit<ActiveKey, 'lastUsedAt'>) {
     prefix: key.keyPrefix,
     scopes: key.scopes,
     environment: key.environment,
+    created_by: key.createdBy,
     created_at: key.createdAt.toISOString(),
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    allowed_addresses: key.allowedAddresses,
     ...(key.rateLimitPerMinute !== null && { rate_limit_per_minute: key.rateLimitPerMinute }),
   }
 }

@@ -3,7 +3,13 @@ import { Type } from '@sinclair/typebox'
 import type { preValidationHookHandler } from 'fastify'
 import { listQuery } from '../../schemas/common.ts'
 import { errorResponses } from '../../schemas/errors.ts'
-import { CreatedKey, CreateKeyRequest, KeyList } from '../../schemas/keys.ts'
+import {
+  CreatedKey,
+  CreateKeyRequest,
+  KeyList,
+  RotatedKey,
+  RotateKeyRequest,
+} from '../../schemas/keys.ts'
 import { ANY_MEMBER, OWNER_OR_ADMIN } from '../access/caller.ts'
 import { userCaller } from '../access/request-caller.ts'
 import { forbidStoring } from '../auth/plugin.ts'
@@ -37,8 +43,16 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
       preValidation: refuseQuotaUnlessOwner,
     },
     async (request, reply) => {
-      const { rate_limit_per_minute: rateLimitPerMinute, ...wanted } = request.body
-      const newKey = { ...wanted, rateLimitPerMinute }
+      const { name, scopes, environment, rate_limit_per_minute: rateLimitPerMinute } = request.body
+      const { expires_at: expiresAt, allowed_addresses: allowedAddresses } = request.body
+      const newKey = {
+        name,
+        scopes,
+        environment,
+        rateLimitPerMinute,
+        expiresAt,
+        allowedAddresses,
+      }
       const { key, keySecret } = await keys.issue(userCaller(request), newKey)
       forbidStoring(reply)
       reply.code(201)
@@ -61,6 +75,31 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
         read: (page) => keys.list(teamId, page),
         answer: (items) => ({ keys: items.map(listedKey) }),
       })
+    },
+  )
+
+  app.post(
+    '/v1/keys/:id/rotate',
+    {
+      bodyLimit,
+      schema: {
+        params: KeyParams,
+        body: RotateKeyRequest,
+        response: { 200: RotatedKey, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
+      },
+      config: { operation: 'keys.rotate', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
+    },
+    async (request, reply) => {
+      const { overlap_seconds: overlapSeconds = 0, expires_at: expiresAt } = request.body
+      const order = { overlapSeconds, expiresAt }
+      const rotated = await keys.rotate(userCaller(request), request.params.id, order)
+      const { key, keySecret, previousUntil } = rotated
+      forbidStoring(reply)
+      return {
+        ...keyFields(key),
+        key: keySecret,
+        ...(previousUntil && { previous_valid_until: previousUntil.toISOString() }),
+      }
     },
   )
 

@@ -16,14 +16,14 @@ const FORM = new RegExp(
 /** Creates a key secret: a prefix, 32 random characters (190 bits) and 6 characters of checksum. */
 export function newKeySecret(environment: Environment | null): string {
   const body = (environment === 'staging' ? TEST_PREFIX : LIVE_PREFIX) + randomBase62(BODY_CHARS)
-  return body + checksum(body)
+  return body + secretChecksum(body)
 }
 
 /**
  * Whether a text is a well-formed key. Detects typing errors and guesses without a database query.
  */
 export function isKeySecret(text: string): boolean {
-  return FORM.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_CHARS)))
+  return FORM.test(text) && text.endsWith(secretChecksum(text.slice(0, -CHECKSUM_CHARS)))
 }
 
 /** The stored hash of a key. A plain hash is sufficient for a secret of 190 random bits. */
@@ -36,7 +36,7 @@ export function keyPrefixOf(keySecret: string): string {
   return keySecret.slice(0, PREFIX_CHARS)
 }
 
-/** CRC-32 in base 62; 62^6 is above 2^32. */
-function checksum(body: string): string {
+/** Checksum of a secret: CRC-32 in base 62, 6 characters; 62^6 is above 2^32. */
+export function secretChecksum(body: string): string {
   return toBase62(crc32(body), CHECKSUM_CHARS)
 }

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { KEY_SCOPES, RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
+import { KEY_LIFE_DAYS_MAX, KEY_SCOPES, RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
 import type { Environment, KeyCaller, Scope, UserCaller } from '../access/caller.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import { type Actor, auditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
+import { isNetwork, networkMatcher } from '../http/client-network.ts'
 import {
   type CacheLookups,
   StaleWhileRevalidateCache,
@@ -10,57 +11,10 @@ import {
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
-import { type KeyUse, LastUses } from './last-uses.ts'
+import { readExpiry } from './expiry.ts'
+import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
+import { LastUses } from './last-uses.ts'
 import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
-
-export interface ApiKey {
-  readonly id: string
-  readonly teamId: string
-  readonly name: string
-  readonly keyHash: string
-  readonly keyPrefix: string
-  readonly scopes: string[]
-  readonly environment: Environment | null
-  /** Null means the service's default quota. */
-  readonly rateLimitPerMinute: number | null
-  readonly createdBy: string
-  readonly createdAt: Date
-}
-
-/** An active key without its hash. */
-export type ActiveKey = Omit<ApiKey, 'teamId' | 'keyHash' | 'createdBy'> & {
-  readonly lastUsedAt: Date | null
-}
-
-/** A change of an active key. */
-export interface KeyChange {
-  readonly keyId: string
-  readonly teamId: string
-  /** The columns that change. */
-  readonly set: { readonly revokedAt: Date } | { readonly rateLimitPerMinute: number | null }
-  /** Describes the change from the key's old state. */
-  readonly audit: (before: ActiveKey) => NewAuditRecord
-}
-
-/** What the service needs from the database. */
-export interface KeyStore {
-  /** Adds the key and its audit record in one transaction. */
-  add(key: ApiKey, audit: NewAuditRecord): Promise<void>
-  /** The active key with this hash; null if it is unknown or revoked. */
-  findActive(keyHash: string): Promise<KeyCaller | null>
-  /** A team's active keys, newest first. */
-  ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>>
-  /** Id of the team that owns an active key, or null. */
-  teamOf(keyId: string): Promise<string | null>
-  /**
-   * Changes an active key and writes the audit record, in one transaction.
-   *
-   * @returns the key's hash, or null if the team has no such active key
-   */
-  change(change: KeyChange): Promise<string | null>
-  /** Writes last uses, unless a later use is already stored. */
-  noteUses(uses: readonly KeyUse[]): Promise<void>
-}
 
 interface NewKey {
   readonly name: string
@@ -68,6 +22,18 @@ interface NewKey {
   readonly environment?: Environment | undefined
   /** Absent means the service's default quota. */
   readonly rateLimitPerMinute?: number | undefined
+  /** ISO 8601; absent: it does not end. */
+  readonly expiresAt?: string | undefined
+  /** Addresses and CIDRs; absent: any. */
+  readonly allowedAddresses?: readonly string[] | undefined
+}
+
+/** A key with a secret that can't be shown again. */
+export interface Rotated {
+  readonly key: Omit<ActiveKey, 'lastUsedAt'>
+  readonly keySecret: string
+  /** Until when the secret before it is valid; null if it no longer is. */
+  readonly previousUntil: Date | null
 }
 
 interface KeyOptions {
@@ -81,6 +47,7 @@ interface KeyOptions {
   readonly onChange: (keyHash: string) => void
 }
 
+const LIFE_MS_MAX = KEY_LIFE_DAYS_MAX * 86_400_000
 const KEYS_CACHED_MAX = 100_000
 const HASHES_CACHED_MAX = 20_000
 const SCOPES: readonly Scope[] = KEY_SCOPES
@@ -101,7 +68,7 @@ export class KeyService {
   constructor(options: KeyOptions) {
     this.options = options
     this.callers = new StaleWhileRevalidateCache<KeyCaller>({
-      load: (keyHash) => options.store.findActive(keyHash),
+      load: async (keyHash) => callerFrom(await options.store.findActive(keyHash)),
       clock: options.clock,
       ttlMs: options.ttlMs,
       ...(options.unavailableTtlMs && { unavailableTtlMs: options.unavailableTtlMs }),
@@ -114,11 +81,14 @@ export class KeyService {
    * Issues a key for the team of its creator.
    *
    * @returns the key and its secret, which is not stored and can't be shown again
-   * @throws AppError `invalid_scope` for an unknown scope or an empty list
+   * @throws AppError `invalid_scope` for an unknown scope or an empty list; `invalid_request` for
+   *   an end that is past or too far ahead, and for a text that is not an address or CIDR
    */
   async issue(creator: UserCaller, wanted: NewKey): Promise<{ key: ApiKey; keySecret: string }> {
     const scopes = readScopes(wanted.scopes ?? ['score'])
     const epochMs = this.options.clock.epochMs()
+    const expiresAt = readExpiry(wanted.expiresAt, { epochMs, lifeMsMax: LIFE_MS_MAX })
+    const allowedAddresses = readAddresses(wanted.allowedAddresses)
     const keySecret = newKeySecret(wanted.environment ?? null)
     const key: ApiKey = {
       id: newId('key_', epochMs),
@@ -131,12 +101,50 @@ export class KeyService {
       rateLimitPerMinute: wanted.rateLimitPerMinute ?? null,
       createdBy: creator.userId,
       createdAt: new Date(epochMs),
+      expiresAt,
+      allowedAddresses,
     }
     const limit = wanted.rateLimitPerMinute
     const after = { ...auditedFieldsOf(key), ...(limit && { rate_limit_per_minute: limit }) }
     const audit = auditRecord(creator, { action: 'key.create', subject: key.id, after }, epochMs)
     await this.options.store.add(key, audit)
     return { key, keySecret }
+  }
+
+  /**
+   * Gives a key of the actor's team a new secret. A secret from an earlier rotation ends at once.
+   *
+   * @param order `overlapSeconds`: how long the present secret stays valid, 0 or more
+   * @throws AppError `key_not_found`; `invalid_request` for an end that is past or too far ahead
+   */
+  async rotate(
+    actor: Actor,
+    keyId: string,
+    order: { readonly overlapSeconds: number; readonly expiresAt?: string | undefined },
+  ): Promise<Rotated> {
+    const epochMs = this.options.clock.epochMs()
+    const end = readExpiry(order.expiresAt, { epochMs, lifeMsMax: LIFE_MS_MAX })
+    const previousUntil = new Date(epochMs + order.overlapSeconds * 1000)
+    let keySecret = ''
+    const before = await this.change(actor, keyId, {
+      set: ({ environment }) => {
+        keySecret = newKeySecret(environment)
+        const next = { keyHash: keyHashOf(keySecret), keyPrefix: keyPrefixOf(keySecret) }
+        return { ...next, previousUntil, ...(end && { expiresAt: end }) }
+      },
+      audit: (key) => {
+        const keyPrefix = keyPrefixOf(keySecret)
+        const next = { ...key, keyPrefix, expiresAt: end ?? key.expiresAt }
+        const after = { ...auditedFieldsOf(next), overlap_seconds: order.overlapSeconds }
+        const change = { action: 'key.rotate', subject: keyId, after } as const
+        return auditRecord(actor, { ...change, before: auditedFieldsOf(key) }, epochMs)
+      },
+    })
+    return {
+      key: { ...before, keyPrefix: keyPrefixOf(keySecret), expiresAt: end ?? before.expiresAt },
+      keySecret,
+      previousUntil: order.overlapSeconds === 0 ? null : previousUntil,
+    }
   }
 
   get lookups(): CacheLookups {
@@ -168,7 +176,7 @@ export class KeyService {
   async revoke(actor: Actor, keyId: string): Promise<void> {
     const epochMs = this.options.clock.epochMs()
     await this.change(actor, keyId, {
-      set: { revokedAt: new Date(epochMs) },
+      set: () => ({ revokedAt: new Date(epochMs) }),
       audit: (key) => {
         const change = {
           action: 'key.revoke',
@@ -193,7 +201,7 @@ export class KeyService {
       throw new AppError('invalid_request', `the limit per minute must be ${range}`)
     }
     await this.change(actor, keyId, {
-      set: { rateLimitPerMinute: perMinute },
+      set: () => ({ rateLimitPerMinute: perMinute }),
       audit: (key) => {
         const before = { rate_limit_per_minute: key.rateLimitPerMinute }
         const after = { rate_limit_per_minute: perMinute }
@@ -256,7 +264,10 @@ export class KeyService {
   }
 
   private noted(caller: KeyCaller | null): KeyCaller | null {
-    if (caller !== null) this.lastUses.note(caller.keyId, this.options.clock.epochMs())
+    if (caller === null) return null
+    const epochMs = this.options.clock.epochMs()
+    if (caller.expiresAtMs <= epochMs) return null
+    this.lastUses.note(caller.keyId, epochMs)
     return caller
   }
 
@@ -264,14 +275,32 @@ export class KeyService {
     { teamId }: Actor,
     keyId: string,
     change: Pick<KeyChange, 'set' | 'audit'>,
-  ): Promise<void> {
+  ): Promise<ActiveKey> {
     const isPossible = isId(keyId, 'key_')
-    const keyHash = isPossible
+    const changed = isPossible
       ? await this.options.store.change({ keyId, teamId, ...change })
       : null
-    if (keyHash === null) throw keyNotFound()
-    this.options.onChange(keyHash)
+    if (changed === null) throw keyNotFound()
+    for (const keyHash of changed.hashes) this.options.onChange(keyHash)
+    return changed.key
   }
+}
+
+function callerFrom(stored: StoredCaller | null): KeyCaller | null {
+  if (stored === null) return null
+  const { allowedAddresses, ...caller } = stored
+  return { ...caller, admitsAddress: allowedAddresses && networkMatcher(allowedAddresses) }
+}
+
+/** @throws AppError `invalid_request` naming each text that is not an address or CIDR */
+function readAddresses(wanted: readonly string[] | undefined): string[] | null {
+  if (wanted === undefined) return null
+  const message = 'must be an address or CIDR, such as 192.0.2.0/24 or 2001:db8::/32, and not /0'
+  const details = wanted.flatMap((text, index) =>
+    isNetwork(text) ? [] : [{ path: `allowed_addresses[${index}]`, message }],
+  )
+  if (details.length === 0) return [...new Set(wanted)]
+  throw new AppError('invalid_request', `allowed_addresses ${message}`, { details })
 }
 
 function keyNotFound(): AppError {
@@ -283,8 +312,16 @@ function isRateLimit(value: number): boolean {
 }
 
 /** Fields of a key in the audit log: what identifies it to people, and what it permits. */
-function auditedFieldsOf({ name, keyPrefix, scopes, environment }: ApiKey | ActiveKey) {
-  return { name, prefix: keyPrefix, scopes, environment }
+function auditedFieldsOf(key: ApiKey | ActiveKey) {
+  const { name, keyPrefix, scopes, environment, expiresAt, allowedAddresses } = key
+  return {
+    name,
+    prefix: keyPrefix,
+    scopes,
+    environment,
+    ...(expiresAt && { expires_at: expiresAt.toISOString() }),
+    ...(allowedAddresses && { allowed_addresses: allowedAddresses }),
+  }
 }
 
 function readScopes(wanted: readonly string[]): string[] {

@@ -1,13 +1,12 @@
-import { and, desc, eq, isNull, sql } from 'drizzle-orm'
-import type { KeyCaller } from '../access/caller.ts'
+import { and, desc, eq, isNull, or, sql } from 'drizzle-orm'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { apiKeys } from '../tables/keys.ts'
+import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
 import type { KeyUse } from './last-uses.ts'
-import type { ActiveKey, ApiKey, KeyChange, KeyStore } from './service.ts'
 
 const KEY_IN_FORCE = {
   id: apiKeys.id,
@@ -16,7 +15,10 @@ const KEY_IN_FORCE = {
   scopes: apiKeys.scopes,
   environment: apiKeys.environment,
   rateLimitPerMinute: apiKeys.rateLimitPerMinute,
+  createdBy: apiKeys.createdBy,
   createdAt: apiKeys.createdAt,
+  expiresAt: apiKeys.expiresAt,
+  allowedAddresses: apiKeys.allowedAddresses,
   lastUsedAt: apiKeys.lastUsedAt,
 }
 
@@ -31,9 +33,21 @@ const activeKeys = (db: Database) =>
       scopes: apiKeys.scopes,
       environment: apiKeys.environment,
       rateLimitPerMinute: apiKeys.rateLimitPerMinute,
+      allowedAddresses: apiKeys.allowedAddresses,
+      expiresAt: apiKeys.expiresAt,
+      keyHash: apiKeys.keyHash,
+      previousUntil: apiKeys.previousUntil,
     })
     .from(apiKeys)
-    .where(and(eq(apiKeys.keyHash, sql.placeholder('keyHash')), isNull(apiKeys.revokedAt)))
+    .where(
+      and(
+        or(
+          eq(apiKeys.keyHash, sql.placeholder('keyHash')),
+          eq(apiKeys.previousKeyHash, sql.placeholder('keyHash')),
+        ),
+        isNull(apiKeys.revokedAt),
+      ),
+    )
     .prepare('key_in_force')
 
 /** API keys in PostgreSQL. */
@@ -53,10 +67,14 @@ export class PostgresKeyStore implements KeyStore {
     })
   }
 
-  async findActive(keyHash: string): Promise<KeyCaller | null> {
+  async findActive(keyHash: string): Promise<StoredCaller | null> {
     const [row] = await this.activeQuery.execute({ keyHash })
     if (row === undefined) return null
-    return { ...row, kind: 'key' }
+    const { expiresAt, previousUntil, keyHash: presentHash, ...caller } = row
+    const endMs = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+    const isPresent = presentHash === keyHash
+    const secretEndMs = isPresent ? endMs : Math.min(endMs, previousUntil?.getTime() ?? 0)
+    return { ...caller, kind: 'key', expiresAtMs: secretEndMs }
   }
 
   async ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
@@ -79,7 +97,7 @@ export class PostgresKeyStore implements KeyStore {
     return row?.teamId ?? null
   }
 
-  change({ keyId, teamId, set, audit }: KeyChange): Promise<string | null> {
+  change({ keyId, teamId, set, audit }: KeyChange): ReturnType<KeyStore['change']> {
     const isTheKey = and(
       eq(apiKeys.id, keyId),
       eq(apiKeys.teamId, teamId),
@@ -87,14 +105,24 @@ export class PostgresKeyStore implements KeyStore {
     )
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
-      const [key] = await tx
-        .select({ ...KEY_IN_FORCE, keyHash: apiKeys.keyHash })
+      const [row] = await tx
+        .select({
+          ...KEY_IN_FORCE,
+          keyHash: apiKeys.keyHash,
+          previousKeyHash: apiKeys.previousKeyHash,
+        })
         .from(apiKeys)
         .where(isTheKey)
-      if (key === undefined) return null
-      await tx.update(apiKeys).set(set).where(isTheKey)
+      if (row === undefined) return null
+      const { keyHash, previousKeyHash, ...key } = row
+      const columns = set(key)
+      const former = 'keyHash' in columns ? { previousKeyHash: keyHash } : {}
+      await tx
+        .update(apiKeys)
+        .set({ ...columns, ...former })
+        .where(isTheKey)
       await insertAuditRecord(tx, audit(key))
-      return key.keyHash
+      return { key, hashes: [keyHash, previousKeyHash].filter((hash) => hash !== null) }
     })
   }
 

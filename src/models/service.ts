@@ -208,7 +208,7 @@ export class ModelService {
   /** @throws AppError `model_not_found` */
   async get(teamId: string, modelId: string): Promise<StoredModel> {
     const found = isId(modelId, 'mod_') ? await this.options.store.find(teamId, modelId) : null
-    if (found === null) throw notFound()
+    if (found === null) throw modelNotFound()
     return found
   }
 
@@ -219,7 +219,7 @@ export class ModelService {
    */
   async teamOf(modelId: string): Promise<string> {
     const teamId = isId(modelId, 'mod_') ? await this.options.store.teamOf(modelId) : null
-    if (teamId === null) throw notFound()
+    if (teamId === null) throw modelNotFound()
     return teamId
   }
 
@@ -229,7 +229,7 @@ export class ModelService {
    * @throws AppError `model_not_found`, `model_is_champion`
    */
   async setStatus(actor: Actor, modelId: string, status: ModelStatus): Promise<Model> {
-    if (!isId(modelId, 'mod_')) throw notFound()
+    if (!isId(modelId, 'mod_')) throw modelNotFound()
     const epochMs = this.options.clock.epochMs()
     const action = status === 'archived' ? 'model.archive' : 'model.restore'
     const changed = await this.options.store.setStatus({
@@ -248,7 +248,7 @@ export class ModelService {
         return auditRecord(actor, change, epochMs)
       },
     })
-    if (changed === null) throw notFound()
+    if (changed === null) throw modelNotFound()
     if (changed.isChampion) {
       throw new AppError(
         'model_is_champion',
@@ -260,11 +260,15 @@ export class ModelService {
   }
 }
 
-function notFound(): AppError {
+/** The same for a model that is absent and for one of another team. */
+export function modelNotFound(): AppError {
   return new AppError('model_not_found', 'there is no model with this id')
 }
 
-function firstDeploymentOf(model: NewModel): NewDeployment {
+/** The deployment that a new model gets for its own. */
+export function firstDeploymentOf(
+  model: Pick<NewModel, 'teamId' | 'name' | 'environment' | 'id' | 'createdAt'>,
+): NewDeployment {
   return {
     id: newId('dep_', model.createdAt.getTime()),
     teamId: model.teamId,

@@ -123,7 +123,12 @@ export class PostgresModelStore implements ModelStore {
   }
 }
 
-async function readModel(tx: Transaction, teamId: string, modelId: string): Promise<Model | null> {
+/** @returns null if the team has no such model */
+export async function readModel(
+  tx: Transaction,
+  teamId: string,
+  modelId: string,
+): Promise<Model | null> {
   const [row] = await tx
     .select(COLUMNS)
     .from(models)

@@ -3,6 +3,7 @@ import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
 import * as baselines from '../../schemas/baselines.ts'
 import * as common from '../../schemas/common.ts'
+import * as copies from '../../schemas/copies.ts'
 import * as deployments from '../../schemas/deployments.ts'
 import * as errors from '../../schemas/errors.ts'
 import * as exports from '../../schemas/export.ts'
@@ -13,11 +14,13 @@ import * as models from '../../schemas/models.ts'
 import * as monitoring from '../../schemas/monitoring.ts'
 import * as monitoringQuery from '../../schemas/monitoring-query.ts'
 import * as outcomes from '../../schemas/outcomes.ts'
+import * as ownAccount from '../../schemas/own-account.ts'
 import * as performance from '../../schemas/performance.ts'
 import * as reasons from '../../schemas/reasons.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
+import * as serviceAccounts from '../../schemas/service-accounts.ts'
 import * as spec from '../../schemas/spec.ts'
 import * as stats from '../../schemas/stats.ts'
 
@@ -27,6 +30,7 @@ export const CONTRACT = {
   auth,
   baselines,
   common,
+  copies,
   deployments,
   errors,
   import: imports,
@@ -34,6 +38,7 @@ export const CONTRACT = {
   keys,
   members,
   models,
+  'own-account': ownAccount,
   reasons,
   monitoring,
   'monitoring-query': monitoringQuery,
@@ -42,6 +47,7 @@ export const CONTRACT = {
   scorecards,
   scores,
   scoring,
+  'service-accounts': serviceAccounts,
   spec,
   stats,
 } as const

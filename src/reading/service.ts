@@ -1,8 +1,11 @@
 import { SCORE_RECORDS_DEFAULT, SCORES_DEFAULT } from '../../schemas/scores.ts'
 import type { Caller, Environment } from '../access/caller.ts'
+import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
+import type { Clock } from '../platform/clock.ts'
 import { isId } from '../platform/ids/ids.ts'
 import { readTimeRange } from '../rollups/moment.ts'
+import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { LogPosition } from '../score-log/reading/log-query.ts'
 import { hasReference, type LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
@@ -60,12 +63,15 @@ export interface ReadingStore {
     teamId: string,
     deploymentIds: readonly string[],
   ): Promise<ReadonlyMap<string, Environment>>
+  /** Stores an audit record. */
+  record(record: NewAuditRecord): Promise<void>
 }
 
 interface ReadingOptions {
   readonly reader: LogReader
   readonly models: StoredModels
   readonly store: ReadingStore
+  readonly clock: Clock
   /** Called for a score that its bins do not give: its points do not add up to it. */
   readonly onUnequal: (result: UnequalResult) => void
 }
@@ -75,12 +81,14 @@ export class ScoreReadingService {
   private readonly reader: LogReader
   private readonly models: StoredModels
   private readonly store: ReadingStore
+  private readonly clock: Clock
   private readonly onUnequal: (result: UnequalResult) => void
 
-  constructor({ reader, models, store, onUnequal }: ReadingOptions) {
+  constructor({ reader, models, store, clock, onUnequal }: ReadingOptions) {
     this.reader = reader
     this.models = models
     this.store = store
+    this.clock = clock
     this.onUnequal = onUnequal
   }
 
@@ -99,6 +107,7 @@ export class ScoreReadingService {
     const first = Math.min(total, record ?? start)
     const end = Math.min(total, first + (record === undefined ? limit : 1))
     const models = await this.models.get(request.models.map(({ modelId }) => modelId))
+    await this.note(caller, { action: 'score.read', subject: requestId })
     const hasMore = record === undefined && end < total
     const page = { request, models, first, end, nextCursor: hasMore ? String(end) : null }
     const unequal = unequalResult(page)
@@ -112,6 +121,23 @@ export class ScoreReadingService {
    * @throws AppError `invalid_request`, `deployment_not_found`
    */
   async search(caller: Caller, query: ScoresQuery): Promise<FoundScores> {
+    const found = await this.find(caller, query)
+    if (found.scores.length > 0) {
+      // The hash, not the reference: an erasure of the reference can't change the audit log.
+      const reference_sha256 = hashOfReference(caller.teamId, query.reference)
+      const after = { reference_sha256, scores: found.scores.length }
+      await this.note(caller, { action: 'score.search', subject: caller.teamId, after })
+    }
+    return found
+  }
+
+  private async note(caller: Caller, change: Parameters<typeof auditRecord>[1]): Promise<void> {
+    const userId = caller.kind === 'key' ? caller.keyId : caller.userId
+    const actor = { userId, teamId: caller.teamId }
+    await this.store.record(auditRecord(actor, change, this.clock.epochMs()))
+  }
+
+  private async find(caller: Caller, query: ScoresQuery): Promise<FoundScores> {
     const { reference, deployment, limit = SCORES_DEFAULT, cursor } = query
     const range = readTimeRange(query)
     const before = cursor === undefined ? null : readPosition(cursor)

@@ -28,6 +28,7 @@ export const users = pgTable(
     passwordHash: text('password_hash').notNull(),
     role: text('role').$type<(typeof MemberRole)['static']>().notNull(),
     createdAt: moment('created_at').notNull(),
+    lastSignInAt: moment('last_sign_in_at'),
   },
   (table) => [
     uniqueIndex('users_email').on(table.email),

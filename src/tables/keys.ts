@@ -24,9 +24,17 @@ export const apiKeys = pgTable(
     createdAt: moment('created_at').notNull(),
     lastUsedAt: moment('last_used_at'),
     revokedAt: moment('revoked_at'),
+    /** Null: never. */
+    expiresAt: moment('expires_at'),
+    /** Addresses and CIDRs from which the key is accepted; null: from anywhere. */
+    allowedAddresses: text('allowed_addresses').array(),
+    /** Hash of the secret before the last rotation, accepted until `previousUntil`. */
+    previousKeyHash: text('previous_key_hash'),
+    previousUntil: moment('previous_until'),
   },
   (table) => [
     uniqueIndex('api_keys_hash').on(table.keyHash),
+    index('api_keys_previous_hash').on(table.previousKeyHash),
     index('api_keys_team').on(table.teamId, table.id),
     check('api_keys_environment', isOneOf(table.environment, Environment)),
   ],

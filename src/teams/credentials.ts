@@ -28,17 +28,22 @@ export function readEmail(email: string): string {
 /**
  * Validates and hashes the password of a user.
  *
+ * @param path of the password in the request, for the message
  * @throws AppError `invalid_request` if it is too short, too long or not well-formed Unicode:
  *   hashing would replace malformed characters, so that different passwords would have the same
  *   hash
  */
-export async function hashPassword(passwords: Passwords, password: string): Promise<string> {
+export async function hashPassword(
+  passwords: Passwords,
+  password: string,
+  path = 'password',
+): Promise<string> {
   const chars = charsOf(password)
   if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
-    throw wrong('password', `must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters`)
+    throw wrong(path, `must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters`)
   }
   if (password.includes('\0') || !password.isWellFormed()) {
-    throw wrong('password', 'must be Unicode text without NUL characters')
+    throw wrong(path, 'must be Unicode text without NUL characters')
   }
   return passwords.hash(password)
 }

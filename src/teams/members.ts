@@ -14,6 +14,8 @@ export interface Member {
   readonly email: string
   readonly role: Role
   readonly createdAt: Date
+  /** Null until the first sign-in. */
+  readonly lastSignInAt: Date | null
 }
 
 export type NewMember = Member & { readonly passwordHash: string }
@@ -27,8 +29,8 @@ interface Manager extends Actor {
 
 /** State of a team that can't change before the change itself is made. */
 export interface TeamState {
-  /** The user who makes the change; null for the operator and for a removed user. */
-  readonly manager: Member | null
+  /** The user or service account that changes it; null for the operator, and if removed. */
+  readonly manager: { readonly role: Role } | null
   /** The member to change; null if the member does not exist. */
   readonly member: Member | null
   readonly ownersCount: number
@@ -103,7 +105,14 @@ export class MemberService {
     const epochMs = clock.epochMs()
     const id = newId('usr_', epochMs)
     const createdAt = new Date(epochMs)
-    const member = { id, teamId: manager.teamId, email: address, role, createdAt }
+    const member = {
+      id,
+      teamId: manager.teamId,
+      email: address,
+      role,
+      createdAt,
+      lastSignInAt: null,
+    }
     const after = { email: address, role }
     const audit = auditRecord(manager, { action: 'member.create', subject: id, after }, epochMs)
     const before = await store.change(manager, id, (state) => {

@@ -1,6 +1,12 @@
 import type { Member } from './members.ts'
 
 /** Fields of a member in every response. */
-export function memberFields({ id, email, role, createdAt }: Member) {
-  return { id, email, role, created_at: createdAt.toISOString() }
+export function memberFields({ id, email, role, createdAt, lastSignInAt }: Member) {
+  return {
+    id,
+    email,
+    role,
+    created_at: createdAt.toISOString(),
+    last_sign_in_at: lastSignInAt?.toISOString() ?? null,
+  }
 }

@@ -81,6 +81,7 @@ export class TeamService {
       email,
       role: 'owner' as const,
       createdAt,
+      lastSignInAt: null,
     }
     const actor = { userId: OPERATOR, teamId: team.id }
     const created = { action: 'team.create', subject: team.id, after: { name } } as const

@@ -12,6 +12,7 @@ test('without any variable the service runs embedded on loopback', () => {
     dataDir: './data',
     workers: 1,
     jwtSecret: null,
+    formerJwtSecret: null,
     bootstrapOwner: null,
     specCacheTtlMs: 60_000,
     trustProxy: [],
@@ -109,3 +110,50 @@ test.each(['0.0.0.0/0', '::/0', '10.0.0.1,::/0', '10.0.0.0/00', 'fe80::1%eth0'])
     expect(message).toContain('TRUST_PROXY must be addresses or CIDRs of your proxies')
   },
 )
+
+// Orchestrators mount secrets as files, because every tool can print an environment.
+test.each(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'])(
+  '%s may be in a file, without the line break at its end',
+  (name) => {
+    const values = {
+      DATABASE_URL: 'postgres://host/db',
+      REDIS_URL: 'rediss://user:password@host',
+      JWT_SECRET: 'x'.repeat(32),
+      BOOTSTRAP_OWNER_EMAIL: 'owner@lender.example',
+      BOOTSTRAP_OWNER_PASSWORD: 'a password ',
+    }
+    const { [name as keyof typeof values]: secret, ...others } = values
+    const readFile = (path: string) => (path === '/run/one' ? `${secret}\n` : '')
+    const config = loadConfig({ ...others, [`${name}_FILE`]: '/run/one' }, readFile)
+    expect(config).toEqual(loadConfig(values))
+  },
+)
+
+test("a secret that is set twice, can't be read, or is empty is named, without its value", () => {
+  const readFile = (path: string) => {
+    if (path !== 'empty') throw new Error(`no ${path}`)
+    return '\n'
+  }
+  const env = {
+    DATABASE_URL: 'postgres://hush@host/db',
+    DATABASE_URL_FILE: 'hush',
+    REDIS_URL_FILE: 'empty',
+    JWT_SECRET_FILE: 'hush',
+  }
+  const message = messageOf(() => loadConfig(env, readFile))
+  expect(message).toContain('DATABASE_URL and DATABASE_URL_FILE are both set')
+  expect(message).toContain('REDIS_URL_FILE must name a file that is not empty')
+  expect(message).toContain('JWT_SECRET_FILE must name a file that the service can read')
+  expect(message).not.toContain('hush')
+})
+
+test('JWT_SECRET takes two secrets, of which the first one signs', () => {
+  const [next, former] = ['n'.repeat(32), 'f'.repeat(32)]
+  const read = (secret: string) => loadConfig({ JWT_SECRET: secret })
+  expect(read(`${next},${former}`)).toMatchObject({ jwtSecret: next, formerJwtSecret: former })
+  expect(messageOf(() => read(`${next},${former},${next}`))).toContain('JWT_SECRET must have')
+  // Such a secret was valid before two were taken, and goes on being one.
+  for (const one of [`${next},short`, `short,${former}`, `${next},`]) {
+    expect(read(one)).toMatchObject({ jwtSecret: one, formerJwtSecret: null })
+  }
+})

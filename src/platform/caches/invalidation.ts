@@ -1,5 +1,5 @@
 /** Things that processes cache and that management changes. */
-export type ChangedKind = 'deployment' | 'key' | 'user'
+export type ChangedKind = 'deployment' | 'key' | 'user' | 'service_account'
 
 /** Receives the changes that this process or another one makes. */
 export interface ChangeListener {

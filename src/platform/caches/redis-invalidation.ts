@@ -5,7 +5,12 @@ import { openRedis } from '../redis.ts'
 import type { ChangedKind, ChangeListener, InvalidationFeed } from './invalidation.ts'
 
 const CHANNEL = 'scoreline:changes:1'
-const KINDS: readonly string[] = ['deployment', 'key', 'user'] satisfies ChangedKind[]
+const KINDS: readonly string[] = [
+  'deployment',
+  'key',
+  'user',
+  'service_account',
+] satisfies ChangedKind[]
 /**
  * Beyond this number the oldest unsent change is dropped; the time-to-live of the caches covers it.
  */

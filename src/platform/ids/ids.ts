@@ -17,6 +17,7 @@ type IdPrefix =
   | 'team_'
   | 'aud_'
   | 'fam_'
+  | 'svc_'
   | 'rbl_'
   | 'imp_'
 

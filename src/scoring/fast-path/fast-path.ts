@@ -91,7 +91,10 @@ export class FastPath {
     const requestId = newId('req_', clock.epochMs())
     const receivedAtMs = clock.monotonicMs()
     const arrival = { ...head, request, response, requestId, receivedAtMs }
-    if (found === null || found instanceof Promise || !mayScore(found)) {
+    // Fastify knows the client's address behind proxies, on which few keys depend.
+    const isForFastify =
+      found === null || found instanceof Promise || !mayScore(found) || found.admitsAddress !== null
+    if (isForFastify) {
       // Fastify awaits it, or never gets there: then nobody else handles its failure.
       if (found instanceof Promise) found.catch(() => undefined)
       this.fallBack(arrival, { keyLookup: { found } })

@@ -9,7 +9,7 @@ import { users } from '../../../src/tables/auth.ts'
 import { deployments } from '../../../src/tables/deployments.ts'
 import { apiKeys } from '../../../src/tables/keys.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
+import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
 import { ANONYMOUS, bearer, type World } from '../../support/scenarios/anonymous-callers.ts'
 import {
   type Admitted,
@@ -167,6 +167,23 @@ describe.each(backends)('on $name', (backend) => {
     expect(answers).toEqual(expected(admits, { refusedUser: '403 insufficient_role' }))
   })
 
+  // Wherever a token of the role is accepted, a pipeline must be; and nowhere else.
+  test.each(ROLES.slice(1))(
+    'a service account with the role %s opens what a member with it opens, and has no password',
+    async (role) => {
+      const order = { name: 'of the access table', role }
+      const { token } = await teams.team.done('POST', '/v1/service-accounts', order)
+      const admits = (admitted: Admitted) =>
+        isAnyone(admitted) ||
+        admitted === 'member or read key' ||
+        (Array.isArray(admitted) && admitted.includes(role))
+      expect(await answersTo(bearer(token))).toEqual({
+        ...expected(admits, { refusedUser: '403 insufficient_role' }),
+        'POST /api/auth/password': ['403 insufficient_role', '400 invalid_request'],
+      })
+    },
+  )
+
   // A token lives for an hour; a demotion must not wait for its end.
   test('the role that counts is that of the user, not the one in the token', async () => {
     const promoted = tokenFor(world.service, { ...world.teamUsers.viewer, role: 'owner' })
@@ -200,6 +217,14 @@ describe.each(backends)('on $name', (backend) => {
       role: 'viewer',
     })
     const { request_id } = await team.score(slug, {})
+    const account = await team.done('POST', '/v1/service-accounts', {
+      name: 'theirs',
+      role: 'viewer',
+    })
+    const credentials = { email: member.email, password: 'a long password' }
+    const tokens = jsonOf(await teams.service.call({ url: '/api/auth/login', body: credentials }))
+    const own = { method: 'GET', url: '/api/auth/sessions', token: tokens.access_token } as const
+    const session = jsonOf(await teams.service.call(own)).sessions[0].id
     const sent = await team.service.call({
       url: '/v1/outcomes/imports',
       token: team.owner,
@@ -214,13 +239,22 @@ describe.each(backends)('on $name', (backend) => {
       key: key.id,
       member: member.id,
       request_id,
+      account: account.id,
+      session,
     }
     return { ...made, challenger: entry.id, version: entry.version }
   }
 
   /** All that a team can read of what it has. */
   const shelfOf = async (team: Team) => {
-    const lists = ['/v1/models', '/v1/deployments', '/v1/keys', '/v1/members', '/api/v1/scorecards']
+    const lists = [
+      '/v1/models',
+      '/v1/deployments',
+      '/v1/keys',
+      '/v1/members',
+      '/v1/service-accounts',
+      '/api/v1/scorecards',
+    ]
     return Promise.all(lists.map(async (url) => (await team.call('GET', url)).body))
   }
 
@@ -244,7 +278,7 @@ describe.each(backends)('on $name', (backend) => {
             return service.call(text === undefined ? call : { ...call, body: withIds(text, named) })
           }
           const unknown = await ask(UNKNOWN[name])
-          expect(outcomeOf(unknown), row).toMatch(/^404 [a-z]+_not_found$/)
+          expect(outcomeOf(unknown), row).toMatch(/^404 [a-z_]+_not_found$/)
           expect(visibleOf(await ask(theirs[name])), `${row}, ${name}`).toEqual(visibleOf(unknown))
           compared.push(`${row} ${name}`)
         }

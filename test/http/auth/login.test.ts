@@ -42,7 +42,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // Another issuer's token, or one that never ends, would pass where the service's own is meant.
-  test('the access token is an HS256 JWT with subject, team, role, issuer, audience and one hour', async () => {
+  test('the access token is an HS256 JWT with subject, team, role, session, issuer, audience and one hour', async () => {
     const { access_token: token } = jsonOf(await login(OWNER))
     const [header, claims, signature] = token.split('.')
     expect(decode(header)).toEqual({ alg: 'HS256', typ: 'JWT' })
@@ -50,6 +50,7 @@ describe.each(backends)('on $name', (backend) => {
       sub: expect.stringMatching(/^usr_[0-9A-Za-z]+$/),
       team: expect.stringMatching(/^team_[0-9A-Za-z]+$/),
       role: 'owner',
+      session: expect.stringMatching(/^fam_[0-9A-Za-z]+$/),
       iss: 'scoreline',
       aud: 'scoreline',
       iat: expect.any(Number),

@@ -51,6 +51,23 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
     body: { ...IMPORTED, register: { environment: 'staging', auto_deploy: false } },
   }),
   'keys.create': async () => ({ url: '/v1/keys', body: { name: 'loan desk' } }),
+  'models.copy': async (team) => ({
+    url: `/v1/models/${await team.register(numberedSpec(1), 'staging')}/copies`,
+    body: { environment: 'production', auto_deploy: true },
+  }),
+  'keys.rotate': async (team) => {
+    const { id } = await team.done('POST', '/v1/keys', { name: 'loan desk' })
+    return { url: `/v1/keys/${id}/rotate`, body: { overlap_seconds: 60 } }
+  },
+  'service_accounts.create': async () => ({
+    url: '/v1/service-accounts',
+    body: { name: 'a pipeline', role: 'viewer' },
+  }),
+  'service_accounts.rotate': async (team) => {
+    const order = { name: 'a pipeline', role: 'viewer' }
+    const { id } = await team.done('POST', '/v1/service-accounts', order)
+    return { url: `/v1/service-accounts/${id}/rotate`, body: {} }
+  },
   'members.create': async () => ({
     url: '/v1/members',
     body: {

@@ -42,6 +42,9 @@ describe.each(backends)('on $name', (backend) => {
       scopes: ['score'],
       environment: null,
       created_at: '2026-03-04T05:06:07.089Z',
+      created_by: expect.stringMatching(/^usr_/),
+      expires_at: null,
+      allowed_addresses: null,
     })
     expect(response.headers['cache-control']).toBe('no-store')
   })

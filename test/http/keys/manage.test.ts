@@ -93,7 +93,10 @@ describe.each(backends)('on $name', (backend) => {
       created_at: new Date(clock.nowMs).toISOString(),
     })
     expect(Object.keys(keys[1]).sort()).toEqual(
-      ['created_at', 'environment', 'id', 'last_used_at', 'name', 'prefix', 'scopes'].sort(),
+      [
+        ...['created_at', 'created_by', 'environment', 'expires_at', 'id', 'last_used_at'],
+        ...['name', 'prefix', 'scopes', 'allowed_addresses'],
+      ].sort(),
     )
   })
 

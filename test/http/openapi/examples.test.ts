@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   EXAMPLE_IDS,
   EXAMPLE_REFRESH_TOKEN,
@@ -29,6 +29,9 @@ interface Example {
   readonly body: unknown
 }
 
+/** To what the example of changing a password changes it. */
+const NEXT_PASSWORD = 'another long enough password'
+
 /** Examples that need a challenger beside the champion, by operation and body. */
 const NEEDS_CHALLENGER =
   /^(deployments\.(get|update|promote)|monitoring\.(swap_set|migration)|scorecards\.(remove|promote))|:"(update|remove)_/
@@ -40,7 +43,7 @@ const REASONS = { reasons: { version: 1, method: 'mean_at_cutoff' } } as const
 
 /** What differs from one answer to the next, whatever it answers. */
 const SECRETS = new Set([
-  ...['access_token', 'refresh_token', 'key', 'prefix', 'endpoint'],
+  ...['access_token', 'refresh_token', 'key', 'token', 'prefix', 'endpoint'],
   ...['latency_ms', 'spec_sha256', 'reference_sha256'],
 ])
 const OPAQUE = /^(\w+)_[0-9A-Za-z]{22}$/
@@ -148,9 +151,24 @@ describe.each(backends)('on $name', (backend) => {
 
   /** A key, a member and a session that one example may end. */
   async function session(operation: string): Promise<Partial<Ids>> {
-    if (/^keys\.(list|revoke)/.test(operation)) {
+    if (/^keys\.(list|revoke|rotate)/.test(operation)) {
       const order = { name: 'Loan origination', environment: 'production' }
       return { key: (await manage('POST', '/v1/keys', order)).id }
+    }
+    if (/^service_accounts\.(list|revoke|rotate)/.test(operation)) {
+      const order = { name: 'Training pipeline', role: 'lead_modeler' }
+      return { serviceAccount: (await manage('POST', '/v1/service-accounts', order)).id }
+    }
+    if (operation === 'auth.change_password') {
+      onTestFinished(async () => {
+        const order = { current_password: NEXT_PASSWORD, new_password: OWNER.password }
+        await service.call({ url: '/api/auth/password', token, body: order })
+      })
+    }
+    if (operation === 'sessions.end') {
+      await service.signIn()
+      const list = await service.call({ method: 'GET', url: '/api/auth/sessions', token })
+      return { session: jsonOf(list).sessions[0].id }
     }
     if (operation.startsWith('members.')) {
       const url = '/v1/members'

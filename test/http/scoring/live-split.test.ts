@@ -70,6 +70,8 @@ describe.each(backends)('on $name', (backend) => {
       scopes: ['score'],
       environment: null,
       rateLimitPerMinute: null,
+      expiresAtMs: Number.POSITIVE_INFINITY,
+      admitsAddress: null,
     }
     const request = {
       deploymentId: slug,

@@ -70,6 +70,7 @@ describe.each(backends)('on $name', (backend) => {
       email,
       role: 'lead_modeler',
       created_at: new Date(clock.nowMs).toISOString(),
+      last_sign_in_at: null,
     })
     const { access_token: token } = successOf(await login(email), TokenResult)
     const deploy = { url: '/v1/models/deploy', token, body: '{' }

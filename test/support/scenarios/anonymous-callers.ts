@@ -1,6 +1,7 @@
 import type { Role } from '../../../src/access/caller.ts'
 import { newKeySecret } from '../../../src/keys/secret.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
+import { newAccountToken } from '../../../src/service-accounts/token.ts'
 import { OWNER, type TestService } from '../start/service.ts'
 import { claimsFor, signToken, type TestUser, tokenFor } from '../start/users.ts'
 
@@ -77,6 +78,9 @@ export const ANONYMOUS: Readonly<Record<string, (world: World) => string | undef
   'a key of the other form': ({ keys }) => bearer(keys.score.replace('live', 'test')),
   'a key that is cut': ({ keys }) => bearer(keys.score.slice(0, -1)),
   'a well-formed key that nobody issued': () => bearer(newKeySecret(null)),
+  'a well-formed token of a service account that nobody made': () => bearer(newAccountToken()),
+  'a token of a service account with its checksum changed': () =>
+    bearer(alter(newAccountToken(), 35)),
   'a key that was revoked': ({ keys }) => bearer(keys.revoked),
 }
 

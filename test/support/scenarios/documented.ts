@@ -5,6 +5,8 @@
  * what came later, most of it by docs/decisions.md 2.
  */
 
+import { ACCESS_OUTCOMES } from './access-routes.ts'
+
 const KEYED = '401 invalid_api_key'
 const SIGNED = '401 unauthorized'
 const ROLE = '403 insufficient_role'
@@ -66,6 +68,7 @@ const MODEL_REPORT = [...REPORT, MODEL]
 const CHALLENGER_REPORT = [...REPORT, CHALLENGER]
 
 export const DECIDED: Table = {
+  ...ACCESS_OUTCOMES,
   'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/deployments/{slug}/reason-baselines': [

@@ -4,6 +4,7 @@ import { ROLES, type Role } from '../../../src/access/caller.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
+import { ACCESS_ROUTES } from './access-routes.ts'
 import { MONITORING_ROUTES } from './monitoring-routes.ts'
 import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
 
@@ -19,7 +20,7 @@ export interface Route {
   readonly operation: string
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
-  readonly id?: 'model' | 'key' | 'member' | 'definition' | 'import'
+  readonly id?: 'model' | 'key' | 'member' | 'account' | 'session' | 'definition' | 'import'
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
@@ -142,6 +143,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     success: '201',
     body: { name: 'key of the access table' },
   },
+  ...ACCESS_ROUTES,
   'GET /v1/keys': { operation: 'keys.list', admitted: ROLES },
   'DELETE /v1/keys/:id': {
     operation: 'keys.revoke',
@@ -240,6 +242,8 @@ export type IdName =
   | 'model'
   | 'key'
   | 'member'
+  | 'account'
+  | 'session'
   | 'challenger'
   | 'version'
   | 'request_id'
@@ -258,6 +262,8 @@ export const UNKNOWN: Ids = {
   request_id: newId('req_', 0),
   definition: 'gb12',
   import: newId('imp_', 0),
+  account: newId('svc_', 0),
+  session: newId('fam_', 0),
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -1,6 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { OWNER } from '../start/service.ts'
 import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
+import { ACCESS_SCENARIOS } from './access-scenarios.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { MEMBER_SCENARIOS } from './member-scenarios.ts'
@@ -119,6 +120,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
     ),
   },
   ...IMPORT_SCENARIOS,
+  ...ACCESS_SCENARIOS,
   'GET /v1/models': { '200': ['a member asks', ({ team }) => team.call('GET', '/v1/models')] },
   'GET /v1/models/{id}': {
     '200': ['a model', ({ team }, { model }) => team.call('GET', `/v1/models/${model}`)],
@@ -247,15 +249,6 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
     ],
   },
   'GET /v1/keys': { '200': ['a member asks', ({ team }) => team.call('GET', '/v1/keys')] },
-  'DELETE /v1/keys/{id}': {
-    '204': [
-      'a key in force',
-      async ({ team }) => {
-        const { id } = await team.done('POST', '/v1/keys', { name: 'k' })
-        return team.call('DELETE', `/v1/keys/${id}`)
-      },
-    ],
-  },
   'POST /api/auth/login': {
     '200': ['email and password', (of) => login(of, {})],
     '401 invalid_credentials': [

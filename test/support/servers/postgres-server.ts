@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -72,6 +81,21 @@ export class PostgresServer {
     const options = `-c listen_addresses=127.0.0.1 -c port=${this.port} -c unix_socket_directories=${this.directory}`
     const log = join(this.directory, 'log')
     await this.run('pg_ctl', ['-D', this.data, '-l', log, '-w', '-t', '60', '-o', options, 'start'])
+  }
+
+  /** Has it speak TLS from now on; connections without TLS stay possible. */
+  async useTls(certificate: string, key: string): Promise<void> {
+    const [own, ownKey] = [join(this.directory, 'server.pem'), join(this.directory, 'server.key')]
+    copyFileSync(certificate, own)
+    copyFileSync(key, ownKey)
+    chmodSync(ownKey, 0o600)
+    if (isRoot()) {
+      for (const file of [own, ownKey]) chownSync(file, await userId('postgres'), NOBODY)
+    }
+    const settings = `ssl = on\nssl_cert_file = '${own}'\nssl_key_file = '${ownKey}'\n`
+    appendFileSync(join(this.data, 'postgresql.conf'), settings)
+    await this.run('pg_ctl', ['-D', this.data, '-m', 'fast', '-w', 'stop'])
+    await this.resume()
   }
 
   /** Process of the server; its children serve connections. */

@@ -17,6 +17,8 @@ const CALLER = {
   scopes: ['score'],
   environment: null,
   rateLimitPerMinute: null,
+  expiresAtMs: Number.POSITIVE_INFINITY,
+  admitsAddress: null,
 } as const
 
 const SHA256 = new Uint8Array(32).fill(1)

@@ -16,7 +16,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['auth', 'rate-limit', 'overload', 'idempotency', 'score-log'],
   // The domains.
   ['keys', 'deployments'],
-  ['models', 'teams'],
+  ['models', 'service-accounts', 'teams', 'access-review'],
   ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
   // What became of the applicants, and how good the scores were.
   ['outcomes'],

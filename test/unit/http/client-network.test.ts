@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clientNetwork, trustOf } from '../../../src/http/client-network.ts'
+import { clientNetwork, networkMatcher } from '../../../src/http/client-network.ts'
 
 // A client with a /64 has more addresses than can be counted: counted by address, it has no bound.
 test.each([
@@ -41,7 +41,7 @@ test.each([
 })
 
 test('a proxy is trusted by address or range, with or without a port, and no other sender is', () => {
-  const isTrusted = trustOf(['10.0.0.0/8', '::1', 'fd00::/64', '192.0.2.1'])
+  const isTrusted = networkMatcher(['10.0.0.0/8', '::1', 'fd00::/64', '192.0.2.1'])
   for (const named of [
     ...['10.1.2.3', '10.1.2.3:80', '::ffff:10.1.2.3', '::1', '[::1]:80', 'fd00::5', '192.0.2.1'],
   ]) {

@@ -4,7 +4,13 @@ import { AnswerSealer, type KeyScope } from '../../../src/idempotency/sealer.ts'
 const sealer = new AnswerSealer('secret of the tests, long enough')
 const other = new AnswerSealer('another secret of the tests, too')
 const caller = { kind: 'key', keyId: 'key_1', teamId: 'team_1' } as const
-const rest = { scopes: ['score'], environment: null, rateLimitPerMinute: null }
+const rest = {
+  scopes: ['score'],
+  environment: null,
+  rateLimitPerMinute: null,
+  expiresAtMs: Number.POSITIVE_INFINITY,
+  admitsAddress: null,
+}
 const scope: KeyScope = {
   caller: { ...caller, ...rest },
   method: 'POST',

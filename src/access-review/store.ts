@@ -1,0 +1,89 @@
+import { and, asc, eq, isNull } from 'drizzle-orm'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database } from '../platform/db/client.ts'
+import { users } from '../tables/auth.ts'
+import { apiKeys } from '../tables/keys.ts'
+import { serviceAccounts } from '../tables/service-accounts.ts'
+import type { AccessReviewStore, AccessRow } from './service.ts'
+
+const NO_KEY = { scopes: null, environment: null, allowedAddresses: null } as const
+
+/** Members, service accounts and keys of a team in PostgreSQL, at one moment. */
+export class PostgresAccessReviewStore implements AccessReviewStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  rows(teamId: string): Promise<readonly AccessRow[]> {
+    return this.db.transaction(
+      async (tx) => {
+        const members = await tx
+          .select()
+          .from(users)
+          .where(eq(users.teamId, teamId))
+          .orderBy(asc(users.id))
+        const accounts = await tx
+          .select()
+          .from(serviceAccounts)
+          .where(and(eq(serviceAccounts.teamId, teamId), isNull(serviceAccounts.revokedAt)))
+          .orderBy(asc(serviceAccounts.id))
+        const keys = await tx
+          .select()
+          .from(apiKeys)
+          .where(and(eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt)))
+          .orderBy(asc(apiKeys.id))
+        return [
+          ...members.map(
+            (member): AccessRow => ({
+              ...NO_KEY,
+              kind: 'member',
+              id: member.id,
+              name: member.email,
+              role: member.role,
+              createdBy: null,
+              createdAt: member.createdAt,
+              expiresAt: null,
+              lastUsedAt: member.lastSignInAt,
+            }),
+          ),
+          ...accounts.map(
+            (account): AccessRow => ({
+              ...NO_KEY,
+              kind: 'service_account',
+              id: account.id,
+              name: account.name,
+              role: account.role,
+              createdBy: account.createdBy,
+              createdAt: account.createdAt,
+              expiresAt: account.expiresAt,
+              lastUsedAt: account.lastUsedAt,
+            }),
+          ),
+          ...keys.map(
+            (key): AccessRow => ({
+              kind: 'api_key',
+              id: key.id,
+              name: key.name,
+              role: null,
+              scopes: key.scopes,
+              environment: key.environment,
+              allowedAddresses: key.allowedAddresses,
+              createdBy: key.createdBy,
+              createdAt: key.createdAt,
+              expiresAt: key.expiresAt,
+              lastUsedAt: key.lastUsedAt,
+            }),
+          ),
+        ]
+      },
+      { isolationLevel: 'repeatable read', accessMode: 'read only' },
+    )
+  }
+
+  async record(record: NewAuditRecord): Promise<void> {
+    await this.db.transaction((tx) => insertAuditRecord(tx, record))
+  }
+}

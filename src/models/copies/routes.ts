@@ -1,0 +1,46 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { CopyModelRequest } from '../../../schemas/copies.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { DeployResult } from '../../../schemas/models.ts'
+import { DEPLOYERS } from '../../access/caller.ts'
+import { userCaller } from '../../access/request-caller.ts'
+import { addressedUrl } from '../../http/addressed-url.ts'
+import { bodyLimitOf } from '../../http/body-limit.ts'
+import { deployedFields } from '../responses.ts'
+import type { ModelCopyService } from './service.ts'
+
+interface ModelCopyRouteOptions {
+  readonly modelCopies: ModelCopyService
+  /** Base of the scoring URLs in responses; null means the address that the caller used. */
+  readonly publicUrl: string | null
+}
+
+const BODY_BYTES_MAX = 64 * 1024
+const ModelParams = Type.Object({ id: Type.String() })
+
+/** Copies of models in the other environment. */
+export const modelCopyRoutes: FastifyPluginAsyncTypebox<ModelCopyRouteOptions> = async (
+  app,
+  { modelCopies, publicUrl },
+) => {
+  app.post(
+    '/v1/models/:id/copies',
+    {
+      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
+      schema: {
+        params: ModelParams,
+        body: CopyModelRequest,
+        response: { 201: DeployResult, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
+      },
+      config: { operation: 'models.copy', access: DEPLOYERS, takesIdempotencyKey: true },
+    },
+    async (request, reply) => {
+      const { environment, description, auto_deploy: autoDeploy = false } = request.body
+      const order = { environment, description, autoDeploy }
+      const copied = await modelCopies.copy(userCaller(request), request.params.id, order)
+      reply.code(201)
+      return deployedFields(copied, publicUrl ?? addressedUrl(request))
+    },
+  )
+}

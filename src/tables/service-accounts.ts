@@ -1,0 +1,38 @@
+import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { MemberRole } from '../../schemas/members.ts'
+import { teams } from './auth.ts'
+import { idText, isOneOf, moment } from './columns.ts'
+
+/**
+ * Programs that manage a team as a member of a role would. Written by their management; revocation
+ * sets a time, rows are never deleted, because the audit log names them.
+ */
+export const serviceAccounts = pgTable(
+  'service_accounts',
+  {
+    id: idText('id').primaryKey(),
+    teamId: idText('team_id')
+      .notNull()
+      .references(() => teams.id),
+    name: text('name').notNull(),
+    role: text('role').$type<(typeof MemberRole)['static']>().notNull(),
+    /** SHA-256 of the token, hexadecimal. */
+    tokenHash: text('token_hash').notNull(),
+    tokenPrefix: text('token_prefix').notNull(),
+    /** Hash of the token before the last rotation, accepted until `previousUntil`. */
+    previousTokenHash: text('previous_token_hash'),
+    previousUntil: moment('previous_until'),
+    /** Id of the user or service account that made it. */
+    createdBy: idText('created_by').notNull(),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    lastUsedAt: moment('last_used_at'),
+    revokedAt: moment('revoked_at'),
+  },
+  (table) => [
+    uniqueIndex('service_accounts_hash').on(table.tokenHash),
+    index('service_accounts_previous_hash').on(table.previousTokenHash),
+    index('service_accounts_team').on(table.teamId, table.id),
+    check('service_accounts_role', isOneOf(table.role, MemberRole)),
+  ],
+)

@@ -1,0 +1,88 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { listQuery } from '../../../schemas/common.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { ChangePasswordRequest, SessionList } from '../../../schemas/own-account.ts'
+import { ANY_MEMBER } from '../../access/caller.ts'
+import { userCaller } from '../../access/request-caller.ts'
+import { bodyLimitOf } from '../../http/body-limit.ts'
+import { clientNetwork } from '../../http/client-network.ts'
+import { sendList } from '../../http/list.ts'
+import type { OwnAccountService } from './service.ts'
+
+interface OwnAccountRouteOptions {
+  readonly ownAccounts: OwnAccountService
+}
+
+const BODY_BYTES_MAX = 16 * 1024
+const ListQuery = listQuery({})
+const SessionParams = Type.Object({ id: Type.String() })
+
+/** What members do with their own accounts. */
+export const ownAccountRoutes: FastifyPluginAsyncTypebox<OwnAccountRouteOptions> = async (
+  app,
+  { ownAccounts },
+) => {
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+
+  app.post(
+    '/api/auth/password',
+    {
+      bodyLimit,
+      schema: {
+        body: ChangePasswordRequest,
+        response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 413, 415) },
+      },
+      config: { operation: 'auth.change_password', access: ANY_MEMBER },
+    },
+    async (request, reply) => {
+      const { current_password: currentPassword, new_password: newPassword } = request.body
+      const clientAddress = clientNetwork(request.ip)
+      const order = { currentPassword, newPassword, clientAddress }
+      await ownAccounts.changePassword(userCaller(request), order)
+      return reply.code(204).send(null)
+    },
+  )
+
+  app.get(
+    '/api/auth/sessions',
+    {
+      schema: {
+        querystring: ListQuery,
+        response: { 200: SessionList, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'sessions.list', access: ANY_MEMBER },
+    },
+    (request, reply) => {
+      const caller = userCaller(request)
+      return sendList(reply, request.query, {
+        read: (page) => ownAccounts.sessions(caller, page),
+        answer: (items) => ({
+          sessions: items.map((session) => ({
+            id: session.id,
+            started_at: session.startedAt.toISOString(),
+            last_refreshed_at: session.refreshedAt.toISOString(),
+            expires_at: session.expiresAt.toISOString(),
+            is_current: session.id === caller.sessionId,
+          })),
+        }),
+      })
+    },
+  )
+
+  app.delete(
+    '/api/auth/sessions/:id',
+    {
+      bodyLimit,
+      schema: {
+        params: SessionParams,
+        response: { 204: Type.Null(), ...errorResponses(400, 401, 404, 413, 415) },
+      },
+      config: { operation: 'sessions.end', access: ANY_MEMBER },
+    },
+    async (request, reply) => {
+      await ownAccounts.endSession(userCaller(request), request.params.id)
+      return reply.code(204).send(null)
+    },
+  )
+}

@@ -1,0 +1,92 @@
+import { and, desc, eq, gt, isNull, lt, max, min, ne } from 'drizzle-orm'
+import { lockTeam } from '../../audit/lock-team.ts'
+import type { NewAuditRecord } from '../../audit/record.ts'
+import { insertAuditRecord } from '../../audit/writer.ts'
+import type { Database } from '../../platform/db/client.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../../platform/paging.ts'
+import { refreshTokens, users } from '../../tables/auth.ts'
+import type { OpenSession, OwnAccountStore } from './service.ts'
+
+/** Passwords and sessions of users in PostgreSQL. */
+export class PostgresOwnAccountStore implements OwnAccountStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async sessions(userId: string, now: Date, page: PageRequest): Promise<Page<OpenSession>> {
+    const { familyId, createdAt, expiresAt, revokedAt } = refreshTokens
+    const rows = await this.db
+      .select({
+        id: familyId,
+        startedAt: min(createdAt),
+        refreshedAt: max(createdAt),
+        expiresAt: max(expiresAt),
+      })
+      .from(refreshTokens)
+      .where(
+        and(
+          eq(refreshTokens.userId, userId),
+          isNull(revokedAt),
+          gt(expiresAt, now),
+          page.cursor === undefined ? undefined : lt(familyId, page.cursor),
+        ),
+      )
+      .groupBy(familyId)
+      .orderBy(desc(familyId))
+      .limit(rowsToRead(page))
+    // Every family of a result has a token, so no bound of its moments is null.
+    const sessions = rows.map((row) => ({
+      id: row.id,
+      startedAt: row.startedAt ?? now,
+      refreshedAt: row.refreshedAt ?? now,
+      expiresAt: row.expiresAt ?? now,
+    }))
+    return pageOf(sessions, page)
+  }
+
+  endSession(userId: string, sessionId: string, at: Date, audit: NewAuditRecord): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, audit.teamId)
+      await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('no key update')
+      const ended = await tx
+        .update(refreshTokens)
+        .set({ revokedAt: at })
+        .where(
+          and(
+            eq(refreshTokens.userId, userId),
+            eq(refreshTokens.familyId, sessionId),
+            isNull(refreshTokens.revokedAt),
+            gt(refreshTokens.expiresAt, at),
+          ),
+        )
+        .returning({ id: refreshTokens.familyId })
+      if (ended.length === 0) return false
+      await insertAuditRecord(tx, audit)
+      return true
+    })
+  }
+
+  changePassword({
+    userId,
+    formerHash,
+    passwordHash,
+    keptSessionId,
+    audit,
+  }: Parameters<OwnAccountStore['changePassword']>[0]): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, audit.teamId)
+      const changed = await tx
+        .update(users)
+        .set({ passwordHash })
+        .where(and(eq(users.id, userId), eq(users.passwordHash, formerHash)))
+        .returning({ id: users.id })
+      if (changed.length === 0) return false
+      const isOther = keptSessionId === null ? undefined : ne(refreshTokens.familyId, keptSessionId)
+      await tx.delete(refreshTokens).where(and(eq(refreshTokens.userId, userId), isOther))
+      await insertAuditRecord(tx, audit)
+      return true
+    })
+  }
+}

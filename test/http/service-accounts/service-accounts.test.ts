@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { IssuedServiceAccount, ServiceAccountList } from '../../../schemas/service-accounts.ts'
+import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { backends } from '../../support/start/databases.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { TestService } from '../../support/start/service.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
+
+const DAY_MS = 86_400_000
+const URL = '/v1/service-accounts'
+
+describe.each(backends)('service accounts on $name', (backend) => {
+  let service: TestService
+  let team: Team
+  let clock: ManualClock
+
+  beforeEach(async () => {
+    clock = new ManualClock(Date.now())
+    service = await TestService.start(backend, { clock })
+    onTestFinished(() => service.close())
+    team = await Team.of(service)
+  })
+
+  const make = (order: object = {}) =>
+    team.done('POST', URL, { name: 'pipeline', role: 'admin', ...order })
+  const membersBy = async (token: string) =>
+    outcomeOf(await service.call({ method: 'GET', url: '/v1/members', token }))
+
+  // A pipeline must not need a person's password, and the log must say that it was the pipeline.
+  test('a token does what its role may, and the audit log names the account', async () => {
+    const account = successOf(
+      await team.call('POST', URL, { name: 'pipeline', role: 'lead_modeler' }),
+      IssuedServiceAccount,
+      201,
+    )
+    expect(account.token).toMatch(/^sa_[0-9A-Za-z]{38}$/)
+    expect(account.prefix).toBe(account.token.slice(0, 12))
+    const body = { spec: numberedSpec(1), environment: 'staging', auto_deploy: true }
+    const { token } = account
+    const deployed = await service.call({ url: '/v1/models/deploy', token, body })
+    expect(outcomeOf(deployed)).toBe('200')
+    expect(await membersBy(token)).toBe('403 insufficient_role')
+    const { model_id } = deployed.json()
+    const { records } = await team.done('GET', `/v1/audit-log?subject=${model_id}`)
+    expect(records[0]).toMatchObject({ actor: account.id, action: 'model.deploy' })
+    const { service_accounts: listed } = successOf(await team.call('GET', URL), ServiceAccountList)
+    expect(listed).toMatchObject([{ id: account.id, role: 'lead_modeler' }])
+    expect(JSON.stringify(listed)).not.toContain(token)
+  })
+
+  test('an account with the role admin manages members, and makes accounts below itself', async () => {
+    const { token } = await make()
+    const member = { email: 'new@lender.example', password: 'a long password', role: 'viewer' }
+    const post = async (url: string, body: object) =>
+      outcomeOf(await service.call({ url, token, body }))
+    expect(await post('/v1/members', member)).toBe('201')
+    expect(await post(URL, { name: 'next', role: 'lead_modeler' })).toBe('201')
+    expect(await post(URL, { name: 'equal', role: 'admin' })).toBe('403 insufficient_role')
+  })
+
+  test('an admin can neither rotate nor revoke an account of their own rank', async () => {
+    const [first, second] = [await make(), await make()]
+    for (const [method, end] of [
+      ['POST', '/rotate'],
+      ['DELETE', ''],
+    ] as const) {
+      const url = `${URL}/${second.id}${end}`
+      const body = method === 'POST' ? { body: {} } : {}
+      const answer = await service.call({ method, url, token: first.token, ...body })
+      expect(outcomeOf(answer)).toBe('403 insufficient_role')
+    }
+    expect(await membersBy(second.token)).toBe('200')
+  })
+
+  test('a token ends at its expiry, also while it is cached', async () => {
+    const end = new Date(clock.epochMs() + DAY_MS).toISOString()
+    const { token, expires_at } = await make({ expires_at: end })
+    expect(expires_at).toBe(end)
+    expect(await membersBy(token)).toBe('200')
+    clock.advance(DAY_MS - 1)
+    expect(await membersBy(token)).toBe('200')
+    clock.advance(1)
+    expect(await membersBy(token)).toBe('401 unauthorized')
+  })
+
+  test.each([-1, 0, 366 * DAY_MS + 1])('an end %i ms from now is refused', async (fromNow) => {
+    const expires_at = new Date(clock.epochMs() + fromNow).toISOString()
+    const answer = await team.call('POST', URL, { name: 'p', role: 'viewer', expires_at })
+    expect(refusalOf(answer)).toMatchObject({ status: 400, details: [{ path: 'expires_at' }] })
+  })
+
+  test('after a rotation the old token works for the overlap, and not longer', async () => {
+    const { id, token } = await make()
+    const rotated = await team.done('POST', `${URL}/${id}/rotate`, { overlap_seconds: 60 })
+    expect(rotated.id).toBe(id)
+    expect(Date.parse(rotated.previous_valid_until)).toBe(clock.epochMs() + 60_000)
+    expect([await membersBy(token), await membersBy(rotated.token)]).toEqual(['200', '200'])
+    clock.advance(60_000)
+    expect(await membersBy(token)).toBe('401 unauthorized')
+    expect(await membersBy(rotated.token)).toBe('200')
+  })
+
+  test('a second rotation ends the first token at once, and a revocation ends all', async () => {
+    const { id, token: first } = await make()
+    const second = (await team.done('POST', `${URL}/${id}/rotate`, { overlap_seconds: 600 })).token
+    expect(await membersBy(first)).toBe('200')
+    const third = (await team.done('POST', `${URL}/${id}/rotate`, { overlap_seconds: 600 })).token
+    expect(await membersBy(first)).toBe('401 unauthorized')
+    expect([await membersBy(second), await membersBy(third)]).toEqual(['200', '200'])
+    expect((await team.call('DELETE', `${URL}/${id}`)).statusCode).toBe(204)
+    expect([await membersBy(second), await membersBy(third)]).toEqual(
+      Array(2).fill('401 unauthorized'),
+    )
+  })
+})

@@ -1,0 +1,91 @@
+import { ROLES } from '../../../src/access/caller.ts'
+import type { Route } from './routes.ts'
+
+const MANAGERS = ['owner', 'admin'] as const
+
+/** Routes of secrets, own accounts and what a review of access reads. */
+export const ACCESS_ROUTES: Readonly<Record<string, Route>> = {
+  'POST /api/auth/password': {
+    operation: 'auth.change_password',
+    admitted: ROLES,
+    success: '401 invalid_credentials',
+    body: { current_password: 'not the password', new_password: 'a long enough password' },
+  },
+  'GET /api/auth/sessions': { operation: 'sessions.list', admitted: ROLES },
+  'DELETE /api/auth/sessions/:id': {
+    operation: 'sessions.end',
+    admitted: ROLES,
+    id: 'session',
+    success: '404 session_not_found',
+  },
+  'POST /v1/keys/:id/rotate': {
+    operation: 'keys.rotate',
+    admitted: MANAGERS,
+    id: 'key',
+    success: '404 key_not_found',
+    body: { overlap_seconds: 60 },
+  },
+  'POST /v1/service-accounts': {
+    operation: 'service_accounts.create',
+    admitted: MANAGERS,
+    success: '201',
+    body: { name: 'account of the access table', role: 'viewer' },
+  },
+  'GET /v1/service-accounts': { operation: 'service_accounts.list', admitted: MANAGERS },
+  'POST /v1/service-accounts/:id/rotate': {
+    operation: 'service_accounts.rotate',
+    admitted: MANAGERS,
+    id: 'account',
+    success: '404 service_account_not_found',
+    body: { overlap_seconds: 60 },
+  },
+  'DELETE /v1/service-accounts/:id': {
+    operation: 'service_accounts.revoke',
+    admitted: MANAGERS,
+    id: 'account',
+    success: '404 service_account_not_found',
+  },
+  'POST /v1/models/:id/copies': {
+    operation: 'models.copy',
+    admitted: ['owner', 'admin', 'lead_modeler'],
+    id: 'model',
+    success: '201',
+    body: { environment: 'production' },
+  },
+  'GET /v1/audit-log/export': { operation: 'audit_log.export', admitted: MANAGERS },
+  'GET /v1/access-review': { operation: 'access_review.export', admitted: MANAGERS },
+}
+
+const SIGNED = '401 unauthorized'
+const ROLE = '403 insufficient_role'
+const QUOTA = '429 rate_limited'
+const FORM = '400 invalid_request'
+const AWAY = '503 unavailable'
+const BODY = [FORM, '413 payload_too_large', '415 unsupported_media_type', AWAY]
+const CHANGES = [
+  '409 idempotency_in_progress',
+  '422 idempotency_key_reused',
+  '409 idempotency_answer_lost',
+]
+const ACCOUNT = '404 service_account_not_found'
+
+/** Their outcomes. */
+export const ACCESS_OUTCOMES: Readonly<Record<string, readonly string[]>> = {
+  'POST /api/auth/password': [...['204', '401 invalid_credentials', SIGNED, ROLE, QUOTA, ...BODY]],
+  'GET /api/auth/sessions': ['200', SIGNED, QUOTA, FORM, AWAY],
+  'DELETE /api/auth/sessions/{id}': ['204', SIGNED, '404 session_not_found', QUOTA, AWAY],
+  'POST /v1/keys/{id}/rotate': [
+    ...['200', SIGNED, ROLE, '404 key_not_found', QUOTA, ...BODY, ...CHANGES],
+  ],
+  'POST /v1/service-accounts': ['201', SIGNED, ROLE, QUOTA, ...BODY, ...CHANGES],
+  'GET /v1/service-accounts': ['200', SIGNED, ROLE, QUOTA, FORM, AWAY],
+  'POST /v1/service-accounts/{id}/rotate': [
+    ...['200', SIGNED, ROLE, ACCOUNT, QUOTA, ...BODY, ...CHANGES],
+  ],
+  'DELETE /v1/service-accounts/{id}': ['204', SIGNED, ROLE, ACCOUNT, QUOTA, AWAY],
+  'POST /v1/models/{id}/copies': [
+    ...['201', SIGNED, ROLE, '404 model_not_found', QUOTA, ...BODY, ...CHANGES],
+  ],
+  'GET /v1/audit-log/export': ['200', FORM, SIGNED, ROLE, QUOTA, AWAY],
+  'GET /v1/access-review': ['200', SIGNED, ROLE, QUOTA, AWAY],
+}
