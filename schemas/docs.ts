@@ -3,9 +3,11 @@ import { AUTH_DOCS } from './docs/auth.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
 import { EXPORT_DOCS } from './docs/export.ts'
 import { IMPORT_DOCS } from './docs/import.ts'
+import { JOB_DOCS } from './docs/jobs.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { REPLAY_DOCS } from './docs/replay.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
@@ -24,6 +26,8 @@ export const DOCS = {
   ...STATS_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
+  ...REPLAY_DOCS,
+  ...JOB_DOCS,
   ...SCORECARD_DOCS,
 } as const
 

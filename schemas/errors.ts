@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   member_not_found: 'No member of the team has this id.',
   score_not_found:
     'The score log has no such request of the team, or the batch has no such record.',
+  job_not_found: 'The team has no such job: a job is kept for a week after its end.',
   not_found: 'No endpoint has this method and path.',
   model_is_champion: "The model is the champion of a deployment and can't be archived.",
   member_exists: 'Another user has this email.',

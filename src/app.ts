@@ -25,6 +25,7 @@ import { shutdownPlugin } from './http/shutdown.ts'
 import { validatorCompiler } from './http/validators.ts'
 import { idempotencyPlugin } from './idempotency/plugin.ts'
 import { importRoutes } from './import/routes.ts'
+import { jobRoutes } from './jobs/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
@@ -39,6 +40,7 @@ import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
 import { logErasureRoutes } from './reading/erasure/routes.ts'
 import { logExportRoutes } from './reading/export/routes.ts'
 import { readingRoutes } from './reading/routes.ts'
+import { replayRoutes } from './replay/routes.ts'
 import { fallbackOf } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
@@ -145,6 +147,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(readingRoutes, services)
   await app.register(logExportRoutes, services)
   await app.register(logErasureRoutes, services)
+  await app.register(jobRoutes, services)
+  await app.register(replayRoutes, services)
   await app.register(healthRoutes, telemetry)
 
   installFastPath(app, services, {

@@ -18,6 +18,9 @@ import type { IdempotencyService } from './idempotency/service.ts'
 import { ImportService } from './import/service.ts'
 import { ImportSampleChecker } from './import/spec-check.ts'
 import { ImportThread } from './import/thread.ts'
+import { openJobs } from './jobs/open.ts'
+import type { JobService } from './jobs/service.ts'
+import { PostgresJobStore } from './jobs/store.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
@@ -36,6 +39,9 @@ import { LogErasureService } from './reading/erasure/service.ts'
 import { LogExportService } from './reading/export/service.ts'
 import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
+import { openReplay } from './replay/open.ts'
+import { REPLAY_JOB, type ReplayService } from './replay/service.ts'
+import { PostgresReplayStore } from './replay/store.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
@@ -49,6 +55,7 @@ import { PostgresServingStore } from './scoring/store.ts'
 import {
   addIdempotencyMetrics,
   addLimiterMetrics,
+  addReplayMetrics,
   addScoreLogMetrics,
   addServiceMetrics,
 } from './service-metrics.ts'
@@ -77,6 +84,8 @@ export interface Services {
   readonly scoreReading: ScoreReadingService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
+  readonly jobs: JobService
+  readonly replays: ReplayService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
@@ -186,15 +195,16 @@ export async function createServices(config: Config, options: ServiceOptions): P
     health,
     telemetry,
   })
-  writers.push(domains.keys)
+  writers.push(domains.keys, domains.background)
   addScoreLogMetrics(telemetry.metrics, openedLog)
   addLimiterMetrics(telemetry.metrics, limiter)
   addIdempotencyMetrics(telemetry.metrics, idempotency.service)
   telemetry.readiness.add('spool', () => openedLog.spool.refusal)
 
+  const { background: _, ...parts } = domains
   const ending = opened.move()
   return {
-    ...domains,
+    ...parts,
     idempotency: idempotency.service,
     telemetry,
     limiter,
@@ -240,7 +250,10 @@ type Domains = Omit<
   | 'spool'
   | 'drain'
   | 'close'
->
+> & {
+  /** Jobs and nightly replays. */
+  readonly background: { close(): Promise<void> }
+}
 
 function wire(
   config: Config,
@@ -308,6 +321,25 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
+  const scoreReading = new ScoreReadingService(reader, loggedModels, readingStore)
+  const jobs = openJobs({
+    store: guarded(new PostgresJobStore(db)),
+    clock,
+    log,
+    factsOf: errorFacts,
+  })
+  const replay = openReplay({
+    store: guarded(new PostgresReplayStore(db)),
+    openSource: () => openLogReader({ db, guarded }),
+    jobs: jobs.service,
+    reading: scoreReading,
+    clock,
+    log,
+    factsOf: errorFacts,
+  })
+  addReplayMetrics(metrics, replay.nightly)
+  jobs.start({ [REPLAY_JOB]: replay.service.run })
+  replay.nightly.start()
   const models = new ModelService({ store, samples, clock, onChange })
   return {
     auth,
@@ -325,7 +357,12 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading: new ScoreReadingService(reader, loggedModels, readingStore),
+    scoreReading,
+    jobs: jobs.service,
+    replays: replay.service,
+    background: {
+      close: async () => void (await Promise.all([jobs.close(), replay.nightly.close()])),
+    },
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

@@ -9,6 +9,7 @@ export const EXAMPLE_IDS = {
   user: 'usr_0VLGfZ8tXv2IbGy5RlPk7c',
   /** A member with the role `modeler`. */
   member: 'usr_0VLGm3XpNc6ViTs8EoRz1u',
+  job: 'job_0VLGm5Tt4Kp8SgDb2XwNq7',
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
 

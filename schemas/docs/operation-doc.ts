@@ -11,6 +11,7 @@ export const TAGS = {
   Deployments: 'A slug that scores with a champion and, if any, its challengers.',
   Scoring: 'Score, risk grade, probability of default and the points of each feature.',
   'Score log': 'Scores as they were answered: by request, by reference, and as a file.',
+  Jobs: 'Work that takes longer than a request: its state, its result, and its end.',
   Scorecards:
     'Scoring and deployments under `/api/v1`. There a deployment is called a scorecard, and a version names a challenger.',
 } as const

@@ -15,6 +15,7 @@ export const STATUS_BY_CODE = {
   key_not_found: 404,
   member_not_found: 404,
   score_not_found: 404,
+  job_not_found: 404,
   not_found: 404,
   model_is_champion: 409,
   member_exists: 409,

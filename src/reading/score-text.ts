@@ -122,7 +122,8 @@ interface StoredBin {
   readonly label?: unknown
 }
 
-function binOf(bin: StoredBin | undefined, index: number) {
+/** A bin as the API shows it. */
+export function binOf(bin: StoredBin | undefined, index: number) {
   const label = labelOf(bin?.label)
   return {
     index,

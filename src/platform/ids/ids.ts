@@ -6,7 +6,17 @@ const TIME_CHARS = 8
 const RANDOM_CHARS = 14
 const ID_CHARS_MAX = 64
 
-type IdPrefix = 'mod_' | 'dep_' | 'ch_' | 'key_' | 'req_' | 'usr_' | 'team_' | 'aud_' | 'fam_'
+type IdPrefix =
+  | 'mod_'
+  | 'dep_'
+  | 'ch_'
+  | 'key_'
+  | 'req_'
+  | 'usr_'
+  | 'team_'
+  | 'aud_'
+  | 'fam_'
+  | 'job_'
 
 /**
  * A new identifier: prefix, time, then at least 80 random bits, in `[0-9A-Za-z]`.

@@ -183,7 +183,8 @@ describe.each(backends)('on $name', (backend) => {
       role: 'viewer',
     })
     const { request_id } = await team.score(slug, {})
-    const made = { slug, model, key: key.id, member: member.id, request_id }
+    const { id: job } = await team.done('POST', `/v1/deployments/${slug}/replays`, {})
+    const made = { slug, model, key: key.id, member: member.id, request_id, job }
     return { ...made, challenger: entry.id, version: entry.version }
   }
 

@@ -12,7 +12,7 @@ export interface Route {
   readonly operation: string
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
-  readonly id?: 'model' | 'key' | 'member'
+  readonly id?: 'model' | 'key' | 'member' | 'job'
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
@@ -31,6 +31,7 @@ export const IMPORTED = {
   name: 'Imported',
   scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
 }
+const ANALYSTS = ['owner', 'admin', 'lead_modeler', 'modeler'] as const
 const MANAGERS = ['owner', 'admin'] as const
 
 /**
@@ -138,6 +139,19 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     ...{ operation: 'log.erase', admitted: MANAGERS, body: { reference: 'A-1' } },
   },
   'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
+  'POST /v1/deployments/:slug/replays': {
+    ...{ operation: 'replays.start', admitted: ANALYSTS, success: '202', body: {} },
+  },
+  'POST /v1/scores/:request_id/replay': {
+    ...{ operation: 'scores.replay', admitted: 'member or read key' },
+    ...{ success: '404 score_not_found', body: { features: {} } },
+  },
+  'GET /v1/jobs/:id': {
+    ...{ operation: 'jobs.get', admitted: ROLES, id: 'job', success: '404 job_not_found' },
+  },
+  'POST /v1/jobs/:id/cancel': {
+    ...{ operation: 'jobs.cancel', admitted: ANALYSTS, id: 'job', success: '404 job_not_found' },
+  },
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
   'POST /api/v1/scorecards/:scorecard_id/challengers': {
     ...{ operation: 'scorecards.add_challenger', admitted: MANAGERS },
@@ -158,7 +172,15 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
 }
 
-export type IdName = 'slug' | 'model' | 'key' | 'member' | 'challenger' | 'version' | 'request_id'
+export type IdName =
+  | 'slug'
+  | 'model'
+  | 'key'
+  | 'member'
+  | 'job'
+  | 'challenger'
+  | 'version'
+  | 'request_id'
 export type Ids = Readonly<Record<IdName, string>>
 
 /** Ids that nothing has. */
@@ -166,6 +188,7 @@ export const UNKNOWN: Ids = {
   ...{ slug: newId('dep_', 0), model: newId('mod_', 0), key: newId('key_', 0) },
   ...{ member: newId('usr_', 0), challenger: newId('ch_', 0), version: 'none' },
   request_id: newId('req_', 0),
+  job: newId('job_', 0),
 }
 
 /** Method and path of a row, with `<…>` for what stands in the path. */

@@ -4,6 +4,7 @@ import { OWNER } from '../start/service.ts'
 import { type Rivals, rung, type Team } from '../start/team.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
+import { PROOF_SCENARIOS } from './proof-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { SCORE_SCENARIOS } from './score-scenarios.ts'
 import { STATS_SCENARIOS } from './stats-scenarios.ts'
@@ -147,6 +148,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
   },
   ...STATS_SCENARIOS,
   ...SCORE_SCENARIOS,
+  ...PROOF_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [

@@ -13,11 +13,13 @@ export const LAYERS: readonly (readonly string[])[] = [
   // The parts that all routes share, and the record of every change.
   ['http', 'audit'],
   // Protection of the service and of its callers, and the record of its scores.
-  ['auth', 'rate-limit', 'overload', 'idempotency', 'score-log'],
+  ['auth', 'rate-limit', 'overload', 'idempotency', 'score-log', 'jobs'],
   // The domains.
   ['keys', 'deployments'],
   ['models', 'teams'],
   ['scoring', 'import', 'export', 'stats', 'reading'],
+  // What is computed again from scores that were read back.
+  ['replay'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.
