@@ -7,6 +7,7 @@ import { JOB_DOCS } from './docs/jobs.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { PROOF_DOCS } from './docs/proof.ts'
 import { REPLAY_DOCS } from './docs/replay.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
@@ -27,6 +28,7 @@ export const DOCS = {
   ...SCORING_DOCS,
   ...SCORE_DOCS,
   ...REPLAY_DOCS,
+  ...PROOF_DOCS,
   ...JOB_DOCS,
   ...SCORECARD_DOCS,
 } as const

@@ -34,6 +34,7 @@ import { sheddingPlugin } from './overload/plugin.ts'
 import { systemClock } from './platform/clock.ts'
 import { newId } from './platform/ids/ids.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
+import { proofRoutes } from './proof/routes.ts'
 import { CallerQuota } from './rate-limit/caller-quota.ts'
 import { LookUpGate } from './rate-limit/look-up-gate.ts'
 import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
@@ -149,6 +150,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(logErasureRoutes, services)
   await app.register(jobRoutes, services)
   await app.register(replayRoutes, services)
+  await app.register(proofRoutes, services)
   await app.register(healthRoutes, telemetry)
 
   installFastPath(app, services, {

@@ -33,6 +33,7 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { ProofService } from './proof/service.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
@@ -44,6 +45,8 @@ import { REPLAY_JOB, type ReplayService } from './replay/service.ts'
 import { PostgresReplayStore } from './replay/store.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
+import { CheckpointSigner } from './score-log/proof/checkpoint.ts'
+import { PostgresTreeStore } from './score-log/proof/tree-store.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
 import type { UndrainedSpool } from './score-log/reading/spool-tail.ts'
 import type { ScoreLog } from './score-log/score-log.ts'
@@ -86,6 +89,7 @@ export interface Services {
   readonly logExports: LogExportService
   readonly jobs: JobService
   readonly replays: ReplayService
+  readonly proofs: ProofService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
@@ -319,7 +323,7 @@ function wire(
   const runner = new ImportThread()
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
-  const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
+  const { reader, models: loggedModels, eraser, blocks } = openLogReader({ db, guarded, spool })
   const readingStore = guarded(new PostgresReadingStore(db))
   const scoreReading = new ScoreReadingService(reader, loggedModels, readingStore)
   const jobs = openJobs({
@@ -360,6 +364,13 @@ function wire(
     scoreReading,
     jobs: jobs.service,
     replays: replay.service,
+    proofs: new ProofService({
+      reading: scoreReading,
+      blocks,
+      models: loggedModels,
+      trees: guarded(new PostgresTreeStore(db)),
+      signer: new CheckpointSigner(jwtSecret),
+    }),
     background: {
       close: async () => void (await Promise.all([jobs.close(), replay.nightly.close()])),
     },

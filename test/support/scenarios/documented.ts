@@ -109,6 +109,12 @@ export const DECIDED: Table = {
   'GET /v1/scores/{request_id}': ['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
   'POST /v1/log/erasures': ['200', SIGNED, ROLE, QUOTA, ...BODY],
   'GET /v1/log/export': ['200', FORM, SIGNED, ROLE, DEPLOYMENT, QUOTA, AWAY],
+  'GET /v1/scores/{request_id}/proof': [
+    ...['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
+  ],
+  'GET /v1/log/checkpoint': ['200', FORM, SIGNED, QUOTA, AWAY],
+  'GET /v1/log/consistency': ['200', FORM, SIGNED, QUOTA, AWAY],
+  'GET /v1/log/key': ['200', FORM, SIGNED, QUOTA, AWAY],
   'GET /v1/jobs/{id}': ['200', SIGNED, '404 job_not_found', QUOTA, AWAY],
   'POST /v1/jobs/{id}/cancel': ['200', SIGNED, ROLE, '404 job_not_found', QUOTA, AWAY],
   'POST /v1/deployments/{slug}/replays': ['202', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],

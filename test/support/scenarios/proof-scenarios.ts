@@ -1,4 +1,5 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
+import { provenBy } from '../expect/proofs.ts'
 import type { Rivals } from '../start/team.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import type { Row } from './scenarios.ts'
@@ -45,5 +46,27 @@ export const PROOF_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
         return team.call('POST', `/v1/scores/${request_id}/replay`, { features: { income: 1 } })
       },
     ],
+  },
+  'GET /v1/scores/{request_id}/proof': {
+    '200': [
+      'a score that is in the database',
+      async ({ team }, { slug }) => {
+        const { request_id } = await team.score(slug, {})
+        return provenBy(team, request_id)
+      },
+    ],
+    '400 invalid_request': [
+      'a record below 0',
+      ({ team }) => team.call('GET', `/v1/scores/${UNKNOWN.request_id}/proof?record=-1`),
+    ],
+  },
+  'GET /v1/log/checkpoint': {
+    '200': ['a member asks', ({ team }) => team.call('GET', '/v1/log/checkpoint')],
+  },
+  'GET /v1/log/consistency': {
+    '200': ['an empty tree', ({ team }) => team.call('GET', '/v1/log/consistency?from=0&to=0')],
+  },
+  'GET /v1/log/key': {
+    '200': ['a member asks', ({ team }) => team.call('GET', '/v1/log/key')],
   },
 }

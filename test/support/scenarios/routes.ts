@@ -146,6 +146,15 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     ...{ operation: 'scores.replay', admitted: 'member or read key' },
     ...{ success: '404 score_not_found', body: { features: {} } },
   },
+  'GET /v1/scores/:request_id/proof': {
+    ...{ operation: 'scores.proof', admitted: 'member or read key' },
+    success: '404 score_not_found',
+  },
+  'GET /v1/log/checkpoint': { operation: 'log.checkpoint', admitted: 'member or read key' },
+  'GET /v1/log/consistency': {
+    ...{ operation: 'log.consistency', admitted: 'member or read key', query: 'from=0&to=0' },
+  },
+  'GET /v1/log/key': { operation: 'log.key', admitted: 'member or read key' },
   'GET /v1/jobs/:id': {
     ...{ operation: 'jobs.get', admitted: ROLES, id: 'job', success: '404 job_not_found' },
   },
