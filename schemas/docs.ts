@@ -1,5 +1,6 @@
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
+import { BACKTEST_DOCS } from './docs/backtest.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
 import { EXPORT_DOCS } from './docs/export.ts'
 import { IMPORT_DOCS } from './docs/import.ts'
@@ -29,6 +30,7 @@ export const DOCS = {
   ...SCORE_DOCS,
   ...REPLAY_DOCS,
   ...PROOF_DOCS,
+  ...BACKTEST_DOCS,
   ...JOB_DOCS,
   ...SCORECARD_DOCS,
 } as const

@@ -6,19 +6,23 @@ export const JOB_STATUSES = ['queued', 'running', 'done', 'failed', 'cancelled']
 /** How long a job is kept after its end. */
 export const JOB_KEPT_DAYS = 7
 
+export const JobStatus = Type.Unsafe<(typeof JOB_STATUSES)[number]>(
+  Type.String({ enum: [...JOB_STATUSES], description: 'The last three are final' }),
+)
+
+export const JobProgress = Type.Object(
+  {
+    done: Type.Integer({ minimum: 0 }),
+    total: Type.Integer({ minimum: 0, description: 'Estimated while the job runs' }),
+  },
+  { description: 'Applicants; brought up to date every few seconds' },
+)
+
 export const Job = Type.Object({
   id: Type.String(),
   kind: Type.String({ description: 'What the job does, such as `replay`' }),
-  status: Type.Unsafe<(typeof JOB_STATUSES)[number]>(
-    Type.String({ enum: [...JOB_STATUSES], description: 'The last three are final' }),
-  ),
-  progress: Type.Object(
-    {
-      done: Type.Integer({ minimum: 0 }),
-      total: Type.Integer({ minimum: 0, description: 'Estimated while the job runs' }),
-    },
-    { description: 'Applicants; brought up to date every few seconds' },
-  ),
+  status: JobStatus,
+  progress: JobProgress,
   created_at: Timestamp,
   finished_at: Type.Union([Timestamp, Type.Null()]),
   result: Type.Unknown({

@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 in hex' })
 const Path = Type.Array(Hash, { description: 'From the leaf upwards, as in RFC 9162' })
-const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const size = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 
 export const ProofQuery = Type.Object(
   {
@@ -17,23 +18,27 @@ const SignedNote = Type.String({
   description: 'Signed note of C2SP with a checkpoint: origin, size and root, signed with Ed25519',
 })
 
+export const BlockProof = Type.Object(
+  {
+    sequence: Type.Integer({ description: 'Number of the drained block in the tree, from 0' }),
+    index: Type.Integer({ description: 'Index of the leaf in the block' }),
+    size: Type.Integer({ description: 'Number of leaves in the block' }),
+    path: Path,
+  },
+  { description: 'Leads from the leaf to the root of its drained block' },
+)
+
+export const TreeProof = Type.Object(
+  { index: Type.Integer(), size: Type.Integer(), path: Path },
+  { description: 'Leads from the root of the block, as a leaf, to the root of the tree' },
+)
+
 export const ScoreProof = Type.Object({
   leaf: Type.String({
     description: 'Base64 of JSON (RFC 8785): what the tree holds of the applicant',
   }),
-  block: Type.Object(
-    {
-      sequence: Type.Integer({ description: 'Number of the drained block in the tree, from 0' }),
-      index: Type.Integer({ description: 'Index of the leaf in the block' }),
-      size: Type.Integer({ description: 'Number of leaves in the block' }),
-      path: Path,
-    },
-    { description: 'Leads from the leaf to the root of its drained block' },
-  ),
-  tree: Type.Object(
-    { index: Type.Integer(), size: Type.Integer(), path: Path },
-    { description: 'Leads from the root of the block, as a leaf, to the root of the tree' },
-  ),
+  block: BlockProof,
+  tree: TreeProof,
   checkpoint: SignedNote,
 })
 
@@ -46,8 +51,8 @@ export const Checkpoint = Type.Object({
 
 export const ConsistencyQuery = Type.Object(
   {
-    from: Type.Integer({ ...Size, description: 'Size of the older checkpoint' }),
-    to: Type.Integer({ ...Size, description: 'Size of the newer checkpoint' }),
+    from: size('Size of the older checkpoint'),
+    to: size('Size of the newer checkpoint'),
   },
   { additionalProperties: false },
 )

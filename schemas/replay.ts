@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { ProbabilityOfDefault } from './common.ts'
-import { FEATURE_OUTCOMES } from './scores.ts'
+import { FeatureOutcome, LoggedBin } from './scores.ts'
 
 const NullableText = Type.Union([Type.String(), Type.Null()])
 
@@ -17,12 +17,14 @@ export const PERIOD = {
 
 export const ReplayRequest = Type.Object(PERIOD, { additionalProperties: false })
 
+export const ReplayedFeatures = Type.Object(
+  {},
+  { additionalProperties: true, description: 'The features of the applicant, as for scoring' },
+)
+
 export const ScoreReplayRequest = Type.Object(
   {
-    features: Type.Object(
-      {},
-      { additionalProperties: true, description: 'The features of the applicant, as for scoring' },
-    ),
+    features: ReplayedFeatures,
     record: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Index of the record; required for a batch' }),
     ),
@@ -30,27 +32,39 @@ export const ScoreReplayRequest = Type.Object(
   { additionalProperties: false },
 )
 
-const ReplayedFeature = Type.Object({
-  outcome: Type.Union([...FEATURE_OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()]),
+/** What a value of a feature was. */
+export const ReplayedValue = Type.Object({
+  outcome: Type.Union([FeatureOutcome, Type.Null()]),
   points: Type.Number(),
-  bin: Type.Unsafe<object | null>(
-    Type.Union([
-      Type.Object(
-        {
-          index: Type.Integer(),
-          range: Type.Optional(Type.String()),
-          value: Type.Optional(Type.String()),
-          label: Type.Optional(Type.String()),
-        },
-        { additionalProperties: true },
-      ),
-      Type.Null(),
-    ]),
-  ),
+  bin: Type.Union([LoggedBin, Type.Null()]),
 })
 
-const compared = <Value extends Parameters<typeof Type.Array>[0]>(value: Value, of: string) =>
-  Type.Object({ logged: value, recomputed: value }, { description: of })
+export const ComparedHash = Type.Object(
+  { logged: NullableText, recomputed: NullableText },
+  { description: 'SHA-256 of the card that scored, and of the one that is stored now' },
+)
+
+export const ComparedScore = Type.Object(
+  { logged: Type.Number(), recomputed: Type.Number() },
+  { description: 'Not rounded' },
+)
+
+export const ComparedPd = Type.Object(
+  { logged: ProbabilityOfDefault, recomputed: ProbabilityOfDefault },
+  { description: 'Not rounded' },
+)
+
+export const ComparedGrade = Type.Object(
+  { logged: NullableText, recomputed: NullableText },
+  { description: 'Names of the grades' },
+)
+
+export const ComparedFeature = Type.Object({
+  name: Type.String(),
+  identical: Type.Boolean({ description: 'Whether the value fell into the same bin' }),
+  logged: ReplayedValue,
+  recomputed: ReplayedValue,
+})
 
 export const ReplayedScore = Type.Object({
   request_id: Type.String(),
@@ -59,17 +73,9 @@ export const ReplayedScore = Type.Object({
   identical: Type.Boolean({
     description: 'Whether card, score, probability, grade and all bins are the same, to the bit',
   }),
-  spec_sha256: compared(NullableText, 'Hash of the card: logged, and stored now'),
-  score: compared(Type.Number(), 'Not rounded'),
-  pd: compared(ProbabilityOfDefault, 'Not rounded'),
-  risk_grade: compared(NullableText, 'Name of the grade'),
-  features: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      identical: Type.Boolean({ description: 'Whether the value fell into the same bin' }),
-      logged: ReplayedFeature,
-      recomputed: ReplayedFeature,
-    }),
-    { description: 'In the order of the spec' },
-  ),
+  spec_sha256: ComparedHash,
+  score: ComparedScore,
+  pd: ComparedPd,
+  risk_grade: ComparedGrade,
+  features: Type.Array(ComparedFeature, { description: 'In the order of the spec' }),
 })

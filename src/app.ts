@@ -5,6 +5,7 @@ import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
 import { auditLogRoutes } from './audit/routes.ts'
 import { authPlugin, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
+import { backtestRoutes } from './backtest/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
 import { scorecardRoutes } from './deployments/api-v1/routes.ts'
@@ -151,6 +152,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(jobRoutes, services)
   await app.register(replayRoutes, services)
   await app.register(proofRoutes, services)
+  await app.register(backtestRoutes, services)
   await app.register(healthRoutes, telemetry)
 
   installFastPath(app, services, {

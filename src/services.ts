@@ -10,6 +10,7 @@ import type { Config } from './config.ts'
 import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
+import { type Evidence, openEvidence } from './evidence/open.ts'
 import { ExportService } from './export/service.ts'
 import { ExportThread } from './export/thread.ts'
 import { errorFacts } from './http/error-facts.ts'
@@ -18,9 +19,6 @@ import type { IdempotencyService } from './idempotency/service.ts'
 import { ImportService } from './import/service.ts'
 import { ImportSampleChecker } from './import/spec-check.ts'
 import { ImportThread } from './import/thread.ts'
-import { openJobs } from './jobs/open.ts'
-import type { JobService } from './jobs/service.ts'
-import { PostgresJobStore } from './jobs/store.ts'
 import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
@@ -33,20 +31,14 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
-import { ProofService } from './proof/service.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
 import { LogExportService } from './reading/export/service.ts'
 import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
-import { openReplay } from './replay/open.ts'
-import { REPLAY_JOB, type ReplayService } from './replay/service.ts'
-import { PostgresReplayStore } from './replay/store.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
-import { CheckpointSigner } from './score-log/proof/checkpoint.ts'
-import { PostgresTreeStore } from './score-log/proof/tree-store.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
 import type { UndrainedSpool } from './score-log/reading/spool-tail.ts'
 import type { ScoreLog } from './score-log/score-log.ts'
@@ -68,8 +60,10 @@ import { PostgresMemberStore } from './teams/member-store.ts'
 import { MemberService } from './teams/members.ts'
 import { Telemetry } from './telemetry.ts'
 
+type EvidenceServices = Evidence['services']
+
 /** The domains with all that they need. */
-export interface Services {
+export interface Services extends EvidenceServices {
   readonly auth: AuthService
   readonly keys: KeyService
   readonly members: MemberService
@@ -87,9 +81,6 @@ export interface Services {
   readonly scoreReading: ScoreReadingService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
-  readonly jobs: JobService
-  readonly replays: ReplayService
-  readonly proofs: ProofService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
@@ -323,28 +314,23 @@ function wire(
   const runner = new ImportThread()
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
-  const { reader, models: loggedModels, eraser, blocks } = openLogReader({ db, guarded, spool })
+  const logReader = openLogReader({ db, guarded, spool })
+  const { reader, models: loggedModels, eraser } = logReader
   const readingStore = guarded(new PostgresReadingStore(db))
   const scoreReading = new ScoreReadingService(reader, loggedModels, readingStore)
-  const jobs = openJobs({
-    store: guarded(new PostgresJobStore(db)),
-    clock,
-    log,
-    factsOf: errorFacts,
-  })
-  const replay = openReplay({
-    store: guarded(new PostgresReplayStore(db)),
-    openSource: () => openLogReader({ db, guarded }),
-    jobs: jobs.service,
-    reading: scoreReading,
-    clock,
-    log,
-    factsOf: errorFacts,
-  })
-  addReplayMetrics(metrics, replay.nightly)
-  jobs.start({ [REPLAY_JOB]: replay.service.run })
-  replay.nightly.start()
   const models = new ModelService({ store, samples, clock, onChange })
+  const evidence = openEvidence({
+    db,
+    guarded,
+    logReader,
+    reading: scoreReading,
+    models,
+    jwtSecret,
+    clock,
+    log,
+    factsOf: errorFacts,
+  })
+  addReplayMetrics(metrics, evidence.nightly)
   return {
     auth,
     keys,
@@ -362,18 +348,8 @@ function wire(
     scorecards: new ScorecardService(deployments, clock),
     scoring,
     scoreReading,
-    jobs: jobs.service,
-    replays: replay.service,
-    proofs: new ProofService({
-      reading: scoreReading,
-      blocks,
-      models: loggedModels,
-      trees: guarded(new PostgresTreeStore(db)),
-      signer: new CheckpointSigner(jwtSecret),
-    }),
-    background: {
-      close: async () => void (await Promise.all([jobs.close(), replay.nightly.close()])),
-    },
+    ...evidence.services,
+    background: evidence,
     logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

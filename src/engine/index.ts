@@ -12,9 +12,9 @@ export {
 } from './cells.ts'
 export { type CompiledModel, compileModel } from './compile.ts'
 export { EngineError, type EngineErrorCode } from './errors.ts'
-export { DECIMAL, nextDown, nextUp } from './interval.ts'
+export { DECIMAL, nextDown, nextUp, parseInterval } from './interval.ts'
 export { type FeatureRule, rulesOf } from './rules.ts'
-export type { Scale } from './scaling.ts'
+export { probabilityOfDefault, type Scale } from './scaling.ts'
 export {
   type Applicant,
   isUnmatched,

@@ -1,14 +1,18 @@
 import type { TSchema } from '@sinclair/typebox'
 import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
+import * as backtest from '../../schemas/backtest.ts'
 import * as common from '../../schemas/common.ts'
 import * as deployments from '../../schemas/deployments.ts'
 import * as errors from '../../schemas/errors.ts'
 import * as exports from '../../schemas/export.ts'
 import * as imports from '../../schemas/import.ts'
+import * as jobs from '../../schemas/jobs.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
+import * as proof from '../../schemas/proof.ts'
+import * as replay from '../../schemas/replay.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
@@ -19,14 +23,18 @@ import * as stats from '../../schemas/stats.ts'
 export const CONTRACT = {
   auditlog,
   auth,
+  backtest,
   common,
   deployments,
   errors,
   import: imports,
   export: exports,
+  jobs,
   keys,
   members,
   models,
+  proof,
+  replay,
   scorecards,
   scores,
   scoring,

@@ -112,6 +112,9 @@ export const DECIDED: Table = {
   'GET /v1/scores/{request_id}/proof': [
     ...['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
   ],
+  'POST /v1/backtests': [
+    ...['202', SIGNED, ROLE, DEPLOYMENT, MODEL, '422 invalid_spec', QUOTA, ...BODY],
+  ],
   'GET /v1/log/checkpoint': ['200', FORM, SIGNED, QUOTA, AWAY],
   'GET /v1/log/consistency': ['200', FORM, SIGNED, QUOTA, AWAY],
   'GET /v1/log/key': ['200', FORM, SIGNED, QUOTA, AWAY],

@@ -1,6 +1,6 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { provenBy } from '../expect/proofs.ts'
-import type { Rivals } from '../start/team.ts'
+import { type Rivals, rung } from '../start/team.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import type { Row } from './scenarios.ts'
 
@@ -45,6 +45,18 @@ export const PROOF_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
         const { request_id } = await team.score(slug, { income: 1 })
         return team.call('POST', `/v1/scores/${request_id}/replay`, { features: { income: 1 } })
       },
+    ],
+  },
+  'POST /v1/backtests': {
+    '202': [
+      'a specification',
+      ({ team }, { slug }) =>
+        team.call('POST', '/v1/backtests', { spec: rung(2), source: { deployment: slug } }),
+    ],
+    '422 invalid_spec': [
+      'an empty specification',
+      ({ team }, { slug }) =>
+        team.call('POST', '/v1/backtests', { spec: {}, source: { deployment: slug } }),
     ],
   },
   'GET /v1/scores/{request_id}/proof': {

@@ -150,6 +150,10 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     ...{ operation: 'scores.proof', admitted: 'member or read key' },
     success: '404 score_not_found',
   },
+  'POST /v1/backtests': {
+    ...{ operation: 'backtests.start', admitted: ANALYSTS, success: '202' },
+    body: { model_id: '<model>', source: { deployment: '<slug>' } },
+  },
   'GET /v1/log/checkpoint': { operation: 'log.checkpoint', admitted: 'member or read key' },
   'GET /v1/log/consistency': {
     ...{ operation: 'log.consistency', admitted: 'member or read key', query: 'from=0&to=0' },

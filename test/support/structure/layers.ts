@@ -19,7 +19,8 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['models', 'teams'],
   ['scoring', 'import', 'export', 'stats', 'reading'],
   // What is computed again from scores that were read back.
-  ['replay', 'proof'],
+  ['replay', 'proof', 'backtest'],
+  ['evidence'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.
