@@ -44,7 +44,7 @@ export class Backtest {
    * Adds the wanted applicants of these columns.
    *
    * @param cards those of their models by id
-   * @throws Error if the logged results can not be read
+   * @throws Error if the logged results can't be read
    */
   async add(
     columns: CellColumns,

@@ -9,7 +9,7 @@ export class ScoreBands {
   private readonly width: number
   private readonly sure: number[]
   private readonly possible: number[]
-  /** Of applicants with an exact score: theirs, and the one that was served. */
+  /** Exact scores, and the scores that were served to the same applicants. */
   private readonly exact: number[]
   private readonly served: number[]
 
@@ -46,7 +46,7 @@ export class ScoreBands {
     })
   }
 
-  /** Of the candidate's scores against the served ones, over applicants with an exact score. */
+  /** Compares exact scores with those that were served to the same applicants. */
   get stability() {
     const n = this.exact.reduce((sum, count) => sum + count, 0)
     const psi = stabilityIndex(this.served, [0, ...this.exact, 0])

@@ -38,8 +38,8 @@ export class ProofService {
   /**
    * Proves one record of a request.
    *
-   * @throws AppError `score_not_found`, also for a score from before the tree; `unavailable` for a score that is not in the database yet; `invalid_request` for a batch
-   *   without `record`
+   * @throws AppError `score_not_found`, also for a score from before the tree; `unavailable` for a
+   *   score that is not in the database yet; `invalid_request` for a batch without `record`
    */
   async prove(caller: Caller, requestId: string, record: number | undefined): Promise<ScoreProof> {
     const { reading, blocks, models } = this.options

@@ -48,7 +48,7 @@ export function replayScore(
   const stored = model === undefined ? undefined : models.get(model.modelId)
   const card = stored?.card ?? null
   if (result === null || model === undefined || card === null) {
-    throw new AppError('invalid_request', 'the model of this score can not score any more')
+    throw new AppError('invalid_request', "the model of this score can't score any more")
   }
   // The schema lets objects in only.
   const now = scored(card, features as Applicant)

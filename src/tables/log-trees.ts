@@ -26,7 +26,7 @@ export const logTreeNodes = pgTable(
     level: smallint('level').notNull(),
     position: bigint('position', { mode: 'number' }).notNull(),
     hash: bytes('hash').notNull(),
-    /** Of level 0: number of applicants, and when the first of them was scored. */
+    /** Number of applicants of a drained block, and when the first was scored; null above level 0. */
     applicants: integer('applicants'),
     firstAt: moment('first_at'),
   },

@@ -55,7 +55,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(result.features).toMatchObject([{ name: 'a_new_feature', map: 'impossible' }])
   })
 
-  test('an order that can not be carried out says what to change', async () => {
+  test('a faulty order says what to change', async () => {
     const { slug, modelId } = await team.deploy(sampleSpec())
     const source = { deployment: slug }
     const answers = [

@@ -25,7 +25,7 @@ describe.each(backends)('on $name', (backend) => {
     return endOfJob(team, job.id)
   }
 
-  // A log that can not be recomputed is no evidence of how applicants were decided.
+  // A log that can't be recomputed does not prove how applicants were decided.
   test('a replay finds every result of every model identical, to the bit', async () => {
     const { slug } = await team.deploy(sampleSpec())
     const rival = { ...sampleSpec(), version: '2', base_points: 0.1 }
@@ -103,7 +103,7 @@ describe.each(backends)('on $name', (backend) => {
       expect(outcomeOf(beyond)).toBe('404 score_not_found')
     })
 
-    test('a value that can not be scored is refused by name', async () => {
+    test('a value of another type is refused by name', async () => {
       const { slug } = await team.deploy(spec)
       const { request_id } = await team.score(slug, { age: 25 })
       const answer = await replayed(request_id, { features: { age: true } })
