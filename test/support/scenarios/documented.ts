@@ -117,7 +117,7 @@ export const DECIDED: Table = {
   ],
   'GET /v1/log/checkpoint': ['200', FORM, SIGNED, QUOTA, AWAY],
   'GET /v1/log/consistency': ['200', FORM, SIGNED, QUOTA, AWAY],
-  'GET /v1/log/key': ['200', FORM, SIGNED, QUOTA, AWAY],
+  'GET /v1/log/key': ['200', FORM, SIGNED, QUOTA],
   'GET /v1/jobs/{id}': ['200', SIGNED, '404 job_not_found', QUOTA, AWAY],
   'POST /v1/jobs/{id}/cancel': ['200', SIGNED, ROLE, '404 job_not_found', QUOTA, AWAY],
   'POST /v1/deployments/{slug}/replays': ['202', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
