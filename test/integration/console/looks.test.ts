@@ -154,7 +154,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const visitor = await browser.signIn({ who: await newMember('lead_modeler') })
     await visitor.go('models')
     await visitor.sees('4.0')
-    expect(await visitor.controls()).toEqual(['Upload a scorecard', "Import a tool's card"])
+    expect(await visitor.controls()).toEqual([
+      'Backtest a card',
+      'Upload a scorecard',
+      "Import a tool's card",
+    ])
     await visitor.go(`deployments/${slug}`)
     await visitor.sees('Newest answers')
     expect(await visitor.controls()).toEqual(['Try it', 'Copy the address'])
