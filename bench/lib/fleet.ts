@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
 import { databaseUrl, onServer } from '../../test/support/global-setup.ts'
+import type { LoadRequest, Outcome } from '../../test/support/load/load-clients.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import type { Outcome, Shot } from '../../test/support/load/shots.ts'
 import { freePort } from '../../test/support/servers/free-port.ts'
 import { post, ServiceProcess } from '../../test/support/start/process.ts'
 
@@ -129,7 +129,7 @@ export async function done(
 }
 
 /** A score of the sample scorecard, deployed for it, with a key of its own. */
-export async function sampleShot(url: string, token: string): Promise<Shot> {
+export async function sampleRequest(url: string, token: string): Promise<LoadRequest> {
   const order = { spec: sampleSpec(), environment: 'production', auto_deploy: true }
   const { deployment } = await done(`${url}/v1/models/deploy`, token, order)
   const { slug } = deployment as { slug: string }

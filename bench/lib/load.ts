@@ -56,7 +56,7 @@ export async function loadUrl(
   { connections, seconds, rate }: LoadOptions,
 ): Promise<Sent> {
   const started = process.cpuUsage()
-  const prepared = requests.map(({ path, body, keySecret }) => ({
+  const messages = requests.map(({ path, body, keySecret }) => ({
     method: 'POST' as const,
     path,
     body,
@@ -66,11 +66,11 @@ export async function loadUrl(
   // Each connection makes texts of all of its requests: of many it has a share, of few it has all in an
   // order of its own, else all connections would ask for the same at the same time.
   const requestsOf = (connection: number) => {
-    if (prepared.length > connections) {
-      return prepared.filter((_, at) => at % connections === connection)
+    if (messages.length > connections) {
+      return messages.filter((_, at) => at % connections === connection)
     }
-    const from = Math.floor((connection * prepared.length) / connections)
-    return [...prepared.slice(from), ...prepared.slice(0, from)]
+    const from = Math.floor((connection * messages.length) / connections)
+    return [...messages.slice(from), ...messages.slice(0, from)]
   }
   const { non2xx, errors, timeouts, ...result } = await autocannon({
     url,
@@ -78,7 +78,7 @@ export async function loadUrl(
     duration: seconds,
     sampleInt: 250,
     ...(rate !== undefined && { overallRate: rate }),
-    requests: prepared.slice(0, 1),
+    requests: messages.slice(0, 1),
     setupClient: (client) => client.setRequests(requestsOf(connected++)),
   })
   if (non2xx + errors + timeouts > 0) {

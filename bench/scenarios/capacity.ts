@@ -15,12 +15,12 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { sampleApplicants } from '../../test/support/cards/cards.ts'
+import type { LoadRequest } from '../../test/support/load/load-clients.ts'
 import { median } from '../../test/support/load/percentile.ts'
-import type { Shot } from '../../test/support/load/shots.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
-import { Fleet, sampleShot } from '../lib/fleet.ts'
+import { Fleet, sampleRequest } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
   options: {
@@ -48,7 +48,7 @@ interface Round {
 
 type LoadName = 'single' | 'batch'
 
-function batchOf({ url, token }: Shot): Shot {
+function batchOf({ url, token }: LoadRequest): LoadRequest {
   const applicants = sampleApplicants()
   const records = Array.from({ length: BATCH_RECORDS }, (_, index) => ({
     ...applicants[index % applicants.length]?.applicant,
@@ -57,7 +57,7 @@ function batchOf({ url, token }: Shot): Shot {
   return { url: `${url}/batch`, token, body: JSON.stringify({ records }) }
 }
 
-async function shoot({ url, body, token }: Shot, connections: number, duration: number) {
+async function send({ url, body, token }: LoadRequest, connections: number, duration: number) {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
   const result = await autocannon({ url, method: 'POST', body, headers, connections, duration })
   if (result.non2xx > 0 || result.errors > 0) {
@@ -86,13 +86,13 @@ async function playRound(workers: number): Promise<Record<LoadName, Round>> {
     const fleet = await Fleet.start({ replicas: 1, ...servers, env: { WORKERS: `${workers}` } })
     try {
       const url = fleet.urlOf(0)
-      const single = await sampleShot(url, await fleet.signIn())
+      const single = await sampleRequest(url, await fleet.signIn())
       const measured = { url, databaseUrl: fleet.databaseUrl, database, redis }
-      const play = async (shot: Shot, connections: number): Promise<Round> => {
-        await shoot(shot, connections, WARM_UP_SEC)
+      const play = async (loadRequest: LoadRequest, connections: number): Promise<Round> => {
+        await send(loadRequest, connections, WARM_UP_SEC)
         await drained(url)
         const before = await costsSoFar(measured)
-        const { requests, latency, duration } = await shoot(shot, connections, seconds)
+        const { requests, latency, duration } = await send(loadRequest, connections, seconds)
         await drained(url)
         const costs = difference(before, await costsSoFar(measured))
         const { p50: p50Ms, p99: p99Ms } = latency

@@ -72,9 +72,13 @@ function payloadOf({ applicants, models }: Shape): Buffer {
     return `[${id},${Array.from({ length: models }, result)}]`
   })
   const request = {
-    ...{ requestId: newId('req_', scoredAtMs), scoredAtMs, keyId: 'key_0VbcS4T982wOdiA3oiOZvU' },
-    ...{ bucket: null, latencyMs: Math.round(1000 * 2 ** (4 * random())) / 1000 },
-    ...{ isBatch: applicants > 1, served: 0 },
+    requestId: newId('req_', scoredAtMs),
+    scoredAtMs,
+    keyId: 'key_0VbcS4T982wOdiA3oiOZvU',
+    bucket: null,
+    latencyMs: Math.round(1000 * 2 ** (4 * random())) / 1000,
+    isBatch: applicants > 1,
+    served: 0,
   }
   return Buffer.from(`${texts.head}${rows}]}${FIELD_SEPARATOR}${texts.facts(request, served)}`)
 }

@@ -12,10 +12,14 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import { keepShooting, type Outcome, type Shot } from '../../test/support/load/shots.ts'
+import {
+  type LoadRequest,
+  type Outcome,
+  startClients,
+} from '../../test/support/load/load-clients.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
-import { Fleet, outcomeRow, sampleShot } from '../lib/fleet.ts'
+import { Fleet, outcomeRow, sampleRequest } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
   options: {
@@ -89,11 +93,11 @@ class Watch {
     this.fleet = fleet
   }
 
-  async start(shot: Shot, token: string): Promise<void> {
+  async start(loadRequest: LoadRequest, token: string): Promise<void> {
     for (const position of this.fleet.ports.keys()) {
-      const url = this.fleet.urlOf(position) + new URL(shot.url).pathname
+      const url = this.fleet.urlOf(position) + new URL(loadRequest.url).pathname
       const note = (outcome: Outcome) => void this.scores[this.phase].push(outcome)
-      this.stops.push(await keepShooting(clients / 2, { ...shot, url }, note, PAUSES))
+      this.stops.push(await startClients(clients / 2, { ...loadRequest, url }, note, PAUSES))
     }
     let isOn = true
     const managing = (async () => {
@@ -155,9 +159,9 @@ async function play(
     const fleet = await Fleet.start({ replicas: 2, ...servers, env: ENV })
     try {
       const token = await fleet.signIn()
-      const shot = await sampleShot(fleet.urlOf(0), token)
+      const loadRequest = await sampleRequest(fleet.urlOf(0), token)
       const watch = new Watch(fleet)
-      await watch.start(shot, token)
+      await watch.start(loadRequest, token)
       // Nobody's latency is that of code which is not compiled yet.
       await setTimeout(3_000)
       watch.phase = 'before'

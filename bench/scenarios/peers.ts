@@ -31,11 +31,11 @@ interface Sample {
 }
 
 function readSample(): Sample {
-  const people = sampleApplicants()
+  const sample = sampleApplicants()
   return {
     spec: sampleSpec(),
-    applicants: people.map(({ applicant }) => applicant),
-    scores: people.map(({ score }) => score),
+    applicants: sample.map(({ applicant }) => applicant),
+    scores: sample.map(({ score }) => score),
   }
 }
 

@@ -75,7 +75,9 @@ async function change(fleet: Fleet, token: string, kind: Kind, subject: Subject)
   const { slug, keyId } = subject
   if (kind === 'promotion') {
     const added = await done(`${url}/api/v1/scorecards/${slug}/challengers`, token, {
-      ...{ challenger_version: '2.0', traffic_pct: 10, mode: 'shadow' },
+      challenger_version: '2.0',
+      traffic_pct: 10,
+      mode: 'shadow',
     })
     const { id } = added['challenger'] as { id: string }
     // Adding is a change too; only the promotion is measured.

@@ -10,8 +10,12 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { keepShooting, type Outcome, type Shot } from '../../test/support/load/shots.ts'
-import { Fleet, needed, outcomeRow, sampleShot } from '../lib/fleet.ts'
+import {
+  type LoadRequest,
+  type Outcome,
+  startClients,
+} from '../../test/support/load/load-clients.ts'
+import { Fleet, needed, outcomeRow, sampleRequest } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
   options: {
@@ -36,10 +40,14 @@ async function restartAll(fleet: Fleet): Promise<void> {
 
 const table: Record<string, unknown> = {}
 
-async function measure(name: string, shot: Shot, work: () => Promise<unknown>): Promise<number> {
+async function measure(
+  name: string,
+  loadRequest: LoadRequest,
+  work: () => Promise<unknown>,
+): Promise<number> {
   const outcomes: Outcome[] = []
   const startedAtMs = performance.now()
-  const stop = await keepShooting(clients, shot, (outcome) => outcomes.push(outcome))
+  const stop = await startClients(clients, loadRequest, (outcome) => outcomes.push(outcome))
   await work()
   await stop()
   table[name] = outcomeRow(outcomes, performance.now() - startedAtMs)
@@ -55,14 +63,14 @@ const fleet = await Fleet.start({
 try {
   const balancer = await fleet.startBalancer()
   try {
-    const shot = await sampleShot(balancer.url, await fleet.signIn(balancer.url))
-    await measure('warm-up', shot, () => setTimeout(3_000))
-    await measure('before', shot, () => setTimeout(10_000))
+    const loadRequest = await sampleRequest(balancer.url, await fleet.signIn(balancer.url))
+    await measure('warm-up', loadRequest, () => setTimeout(3_000))
+    await measure('before', loadRequest, () => setTimeout(10_000))
     let failures = 0
     for (let round = 1; round <= rounds; round++) {
-      failures += await measure(`rolling restart ${round}`, shot, () => restartAll(fleet))
+      failures += await measure(`rolling restart ${round}`, loadRequest, () => restartAll(fleet))
     }
-    await measure('after', shot, () => setTimeout(10_000))
+    await measure('after', loadRequest, () => setTimeout(10_000))
     console.log(
       `Node ${process.version}, ${values.workers} workers each, ${clients} clients, one request at a time each`,
     )

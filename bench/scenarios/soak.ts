@@ -10,11 +10,15 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
+import {
+  type LoadRequest,
+  type Outcome,
+  startClients,
+} from '../../test/support/load/load-clients.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import { keepShooting, type Outcome, type Shot } from '../../test/support/load/shots.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
-import { done, Fleet, sampleShot } from '../lib/fleet.ts'
+import { done, Fleet, sampleRequest } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
   options: {
@@ -71,14 +75,14 @@ function delayMs(before: Map<number, number>, after: Map<number, number>, share:
   return 1_000 * (since.find(([, count]) => count >= share * total)?.[0] ?? Number.NaN)
 }
 
-async function manage(url: string, fleet: Fleet, shot: Shot): Promise<void> {
+async function manage(url: string, fleet: Fleet, loadRequest: LoadRequest): Promise<void> {
   const token = await fleet.signIn(url)
   const order = { spec: sampleSpec(), environment: 'production', auto_deploy: true }
   const { key, id } = await done(`${url}/v1/keys`, token, { name: `soak ${managed}` })
-  await done(shot.url, String(key), JSON.parse(shot.body) as object)
+  await done(loadRequest.url, String(key), JSON.parse(loadRequest.body) as object)
   const headers = { authorization: `Bearer ${token}` }
   const revoked = await fetch(`${url}/v1/keys/${id}`, { method: 'DELETE', headers })
-  const stats = new URL(shot.url).pathname.replace('/v1/score/', '/v1/deployments/')
+  const stats = new URL(loadRequest.url).pathname.replace('/v1/score/', '/v1/deployments/')
   const read = await fetch(`${url}${stats}/stats`, { headers })
   await read.arrayBuffer()
   if (revoked.status !== 204 || read.status !== 200) throw new Error('management failed')
@@ -89,7 +93,7 @@ async function manage(url: string, fleet: Fleet, shot: Shot): Promise<void> {
 
 async function soak(fleet: Fleet): Promise<Record<string, unknown>[]> {
   const url = fleet.urlOf(0)
-  const single = await sampleShot(url, await fleet.signIn())
+  const single = await sampleRequest(url, await fleet.signIn())
   const applicants = sampleApplicants()
   const records = Array.from({ length: BATCH_RECORDS }, (_, index) => ({
     ...applicants[index % applicants.length]?.applicant,
@@ -99,9 +103,9 @@ async function soak(fleet: Fleet): Promise<Record<string, unknown>[]> {
   const refused = { ...single, token: `${single.token}x` }
   const noteFor = (load: Load) => (outcome: Outcome) => void seen[load].push(outcome)
   const stops = [
-    await keepShooting(Number(values.clients), single, noteFor('single'), PACE.single),
-    await keepShooting(BATCH_CLIENTS, batch, noteFor('batch'), PACE.batch),
-    await keepShooting(1, refused, noteFor('refused'), PACE.refused),
+    await startClients(Number(values.clients), single, noteFor('single'), PACE.single),
+    await startClients(BATCH_CLIENTS, batch, noteFor('batch'), PACE.batch),
+    await startClients(1, refused, noteFor('refused'), PACE.refused),
   ]
   let isOn = true
   let fault: unknown = null

@@ -192,17 +192,17 @@ async function exportLog(
     to: value('to'),
     format: value('format'),
   }
-  const pieces = logExports.export({ userId: OPERATOR, teamId }, query)
+  const chunks = logExports.export({ userId: OPERATOR, teamId }, query)
   const out = value<string>('out')
-  if (out === undefined) await pipeline(Readable.from(pieces), stdout, { end: false })
-  else await writeFile(out, pieces)
+  if (out === undefined) await pipeline(Readable.from(chunks), stdout, { end: false })
+  else await writeFile(out, chunks)
 }
 
 /** @throws AppError `invalid_request` naming the file */
-async function writeFile(file: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
+async function writeFile(file: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   const part = `${file}.part`
   try {
-    await pipeline(Readable.from(pieces), createWriteStream(part))
+    await pipeline(Readable.from(chunks), createWriteStream(part))
     await rename(part, file)
   } catch (cause) {
     await rm(part, { force: true })

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { AppError } from '../errors.ts'
 import { errorFacts } from './error-facts.ts'
 
-interface SentPieces {
+interface SentChunks {
   /** For the log, such as `an export`. */
   readonly what: string
   readonly headers: Readonly<Record<string, string>>
@@ -14,12 +14,12 @@ interface SentPieces {
  * an error until then has its usual response. A body that can't be made to its end breaks off, and
  * its connection ends.
  */
-export async function sendPieces(
+export async function sendChunks(
   reply: FastifyReply,
-  pieces: AsyncIterable<string | Uint8Array>,
-  { what, headers }: SentPieces,
+  chunks: AsyncIterable<string | Uint8Array>,
+  { what, headers }: SentChunks,
 ): Promise<FastifyReply> {
-  const iterator = pieces[Symbol.asyncIterator]()
+  const iterator = chunks[Symbol.asyncIterator]()
   const first = await iterator.next()
   const body = Readable.from(noting(first, iterator, reply, what), { objectMode: false })
   return reply.headers(headers).send(body)
@@ -33,7 +33,7 @@ async function* noting(
   what: string,
 ): AsyncGenerator<string | Uint8Array> {
   try {
-    for (let piece = first; piece.done !== true; piece = await rest.next()) yield piece.value
+    for (let chunk = first; chunk.done !== true; chunk = await rest.next()) yield chunk.value
   } catch (error) {
     const { operation } = request.routeOptions.config
     request.log.warn(

@@ -1,7 +1,7 @@
-import type { KeyInForce } from './service.ts'
+import type { ActiveKey } from './service.ts'
 
 /** Fields of a key in every response. */
-export function keyFields(key: Omit<KeyInForce, 'lastUsedAt'>) {
+export function keyFields(key: Omit<ActiveKey, 'lastUsedAt'>) {
   return {
     id: key.id,
     name: key.name,
@@ -14,6 +14,6 @@ export function keyFields(key: Omit<KeyInForce, 'lastUsedAt'>) {
 }
 
 /** A key in a list. */
-export function listedKey(key: KeyInForce) {
+export function listedKey(key: ActiveKey) {
   return { ...keyFields(key), last_used_at: key.lastUsedAt?.toISOString() ?? null }
 }

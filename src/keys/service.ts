@@ -28,7 +28,7 @@ export interface ApiKey {
 }
 
 /** An active key without its hash. */
-export type KeyInForce = Omit<ApiKey, 'teamId' | 'keyHash' | 'createdBy'> & {
+export type ActiveKey = Omit<ApiKey, 'teamId' | 'keyHash' | 'createdBy'> & {
   readonly lastUsedAt: Date | null
 }
 
@@ -39,7 +39,7 @@ export interface KeyChange {
   /** The columns that change. */
   readonly set: { readonly revokedAt: Date } | { readonly rateLimitPerMinute: number | null }
   /** Describes the change from the key's old state. */
-  readonly audit: (before: KeyInForce) => NewAuditRecord
+  readonly audit: (before: ActiveKey) => NewAuditRecord
 }
 
 /** What the service needs from the database. */
@@ -47,9 +47,9 @@ export interface KeyStore {
   /** Adds the key and its audit record in one transaction. */
   add(key: ApiKey, audit: NewAuditRecord): Promise<void>
   /** The active key with this hash; null if it is unknown or revoked. */
-  inForce(keyHash: string): Promise<KeyCaller | null>
+  findActive(keyHash: string): Promise<KeyCaller | null>
   /** A team's active keys, newest first. */
-  ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>>
+  ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>>
   /** Id of the team that owns an active key, or null. */
   teamOf(keyId: string): Promise<string | null>
   /**
@@ -101,7 +101,7 @@ export class KeyService {
   constructor(options: KeyOptions) {
     this.options = options
     this.callers = new StaleWhileRevalidateCache<KeyCaller>({
-      load: (keyHash) => options.store.inForce(keyHash),
+      load: (keyHash) => options.store.findActive(keyHash),
       clock: options.clock,
       ttlMs: options.ttlMs,
       ...(options.unavailableTtlMs && { unavailableTtlMs: options.unavailableTtlMs }),
@@ -144,7 +144,7 @@ export class KeyService {
   }
 
   /** The team's active keys, newest first. */
-  list(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
+  list(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
     return this.options.store.ofTeam(teamId, page)
   }
 
@@ -280,7 +280,7 @@ function isRateLimit(value: number): boolean {
 }
 
 /** Fields of a key in the audit log: what identifies it to people, and what it permits. */
-function auditedFieldsOf({ name, keyPrefix, scopes, environment }: ApiKey | KeyInForce) {
+function auditedFieldsOf({ name, keyPrefix, scopes, environment }: ApiKey | ActiveKey) {
   return { name, prefix: keyPrefix, scopes, environment }
 }
 

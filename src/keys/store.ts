@@ -7,7 +7,7 @@ import type { Database } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { apiKeys } from '../tables/keys.ts'
 import type { KeyUse } from './last-uses.ts'
-import type { ApiKey, KeyChange, KeyInForce, KeyStore } from './service.ts'
+import type { ActiveKey, ApiKey, KeyChange, KeyStore } from './service.ts'
 
 const KEY_IN_FORCE = {
   id: apiKeys.id,
@@ -23,7 +23,7 @@ const KEY_IN_FORCE = {
 /**
  * Prepared, because building the SQL text takes longest and busy keys are checked twice a minute.
  */
-const keysInForce = (db: Database) =>
+const activeKeys = (db: Database) =>
   db
     .select({
       keyId: apiKeys.id,
@@ -39,11 +39,11 @@ const keysInForce = (db: Database) =>
 /** API keys in PostgreSQL. */
 export class PostgresKeyStore implements KeyStore {
   private readonly db: Database
-  private readonly inForceQuery: ReturnType<typeof keysInForce>
+  private readonly activeQuery: ReturnType<typeof activeKeys>
 
   constructor(db: Database) {
     this.db = db
-    this.inForceQuery = keysInForce(db)
+    this.activeQuery = activeKeys(db)
   }
 
   async add(key: ApiKey, audit: NewAuditRecord): Promise<void> {
@@ -53,13 +53,13 @@ export class PostgresKeyStore implements KeyStore {
     })
   }
 
-  async inForce(keyHash: string): Promise<KeyCaller | null> {
-    const [row] = await this.inForceQuery.execute({ keyHash })
+  async findActive(keyHash: string): Promise<KeyCaller | null> {
+    const [row] = await this.activeQuery.execute({ keyHash })
     if (row === undefined) return null
     return { ...row, kind: 'key' }
   }
 
-  async ofTeam(teamId: string, page: PageRequest): Promise<Page<KeyInForce>> {
+  async ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
     const rows = await this.db
       .select(KEY_IN_FORCE)
       .from(apiKeys)

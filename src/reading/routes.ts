@@ -5,7 +5,7 @@ import { FoundScores, LoggedScore, ScoreQuery, ScoresQuery } from '../../schemas
 import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
 import { JSON_TYPE, nextCursor } from '../http/reply.ts'
-import { sendPieces } from '../http/text-stream.ts'
+import { sendChunks } from '../http/text-stream.ts'
 import { scoreTexts } from './score-text.ts'
 import type { FoundScore, ScoreReadingService } from './service.ts'
 
@@ -34,7 +34,7 @@ export const readingRoutes: FastifyPluginAsyncTypebox<ReadingRouteOptions> = asy
       const { request_id } = request.params
       const page = await scoreReading.get(provenCaller(request), request_id, request.query)
       const headers = { 'content-type': JSON_TYPE }
-      return sendPieces(reply, scoreTexts(page), { what: 'a score', headers })
+      return sendChunks(reply, scoreTexts(page), { what: 'a score', headers })
     },
   )
 

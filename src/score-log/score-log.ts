@@ -18,7 +18,7 @@ export interface ResultsWriter {
   /** @param id the applicant's record id; null unless it is a text or a finite number */
   openRow(id: unknown): void
   /** Writes the result in a model's sheet; models come in the order of the head. */
-  result(sheet: ModelScore, parts: ModelParts, warningCount: number): void
+  result(modelScore: ModelScore, parts: ModelParts, warningCount: number): void
   /** Writes that a model has no result. */
   noResult(): void
   closeRow(): void

@@ -14,10 +14,10 @@ export type FaultLog = (
 
 interface Tally {
   faultCount: number
-  toldAtMs: number
+  loggedAtMs: number
 }
 
-const TELL_EVERY_MS = 60_000
+const LOG_EVERY_MS = 60_000
 const CHALLENGERS_MAX = 10_000
 
 /**
@@ -41,13 +41,13 @@ export class ChallengerFailures {
     this.total++
     const nowMs = this.clock.monotonicMs()
     const tally = this.tallies.get(place.challengerId)
-    const isDue = tally === undefined || nowMs - tally.toldAtMs >= TELL_EVERY_MS
+    const isDue = tally === undefined || nowMs - tally.loggedAtMs >= LOG_EVERY_MS
     const faultCount = (tally?.faultCount ?? 0) + 1
     if (isDue) this.log({ ...place, faultCount }, error)
     if (this.tallies.size >= CHALLENGERS_MAX) this.tallies.clear()
     this.tallies.set(place.challengerId, {
       faultCount,
-      toldAtMs: isDue ? nowMs : tally.toldAtMs,
+      loggedAtMs: isDue ? nowMs : tally.loggedAtMs,
     })
   }
 }

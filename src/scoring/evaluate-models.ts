@@ -58,7 +58,7 @@ function failureOf(
  * @returns whether there are faults
  */
 export function validateAgainstAll(
-  { champion, challengers, assignments: draws }: ServingDeployment,
+  { champion, challengers, assignments }: ServingDeployment,
   failed: FailedChallengers,
   request: InputViolations,
   applicant: Applicant,
@@ -66,7 +66,7 @@ export function validateAgainstAll(
   place: ApplicantPosition,
 ): boolean {
   let isFaulty = request.check(champion.modelScore, applicant, reservedName, place)
-  if (draws === null) return isFaulty
+  if (assignments === null) return isFaulty
   for (const [position, { serving }] of challengers.entries()) {
     if (serving === null || failed?.has(position)) continue
     if (request.check(serving.modelScore, applicant, reservedName, place)) isFaulty = true

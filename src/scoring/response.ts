@@ -132,13 +132,13 @@ const RECORD_BYTES = 120
 /** What stands around the results. */
 const FRAME_BYTES = 1024
 
-function bytesMaxOf({ featureNames, slotStart }: CompiledModel, pieces: PreparedFragments) {
+function bytesMaxOf({ featureNames, slotStart }: CompiledModel, fragments: PreparedFragments) {
   let sum = 0
   for (const feature of featureNames.keys()) {
     let longest = 0
     const end = slotStart[feature + 1] ?? 0
     for (let slot = slotStart[feature] ?? 0; slot < end; slot++) {
-      longest = Math.max(longest, pieces.bytesOf(slot))
+      longest = Math.max(longest, fragments.bytesOf(slot))
     }
     sum += longest
   }

@@ -23,13 +23,13 @@ export class ValueCounts {
   withoutFeatures = 0
 
   /** @param sheet just filled for the applicant, without invalid values */
-  note(sheet: ModelScore): void {
-    const { missingCount, unmatchedCount } = sheet
-    this.matched += sheet.slots.length - missingCount - unmatchedCount
+  note(modelScore: ModelScore): void {
+    const { missingCount, unmatchedCount } = modelScore
+    this.matched += modelScore.slots.length - missingCount - unmatchedCount
     this.missing += missingCount
-    this.unknownVariables += sheet.unknownCount
-    if (sheet.namedCount === 0) this.withoutFeatures++
-    if (unmatchedCount > 0) this.noteUnmatched(sheet)
+    this.unknownVariables += modelScore.unknownCount
+    if (modelScore.namedCount === 0) this.withoutFeatures++
+    if (unmatchedCount > 0) this.noteUnmatched(modelScore)
   }
 
   add(other: ValueCounts): void {
@@ -42,9 +42,9 @@ export class ValueCounts {
     this.withoutFeatures += other.withoutFeatures
   }
 
-  private noteUnmatched(sheet: ModelScore): void {
-    for (const { index } of sheet.model.features) {
-      const outcome = sheet.outcomeOf(index)
+  private noteUnmatched(modelScore: ModelScore): void {
+    for (const { index } of modelScore.model.features) {
+      const outcome = modelScore.outcomeOf(index)
       if (outcome === 'unseen_category') this.unseenCategory++
       else if (outcome === 'no_bin') this.noBin++
       else if (outcome === 'not_a_number') this.notANumber++

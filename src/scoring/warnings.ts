@@ -29,24 +29,24 @@ const UNKNOWN_LISTED_MAX = 1_000
  * then unknown variables in the order of the request.
  */
 export function listWarnings(
-  sheet: ModelScore,
+  modelScore: ModelScore,
   applicant: Applicant,
   form: WarningForm,
   reservedName: string | undefined,
 ): ScoringWarning[] {
-  const warnings: ScoringWarning[] = sheet.namedCount === 0 ? [NO_FEATURES] : []
-  for (const [feature, name] of sheet.model.featureNames.entries()) {
-    const outcome = sheet.outcomeOf(feature)
+  const warnings: ScoringWarning[] = modelScore.namedCount === 0 ? [NO_FEATURES] : []
+  for (const [feature, name] of modelScore.model.featureNames.entries()) {
+    const outcome = modelScore.outcomeOf(feature)
     if (isUnmatched(outcome)) {
-      const points = sheet.pointsOf(feature)
+      const points = modelScore.pointsOf(feature)
       const message = `the value matches no bin of ${name} and adds ${points} points`
       warnings.push({ type: 'no_bin_match', variable: name, value: applicant[name], message })
     } else if (outcome === 'missing' && form === 'batch') {
       warnings.push(`missing_feature: ${name}`)
     }
   }
-  if (sheet.unknownCount === 0) return warnings
-  const unknown = unknownVariables(sheet.model, applicant, reservedName)
+  if (modelScore.unknownCount === 0) return warnings
+  const unknown = unknownVariables(modelScore.model, applicant, reservedName)
   for (const name of unknown.slice(0, UNKNOWN_LISTED_MAX)) {
     const message = `the model has no feature ${name}`
     warnings.push({ type: 'unknown_variable', variable: name, message })
@@ -59,18 +59,18 @@ export function listWarnings(
 }
 
 /** Whether an applicant has no warnings: cheaper than listing them. */
-export function isWithoutWarnings(sheet: ModelScore, form: WarningForm): boolean {
+export function isWithoutWarnings(modelScore: ModelScore, form: WarningForm): boolean {
   return (
-    sheet.unmatchedCount === 0 &&
-    sheet.unknownCount === 0 &&
-    sheet.namedCount > 0 &&
-    (sheet.missingCount === 0 || form === 'single')
+    modelScore.unmatchedCount === 0 &&
+    modelScore.unknownCount === 0 &&
+    modelScore.namedCount > 0 &&
+    (modelScore.missingCount === 0 || form === 'single')
   )
 }
 
 /** How many warnings an applicant has, those beyond the listed ones included. */
-export function warningCountOf(sheet: ModelScore, form: WarningForm): number {
-  const { unmatchedCount, unknownCount, missingCount, namedCount } = sheet
+export function warningCountOf(modelScore: ModelScore, form: WarningForm): number {
+  const { unmatchedCount, unknownCount, missingCount, namedCount } = modelScore
   const listed = unmatchedCount + unknownCount + (form === 'batch' ? missingCount : 0)
   return listed + (namedCount === 0 ? 1 : 0)
 }

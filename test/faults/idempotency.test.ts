@@ -8,7 +8,7 @@ import { RedisProcess } from '../support/servers/redis.ts'
 import { backends, newDataDir, type TestDatabase } from '../support/start/databases.ts'
 import { post, ServiceProcess } from '../support/start/process.ts'
 import { PROCESS_OWNER } from '../support/start/running.ts'
-import { rung } from '../support/start/team.ts'
+import { numberedSpec } from '../support/start/team.ts'
 
 /** A thousand where the issue is proven; continuous integration has less time. */
 const KEYS_ASKED = process.env['SCORELINE_TEST_KEYS']
@@ -55,7 +55,7 @@ async function startReplicas() {
   const owner = String(
     (await post(`${first.url}/api/auth/login`, PROCESS_OWNER)).body['access_token'],
   )
-  const order = { spec: rung(1), environment: 'production', auto_deploy: true }
+  const order = { spec: numberedSpec(1), environment: 'production', auto_deploy: true }
   const deployed = await post(`${first.url}/v1/models/deploy`, order, owner)
   const { slug } = deployed.body['deployment'] as { slug: string }
   const created = await post(`${first.url}/v1/keys`, { name: 'a key' }, owner)
@@ -151,7 +151,7 @@ describe.skipIf(!CAN_RUN)('two processes over one PostgreSQL and one Redis', () 
     timeout: 120_000,
   }, async () => {
     const { first, second, client, db, owner, slug } = await startReplicas()
-    const order = { spec: rung(2), environment: 'production', auto_deploy: false }
+    const order = { spec: numberedSpec(2), environment: 'production', auto_deploy: false }
     const { model_id } = (await post(`${first.url}/v1/models/deploy`, order, owner)).body
     const challengers = `${first.url}/api/v1/scorecards/${slug}`
     const added = { challenger_version: '2.0', mode: 'live', traffic_pct: 5 }

@@ -3,11 +3,11 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { type LoadRequest, type Outcome, send, startClients } from '../support/load/load-clients.ts'
 import { percentile } from '../support/load/percentile.ts'
-import { keepShooting, type Outcome, type Shot, shoot } from '../support/load/shots.ts'
 import { redisUrl } from '../support/servers/redis.ts'
 import { post } from '../support/start/process.ts'
-import { figureOf, startWithSample } from '../support/start/running.ts'
+import { metricOf, startWithSample } from '../support/start/running.ts'
 
 const CLIENTS = 400
 const WORK_MS = 10
@@ -21,11 +21,11 @@ const SHED = 'scoreline_requests_shed_total{reason="event_loop"}'
 test('under overload the admitted are answered in time, the others at once, and it ends with the load', async () => {
   const busy = ['test/support/load/busy-service.ts', [`${WORK_MS}`]] as const
   const { url, endpoint, key, token } = await startWithSample({}, onTestFinished, ...busy)
-  const single: Shot = { url: endpoint, token: key, body: '{}' }
-  const cpuSecBefore = await figureOf(url, CPU)
+  const single: LoadRequest = { url: endpoint, token: key, body: '{}' }
+  const cpuSecBefore = await metricOf(url, CPU)
   const startedAtMs = performance.now()
   const outcomes: Outcome[] = []
-  const stop = await keepShooting(CLIENTS, single, (outcome) => outcomes.push(outcome), {
+  const stop = await startClients(CLIENTS, single, (outcome) => outcomes.push(outcome), {
     refusedPauseMs: 500,
   })
   const probes: number[] = []
@@ -40,7 +40,7 @@ test('under overload the admitted are answered in time, the others at once, and 
     outcomes.filter((outcome) => outcome.status === status).map((outcome) => outcome.tookMs)
   expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200, 503]))
   // Other processes may have had most of the processor: the queue would have been as much longer.
-  const cpuSec = (await figureOf(url, CPU)) - cpuSecBefore
+  const cpuSec = (await metricOf(url, CPU)) - cpuSecBefore
   const share = cpuSec / ((performance.now() - startedAtMs) / 1000)
   expect(percentile(tookMs(200), 0.99)).toBeLessThan(QUEUE_MS / share / 2)
   // Most of the process' time goes into scores, not into refusing them.
@@ -48,12 +48,12 @@ test('under overload the admitted are answered in time, the others at once, and 
   // A probe that is shed has the process restarted in the middle of its work.
   expect(new Set(probes)).toEqual(new Set([200, 201]))
 
-  const shed = await figureOf(url, SHED)
+  const shed = await metricOf(url, SHED)
   expect(shed).toBe(tookMs(503).length)
   const agent = new Agent({ keepAlive: true })
   onTestFinished(() => agent.destroy())
-  for (let round = 0; round < 20; round++) expect((await shoot(agent, single)).status).toBe(200)
-  expect(await figureOf(url, SHED)).toBe(shed)
+  for (let round = 0; round < 20; round++) expect((await send(agent, single)).status).toBe(200)
+  expect(await metricOf(url, SHED)).toBe(shed)
 })
 
 // Bodies that wait for the rest of them are memory that nothing else bounds.
@@ -61,9 +61,9 @@ test('large bodies beyond the memory for them are refused, small ones go on', as
   const { url, endpoint, key } = await startWithSample({}, onTestFinished)
   const agent = new Agent({ keepAlive: true })
   onTestFinished(() => agent.destroy())
-  const single: Shot = { url: endpoint, token: key, body: '{}' }
-  const large: Shot = { ...single, body: JSON.stringify({ note: 'x'.repeat(100_000) }) }
-  const held = () => figureOf(url, 'scoreline_large_body_bytes')
+  const single: LoadRequest = { url: endpoint, token: key, body: '{}' }
+  const large: LoadRequest = { ...single, body: JSON.stringify({ note: 'x'.repeat(100_000) }) }
+  const held = () => metricOf(url, 'scoreline_large_body_bytes')
   const BODY_BYTES = 16 * 1024 * 1024
   const uploads = Array.from({ length: 4 }, () => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -84,12 +84,12 @@ test('large bodies beyond the memory for them are refused, small ones go on', as
   expect(refused.status).toBe(503)
   expect(refused.headers.get('retry-after')).toBe('1')
   expect(await refused.json()).toMatchObject({ error: 'unavailable' })
-  expect((await shoot(agent, single)).status).toBe(200)
+  expect((await send(agent, single)).status).toBe(200)
 
   // Clients that hang up in the middle give their place back.
   for (const upload of uploads) upload.destroy()
   while ((await held()) > 0) await setTimeout(20)
-  expect((await shoot(agent, large)).status).toBe(200)
+  expect((await send(agent, large)).status).toBe(200)
   await expect.poll(held).toBe(0)
 })
 
@@ -111,7 +111,7 @@ test.skipIf(inject('redisUrl') === null)(
       if (round % 2 === 1) await setTimeout(1)
       socket.resetAndDestroy()
     }
-    await expect.poll(() => figureOf(url, 'scoreline_large_body_bytes')).toBe(0)
+    await expect.poll(() => metricOf(url, 'scoreline_large_body_bytes')).toBe(0)
   },
 )
 
@@ -129,7 +129,7 @@ test('the memory of unread responses is counted, and freed', async () => {
     for (let request = 0; request < 8; request++) socket.write(head + type + body)
     return socket
   })
-  const held = () => figureOf(url, 'scoreline_large_answer_bytes')
+  const held = () => metricOf(url, 'scoreline_large_answer_bytes')
   await expect.poll(held, { timeout: 20_000 }).toBeGreaterThan(0)
   for (const socket of sockets) socket.destroy()
   await expect.poll(held, { timeout: 20_000 }).toBe(0)
@@ -151,5 +151,5 @@ test('a body of unknown length is scored, and refused above the largest', async 
   expect((await send(JSON.stringify({ note: 'x'.repeat(900_000) }))).status).toBe(200)
   expect((await send(JSON.stringify({ note: 'x'.repeat(1_100_000) }))).status).toBe(413)
   // The answer may arrive before the server has noticed that it was sent.
-  await expect.poll(() => figureOf(url, 'scoreline_large_body_bytes')).toBe(0)
+  await expect.poll(() => metricOf(url, 'scoreline_large_body_bytes')).toBe(0)
 })

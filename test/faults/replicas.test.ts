@@ -3,7 +3,7 @@ import { RedisProcess } from '../support/servers/redis.ts'
 import { TcpProxy } from '../support/servers/tcp-proxy.ts'
 import { backends, newDataDir, type TestDatabase } from '../support/start/databases.ts'
 import { TestService } from '../support/start/service.ts'
-import { rung, Team } from '../support/start/team.ts'
+import { numberedSpec, Team } from '../support/start/team.ts'
 
 const TTL_SEC = 4
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
@@ -84,8 +84,8 @@ async function ladder() {
   const replicas = await Replicas.start()
   onTestFinished(() => replicas.close())
   const { first: team } = replicas
-  const { slug } = await team.deploy(rung(1))
-  const { id: challengerId } = await team.challenge(slug, rung(2), 10)
+  const { slug } = await team.deploy(numberedSpec(1))
+  const { id: challengerId } = await team.challenge(slug, numberedSpec(2), 10)
   const shadow = { action: 'toggle_shadow', shadow_mode: true }
   await team.done('PATCH', `/v1/deployments/${slug}/traffic`, shadow)
   await replicas.delayMs(slug, '1.0')

@@ -33,7 +33,9 @@ describe.skipIf(!hasPostgresServer)(
         onTestFinished(() => server.drop())
         const dataDir = newDataDir()
         const env = {
-          ...{ DATA_DIR: dataDir, DATABASE_URL: server.url, SCORE_LOG_DURABILITY: durability },
+          DATA_DIR: dataDir,
+          DATABASE_URL: server.url,
+          SCORE_LOG_DURABILITY: durability,
           JWT_SECRET: 'secret of the tests, long enough',
           BOOTSTRAP_OWNER_EMAIL: OWNER.email,
           BOOTSTRAP_OWNER_PASSWORD: OWNER.password,

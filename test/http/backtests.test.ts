@@ -4,17 +4,17 @@ import { outcomeOf } from '../support/expect/answers.ts'
 import { endOfJob } from '../support/expect/jobs.ts'
 import { statsWith } from '../support/expect/stats.ts'
 import { backends } from '../support/start/databases.ts'
-import { type Rivals, startRivals, type Team } from '../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const backtest = async (order: object) => {
     const job = await team.done('POST', '/v1/backtests', order)
@@ -29,7 +29,7 @@ describe.each(backends)('on $name', (backend) => {
       .map(({ applicant }) => applicant)
       .slice(0, 100)
     await team.scoreBatch(slug, applicants)
-    await statsWith(rivals.service, team.owner, slug, applicants.length)
+    await statsWith(teams.service, team.owner, slug, applicants.length)
     const spec = { ...sampleSpec(), version: '2', base_points: 431.7 }
     const { slug: truth } = await team.deploy(spec)
     const { results } = await team.scoreBatch(truth, applicants)
@@ -48,7 +48,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a registered model of the team is tried, with what it lacks told', async () => {
     const { slug } = await team.deploy(sampleSpec())
     await team.score(slug, {})
-    await statsWith(rivals.service, team.owner, slug, 1)
+    await statsWith(teams.service, team.owner, slug, 1)
     const model_id = await team.register(card([numeric('a_new_feature', [['Missing', 3]])]))
     const { result } = await backtest({ model_id, source: { deployment: slug } })
     expect(result).toMatchObject({ n: 1, exact_share: 0, swap_set: null })
@@ -77,9 +77,9 @@ describe.each(backends)('on $name', (backend) => {
 
   test("another team's deployment, model and job look like none", async () => {
     const { slug, modelId } = await team.deploy(sampleSpec())
-    const theirs = await rivals.rival.deploy(sampleSpec())
+    const theirs = await teams.otherTeam.deploy(sampleSpec())
     const send = async (order: object) =>
-      outcomeOf(await rivals.rival.call('POST', '/v1/backtests', order))
+      outcomeOf(await teams.otherTeam.call('POST', '/v1/backtests', order))
     const source = { deployment: theirs.slug }
     expect(await send({ model_id: modelId, source })).toBe('404 model_not_found')
     const foreign = { model_id: theirs.modelId, source: { deployment: slug } }
@@ -88,6 +88,6 @@ describe.each(backends)('on $name', (backend) => {
       model_id: modelId,
       source: { deployment: slug },
     })
-    expect(outcomeOf(await rivals.rival.call('GET', `/v1/jobs/${id}`))).toBe('404 job_not_found')
+    expect(outcomeOf(await teams.otherTeam.call('GET', `/v1/jobs/${id}`))).toBe('404 job_not_found')
   })
 })

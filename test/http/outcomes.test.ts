@@ -17,7 +17,7 @@ import { type Row, SCENARIOS, type Scenario } from '../support/scenarios/scenari
 import { BODY_BYTES_MAX, sharedScenarios } from '../support/scenarios/shared-scenarios.ts'
 import { backends } from '../support/start/databases.ts'
 import { TestService } from '../support/start/service.ts'
-import { type Rivals, rung, startRivals, Team } from '../support/start/team.ts'
+import { numberedSpec, startTwoTeams, Team, type TwoTeams } from '../support/start/team.ts'
 
 /** A path as the specification writes it. */
 const documentedPath = (row: string) => row.replace(/:(\w+)/g, '{$1}')
@@ -44,23 +44,23 @@ const TABLE: Array<[pair: string, how: string, scenario: Scenario]> = [
 ].sort(([a], [b]) => (a < b ? -1 : 1))
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let routes: RouteOptions[]
   let ids: Ids
 
   beforeAll(async () => {
     const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` }
-    const { started, routes: found } = await routesOf(() => startRivals(backend, { env }))
-    rivals = started
+    const { started, routes: found } = await routesOf(() => startTwoTeams(backend, { env }))
+    teams = started
     routes = found
-    const { slug } = await rivals.team.deploy(rung(1))
-    ids = { ...UNKNOWN, slug, model: await rivals.team.register(rung(2)) }
+    const { slug } = await teams.team.deploy(numberedSpec(1))
+    ids = { ...UNKNOWN, slug, model: await teams.team.register(numberedSpec(2)) }
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   // A client that meets an answer that no test has ever produced is the first one to test it.
   test.each(TABLE)('%s (%s)', async (pair, _, scenario) => {
-    const response = await scenario(rivals, ids)
+    const response = await scenario(teams, ids)
     expect(outcomeOf(response), response.body).toBe(pair.split(' → ')[1])
   })
 
@@ -104,7 +104,9 @@ test.each(backends)(
       const { method, path } = pathOf(row)
       const token = admitted === 'score key' ? team.key : team.owner
       const response = await service.call({
-        ...{ method, url: withIds(path, ids), token },
+        method,
+        url: withIds(path, ids),
+        token,
         ...(body !== undefined && { body: withIds(JSON.stringify(body), ids) }),
       })
       const retryAfter = Number(response.headers['retry-after'])
@@ -134,7 +136,8 @@ test.each(backends)(
       const { method, path } = pathOf(row)
       const caller = admitted === 'score key' ? team.key : team.owner
       const response = await service.call({
-        ...{ method, url: withIds(path, UNKNOWN) },
+        method,
+        url: withIds(path, UNKNOWN),
         ...(admitted !== 'anyone' && { token: caller }),
         ...(body !== undefined && { body: '{' }),
       })

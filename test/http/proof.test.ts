@@ -19,8 +19,8 @@ import { outcomeOf } from '../support/expect/answers.ts'
 import { provenBy } from '../support/expect/proofs.ts'
 import { statsWith } from '../support/expect/stats.ts'
 import { backends, hasPostgres, postgres } from '../support/start/databases.ts'
-import { withDatabase } from '../support/start/prepared.ts'
-import { type Rivals, startRivals, type Team } from '../support/start/team.ts'
+import { withDatabase } from '../support/start/seeded-database.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../support/start/team.ts'
 
 const VERIFIER = 'docs/verify-proof.mjs'
 const directory = mkdtempSync(join(tmpdir(), 'proofs-'))
@@ -74,14 +74,14 @@ async function changeLatency(db: Database): Promise<void> {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const keyOf = async (of = team) => (await of.done('GET', '/v1/log/key')).key
   const checkpoint = (of = team) => of.done('GET', '/v1/log/checkpoint')
@@ -176,41 +176,41 @@ describe.each(backends)('on $name', (backend) => {
   test('each team has a tree and a name of its own', async () => {
     const { slug } = await team.deploy(sampleSpec())
     const [id = ''] = await scoreApart(team, slug, 1)
-    const others = await checkpoint(rivals.rival)
+    const others = await checkpoint(teams.otherTeam)
     expect(others).toMatchObject({ size: 0 })
     expect(others.origin).not.toBe((await checkpoint()).origin)
-    const answer = await rivals.rival.call('GET', `/v1/scores/${id}/proof`)
+    const answer = await teams.otherTeam.call('GET', `/v1/scores/${id}/proof`)
     expect(outcomeOf(answer)).toBe('404 score_not_found')
   })
 })
 
 describe.skipIf(!hasPostgres)('the database of a log', () => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let slug: string
   let ids: string[]
   let kept: string
 
   beforeEach(async () => {
-    rivals = await startRivals(postgres)
-    team = rivals.team
+    teams = await startTwoTeams(postgres)
+    team = teams.team
     slug = (await team.deploy(sampleSpec())).slug
     ids = await scoreApart(team, slug, 4)
-    await statsWith(rivals.service, team.owner, slug, 4)
+    await statsWith(teams.service, team.owner, slug, 4)
     kept = join(directory, 'kept')
     writeFileSync(kept, (await team.done('GET', '/v1/log/checkpoint')).checkpoint)
   })
-  afterEach(() => rivals.service.close())
+  afterEach(() => teams.service.close())
 
   const inDatabase = <T>(work: (db: Database) => Promise<T>) =>
-    withDatabase(rivals.service.config, work)
+    withDatabase(teams.service.config, work)
   const verifyLog = async () => {
     const { code, stdout, stderr } = await reportOf(
-      ['verify', '--team', rivals.people.owner.teamId, '--checkpoint', kept, '--json'],
+      ['verify', '--team', teams.teamUsers.owner.teamId, '--checkpoint', kept, '--json'],
       {
         call: 'scoreline log',
         open: () =>
-          createCliServices(rivals.service.config, (error) => {
+          createCliServices(teams.service.config, (error) => {
             throw error
           }),
         stdout: process.stdout,
@@ -251,7 +251,7 @@ describe.skipIf(!hasPostgres)('the database of a log', () => {
       body: {},
       headers: { 'x-reference-id': 'A-1' },
     })
-    await statsWith(rivals.service, team.owner, slug, 5)
+    await statsWith(teams.service, team.owner, slug, 5)
     await team.done('POST', '/v1/log/erasures', { reference: 'A-1' })
     expect(await verifyLog()).toMatchObject({ code: 0, blocks: 5, findings: [] })
   })

@@ -8,8 +8,8 @@ import { systemClock } from '../../src/platform/clock.ts'
 import type { DatabaseHandle } from '../../src/platform/db/client.ts'
 import { newId } from '../../src/platform/ids/ids.ts'
 import { backends, type TestDatabase } from '../support/start/databases.ts'
-import { insertTeam } from '../support/start/people.ts'
-import { openPrepared } from '../support/start/prepared.ts'
+import { openTestDatabase } from '../support/start/seeded-database.ts'
+import { insertTeam } from '../support/start/users.ts'
 
 const KIND = 'a kind of the tests'
 
@@ -21,7 +21,7 @@ describe.each(backends)('on $name', (backend) => {
 
   beforeAll(async () => {
     database = await backend.create()
-    handle = await openPrepared(database)
+    handle = await openTestDatabase(database)
     store = new PostgresJobStore(handle.db)
   })
   afterAll(async () => {

@@ -27,8 +27,10 @@ function graphOf(nodes: readonly Node[]): object {
     { ...POSITION, id: 'out', type: 'outputNode', name: 'out' },
   ]
   const edges = all.slice(1).map(({ id }, at) => ({
-    ...{ id: `edge ${at}`, type: 'edge' },
-    ...{ sourceId: all[at]?.id, targetId: id },
+    id: `edge ${at}`,
+    type: 'edge',
+    sourceId: all[at]?.id,
+    targetId: id,
   }))
   return { nodes: all, edges }
 }

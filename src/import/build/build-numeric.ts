@@ -69,11 +69,11 @@ export function buildNumeric(feature: SourceFeature, context: BuildContext): Bui
 
 function numericSpec(
   { name }: SourceFeature,
-  pieces: readonly RangedBin[],
+  parts: readonly RangedBin[],
   missing: SourceBin | null,
 ): BuiltNumeric {
   const all = [
-    ...pieces.map(({ range, bin }) => ({ text: rangeText(range), bin })),
+    ...parts.map(({ range, bin }) => ({ text: rangeText(range), bin })),
     ...(missing === null ? [] : [{ text: MISSING, bin: missing }]),
   ]
   const woes = all.map(({ bin }) => bin.woe)
@@ -202,8 +202,8 @@ function isOnePoint({ low, high }: Range): boolean {
   return low.at === high.at
 }
 
-function noteSplit({ name }: SourceFeature, bin: SourceBin, pieces: number, notes: Notes): void {
-  const becomes = pieces === 0 ? 'no bin' : `${pieces} bins`
+function noteSplit({ name }: SourceFeature, bin: SourceBin, parts: number, notes: Notes): void {
+  const becomes = parts === 0 ? 'no bin' : `${parts} bins`
   notes.conversion(
     bin.path,
     `${quote(bin.label)} of ${quote(name)} becomes ${becomes}, because single values with bins of ` +
@@ -212,8 +212,8 @@ function noteSplit({ name }: SourceFeature, bin: SourceBin, pieces: number, note
 }
 
 /** The numbers that no bin contains yet, as ranges of the bin for everything else. */
-function remainderOf(pieces: readonly RangedBin[], other: SourceBin): RangedBin[] {
-  const taken = pieces.map(({ range }) => range).sort((a, b) => compareCuts(a.low, b.low))
+function remainderOf(parts: readonly RangedBin[], other: SourceBin): RangedBin[] {
+  const taken = parts.map(({ range }) => range).sort((a, b) => compareCuts(a.low, b.low))
   return without({ low: BELOW_ALL, high: ABOVE_ALL }, taken).map((range) => ({
     range,
     bin: other,

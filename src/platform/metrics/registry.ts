@@ -53,7 +53,9 @@ export class MetricRegistry {
 
   histogram(name: string, help: string, read: Reading<Histogram>): void {
     this.add(name, () => ({
-      ...{ name, help, type: 'histogram' },
+      name,
+      help,
+      type: 'histogram',
       values: labelled(read()).flatMap(([labels, histogram]) =>
         bucketValues(name, labels, histogram),
       ),

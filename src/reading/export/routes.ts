@@ -4,7 +4,7 @@ import { errorResponses } from '../../../schemas/errors.ts'
 import { LogExportQuery } from '../../../schemas/scores.ts'
 import { OWNER_OR_ADMIN } from '../../access/caller.ts'
 import { userCaller } from '../../access/request-caller.ts'
-import { sendPieces } from '../../http/text-stream.ts'
+import { sendChunks } from '../../http/text-stream.ts'
 import type { ScoreReadingService } from '../service.ts'
 import type { LogExportFormat } from './formats.ts'
 import type { LogExportService } from './service.ts'
@@ -38,8 +38,8 @@ export const logExportRoutes: FastifyPluginAsyncTypebox<LogExportRouteOptions> =
       const caller = userCaller(request)
       const { format = 'ndjson', deployment } = request.query
       if (deployment !== undefined) await scoreReading.requireDeployment(caller, deployment)
-      const pieces = logExports.export(caller, request.query)
-      return sendPieces(reply, pieces, {
+      const chunks = logExports.export(caller, request.query)
+      return sendChunks(reply, chunks, {
         what: 'an export',
         headers: {
           'content-type': TYPES[format],

@@ -66,8 +66,8 @@ export class LogExportService {
       await store.record(auditRecord(actor, change, clock.epochMs()))
       const scan = { teamId: actor.teamId, deploymentId: deployment ?? null, ...range }
       for await (const rows of this.rowsOf(scan)) {
-        const piece = await writer.write(rows)
-        if (piece.length > 0) yield piece
+        const chunk = await writer.write(rows)
+        if (chunk.length > 0) yield chunk
       }
       yield await writer.end()
     } finally {
@@ -80,20 +80,20 @@ export class LogExportService {
     const { reader, models } = this.options
     const rows = new ExportRows()
     const turns = new TurnTaker()
-    let piece: RowTexts[] = []
+    let chunk: RowTexts[] = []
     for await (const portion of reader.scan(scan)) {
       const ids = portion.flatMap((request) => request.models.map(({ modelId }) => modelId))
       const known = await models.get(ids)
       for (const request of portion) {
         for (const row of rows.rowsOf(request, known)) {
-          piece.push(row)
-          if (piece.length < PIECE_ROWS) continue
-          yield piece
-          piece = []
+          chunk.push(row)
+          if (chunk.length < PIECE_ROWS) continue
+          yield chunk
+          chunk = []
           await turns.giveWay()
         }
       }
     }
-    if (piece.length > 0) yield piece
+    if (chunk.length > 0) yield chunk
   }
 }

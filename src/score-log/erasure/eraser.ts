@@ -141,7 +141,10 @@ export class LogEraser {
     let before: LogPosition | null = null
     do {
       const part: SearchedPart = await this.options.rows.search({
-        ...{ teamId, reference, deploymentId: null, before },
+        teamId,
+        reference,
+        deploymentId: null,
+        before,
         ...range,
       })
       for (const row of part.rows) {

@@ -105,18 +105,18 @@ export class RecordWriter {
   }
 
   /** Writes the result in a model's sheet; models come in the order of the head. */
-  result(sheet: ModelScore, parts: ModelParts, warningCount: number): void {
+  result(modelScore: ModelScore, parts: ModelParts, warningCount: number): void {
     this.reserve(this.used, parts.resultBytes)
     const { bytes, view, used } = this
     bytes[used] = SCORED
-    view.setFloat64(used + 1, sheet.score, true)
-    view.setFloat64(used + 9, sheet.pd, true)
+    view.setFloat64(used + 1, modelScore.score, true)
+    view.setFloat64(used + 9, modelScore.pd, true)
     // -1 becomes the number that stands for none.
-    view.setUint32(used + 17, sheet.gradeIndex, true)
+    view.setUint32(used + 17, modelScore.gradeIndex, true)
     view.setUint16(used + 21, Math.min(warningCount, WARNINGS_MAX), true)
     const at = used + RESULT_HEADER_BYTES
-    if (parts.bytesPerCell === 1) writeCells(bytes, at, sheet.slots, parts.cellOfSlot)
-    else writeLargeCells(view, at, sheet.slots, parts.cellOfSlot)
+    if (parts.bytesPerCell === 1) writeCells(bytes, at, modelScore.slots, parts.cellOfSlot)
+    else writeLargeCells(view, at, modelScore.slots, parts.cellOfSlot)
     this.used = used + parts.resultBytes
   }
 

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { expectReconciled } from '../../support/expect/reconciliation.ts'
+import { type Outcome, startClients } from '../../support/load/load-clients.ts'
 import { ScoreLoad } from '../../support/load/score-load.ts'
-import { keepShooting, type Outcome } from '../../support/load/shots.ts'
 import { loggedIds } from '../../support/score-log/log-rows.ts'
 import { redisUrl } from '../../support/servers/redis.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
 import { post, ServiceProcess } from '../../support/start/process.ts'
 import { type RunningService, startWithSample } from '../../support/start/running.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
 const CLIENTS = 20
@@ -104,8 +104,8 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
     const { database, env } = await settings(2)
     const { process: service, endpoint, key } = await startWithSample(env, onTestFinished)
     const outcomes: Outcome[] = []
-    const shot = { url: endpoint, token: key, body: '{"age_in_years":30}' }
-    const stop = await keepShooting(CLIENTS, shot, (outcome) => outcomes.push(outcome), {
+    const loadRequest = { url: endpoint, token: key, body: '{"age_in_years":30}' }
+    const stop = await startClients(CLIENTS, loadRequest, (outcome) => outcomes.push(outcome), {
       refusedPauseMs: 50,
     })
     await setTimeout(1_000)
@@ -161,8 +161,8 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
     const order = { name: 'small', rate_limit_per_minute: 30 }
     const { body } = await post(`${service.url}/v1/keys`, order, service.token)
     const statuses: (number | null)[] = []
-    const shot = { url: service.endpoint, token: String(body['key']), body: '{}' }
-    const stop = await keepShooting(40, shot, ({ status }) => statuses.push(status), {
+    const loadRequest = { url: service.endpoint, token: String(body['key']), body: '{}' }
+    const stop = await startClients(40, loadRequest, ({ status }) => statuses.push(status), {
       refusedPauseMs: 100,
     })
     while (statuses.length < 100) await setTimeout(20)

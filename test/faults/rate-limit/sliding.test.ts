@@ -17,7 +17,7 @@ const GRAIN_MS = 2
 interface Seen {
   readonly isAdmitted: boolean
   readonly askedMs: number
-  readonly toldMs: number
+  readonly answeredMs: number
 }
 
 /** A burst at first, then four requests a second: more than the quota, spread over the window. */
@@ -28,8 +28,8 @@ async function spacedPattern(limiter: Limiter): Promise<Seen[]> {
   const ask = async (requests: number) => {
     const askedMs = performance.now()
     const decisions = await decideAll(limiter, subject, QUOTA, requests)
-    const toldMs = performance.now()
-    for (const { isAdmitted } of decisions) seen.push({ isAdmitted, askedMs, toldMs })
+    const answeredMs = performance.now()
+    for (const { isAdmitted } of decisions) seen.push({ isAdmitted, askedMs, answeredMs })
   }
   await ask(QUOTA / 4)
   while (performance.now() - startedMs < LENGTH_MS) {
@@ -48,13 +48,15 @@ function expectSliding(seen: readonly Seen[]): void {
   expect(admitted.length).toBeGreaterThan(QUOTA + 20)
   // Never more than the quota within 60 s.
   for (let i = QUOTA; i < admitted.length; i++) {
-    const apartMs = (admitted[i]?.toldMs ?? 0) - (admitted[i - QUOTA]?.askedMs ?? 0)
+    const apartMs = (admitted[i]?.answeredMs ?? 0) - (admitted[i - QUOTA]?.askedMs ?? 0)
     expect(apartMs).toBeGreaterThan(WINDOW_MS - GRAIN_MS)
   }
   // Never a denial with fewer.
   for (const { askedMs } of denied) {
     const fromMs = askedMs - WINDOW_MS - GRAIN_MS
-    const inWindow = admitted.filter(({ toldMs }) => toldMs > fromMs && toldMs <= askedMs)
+    const inWindow = admitted.filter(
+      ({ answeredMs }) => answeredMs > fromMs && answeredMs <= askedMs,
+    )
     expect(inWindow.length).toBeGreaterThanOrEqual(QUOTA)
   }
 }

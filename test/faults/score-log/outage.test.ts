@@ -6,7 +6,7 @@ import { loggedIds } from '../../support/score-log/log-rows.ts'
 import { hasPostgresServer, PostgresServer } from '../../support/servers/postgres-server.ts'
 import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
 import { type Backend, backends, newDataDir } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const AWAY_MS = 4_000
@@ -53,7 +53,7 @@ async function expectReconciled(
   load: Load,
 ): Promise<void> {
   await vi.waitFor(() => expect(service.services.spool.stats.records).toBe(0), CATCH_UP_MS)
-  const { db, close } = await openPrepared({ databaseUrl: url, dataDir: newDataDir() })
+  const { db, close } = await openTestDatabase({ databaseUrl: url, dataDir: newDataDir() })
   const logged = await loggedIds(db)
   await close()
   expect(new Set(logged).size).toBe(logged.length)

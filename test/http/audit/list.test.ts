@@ -6,24 +6,24 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { auditLog } from '../../../src/tables/audit.ts'
 import { outcomeOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared } from '../../support/start/prepared.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const URL = '/v1/audit-log'
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 
 describe.each(backends)('on $name', (backend) => {
-  const people = new Map<Role | 'other', Person>()
+  const teamUsers = new Map<Role | 'other', TestUser>()
   let service: TestService
   /** As the answers name them, oldest first. */
   const written: Array<Record<string, unknown>> = []
 
   beforeAll(async () => {
-    const withRecords = prepared(backend, async (db) => {
+    const withRecords = seeded(backend, async (db) => {
       const [teamId, otherTeamId] = [await insertTeam(db), await insertTeam(db)]
-      for (const role of ROLES) people.set(role, await insertPerson(db, teamId, role))
-      people.set('other', await insertPerson(db, otherTeamId, 'owner'))
+      for (const role of ROLES) teamUsers.set(role, await insertUser(db, teamId, role))
+      teamUsers.set('other', await insertUser(db, otherTeamId, 'owner'))
       const documents = [
         { before: null, after: { name: 'quotes " and \\ and \u0000', list: [1, 2.5, null, true] } },
         { before: { status: 'active' }, after: { status: 'archived' } },
@@ -34,14 +34,21 @@ describe.each(backends)('on $name', (backend) => {
       for (const [index, { before, after }] of documents.entries()) {
         const createdAt = new Date(AT + index)
         const record = {
-          ...{ id: newId('aud_', createdAt.getTime()), action: 'model.archive', before, after },
-          ...{ actor: index === 2 ? OPERATOR : 'usr_x', subject: `mod_${index}` },
+          id: newId('aud_', createdAt.getTime()),
+          action: 'model.archive',
+          before,
+          after,
+          actor: index === 2 ? OPERATOR : 'usr_x',
+          subject: `mod_${index}`,
           reason: index === 1 ? 'drift: "too many" declined\n' : null,
         }
         await db.insert(auditLog).values({ ...record, teamId, createdAt })
         await db.insert(auditLog).values({
-          ...{ ...record, id: newId('aud_', createdAt.getTime()), subject: 'secret project' },
-          ...{ teamId: otherTeamId, createdAt },
+          ...record,
+          id: newId('aud_', createdAt.getTime()),
+          subject: 'secret project',
+          teamId: otherTeamId,
+          createdAt,
         })
         written.push({ ...record, created_at: createdAt.toISOString() })
       }
@@ -50,7 +57,7 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  const as = (who: Role | 'other') => tokenFor(service, people.get(who) ?? expect.fail(who))
+  const as = (who: Role | 'other') => tokenFor(service, teamUsers.get(who) ?? expect.fail(who))
   const list = async (query = '', who: Role | 'other' = 'admin') =>
     successOf(await service.call({ method: 'GET', url: URL + query, token: as(who) }), AuditLog)
 
@@ -100,8 +107,11 @@ describe.each(backends)('on $name', (backend) => {
     const made = await service.call({ url: '/v1/keys', token: as('owner'), body })
     const [newest] = (await list('?limit=1')).records
     expect(newest).toMatchObject({
-      ...{ actor: people.get('owner')?.userId, action: 'key.create', subject: made.json().id },
-      ...{ before: null, reason: null },
+      actor: teamUsers.get('owner')?.userId,
+      action: 'key.create',
+      subject: made.json().id,
+      before: null,
+      reason: null,
       after: { name: 'loan desk', scopes: ['score'], environment: null },
     })
     written.push(newest)

@@ -5,9 +5,9 @@ import { auditRecord } from '../../../src/audit/record.ts'
 import { insertAuditRecord } from '../../../src/audit/writer.ts'
 import { successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared } from '../../support/start/prepared.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const subjectsOf = (records: ReadonlyArray<{ subject: string }>) =>
   records.map(({ subject }) => subject)
@@ -15,14 +15,14 @@ const AT = Date.parse('2026-03-04T05:06:07.089Z')
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
-  let owner: Person
+  let owner: TestUser
   /** Subjects in the order in which their changes were made. */
   const made: string[] = []
 
   beforeAll(async () => {
-    const withRecords = prepared(backend, async (db) => {
+    const withRecords = seeded(backend, async (db) => {
       const teamId = await insertTeam(db)
-      owner = await insertPerson(db, teamId, 'owner')
+      owner = await insertUser(db, teamId, 'owner')
       const actor = { userId: owner.userId, teamId }
       const change = (subject: string, requestedAtMs: number, holdMs = 0) =>
         db.transaction(async (tx) => {

@@ -10,7 +10,7 @@ import { models } from '../../../src/tables/models.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
@@ -90,8 +90,14 @@ describe.each(backends)('the records of management on $name', (backend) => {
   test('each creation has one audit record: who, when, what', () => {
     const { deployed, registered, odd, key } = answers
     const record = (action: string, subject: string, after: object) => ({
-      ...{ id: expect.stringMatching(/^aud_[0-9A-Za-z]{20,}$/), action, subject, after },
-      ...{ position: expect.any(Number), before: null, reason: null, ...by },
+      id: expect.stringMatching(/^aud_[0-9A-Za-z]{20,}$/),
+      action,
+      subject,
+      after,
+      position: expect.any(Number),
+      before: null,
+      reason: null,
+      ...by,
     })
     const { name, version } = spec
     const model = { name, version, environment: 'staging' }
@@ -106,7 +112,8 @@ describe.each(backends)('the records of management on $name', (backend) => {
       record('model.deploy', registered.model_id, { ...model, description: null }),
       record('model.deploy', odd.model_id, { ...model, ...production }),
       record('deployment.create', odd.deployment.id, {
-        ...{ ...deployment, environment: 'production' },
+        ...deployment,
+        environment: 'production',
         champion_model_id: odd.model_id,
       }),
       record('key.create', key.id, { ...keyOrder, prefix: key.prefix }),
@@ -124,8 +131,13 @@ describe.each(backends)('the records of management on $name', (backend) => {
   test('a model starts active, with its author, its description and the version of its format', () => {
     expect(written.models).toHaveLength(3)
     expect(written.models.find(({ id }) => id === answers.deployed.model_id)).toMatchObject({
-      ...{ status: 'active', environment: 'staging', description: 'first try' },
-      ...{ name: spec.name, version: spec.version, specVersion: '1.0', createdAt: now },
+      status: 'active',
+      environment: 'staging',
+      description: 'first try',
+      name: spec.name,
+      version: spec.version,
+      specVersion: '1.0',
+      createdAt: now,
       deployedBy: written.users[0]?.id,
     })
   })
@@ -133,10 +145,17 @@ describe.each(backends)('the records of management on $name', (backend) => {
   test('a deployment starts active, lenient, with cache version 1 and without shadow mode', () => {
     expect(written.deployments).toHaveLength(2)
     expect(written.deployments.find(({ id }) => id === answers.deployed.deployment.id)).toEqual({
-      ...{ id: answers.deployed.deployment.slug, name: spec.name, environment: 'staging' },
-      ...{ isActive: true, shadowMode: false, strictMode: false, cacheVersion: 1 },
-      ...{ createdAt: now, updatedAt: now },
-      ...{ championModelId: answers.deployed.model_id, previousChampionModelId: null },
+      id: answers.deployed.deployment.slug,
+      name: spec.name,
+      environment: 'staging',
+      isActive: true,
+      shadowMode: false,
+      strictMode: false,
+      cacheVersion: 1,
+      createdAt: now,
+      updatedAt: now,
+      championModelId: answers.deployed.model_id,
+      previousChampionModelId: null,
       teamId: written.users[0]?.teamId,
     })
   })
@@ -182,7 +201,7 @@ const refuse = (actions: string) => async (db: Database) => {
 // A change without its record, or a record without its change, would make the log worthless.
 test.each(backends)('on $name a change whose record fails does not happen', async (backend) => {
   // The first record of a deploy passes, the second does not: it must take the first with it.
-  const refusing = prepared(backend, refuse(`'deployment.create', 'key.create'`))
+  const refusing = seeded(backend, refuse(`'deployment.create', 'key.create'`))
   const service = await TestService.start(refusing)
   onTestFinished(() => service.close())
   const token = await service.signIn()

@@ -10,6 +10,7 @@ import { deployments } from '../../../src/tables/deployments.ts'
 import { apiKeys } from '../../../src/tables/keys.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
+import { ANONYMOUS, bearer, type World } from '../../support/scenarios/anonymous-callers.ts'
 import {
   type Admitted,
   type IdName,
@@ -21,12 +22,11 @@ import {
   UNKNOWN,
   withIds,
 } from '../../support/scenarios/routes.ts'
-import { bearer, UNPROVEN, type World } from '../../support/scenarios/unproven.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
@@ -38,11 +38,13 @@ const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }>
   both: { order: { scopes: ['read', 'score'] }, opens: ['score key', 'member or read key'] },
   staging: { order: { environment: 'staging' }, opens: ['score key'] },
   production: {
-    ...{ order: { environment: 'production' }, opens: ['score key'] },
+    order: { environment: 'production' },
+    opens: ['score key'],
     score: '404 deployment_not_found',
   },
   'staging read': {
-    ...{ order: { scopes: ['read'], environment: 'staging' }, opens: ['member or read key'] },
+    order: { scopes: ['read'], environment: 'staging' },
+    opens: ['member or read key'],
   },
 }
 
@@ -55,15 +57,15 @@ function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unkno
 
 describe.each(backends)('on $name', (backend) => {
   let routes: RouteOptions[]
-  let rivals: Rivals
+  let teams: TwoTeams
   let world: World & { keys: Record<string, string> }
   let ids: Ids
 
   beforeAll(async () => {
-    const { started, routes: found } = await routesOf(() => startRivals(backend))
+    const { started, routes: found } = await routesOf(() => startTwoTeams(backend))
     routes = found
-    rivals = started
-    const { service, team, people, rivalTeamId } = rivals
+    teams = started
+    const { service, team, teamUsers, otherTeamId } = teams
     const { slug, modelId } = await team.deploy(spec, 'staging')
     // Keys and members that are there could be revoked and removed once only.
     ids = { ...UNKNOWN, slug, model: modelId }
@@ -77,9 +79,9 @@ describe.each(backends)('on $name', (backend) => {
     })
     await team.call('DELETE', `/v1/keys/${id}`)
     keys['revoked'] = key
-    world = { service, people, otherTeamId: rivalTeamId, keys } as typeof world
+    world = { service, teamUsers, otherTeamId, keys } as typeof world
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   /** What each route answers to a caller, with a good body and with one that is no JSON. */
   async function answersTo(authorization: string | undefined): Promise<Record<string, string[]>> {
@@ -105,8 +107,8 @@ describe.each(backends)('on $name', (backend) => {
   ) {
     const answers: Record<string, string[]> = {}
     for (const [row, { admitted, success = '200', body }] of Object.entries(ROUTES)) {
-      const unproven = admitted === 'score key' ? '401 invalid_api_key' : '401 unauthorized'
-      const refused = (Array.isArray(admitted) && refusedUser) || unproven
+      const anonymous = admitted === 'score key' ? '401 invalid_api_key' : '401 unauthorized'
+      const refused = (Array.isArray(admitted) && refusedUser) || anonymous
       const scored = admitted === 'score key' && score !== undefined ? score : success
       const outcomes = admits(admitted) ? [scored, '400 invalid_request'] : [refused, refused]
       answers[row] = body === undefined ? outcomes.slice(0, 1) : outcomes
@@ -141,13 +143,13 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // A caller that is not proven must learn nothing, not even that the body is malformed.
-  test.each(Object.entries(UNPROVEN))('%s opens nothing but the sign-in', async (_, header) => {
+  test.each(Object.entries(ANONYMOUS))('%s opens nothing but the sign-in', async (_, header) => {
     expect(await answersTo(header(world))).toEqual(expected(isAnyone))
   })
 
   // A role too many may deploy a model that decides about loans, or make keys for the whole team.
   test.each(ROLES)('the role %s opens the routes of its row, and no scoring', async (role) => {
-    const answers = await answersTo(bearer(rivals.tokenOf(role)))
+    const answers = await answersTo(bearer(teams.tokenOf(role)))
     const admits = (admitted: Admitted) =>
       isAnyone(admitted) ||
       admitted === 'member or read key' ||
@@ -157,9 +159,9 @@ describe.each(backends)('on $name', (backend) => {
 
   // A token lives for an hour; a demotion must not wait for its end.
   test('the role that counts is that of the user, not the one in the token', async () => {
-    const promoted = tokenFor(world.service, { ...world.people.viewer, role: 'owner' })
+    const promoted = tokenFor(world.service, { ...world.teamUsers.viewer, role: 'owner' })
     expect(await answersTo(bearer(promoted))).toEqual(
-      await answersTo(bearer(rivals.tokenOf('viewer'))),
+      await answersTo(bearer(teams.tokenOf('viewer'))),
     )
   })
 
@@ -175,11 +177,16 @@ describe.each(backends)('on $name', (backend) => {
 
   /** What a team has, one of each. */
   async function belongingsOf(team: Team): Promise<Ids> {
-    const { slug, modelId: model } = await team.deploy(rung(1, { name: spec.name }))
-    const entry = await team.challenge(slug, rung(77, { name: spec.name, version: 'theirs' }), 5)
+    const { slug, modelId: model } = await team.deploy(numberedSpec(1, { name: spec.name }))
+    const entry = await team.challenge(
+      slug,
+      numberedSpec(77, { name: spec.name, version: 'theirs' }),
+      5,
+    )
     const key = await team.done('POST', '/v1/keys', { name: 'theirs' })
     const member = await team.done('POST', '/v1/members', {
-      ...{ email: `${newId('usr_', 0)}@rival.example`, password: 'a long password' },
+      email: `${newId('usr_', 0)}@other.example`,
+      password: 'a long password',
       role: 'viewer',
     })
     const { request_id } = await team.score(slug, {})
@@ -194,12 +201,12 @@ describe.each(backends)('on $name', (backend) => {
     return Promise.all(lists.map(async (url) => (await team.call('GET', url)).body))
   }
 
-  // Any difference would tell a lender what its rival has.
+  // Any difference would tell a lender what another team has.
   test('a resource of another team is answered byte for byte like one that does not exist', async () => {
-    const { team, rival, service } = rivals
-    const theirs = await belongingsOf(rival)
-    const shelf = await shelfOf(rival)
-    const details = await rival.deployment(theirs.slug)
+    const { team, otherTeam, service } = teams
+    const theirs = await belongingsOf(otherTeam)
+    const shelf = await shelfOf(otherTeam)
+    const details = await otherTeam.deployment(theirs.slug)
     const compared: string[] = []
     for (const [row, { admitted, body, naming = [] }] of Object.entries(ROUTES)) {
       const { method, path } = pathOf(row)
@@ -221,8 +228,8 @@ describe.each(backends)('on $name', (backend) => {
       }
     }
     // Nothing of theirs was changed by it, and every id of the table was put to the test.
-    expect(await shelfOf(rival)).toEqual(shelf)
-    expect(await rival.deployment(theirs.slug)).toEqual(details)
+    expect(await shelfOf(otherTeam)).toEqual(shelf)
+    expect(await otherTeam.deployment(theirs.slug)).toEqual(details)
     const inPaths = Object.keys(ROUTES).filter((row) => row.includes(':'))
     for (const row of inPaths)
       expect(
@@ -232,15 +239,15 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('no list shows anything of another team', async () => {
-    const { team, rival } = rivals
-    const theirs = await belongingsOf(rival)
+    const { team, otherTeam } = teams
+    const theirs = await belongingsOf(otherTeam)
     const lists = Object.keys(ROUTES).filter((row) => row.startsWith('GET') && !row.includes(':'))
     for (const row of lists) {
       const { body } = await team.call('GET', pathOf(row).path)
       for (const id of Object.values(theirs)) expect(body, row).not.toContain(id)
     }
     const keyed = { method: 'GET', url: '/api/v1/scorecards', token: team.key } as const
-    expect((await rivals.service.call(keyed)).body).not.toContain(theirs.slug)
+    expect((await teams.service.call(keyed)).body).not.toContain(theirs.slug)
   })
 
   // RFC 9110: the scheme is compared without regard to case.
@@ -274,18 +281,18 @@ describe.each(shared)('what is taken away on $name by another process', (backend
 
   // A token lives for an hour; whoever is dismissed must not have that hour.
   test('a removed user and a changed role are in force within a minute, however long caches live', async () => {
-    const people: Person[] = []
+    const teamUsers: TestUser[] = []
     await change(async (db) => {
       const teamId = await insertTeam(db)
       for (const role of ['admin', 'owner'] as const) {
-        people.push(await insertPerson(db, teamId, role))
+        teamUsers.push(await insertUser(db, teamId, role))
       }
     })
-    const ask = async (person: Person | undefined) => {
-      const token = tokenFor(service, person ?? expect.fail('nobody was prepared'))
+    const ask = async (user: TestUser | undefined) => {
+      const token = tokenFor(service, user ?? expect.fail('nobody was prepared'))
       return outcomeOf(await service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
     }
-    const [removed, demoted] = people
+    const [removed, demoted] = teamUsers
     expect([await ask(removed), await ask(demoted)]).toEqual(['201', '201'])
 
     await change((db) => db.delete(users).where(eq(users.id, removed?.userId ?? '')))

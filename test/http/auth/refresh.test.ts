@@ -6,14 +6,15 @@ import { auditLog } from '../../../src/tables/audit.ts'
 import { refreshTokens, users } from '../../../src/tables/auth.ts'
 import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
 import { type Backend, backends } from '../../support/start/databases.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
 
 const REFRESH = '/api/auth/refresh'
 const GRACE_MS = 10_000
 const DAY_MS = 24 * 60 * 60 * 1000
 const REFUSED = {
-  ...{ status: 401, error: 'invalid_refresh_token' },
+  status: 401,
+  error: 'invalid_refresh_token',
   message: 'the refresh token is not in force: sign in again',
 }
 
@@ -259,8 +260,11 @@ describe.each(backends)('on $name', (backend) => {
     const { userId, familyId } = tokens[0] ?? expect.fail('no token was written')
     expect(audit).toEqual([
       expect.objectContaining({
-        ...{ actor: userId, action: 'session.end_family', subject: familyId },
-        ...{ before: null, after: null },
+        actor: userId,
+        action: 'session.end_family',
+        subject: familyId,
+        before: null,
+        after: null,
         reason: 'a refresh token that was used before was presented again',
       }),
     ])
@@ -358,7 +362,7 @@ async function untilWaiting(db: Database, count: number): Promise<void> {
 test.each(shared)(
   'on $name a session that ends while a token is added to it ends with that token',
   async (backend) => {
-    const own = await startForTest(prepared(backend, addGate))
+    const own = await startForTest(seeded(backend, addGate))
     const first = await own.login()
     const { refresh_token: second } = await own.refresh(first)
     own.passMs(GRACE_MS + 1)

@@ -38,7 +38,8 @@ describe.each(backends)('on $name', (backend) => {
     }
     const response = await login({ from: addressOf(99) })
     expect(refusalOf(response)).toEqual({
-      ...{ status: 429, error: 'rate_limited' },
+      status: 429,
+      error: 'rate_limited',
       message: 'too many sign-ins have failed, try again later',
       retry_after_ms: 50_000,
     })

@@ -8,7 +8,7 @@ import { auditLog } from '../../../src/tables/audit.ts'
 import { expectConforming, outcomeOf, successOf } from '../../support/expect/answers.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { asOperator, jsonOf, keeping, type Run, reasonOf } from '../../support/start/operator.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const PASSWORD = 'correct horse battery'
@@ -45,7 +45,8 @@ describe.each(backends)('on $name', (backend) => {
       const team = await createTeam(run, ' Owner@First.Example')
       expectConforming(Member, team.owner)
       expect(team).toEqual({
-        ...{ id: expect.stringMatching(/^team_\w{22}$/), name: 'Loans' },
+        id: expect.stringMatching(/^team_\w{22}$/),
+        name: 'Loans',
         created_at: expect.stringMatching(/^\d{4}-.*Z$/),
         owner: expect.objectContaining({ email: 'owner@first.example', role: 'owner' }),
       })

@@ -7,7 +7,7 @@ import { loadConfig } from '../../../src/config.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { environmentOf, keeping } from '../../support/start/operator.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
@@ -16,7 +16,7 @@ describe.each(backends)('on $name', (backend) => {
   beforeAll(async () => {
     database = await backend.create()
     const service = await TestService.start(keeping(backend.name, database))
-    id = await (await Team.of(service)).register(rung(1))
+    id = await (await Team.of(service)).register(numberedSpec(1))
     await service.close()
   })
   afterAll(() => database.drop())
@@ -33,7 +33,7 @@ describe.each(backends)('on $name', (backend) => {
   // The operator belongs to no team, and exports the models of all teams.
   test('a registered model is written to standard output or to a file', async () => {
     const stated = await run('--model', id)
-    expect(stated).toEqual({ code: 0, stdout: JSON.stringify(rung(1)), stderr: '' })
+    expect(stated).toEqual({ code: 0, stdout: JSON.stringify(numberedSpec(1)), stderr: '' })
     const file = join(database.dataDir, '..', 'card.pmml')
     const written = await run('--model', id, '--format', 'pmml', '--out', file)
     expect(written).toEqual({ code: 0, stdout: '', stderr: '' })

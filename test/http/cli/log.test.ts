@@ -10,7 +10,7 @@ import { statsWith } from '../../support/expect/stats.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { environmentOf, keeping } from '../../support/start/operator.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
@@ -22,7 +22,7 @@ describe.each(backends)('on $name', (backend) => {
     database = await backend.create()
     const service = await TestService.start(keeping(backend.name, database))
     const team = await Team.of(service)
-    slug = (await team.deploy(rung(1))).slug
+    slug = (await team.deploy(numberedSpec(1))).slug
     requestId = (await team.score(slug, { income: 1 })).request_id
     teamId = JSON.parse(Buffer.from(team.owner.split('.')[1] ?? '', 'base64url').toString()).team
     await team.scoreBatch(slug, [{ id: 'A-1' }, { id: 'A-2' }, { id: 'A-1' }])
@@ -55,7 +55,10 @@ describe.each(backends)('on $name', (backend) => {
     const file = join(database.dataDir, '..', 'log.parquet')
     const options = ['--deployment', slug, '--format', 'parquet', '--out', file]
     expect(await run('export', '--team', teamId, ...options)).toMatchObject({
-      ...{ code: 0, stdout: '', stderr: '', written: '' },
+      code: 0,
+      stdout: '',
+      stderr: '',
+      written: '',
     })
     const bytes = readFileSync(file)
     expect([bytes.toString('latin1', 0, 4), bytes.toString('latin1', bytes.length - 4)]).toEqual([

@@ -53,7 +53,9 @@ test('/ leads a browser to the console, and answers a program as an unknown path
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   for (const method of ['GET', 'HEAD'] as const) {
     const { statusCode, headers } = await service.app.inject({
-      ...{ method, url: '/', headers: { accept } },
+      method,
+      url: '/',
+      headers: { accept },
     })
     expect([statusCode, headers.location, headers.vary]).toEqual([302, 'console', 'accept'])
   }

@@ -34,7 +34,9 @@ describe.each(backends)('on $name', (backend) => {
     const response = await signIn()
     expect(response.headers['cache-control']).toBe('no-store')
     expect(response.json()).toEqual({
-      ...{ access_token: expect.any(String), expires_in: 3600, token_type: 'Bearer' },
+      access_token: expect.any(String),
+      expires_in: 3600,
+      token_type: 'Bearer',
     })
     expect(response.headers['set-cookie']).toMatch(
       /^scoreline_session=[\w-]{43}; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
@@ -127,7 +129,8 @@ describe.each(backends)('on $name', (backend) => {
       expect(response.headers).not.toHaveProperty('set-cookie')
     }
     const asked = await service.app.inject({
-      ...{ method: 'OPTIONS', url: URL },
+      method: 'OPTIONS',
+      url: URL,
       headers: { origin: 'https://evil.example', 'access-control-request-method': 'PUT' },
     })
     expect(asked.headers).not.toHaveProperty('access-control-allow-origin')

@@ -3,28 +3,34 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { refusalOf } from '../../support/expect/answers.ts'
 import { type AuditRow, auditAtTheEnd } from '../../support/expect/audit.ts'
 import { backends } from '../../support/start/databases.ts'
-import { prepared } from '../../support/start/prepared.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
-import { type Rivals, rung, startRivals, steppingClock, Team } from '../../support/start/team.ts'
+import {
+  numberedSpec,
+  startTwoTeams,
+  steppingClock,
+  Team,
+  type TwoTeams,
+} from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
 
 describe.each(backends)('the audit records of changes on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let records: AuditRow[]
   const ids: Record<string, string> = {}
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    const { team } = rivals
-    const { slug, modelId } = await team.deploy(rung(1))
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    const { team } = teams
+    const { slug, modelId } = await team.deploy(numberedSpec(1))
     Object.assign(ids, { slug, first: modelId })
-    const { id, modelId: second } = await team.challenge(slug, rung(2), 10)
+    const { id, modelId: second } = await team.challenge(slug, numberedSpec(2), 10)
     Object.assign(ids, { id, second })
     await team.resize(slug, id, 20.5)
     await team.shadow(slug, true)
-    const other = await team.challenge(slug, rung(3), 5)
+    const other = await team.challenge(slug, numberedSpec(3), 5)
     await team.remove(slug, other.id)
     await team.done('PATCH', `/v1/deployments/${slug}`, { name: 'Renamed', is_active: false })
     await team.done('PATCH', `/v1/deployments/${slug}`, { strict_mode: true })
@@ -43,9 +49,9 @@ describe.each(backends)('the audit records of changes on $name', (backend) => {
     ] as const) {
       refusalOf(await team.call(method, url, body))
     }
-    records = await auditAtTheEnd(rivals.service)
+    records = await auditAtTheEnd(teams.service)
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const changes = () => records.filter(({ action }) => !/\.(deploy|create)$/.test(action))
 
@@ -65,7 +71,7 @@ describe.each(backends)('the audit records of changes on $name', (backend) => {
       ['model.restore', ids['third']],
     ])
     for (const { actor, teamId } of changes()) {
-      expect([actor, teamId]).toEqual([rivals.people.owner.userId, rivals.people.owner.teamId])
+      expect([actor, teamId]).toEqual([teams.teamUsers.owner.userId, teams.teamUsers.owner.teamId])
     }
   })
 
@@ -108,7 +114,7 @@ describe.each(backends)('the audit records of changes on $name', (backend) => {
 
 // A change without its record, or a record without its change, would make the log worthless.
 test.each(backends)('on $name a change whose record fails does not happen', async (backend) => {
-  const refusing = prepared(backend, async (db) => {
+  const refusing = seeded(backend, async (db) => {
     // What the test itself needs passes.
     await db.execute(sql`alter table audit_log add constraint refused check (
       action in ('model.deploy', 'deployment.create', 'key.create', 'deployment.add_challenger')
@@ -117,8 +123,8 @@ test.each(backends)('on $name a change whose record fails does not happen', asyn
   const service = await TestService.start(refusing)
   onTestFinished(() => service.close())
   const team = await Team.of(service)
-  const { slug } = await team.deploy(rung(1))
-  const { id, modelId } = await team.challenge(slug, rung(2), 10)
+  const { slug } = await team.deploy(numberedSpec(1))
+  const { id, modelId } = await team.challenge(slug, numberedSpec(2), 10)
   const before = await team.deployment(slug)
   for (const [method, url, body] of [
     ['PATCH', `/v1/deployments/${slug}`, { name: 'x', is_active: false }],

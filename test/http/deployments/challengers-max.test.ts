@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { refusalOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { rung, startRivals } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams } from '../../support/start/team.ts'
 
 // What is decided from is the same on each database.
 describe.each(backends.slice(-1))('on $name', (backend) => {
   test('an eleventh challenger is refused by both families of paths', async () => {
-    const { service, team } = await startRivals(backend)
+    const { service, team } = await startTwoTeams(backend)
     try {
-      const { slug } = await team.deploy(rung(1))
-      for (let version = 2; version <= 11; version++) await team.challenge(slug, rung(version), 1)
-      const model_id = await team.register(rung(12))
+      const { slug } = await team.deploy(numberedSpec(1))
+      for (let version = 2; version <= 11; version++)
+        await team.challenge(slug, numberedSpec(version), 1)
+      const model_id = await team.register(numberedSpec(12))
       const order = { action: 'add_challenger', model_id, traffic_pct: 1 }
       const version = { challenger_version: '12.0', mode: 'shadow', traffic_pct: 1 }
       for (const answer of [

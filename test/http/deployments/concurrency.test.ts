@@ -5,7 +5,7 @@ import { type Answered, byId, replay, type State } from '../../support/naive/his
 import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -78,12 +78,12 @@ describe.each(backends)('on $name', (backend) => {
   /** A champion 1.0, challengers 2.0 to 5.0, and models up to 13.0 that are free. */
   async function contest(): Promise<Contest & { versions: Map<string, number> }> {
     const versions = new Map<string, number>()
-    const { slug, modelId } = await team.deploy(rung(1))
+    const { slug, modelId } = await team.deploy(numberedSpec(1))
     versions.set(modelId, 1)
     const entries: string[] = []
     const free: string[] = []
     for (let n = 2; n <= 13; n++) {
-      const id = await team.register(rung(n))
+      const id = await team.register(numberedSpec(n))
       versions.set(id, n)
       if (n <= 5) entries.push(await team.add(slug, id, 2))
       else free.push(id)
@@ -94,7 +94,9 @@ describe.each(backends)('on $name', (backend) => {
   async function stateOf(slug: string): Promise<State> {
     const { cache_version, champion_model, shadow_mode, challengers } = await team.deployment(slug)
     return {
-      ...{ version: cache_version, champion: champion_model.id, shadow: shadow_mode },
+      version: cache_version,
+      champion: champion_model.id,
+      shadow: shadow_mode,
       previous: null,
       challengers: challengers
         .map(({ id, model_id, traffic_pct }: Challenger) => ({ id, model_id, traffic_pct }))
@@ -157,9 +159,9 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   /** The numbers of an answer are all of one model, whose number this is. */
-  function rungOf(body: Seen['body'], version: string): number {
+  function numberOf(body: Seen['body'], version: string): number {
     const number = Number(version)
-    const spec = rung(number)
+    const spec = numberedSpec(number)
     const { score, pd, riskGrade, contributions } = evaluateNaively(spec, applicant)
     expect(body).toMatchObject({ score, pd, risk_grade: riskGrade })
     if ('contributions' in body) {
@@ -214,9 +216,9 @@ describe.each(backends)('on $name', (backend) => {
       const known = new Set(seen.map((answer) => fitting(answer)[0]?.version))
       if (atOnce < CHANGES) expect(known.size).toBeGreaterThan(5)
       for (const answer of seen) {
-        rungOf(answer.body, answer.body.model_version)
+        numberOf(answer.body, answer.body.model_version)
         for (const shadow of answer.body.shadow_scores ?? []) {
-          expect(rungOf(shadow, shadow.version)).toBe(arena.versions.get(shadow.model_id))
+          expect(numberOf(shadow, shadow.version)).toBe(arena.versions.get(shadow.model_id))
         }
         const about = `${JSON.stringify(answer)} is of none of ${JSON.stringify(states)}`
         expect(fitting(answer), about).not.toEqual([])
@@ -227,10 +229,10 @@ describe.each(backends)('on $name', (backend) => {
   // Locks taken crosswise would answer 500 to one of the two, after seconds.
   test('changes that use each other’s models neither block nor leave an archived model in use', async () => {
     for (let round = 0; round < 5; round++) {
-      const [one, two] = [await team.deploy(rung(1)), await team.deploy(rung(2))]
+      const [one, two] = [await team.deploy(numberedSpec(1)), await team.deploy(numberedSpec(2))]
       const [rise, climb] = [
-        await team.challenge(one.slug, rung(3), 5),
-        await team.challenge(two.slug, rung(4), 5),
+        await team.challenge(one.slug, numberedSpec(3), 5),
+        await team.challenge(two.slug, numberedSpec(4), 5),
       ]
       await team.add(one.slug, two.modelId, 5)
       await team.add(two.slug, one.modelId, 5)
@@ -264,8 +266,8 @@ test.each(backends)(
   async (backend) => {
     const service = await TestService.start(backend)
     const team = await Team.of(service)
-    const { slug } = await team.deploy(rung(1))
-    const models = await Promise.all([2, 3, 4, 5, 6].map((n) => team.register(rung(n))))
+    const { slug } = await team.deploy(numberedSpec(1))
+    const models = await Promise.all([2, 3, 4, 5, 6].map((n) => team.register(numberedSpec(n))))
     const added: string[] = []
     await Promise.all(
       Array.from({ length: CHANGES }, async (_, index) => {

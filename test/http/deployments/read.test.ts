@@ -4,30 +4,30 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { refusalOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import {
-  type Rivals,
-  rung,
-  startRivals,
+  numberedSpec,
+  startTwoTeams,
   steppingClock,
   type Team,
+  type TwoTeams,
 } from '../../support/start/team.ts'
 
 const TIME = expect.stringMatching(/^2026-03-04T05:06:\d\d\.\d{3}Z$/)
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   /** Oldest first. */
   const made: Array<{ slug: string; environment: string }> = []
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    team = rivals.team
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    team = teams.team
     for (const [index, environment] of ['production', 'staging', 'production'].entries()) {
-      made.push({ ...(await team.deploy(rung(index + 1), environment)), environment })
+      made.push({ ...(await team.deploy(numberedSpec(index + 1), environment)), environment })
     }
-    await rivals.rival.deploy(rung(9))
+    await teams.otherTeam.deploy(numberedSpec(9))
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const list = async (query = '', by = team) =>
     successOf(await by.call('GET', `/v1/deployments${query}`), DeploymentList)
@@ -45,13 +45,17 @@ describe.each(backends)('on $name', (backend) => {
     expect(slugsOf(body)).toEqual(expected())
     const [oldest] = body.deployments.slice(-1)
     expect(oldest).toEqual({
-      ...{ id: made[0]?.slug, slug: made[0]?.slug, name: 'Ladder', is_active: true },
-      ...{ champion_model: { name: 'Ladder', version: '1.0' }, created_at: TIME },
+      id: made[0]?.slug,
+      slug: made[0]?.slug,
+      name: 'Ladder',
+      is_active: true,
+      champion_model: { name: 'Ladder', version: '1.0' },
+      created_at: TIME,
     })
     expect(Object.keys(body)).toEqual(['deployments'])
   })
 
-  test('an environment filters, pages add up to the list, and a rival sees only their own', async () => {
+  test('an environment filters, pages add up to the list, and another team sees only their own', async () => {
     for (const environment of ['production', 'staging']) {
       const query = `?environment=${environment}`
       expect(slugsOf(await list(query))).toEqual(expected(environment))
@@ -64,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
       expect(pages.flat()).toEqual(deployments)
       expect(pages).toHaveLength(Math.ceil(deployments.length / limit))
     }
-    const theirs = await list('', rivals.rival)
+    const theirs = await list('', teams.otherTeam)
     expect(theirs.deployments).toHaveLength(1)
     expect(slugsOf(theirs)).toEqual([])
   })
@@ -79,8 +83,8 @@ describe.each(backends)('on $name', (backend) => {
 
   // The list tells what answers now: a list of yesterday's champions misleads whoever decides.
   test('list and single form show a new champion, a new name and a switched-off deployment', async () => {
-    const { slug } = await team.deploy(rung(1))
-    await team.promote(slug, (await team.challenge(slug, rung(2), 5)).id)
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.promote(slug, (await team.challenge(slug, numberedSpec(2), 5)).id)
     await team.done('PATCH', `/v1/deployments/${slug}`, { name: 'Renamed', is_active: false })
     const found = (await list()).deployments.find((one: { slug: string }) => one.slug === slug)
     const shown = { name: 'Renamed', is_active: false }
@@ -92,35 +96,47 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a new deployment has no challengers, no shadow mode and cache version 1', async () => {
-    const { slug, modelId } = await team.deploy(rung(4))
+    const { slug, modelId } = await team.deploy(numberedSpec(4))
     expect(await team.deployment(slug)).toEqual({
-      ...{ id: slug, slug, name: 'Ladder', is_active: true, created_at: TIME },
+      id: slug,
+      slug,
+      name: 'Ladder',
+      is_active: true,
+      created_at: TIME,
       champion_model: { id: modelId, name: 'Ladder', version: '4.0' },
-      ...{ challengers: [], shadow_mode: false, strict_mode: false, cache_version: 1 },
+      challengers: [],
+      shadow_mode: false,
+      strict_mode: false,
+      cache_version: 1,
     })
   })
 
   test('the single form shows the active challengers, oldest first, and none that were removed', async () => {
-    const { slug } = await team.deploy(rung(1))
-    const first = await team.challenge(slug, rung(2, { name: 'Other card' }), 1)
-    const removed = await team.challenge(slug, rung(3), 2)
-    const last = await team.challenge(slug, rung(4), 12.5)
+    const { slug } = await team.deploy(numberedSpec(1))
+    const first = await team.challenge(slug, numberedSpec(2, { name: 'Other card' }), 1)
+    const removed = await team.challenge(slug, numberedSpec(3), 2)
+    const last = await team.challenge(slug, numberedSpec(4), 12.5)
     await team.remove(slug, removed.id)
     await team.resize(slug, first.id, 30.01)
     const { challengers } = await team.deployment(slug)
     expect(challengers).toEqual([
       {
-        ...{
-          id: first.id,
-          model_id: first.modelId,
-          model_name: 'Other card',
-          model_version: '2.0',
-        },
-        ...{ traffic_pct: 30.01, is_active: true, added_at: TIME },
+        id: first.id,
+        model_id: first.modelId,
+        model_name: 'Other card',
+        model_version: '2.0',
+        traffic_pct: 30.01,
+        is_active: true,
+        added_at: TIME,
       },
       {
-        ...{ id: last.id, model_id: last.modelId, model_name: 'Ladder', model_version: '4.0' },
-        ...{ traffic_pct: 12.5, is_active: true, added_at: TIME },
+        id: last.id,
+        model_id: last.modelId,
+        model_name: 'Ladder',
+        model_version: '4.0',
+        traffic_pct: 12.5,
+        is_active: true,
+        added_at: TIME,
       },
     ])
     for (const { id } of challengers) expect(id).toMatch(/^ch_[0-9A-Za-z]{20,}$/)
@@ -128,13 +144,15 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a deployment that is unknown or of another team answers 404', async () => {
     const [{ slug } = { slug: '' }] = made
-    const theirs = (await list('', rivals.rival)).deployments[0].slug
+    const theirs = (await list('', teams.otherTeam)).deployments[0].slug
     for (const other of [
       ...[newId('dep_', 0), theirs, slug.toUpperCase(), `${slug}0`, slug.slice(0, -1)],
       ...[`${slug}%00`, `${slug.slice(0, -1)}_`, 'dep_', 'traffic', "dep_'%20or%20''='", 'mod_1'],
     ]) {
       expect(refusalOf(await team.call('GET', `/v1/deployments/${other}`)), other).toEqual({
-        ...{ status: 404, error: 'deployment_not_found', message: expect.any(String) },
+        status: 404,
+        error: 'deployment_not_found',
+        message: expect.any(String),
       })
     }
   })

@@ -3,17 +3,23 @@ import { PromoteResult, RollbackResult } from '../../../schemas/deployments.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { outcomeOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Entry, type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import {
+  type Entry,
+  numberedSpec,
+  startTwoTeams,
+  type Team,
+  type TwoTeams,
+} from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const promote = (slug: string, body: object | string) =>
     team.call('POST', `/v1/deployments/${slug}/promote`, body)
@@ -24,9 +30,10 @@ describe.each(backends)('on $name', (backend) => {
 
   /** A deployment of version 1.0 with challengers of the versions 2.0, 3.0, … */
   async function contest(challengers: number) {
-    const { slug, modelId } = await team.deploy(rung(1))
+    const { slug, modelId } = await team.deploy(numberedSpec(1))
     const entries: Entry[] = []
-    for (let n = 0; n < challengers; n++) entries.push(await team.challenge(slug, rung(n + 2), 5))
+    for (let n = 0; n < challengers; n++)
+      entries.push(await team.challenge(slug, numberedSpec(n + 2), 5))
     const at = (index: number) => entries[index] ?? expect.fail('no such challenger')
     return { slug, modelId, at }
   }
@@ -37,15 +44,20 @@ describe.each(backends)('on $name', (backend) => {
     const winner = at(1)
     const answer = successOf(await promote(slug, { challenger_id: winner.id }), PromoteResult)
     expect(answer).toEqual({
-      ...{ deployment_id: slug, promoted_model_id: winner.modelId, previous_champion_id: modelId },
+      deployment_id: slug,
+      promoted_model_id: winner.modelId,
+      previous_champion_id: modelId,
       // The others that were active: not the winner, not the one removed before.
-      ...{ challengers_deactivated: 2, cache_version: 7 },
+      challengers_deactivated: 2,
+      cache_version: 7,
     })
     expect(await team.deployment(slug)).toMatchObject({
       champion_model: { id: winner.modelId, name: 'Ladder', version: '3.0' },
       // Who decides on a rollback must see where it leads.
       previous_champion_model: { id: modelId, name: 'Ladder', version: '1.0' },
-      ...{ challengers: [], cache_version: 7, name: 'Ladder' },
+      challengers: [],
+      cache_version: 7,
+      name: 'Ladder',
     })
     // Only who leaves and who takes the place changes: those who lost the contest stay usable.
     expect(await statusesOf(modelId, winner.modelId, at(0).modelId, at(2).modelId)).toEqual([
@@ -73,11 +85,11 @@ describe.each(backends)('on $name', (backend) => {
   test('an id without an active challenger here answers 404 challenger_not_found', async () => {
     const { slug, modelId, at } = await contest(2)
     const other = await contest(1)
-    const theirs = await rivals.rival.deploy(rung(1))
+    const theirs = await teams.otherTeam.deploy(numberedSpec(1))
     await team.remove(slug, at(0).id)
     const wrong = [
       ...[at(0).id, other.at(0).id, newId('ch_', 0), at(1).modelId, modelId, slug, '', 'ch_\0'],
-      ...[(await rivals.rival.challenge(theirs.slug, rung(2), 5)).id, `${at(1).id} `],
+      ...[(await teams.otherTeam.challenge(theirs.slug, numberedSpec(2), 5)).id, `${at(1).id} `],
     ]
     const before = await team.deployment(slug)
     for (const challengerId of wrong) {
@@ -96,12 +108,18 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, modelId, at } = await contest(2)
     const [winner, loser] = [at(0), at(1)]
     await team.promote(slug, winner.id)
-    const later = [await team.challenge(slug, rung(8), 5), await team.challenge(slug, rung(9), 5)]
+    const later = [
+      await team.challenge(slug, numberedSpec(8), 5),
+      await team.challenge(slug, numberedSpec(9), 5),
+    ]
     const first = { model_id: modelId, version: '1.0' }
     const second = { model_id: winner.modelId, version: '2.0' }
     expect(successOf(await rollBack(slug), RollbackResult)).toEqual({
-      ...{ deployment_id: slug, rolled_back_from: second, rolled_back_to: first },
-      ...{ challengers_deactivated: 2, cache_version: 7 },
+      deployment_id: slug,
+      rolled_back_from: second,
+      rolled_back_to: first,
+      challengers_deactivated: 2,
+      cache_version: 7,
     })
     expect(await versionOf(slug)).toBe('1.0')
     expect(await team.deployment(slug)).toMatchObject({ challengers: [], cache_version: 7 })
@@ -109,8 +127,11 @@ describe.each(backends)('on $name', (backend) => {
     expect(await statusesOf(...ids)).toEqual(['active', 'archived', 'active', 'active', 'active'])
 
     expect(successOf(await rollBack(slug), RollbackResult)).toEqual({
-      ...{ deployment_id: slug, rolled_back_from: first, rolled_back_to: second },
-      ...{ challengers_deactivated: 0, cache_version: 8 },
+      deployment_id: slug,
+      rolled_back_from: first,
+      rolled_back_to: second,
+      challengers_deactivated: 0,
+      cache_version: 8,
     })
     expect(await versionOf(slug)).toBe('2.0')
     expect(await statusesOf(...ids)).toEqual(['archived', 'active', 'active', 'active', 'active'])
@@ -119,7 +140,7 @@ describe.each(backends)('on $name', (backend) => {
   test('after two promotions the way back is the last champion, not the first', async () => {
     const { slug, modelId, at } = await contest(1)
     await team.promote(slug, at(0).id)
-    const next = await team.challenge(slug, rung(7), 5)
+    const next = await team.challenge(slug, numberedSpec(7), 5)
     await team.promote(slug, next.id)
     const { rolled_back_to } = await team.rollBack(slug)
     expect(rolled_back_to).toEqual({ model_id: at(0).modelId, version: '2.0' })
@@ -138,7 +159,7 @@ describe.each(backends)('on $name', (backend) => {
   // docs/decisions.md 6.1: archived unless it is a champion elsewhere.
   test('a model that leaves one deployment and is champion of another stays active', async () => {
     const { slug, modelId, at } = await contest(1)
-    const elsewhere = await team.deploy(rung(5))
+    const elsewhere = await team.deploy(numberedSpec(5))
     await team.promote(elsewhere.slug, await team.add(elsewhere.slug, modelId, 5))
     await team.promote(slug, at(0).id)
     expect(await team.statusOf(modelId)).toBe('active')
@@ -151,13 +172,14 @@ describe.each(backends)('on $name', (backend) => {
   // docs/decisions.md 6.2: archiving ends the entries of a challenger, by whichever way it comes.
   test('a champion that is replaced is no longer a challenger elsewhere', async () => {
     const { slug, modelId, at } = await contest(1)
-    const elsewhere = await team.deploy(rung(5))
+    const elsewhere = await team.deploy(numberedSpec(5))
     await team.add(elsewhere.slug, modelId, 50)
     await team.score(elsewhere.slug, {})
     const { cache_version } = await team.deployment(elsewhere.slug)
     await team.promote(slug, at(0).id)
     expect(await team.deployment(elsewhere.slug)).toMatchObject({
-      ...{ challengers: [], cache_version: cache_version + 1 },
+      challengers: [],
+      cache_version: cache_version + 1,
     })
     for (let n = 0; n < 30; n++) {
       expect((await team.score(elsewhere.slug, {}, `s${n}`)).model_version).toBe('5.0')
@@ -200,13 +222,13 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a deployment that is unknown or of another team answers 404', async () => {
-    const theirs = await rivals.rival.deploy(rung(1))
-    const { id } = await rivals.rival.challenge(theirs.slug, rung(2), 5)
+    const theirs = await teams.otherTeam.deploy(numberedSpec(1))
+    const { id } = await teams.otherTeam.challenge(theirs.slug, numberedSpec(2), 5)
     for (const slug of [theirs.slug, newId('dep_', 0), 'x']) {
       expect(outcomeOf(await promote(slug, { challenger_id: id }))).toBe('404 deployment_not_found')
       expect(outcomeOf(await rollBack(slug))).toBe('404 deployment_not_found')
       expect(outcomeOf(await rollBack(slug, {}))).toBe('400 invalid_request')
     }
-    expect((await rivals.rival.deployment(theirs.slug)).cache_version).toBe(2)
+    expect((await teams.otherTeam.deployment(theirs.slug)).cache_version).toBe(2)
   })
 })

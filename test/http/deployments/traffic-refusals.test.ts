@@ -2,12 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Entry, type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import {
+  type Entry,
+  numberedSpec,
+  startTwoTeams,
+  type Team,
+  type TwoTeams,
+} from '../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let slug: string
   let challenger: Entry
@@ -15,33 +21,35 @@ describe.each(backends)('on $name', (backend) => {
   let ids: Record<string, string>
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
-    const deployed = await team.deploy(rung(1))
+    teams = await startTwoTeams(backend)
+    team = teams.team
+    const deployed = await team.deploy(numberedSpec(1))
     slug = deployed.slug
-    challenger = await team.challenge(slug, rung(2), 30)
-    const removed = await team.challenge(slug, rung(3), 10)
+    challenger = await team.challenge(slug, numberedSpec(2), 30)
+    const removed = await team.challenge(slug, numberedSpec(3), 10)
     await team.remove(slug, removed.id)
-    const archived = await team.register(rung(4))
+    const archived = await team.register(numberedSpec(4))
     await team.setStatus(archived, 'archived')
-    const elsewhere = await team.deploy(rung(5))
-    const { rival } = rivals
-    const theirs = await rival.deploy(rung(6))
+    const elsewhere = await team.deploy(numberedSpec(5))
+    const { otherTeam } = teams
+    const theirs = await otherTeam.deploy(numberedSpec(6))
     ids = {
-      ...{ free: await team.register(rung(7)), champion: deployed.modelId },
-      ...{
-        challenging: challenger.modelId,
-        archived,
-        staging: await team.register(rung(8), 'staging'),
-      },
-      ...{ entry: challenger.id, removed: removed.id },
-      elsewhere: (await team.challenge(elsewhere.slug, rung(9), 10)).id,
-      ...{ theirModel: await rival.register(rung(1)), theirSlug: theirs.slug },
-      theirEntry: (await rival.challenge(theirs.slug, rung(2), 10)).id,
-      ...{ unknownModel: newId('mod_', 0), unknownEntry: newId('ch_', 0) },
+      free: await team.register(numberedSpec(7)),
+      champion: deployed.modelId,
+      challenging: challenger.modelId,
+      archived,
+      staging: await team.register(numberedSpec(8), 'staging'),
+      entry: challenger.id,
+      removed: removed.id,
+      elsewhere: (await team.challenge(elsewhere.slug, numberedSpec(9), 10)).id,
+      theirModel: await otherTeam.register(numberedSpec(1)),
+      theirSlug: theirs.slug,
+      theirEntry: (await otherTeam.challenge(theirs.slug, numberedSpec(2), 10)).id,
+      unknownModel: newId('mod_', 0),
+      unknownEntry: newId('ch_', 0),
     }
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   /** Sends a body in which `<name>` stands for an id. */
   const send = (body: unknown, to = slug) => {
@@ -55,7 +63,10 @@ describe.each(backends)('on $name', (backend) => {
     ...rest,
   })
   const resize = (rest: object) => ({
-    ...{ action: 'update_traffic', challenger_id: '<entry>', traffic_pct: 10, ...rest },
+    action: 'update_traffic',
+    challenger_id: '<entry>',
+    traffic_pct: 10,
+    ...rest,
   })
   const without = (body: object, name: string) =>
     Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))
@@ -112,7 +123,7 @@ describe.each(backends)('on $name', (backend) => {
     ['an archived model', add({ model_id: '<archived>' }), WRONG],
     ['a model of the other environment', add({ model_id: '<staging>' }), WRONG],
     ['an unknown model', add({ model_id: '<unknownModel>' }), '404 model_not_found'],
-    ['a rival’s model', add({ model_id: '<theirModel>' }), '404 model_not_found'],
+    ['another team’s model', add({ model_id: '<theirModel>' }), '404 model_not_found'],
     ['an entry for a model', add({ model_id: '<entry>' }), '404 model_not_found'],
     ['an empty text for a model', add({ model_id: '' }), '404 model_not_found'],
     ['a NUL in a model', add({ model_id: '<free>\0' }), '404 model_not_found'],
@@ -168,9 +179,9 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('an update counts the share that the entry has already', async () => {
-    const own = await team.deploy(rung(1))
-    const first = await team.challenge(own.slug, rung(2), 30)
-    await team.challenge(own.slug, rung(3), 10)
+    const own = await team.deploy(numberedSpec(1))
+    const first = await team.challenge(own.slug, numberedSpec(2), 30)
+    await team.challenge(own.slug, numberedSpec(3), 10)
     expect(
       outcomeOf(
         await team.traffic(own.slug, resize({ challenger_id: first.id, traffic_pct: 40.01 })),
@@ -181,10 +192,10 @@ describe.each(backends)('on $name', (backend) => {
 
   // docs/decisions.md 6.5: a challenger in shadow mode counts, so that going live can't surprise.
   test('in shadow mode, too, challengers have at most 50 percent together', async () => {
-    const own = await team.deploy(rung(1))
+    const own = await team.deploy(numberedSpec(1))
     await team.shadow(own.slug, true)
-    await team.challenge(own.slug, rung(2), 30)
-    const modelId = await team.register(rung(3))
+    await team.challenge(own.slug, numberedSpec(2), 30)
+    const modelId = await team.register(numberedSpec(3))
     const more = { action: 'add_challenger', model_id: modelId, traffic_pct: 20.5 }
     expect(outcomeOf(await team.traffic(own.slug, more))).toBe(WRONG)
   })

@@ -4,22 +4,22 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import {
-  type Rivals,
-  rung,
-  startRivals,
+  numberedSpec,
+  startTwoTeams,
   steppingClock,
   type Team,
+  type TwoTeams,
 } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    team = rivals.team
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const update = (slug: string, body: object | string, by = team) =>
     by.call('PATCH', `/v1/deployments/${slug}`, body)
@@ -37,7 +37,7 @@ describe.each(backends)('on $name', (backend) => {
   ])(
     '%s is in the answer, and cache_version rises where scoring changes',
     async (_, body, rise) => {
-      const { slug } = await team.deploy(rung(1))
+      const { slug } = await team.deploy(numberedSpec(1))
       const before = await team.deployment(slug)
       const expected = { ...before, ...body, cache_version: before.cache_version + rise }
       expect(successOf(await update(slug, body), Deployment)).toEqual(expected)
@@ -47,7 +47,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // Whoever switches a deployment off in an emergency must not wait for a cache.
   test('an inactive deployment is 404 to the very next score, and scores at once when it is back', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const outcomes = async () => {
       const call = (url: string, body: object) => team.service.call({ url, token: team.key, body })
       const answers = [
@@ -67,9 +67,9 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('management goes on with an inactive deployment', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
-    const challenger = await team.challenge(slug, rung(2), 5)
+    const challenger = await team.challenge(slug, numberedSpec(2), 5)
     await team.resize(slug, challenger.id, 7)
     await team.shadow(slug, true)
     await team.promote(slug, challenger.id)
@@ -98,7 +98,7 @@ describe.each(backends)('on $name', (backend) => {
     ['no JSON', '{'],
     ['no text at all', ''],
   ])('a body with %s is 400 invalid_request and changes nothing', async (_, body) => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const before = await team.deployment(slug)
     const refusal = refusalOf(await update(slug, body))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
@@ -106,11 +106,14 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a deployment of another team is 404 like an unknown one, and stays as it is', async () => {
-    const { slug } = await rivals.rival.deploy(rung(1))
+    const { slug } = await teams.otherTeam.deploy(numberedSpec(1))
     for (const other of [slug, newId('dep_', 0)]) {
       expect(outcomeOf(await update(other, { is_active: false }))).toBe('404 deployment_not_found')
       expect(outcomeOf(await update(other, {}))).toBe('400 invalid_request')
     }
-    expect(await rivals.rival.deployment(slug)).toMatchObject({ is_active: true, cache_version: 1 })
+    expect(await teams.otherTeam.deployment(slug)).toMatchObject({
+      is_active: true,
+      cache_version: 1,
+    })
   })
 })

@@ -10,22 +10,22 @@ import {
 import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
 import { evaluatePmml } from '../../support/naive/naive-pmml.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 import { openDuckdb } from '../../support/suites/sql-engines.ts'
 
 const SQL = 'format=sql&dialect=duckdb&table=applicants'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let sample: string
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
     sample = await team.register(sampleSpec())
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const exported = (id: string, query: string) =>
     team.call('GET', `/v1/models/${id}/export${query}`)
@@ -44,7 +44,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // A modeler must get back what they put in, to the last property.
   test('the exported spec equals the registered one', async () => {
-    const spec = { zeta: [5e-324, null, '"\\ 🦄'], ...rung(1), '': { b: 1, a: 1e300 } }
+    const spec = { zeta: [5e-324, null, '"\\ 🦄'], ...numberedSpec(1), '': { b: 1, a: 1e300 } }
     const { body } = await exported(await team.register(spec), '?format=spec')
     expect(body).toBe(JSON.stringify(spec))
   })
@@ -118,7 +118,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a model of another team answers 404, and a wrong query is refused before that', async () => {
-    const foreign = await rivals.rival.register(rung(1))
+    const foreign = await teams.otherTeam.register(numberedSpec(1))
     for (const id of [foreign, newId('mod_', 0), 'deploy', `${sample}"`, `${sample}%0d%0a`]) {
       expect(outcomeOf(await exported(id, '?format=pmml')), id).toBe('404 model_not_found')
       expect(outcomeOf(await exported(id, '?format=xml')), id).toBe('400 invalid_request')
@@ -139,7 +139,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('an archived model can still be exported', async () => {
-    const id = await team.register(rung(3))
+    const id = await team.register(numberedSpec(3))
     await team.setStatus(id, 'archived')
     expect(outcomeOf(await exported(id, '?format=pmml'))).toBe('200')
   })

@@ -49,7 +49,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         }
       }
       const headers = {
-        ...{ authorization: `Bearer ${owner}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${owner}`,
+        'content-type': 'application/json',
         'content-encoding': coding,
       }
       const payload = '{"name":"k"}'

@@ -142,7 +142,12 @@ describe.each(backends)('on $name', (backend) => {
     await call('/v1/nothing', {})
     const after = await counts()
     for (const [name, more] of Object.entries({
-      ...{ single: 2, batch: 2, refused: 1, unknown: 1, records: 5, hits: 4 },
+      single: 2,
+      batch: 2,
+      refused: 1,
+      unknown: 1,
+      records: 5,
+      hits: 4,
     })) {
       expect(after[name] - before[name], name).toBe(more)
     }

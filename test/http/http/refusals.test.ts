@@ -43,7 +43,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   function send({ url, by }: Route, body: string, headers: Record<string, string> = {}) {
     const token = tokens[by]
     return service.call({
-      ...{ url: url.replace(':slug', slug), body, headers },
+      url: url.replace(':slug', slug),
+      body,
+      headers,
       ...(token !== undefined && { token }),
     })
   }

@@ -12,8 +12,8 @@ import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
 import { auditLog } from '../../../src/tables/audit.ts'
 import { newKey } from '../../support/scenarios/idempotency.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { insertTeam } from '../../support/start/people.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { insertTeam } from '../../support/start/users.ts'
 
 /** Where a process dies, or what of its store fails. */
 const FAULTS = [
@@ -49,7 +49,7 @@ describe.each(backends)('on $name', (backend) => {
 
   beforeAll(async () => {
     database = await backend.create()
-    handle = await openPrepared(database)
+    handle = await openTestDatabase(database)
     teamId = await insertTeam(handle.db)
   })
   afterAll(async () => {

@@ -5,9 +5,9 @@ import { changesOf, type KeyedCall, keyed, newKey } from '../../support/scenario
 import { IMPORTED, routesOf } from '../../support/scenarios/routes.ts'
 import { loggedIds } from '../../support/score-log/log-rows.ts'
 import { backends } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 type Prepare = (team: Team, slug: string) => Promise<Omit<KeyedCall, 'token'>>
 
@@ -23,7 +23,7 @@ let members = 0
 const v1 = (slug: string, rest: string) => `/v1/deployments/${slug}${rest}`
 const apiV1 = (slug: string, rest: string) => `/api/v1/scorecards/${slug}${rest}`
 const promoted: Prepare = async (team, slug) => {
-  await team.promote(slug, (await team.challenge(slug, rung(2), 10)).id)
+  await team.promote(slug, (await team.challenge(slug, numberedSpec(2), 10)).id)
   return { url: '' }
 }
 
@@ -44,7 +44,7 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
   }),
   'models.deploy': async () => ({
     url: '/v1/models/deploy',
-    body: { spec: rung(1), environment: 'staging', auto_deploy: true },
+    body: { spec: numberedSpec(1), environment: 'staging', auto_deploy: true },
   }),
   'models.import': async () => ({
     url: '/v1/models/import',
@@ -66,7 +66,7 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
   }),
   'deployments.promote': async (team, slug) => ({
     url: v1(slug, '/promote'),
-    body: { challenger_id: (await team.challenge(slug, rung(2), 10)).id },
+    body: { challenger_id: (await team.challenge(slug, numberedSpec(2), 10)).id },
   }),
   'deployments.rollback': async (team, slug) => ({
     ...(await promoted(team, slug)),
@@ -74,16 +74,16 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
     body: { reason: 'a test wants it' },
   }),
   'scorecards.add_challenger': async (team, slug) => {
-    await team.register(rung(3))
+    await team.register(numberedSpec(3))
     const body = { challenger_version: '3.0', mode: 'live', traffic_pct: 5 }
     return { url: apiV1(slug, '/challengers'), body }
   },
   'scorecards.remove_challenger': async (team, slug) => {
-    await team.challenge(slug, rung(2), 10)
+    await team.challenge(slug, numberedSpec(2), 10)
     return { method: 'DELETE', url: apiV1(slug, '/challengers/2.0') }
   },
   'scorecards.promote': async (team, slug) => {
-    await team.challenge(slug, rung(2), 10)
+    await team.challenge(slug, numberedSpec(2), 10)
     return { url: apiV1(slug, '/promote'), body: { version: '2.0' } }
   },
   'scorecards.rollback': async (team, slug) => ({
@@ -107,7 +107,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // A client whose connection broke can't know whether it was heard. It asks again.
   test.each(Object.keys(OPERATIONS))('%s is executed once for a key', async (operation) => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const rest = (await OPERATIONS[operation]?.(team, slug)) ?? expect.fail()
     const call = { ...rest, token: operation.startsWith('scoring.') ? team.key : team.owner }
     const key = newKey()
@@ -169,7 +169,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a score that is given again is logged once', async () => {
     const own = await TestService.start(backend)
     const desk = await Team.of(own)
-    const { slug } = await desk.deploy(rung(1))
+    const { slug } = await desk.deploy(numberedSpec(1))
     const call = { url: `/v1/score/${slug}`, token: desk.key, body: applicant }
     const key = newKey()
     const answers = [await keyed(own, key, call), await keyed(own, key, call)]
@@ -213,8 +213,8 @@ describe.each(backends)('on $name', (backend) => {
 
   // Two servers of a lender may count their requests by the same numbers.
   test('another caller, path or query makes another key', async () => {
-    const { slug } = await team.deploy(rung(1))
-    const { slug: other } = await team.deploy(rung(2))
+    const { slug } = await team.deploy(numberedSpec(1))
+    const { slug: other } = await team.deploy(numberedSpec(2))
     const token = await service.createKey(team.owner)
     const key = newKey()
     const calls = [
@@ -233,7 +233,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('the same JSON in other bytes is another body', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const key = newKey()
     const ask = (body: string) =>
       keyed(service, key, { url: `/v1/score/${slug}`, token: team.key, body })
@@ -243,7 +243,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('an operation that takes no key ignores the header', async () => {
     const headers = { 'idempotency-key': newKey() }
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     for (const name of ['A', 'B']) {
       const call = { method: 'PATCH', url: v1(slug, ''), token: team.owner, headers } as const
       const answer = await service.call({ ...call, body: { name } })
@@ -258,7 +258,7 @@ describe.each(backends)('on $name', (backend) => {
     ['has a control character', 'a\tb'],
     ['is sent twice', ['a', 'b']],
   ])('a key that %s is refused', async (_, key) => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const answer = await service.inject({
       method: 'POST',
       url: `/v1/score/${slug}`,
@@ -274,7 +274,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a key of 255 characters is taken', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const call = { url: `/v1/score/${slug}`, token: team.key, body: {} }
     expect((await keyed(service, ` ~${'k'.repeat(253)}`.trim(), call)).statusCode).toBe(200)
     const longest = `${newKey()} `.padEnd(255, '~')

@@ -17,7 +17,7 @@ import {
 } from '../../support/scenarios/idempotency.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
@@ -29,7 +29,7 @@ describe.each(backends)('on $name', (backend) => {
     service = await TestService.start(backend)
     team = await Team.of(service)
     db = await databaseOf(team)
-    slug = (await team.deploy(rung(1))).slug
+    slug = (await team.deploy(numberedSpec(1))).slug
   })
   afterAll(() => service.close())
   afterEach(() => vi.restoreAllMocks())
@@ -259,8 +259,8 @@ describe.each(backends)('on $name', (backend) => {
     )
     const stored = row?.text ?? ''
     expect(stored.length).toBeGreaterThan(500)
-    const told = [key, secret.json().key, secret.json().id, applicant.json().request_id]
-    for (const text of [...told, '4711.25', 'income', 'score', slug]) {
+    const secrets = [key, secret.json().key, secret.json().id, applicant.json().request_id]
+    for (const text of [...secrets, '4711.25', 'income', 'score', slug]) {
       expect(stored).not.toContain(text)
     }
   })

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fixture, fixtureApplicants, sampleWith } from '../../support/cards/import-fixtures.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared } from '../../support/start/prepared.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 import { Team } from '../../support/start/team.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const CARD = fixture('scorecardpy.csv').toString()
 const SAMPLE = sampleWith('scorecardpy-scores.csv')
@@ -41,7 +41,9 @@ describe.each(backends)('on $name', (backend) => {
     })
     expect(answer.spec.features).toHaveLength(14)
     expect(answer.spec.features[0].bins[0]).toEqual({
-      ...{ range: '(-Infinity, 26)', points: -26, label: '[-inf,26.0)' },
+      range: '(-Infinity, 26)',
+      points: -26,
+      label: '[-inf,26.0)',
     })
     expect(answer.conversions.length).toBeGreaterThan(5)
     expect((await team.done('GET', '/v1/models')).models).toHaveLength(before)
@@ -59,7 +61,9 @@ describe.each(backends)('on $name', (backend) => {
   test('a checked card is registered with the proof of its check, and scores as its tool', async () => {
     const register = { environment: 'staging', auto_deploy: true }
     const { parity, registered } = await team.done('POST', PATH, {
-      ...{ ...ORDER, sample: SAMPLE, register },
+      ...ORDER,
+      sample: SAMPLE,
+      register,
     })
     expect(parity).toMatchObject({ agrees: true, rows: 1000, equal: 1000, compared_features: 14 })
     expect(parity).toMatchObject({ card_sha256: sha256(CARD), sample_sha256: sha256(SAMPLE) })
@@ -76,7 +80,9 @@ describe.each(backends)('on $name', (backend) => {
     const key = await service.createKey(await service.signIn())
     const [applicant] = fixtureApplicants()
     const scored = await service.call({
-      ...{ url: `/v1/score/${registered.deployment.slug}`, token: key, body: applicant ?? {} },
+      url: `/v1/score/${registered.deployment.slug}`,
+      token: key,
+      body: applicant ?? {},
     })
     const score = Number(
       fixture('scorecardpy-scores.csv').toString().split('\n')[1]?.split(',').at(-1),
@@ -137,20 +143,22 @@ describe.each(backends)('on $name', (backend) => {
 test('imports wait for one another up to a bound, one of each team', async () => {
   const [backend] = backends
   if (backend === undefined) throw new Error('no database')
-  const owners: Person[] = []
+  const owners: TestUser[] = []
   const service = await TestService.start(
-    prepared(backend, async (db) => {
+    seeded(backend, async (db) => {
       for (let team = 0; team < 12; team++) {
-        owners.push(await insertPerson(db, await insertTeam(db), 'owner'))
+        owners.push(await insertUser(db, await insertTeam(db), 'owner'))
       }
     }),
   )
   const card = `variable,bin,points\n${'age,"[26.0,28.0)",8.0\n'.repeat(20_000)}`
-  const codesOf = async (callers: readonly (Person | undefined)[]) => {
-    const answers = callers.map((person) => {
-      if (person === undefined) throw new Error('no owner')
+  const codesOf = async (callers: readonly (TestUser | undefined)[]) => {
+    const answers = callers.map((user) => {
+      if (user === undefined) throw new Error('no owner')
       return service.call({
-        ...{ method: 'POST', url: PATH, token: tokenFor(service, person) },
+        method: 'POST',
+        url: PATH,
+        token: tokenFor(service, user),
         body: { ...ORDER, card },
       })
     })

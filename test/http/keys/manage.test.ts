@@ -10,33 +10,33 @@ import { apiKeys } from '../../../src/tables/keys.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 
 interface Team {
   readonly teamId: string
-  readonly people: Readonly<Record<Role, Person>>
+  readonly teamUsers: Readonly<Record<Role, TestUser>>
 }
 
 async function insertTeamOfAll(db: Database): Promise<Team> {
   const teamId = await insertTeam(db)
-  const people = {
-    owner: await insertPerson(db, teamId, 'owner'),
-    admin: await insertPerson(db, teamId, 'admin'),
-    lead_modeler: await insertPerson(db, teamId, 'lead_modeler'),
-    modeler: await insertPerson(db, teamId, 'modeler'),
-    viewer: await insertPerson(db, teamId, 'viewer'),
+  const teamUsers = {
+    owner: await insertUser(db, teamId, 'owner'),
+    admin: await insertUser(db, teamId, 'admin'),
+    lead_modeler: await insertUser(db, teamId, 'lead_modeler'),
+    modeler: await insertUser(db, teamId, 'modeler'),
+    viewer: await insertUser(db, teamId, 'viewer'),
   }
-  return { teamId, people }
+  return { teamId, teamUsers }
 }
 
 /** A service with two teams, whose wall clock the test moves. */
 async function startService(backend: (typeof backends)[number]) {
   const teams: Team[] = []
-  const withTeams = prepared(backend, async (db) => {
+  const withTeams = seeded(backend, async (db) => {
     teams.push(await insertTeamOfAll(db), await insertTeamOfAll(db))
   })
   const clock = { nowMs: AT, epochMs: () => clock.nowMs, monotonicMs: () => performance.now() }
@@ -57,7 +57,7 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  const as = (role: Role, of = team) => tokenFor(service, of.people[role])
+  const as = (role: Role, of = team) => tokenFor(service, of.teamUsers[role])
   const create = async (order: object = {}, token = as('owner')) => {
     clock.nowMs += 1
     const body = { name: 'key of a test', ...order }
@@ -74,7 +74,9 @@ describe.each(backends)('on $name', (backend) => {
   test('the list shows the documented fields of each key, and no secret or hash', async () => {
     const plain = await create({ name: 'loan desk' })
     const limited = await create({
-      ...{ name: 'nightly', scopes: ['read', 'score'], environment: 'staging' },
+      name: 'nightly',
+      scopes: ['read', 'score'],
+      environment: 'staging',
       rate_limit_per_minute: 1_000_000,
     })
     const { keys } = await list('?limit=2')
@@ -85,7 +87,9 @@ describe.each(backends)('on $name', (backend) => {
       { ...plainFields, last_used_at: null },
     ])
     expect(keys[0]).toMatchObject({
-      ...{ environment: 'staging', scopes: ['read', 'score'], rate_limit_per_minute: 1_000_000 },
+      environment: 'staging',
+      scopes: ['read', 'score'],
+      rate_limit_per_minute: 1_000_000,
       created_at: new Date(clock.nowMs).toISOString(),
     })
     expect(Object.keys(keys[1]).sort()).toEqual(
@@ -153,7 +157,7 @@ describe.each(backends)('on $name', (backend) => {
       revoked.id,
       foreign.id,
       'key_none',
-      team.people.owner.userId,
+      team.teamUsers.owner.userId,
       'x',
       '%00',
       'a'.repeat(500),
@@ -258,7 +262,7 @@ describe.each(backends)('on $name', (backend) => {
 test.each(backends)('on $name each change of a key has an audit record', async (backend) => {
   const { service, team } = await startService(backend)
   onTestFinished(() => service.close())
-  const { owner, admin } = team.people
+  const { owner, admin } = team.teamUsers
   const body = { name: 'k', rate_limit_per_minute: 7 }
   const made = await service.call({ url: '/v1/keys', token: tokenFor(service, owner), body })
   const { id, prefix, key } = successOf(made, CreatedKey, 201)
@@ -277,7 +281,8 @@ test.each(backends)('on $name each change of a key has an audit record', async (
     { action: 'key.set_limit', actor: OPERATOR, before: limit(7), after: limit(9) },
     { action: 'key.revoke', actor: admin.userId, before: fields, after: null },
   ].map((record) => ({
-    ...{ id: expect.stringMatching(/^aud_/), position: expect.any(Number) },
+    id: expect.stringMatching(/^aud_/),
+    position: expect.any(Number),
     ...rest,
     ...record,
   }))
@@ -289,7 +294,7 @@ test.each(backends)('on $name each change of a key has an audit record', async (
 test.each(backends)('on $name the last use of a key is kept over the end', async (backend) => {
   const { service, team, clock } = await startService(backend)
   onTestFinished(() => service.close())
-  const token = tokenFor(service, team.people.owner)
+  const token = tokenFor(service, team.teamUsers.owner)
   const slug = await service.deploy(token, card([plainFeature('income')]))
   const [used, unused] = [await service.createKey(token), await service.createKey(token)]
   for (let n = 0; n < 3; n++) {

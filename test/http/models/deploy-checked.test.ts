@@ -38,9 +38,16 @@ describe.each(backends)('on $name', (backend) => {
     const response = await team.call('POST', PATH, { ...ORDER, sample: SAMPLE })
     const { model_id: id, parity } = successOf(response, DeployResult)
     expect(parity).toMatchObject({
-      ...{ pd_checked: false, pd_rows: 1, tool: null, card_sha256: null },
-      ...{ agrees: true, rows: 2, equal: 2, differing_by: { score: 0, points: 0, pd: 0 } },
-      ...{ sample_sha256: sha256(SAMPLE), spec_sha256: sha256(JSON.stringify(SPEC)) },
+      pd_checked: false,
+      pd_rows: 1,
+      tool: null,
+      card_sha256: null,
+      agrees: true,
+      rows: 2,
+      equal: 2,
+      differing_by: { score: 0, points: 0, pd: 0 },
+      sample_sha256: sha256(SAMPLE),
+      spec_sha256: sha256(JSON.stringify(SPEC)),
     })
     const stored = await team.call('GET', `/v1/models/${id}`)
     expect(successOf(stored, Model).parity).toEqual(parity)
@@ -99,9 +106,11 @@ describe.each(backends)('on $name', (backend) => {
     ]
     const sample = sampleWith('scorecardpy-scores.csv')
     const { spec } = await team.done('POST', '/v1/models/import', {
-      ...{ card: fixture('scorecardpy.csv').toString(), name: 'German credit' },
+      card: fixture('scorecardpy.csv').toString(),
+      name: 'German credit',
       scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
-      ...{ unseen: 'missing', risk_grades: grades },
+      unseen: 'missing',
+      risk_grades: grades,
     })
     expect(spec.risk_grades).toEqual(grades)
     const edited = { ...spec, name: 'Edited', risk_grades: grades.slice(0, 1) }

@@ -5,11 +5,11 @@ import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
 import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import {
-  type Rivals,
-  rung,
-  startRivals,
+  numberedSpec,
+  startTwoTeams,
   steppingClock,
   type Team,
+  type TwoTeams,
 } from '../../support/start/team.ts'
 
 /** Properties in an order of their own, beside and inside what the service knows. */
@@ -30,11 +30,11 @@ const odd = {
   }),
 }
 const SPECS: Record<string, object> = {
-  'a plain spec': rung(1),
-  'a spec with properties that the service does not know': { ...rung(1), ...extras },
+  'a plain spec': numberedSpec(1),
+  'a spec with properties that the service does not know': { ...numberedSpec(1), ...extras },
   'a spec with names that must be escaped, and names that look like numbers': odd,
   'a spec with unknown properties in its features, bins, scaling and grades': {
-    ...rung(1),
+    ...numberedSpec(1),
     features: [
       {
         name: 'income',
@@ -50,14 +50,14 @@ const SPECS: Record<string, object> = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    team = rivals.team
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   // The desktop application reads its own export back: a property lost here is lost for good.
   test.each(Object.entries(SPECS))('%s comes back as it was sent', async (_, spec) => {
@@ -77,9 +77,14 @@ describe.each(backends)('on $name', (backend) => {
     const got = await team.done('GET', `/v1/models/${id}`)
     expect(got).toEqual({ ...listed, spec: JSON.parse(JSON.stringify(spec)) })
     expect(got).toMatchObject({
-      ...{ id, name: odd.name, version: odd.version, spec_version: '1.7', status: 'active' },
-      ...{ environment: 'staging', description: 'a "first" try' },
-      ...{ deployed_by: rivals.people.owner.userId },
+      id,
+      name: odd.name,
+      version: odd.version,
+      spec_version: '1.7',
+      status: 'active',
+      environment: 'staging',
+      description: 'a "first" try',
+      deployed_by: teams.teamUsers.owner.userId,
     })
     const { parity: _, ...always } = Model.properties
     expect(Object.keys(got).sort()).toEqual(Object.keys(always).sort())
@@ -87,19 +92,19 @@ describe.each(backends)('on $name', (backend) => {
 
   // The response shows what was deployed, without later updates.
   test('an archived model is answered with its status, still without updated_at', async () => {
-    const id = await team.register(rung(1))
+    const id = await team.register(numberedSpec(1))
     const before = await team.done('GET', `/v1/models/${id}`)
     await team.setStatus(id, 'archived')
     expect(await team.done('GET', `/v1/models/${id}`)).toEqual({ ...before, status: 'archived' })
   })
 
   test('an id without a model of the team answers 404 model_not_found', async () => {
-    const { slug, modelId } = await team.deploy(rung(1))
+    const { slug, modelId } = await team.deploy(numberedSpec(1))
     for (const id of [
       newId('mod_', 0),
-      await rivals.rival.register(rung(1)),
+      await teams.otherTeam.register(numberedSpec(1)),
       slug,
-      rivals.people.owner.userId,
+      teams.teamUsers.owner.userId,
       modelId.toUpperCase(),
       `${modelId}0`,
       modelId.slice(0, -1),

@@ -3,39 +3,39 @@ import { ModelList } from '../../../schemas/models.ts'
 import { refusalOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import {
-  type Rivals,
-  rung,
-  startRivals,
+  numberedSpec,
+  startTwoTeams,
   steppingClock,
   type Team,
+  type TwoTeams,
 } from '../../support/start/team.ts'
 
 const ENVIRONMENTS = ['production', 'staging'] as const
 const MODELS = 9
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   /** Oldest first; the third and every third after it is archived. */
   const made: Array<{ id: string; environment: string; status: string }> = []
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    team = rivals.team
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    team = teams.team
     for (let n = 0; n < MODELS; n++) {
       const environment = ENVIRONMENTS[n % 2] ?? 'staging'
       // The first two are champions.
       const id =
         n < 2
-          ? (await team.deploy(rung(n), environment)).modelId
-          : await team.register(rung(n), environment)
+          ? (await team.deploy(numberedSpec(n), environment)).modelId
+          : await team.register(numberedSpec(n), environment)
       const status = n % 3 === 2 ? 'archived' : 'active'
       if (status === 'archived') await team.setStatus(id, status)
       made.push({ id, environment, status })
     }
-    await rivals.rival.register(rung(1))
+    await teams.otherTeam.register(numberedSpec(1))
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const list = async (query = '', by = team) =>
     successOf(await by.call('GET', `/v1/models${query}`), ModelList)
@@ -54,9 +54,14 @@ describe.each(backends)('on $name', (backend) => {
     expect(idsOf(body)).toEqual(expected(() => true))
     expect(Object.keys(body)).toEqual(['models'])
     expect(body.models.at(-1)).toEqual({
-      ...{ id: made[0]?.id, name: 'Ladder', version: '0.0', spec_version: '1.0' },
-      ...{ status: 'active', environment: 'production', description: null },
-      deployed_by: rivals.people.owner.userId,
+      id: made[0]?.id,
+      name: 'Ladder',
+      version: '0.0',
+      spec_version: '1.0',
+      status: 'active',
+      environment: 'production',
+      description: null,
+      deployed_by: teams.teamUsers.owner.userId,
       created_at: expect.stringMatching(/^2026-03-04T05:06:0\d\.\d{3}Z$/),
     })
   })
@@ -64,10 +69,10 @@ describe.each(backends)('on $name', (backend) => {
   test('every member of the team sees the same list, another team only its own', async () => {
     const all = await list()
     for (const role of ['admin', 'lead_modeler', 'modeler', 'viewer'] as const) {
-      const call = { method: 'GET', url: '/v1/models', token: rivals.tokenOf(role) } as const
-      expect(successOf(await rivals.service.call(call), ModelList)).toEqual(all)
+      const call = { method: 'GET', url: '/v1/models', token: teams.tokenOf(role) } as const
+      expect(successOf(await teams.service.call(call), ModelList)).toEqual(all)
     }
-    const others = idsOf(await list('', rivals.rival))
+    const others = idsOf(await list('', teams.otherTeam))
     expect(others).not.toEqual([])
     for (const id of others) expect(idsOf(all)).not.toContain(id)
   })
@@ -99,19 +104,19 @@ describe.each(backends)('on $name', (backend) => {
   )
 
   test('a model that is made between two pages is on none of the later ones, and shifts no item', async () => {
-    const { rival } = rivals
-    for (let n = 0; n < 3; n++) await rival.register(rung(n))
-    const before = idsOf(await list('', rival))
-    const first = await list('?limit=2', rival)
-    const newest = await rival.register(rung(7))
-    const rest = await list(`?cursor=${first.next_cursor}`, rival)
+    const { otherTeam } = teams
+    for (let n = 0; n < 3; n++) await otherTeam.register(numberedSpec(n))
+    const before = idsOf(await list('', otherTeam))
+    const first = await list('?limit=2', otherTeam)
+    const newest = await otherTeam.register(numberedSpec(7))
+    const rest = await list(`?cursor=${first.next_cursor}`, otherTeam)
     expect([...idsOf(first), ...idsOf(rest)]).toEqual(before)
-    expect(idsOf(await list('', rival))).toEqual([newest, ...before])
+    expect(idsOf(await list('', otherTeam))).toEqual([newest, ...before])
   })
 
-  // What a rival's cursor shows must be the reader's own, or nothing.
+  // What another team's cursor shows must be the reader's own, or nothing.
   test('a cursor of another team shows no item of that team', async () => {
-    const [theirs] = idsOf(await list('', rivals.rival))
+    const [theirs] = idsOf(await list('', teams.otherTeam))
     const all = idsOf(await list())
     for (const id of idsOf(await list(`?cursor=${theirs}`))) expect(all).toContain(id)
     expect(idsOf(await list('?cursor=mod_zzzzzzzz'))).toEqual(all)

@@ -4,22 +4,22 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import {
-  type Rivals,
-  rung,
-  startRivals,
+  numberedSpec,
+  startTwoTeams,
   steppingClock,
   type Team,
+  type TwoTeams,
 } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    team = rivals.team
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const update = (id: string, body: object | string, by = team) =>
     by.call('PATCH', `/v1/models/${id}`, body)
@@ -27,13 +27,16 @@ describe.each(backends)('on $name', (backend) => {
     outcomeOf(await update(id, { status }, by))
 
   test('a model is archived and restored, each time with the moment of the change', async () => {
-    const id = await team.register(rung(1))
+    const id = await team.register(numberedSpec(1))
     const { created_at } = await team.done('GET', `/v1/models/${id}`)
     let last = created_at
     for (const status of ['archived', 'active', 'archived'] as const) {
       const body = successOf(await update(id, { status }), UpdatedModel)
       expect(body).toEqual({
-        ...{ id, name: 'Ladder', version: '1.0', status },
+        id,
+        name: 'Ladder',
+        version: '1.0',
+        status,
         updated_at: expect.any(String),
       })
       expect(body.updated_at > last, `${body.updated_at} is after ${last}`).toBe(true)
@@ -43,7 +46,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a status that the model has already is answered like one that it gets', async () => {
-    const id = await team.register(rung(1))
+    const id = await team.register(numberedSpec(1))
     expect(await outcome(id, 'active')).toBe('200')
     expect(await outcome(id, 'archived')).toBe('200')
     expect(await outcome(id, 'archived')).toBe('200')
@@ -52,8 +55,8 @@ describe.each(backends)('on $name', (backend) => {
 
   // Archiving what decides about applicants would leave a deployment without a model.
   test('a champion is 409 model_is_champion and stays active until it is replaced', async () => {
-    const { slug, modelId } = await team.deploy(rung(1))
-    const challenger = await team.challenge(slug, rung(2), 10)
+    const { slug, modelId } = await team.deploy(numberedSpec(1))
+    const challenger = await team.challenge(slug, numberedSpec(2), 10)
     expect(await outcome(modelId, 'archived')).toBe('409 model_is_champion')
     expect(await team.statusOf(modelId)).toBe('active')
     expect(await outcome(modelId, 'active')).toBe('200')
@@ -69,8 +72,8 @@ describe.each(backends)('on $name', (backend) => {
   test.each(['active', 'archived'] as const)(
     'a previous champion that was set to %s can be rolled back to',
     async (status) => {
-      const { slug, modelId } = await team.deploy(rung(1))
-      await team.promote(slug, (await team.challenge(slug, rung(2), 10)).id)
+      const { slug, modelId } = await team.deploy(numberedSpec(1))
+      await team.promote(slug, (await team.challenge(slug, numberedSpec(2), 10)).id)
       await team.setStatus(modelId, status)
       expect((await team.rollBack(slug)).rolled_back_to.model_id).toBe(modelId)
       expect(await team.statusOf(modelId)).toBe('active')
@@ -79,11 +82,11 @@ describe.each(backends)('on $name', (backend) => {
 
   // docs/decisions.md 6.2: what is archived scores nowhere.
   test('archiving a challenger ends its entries in every deployment, in force at once', async () => {
-    const shadow = await team.deploy(rung(1))
-    const live = await team.deploy(rung(2))
-    const other = await team.deploy(rung(3))
-    const { id, modelId } = await team.challenge(shadow.slug, rung(4), 20)
-    const stays = await team.challenge(shadow.slug, rung(5), 20)
+    const shadow = await team.deploy(numberedSpec(1))
+    const live = await team.deploy(numberedSpec(2))
+    const other = await team.deploy(numberedSpec(3))
+    const { id, modelId } = await team.challenge(shadow.slug, numberedSpec(4), 20)
+    const stays = await team.challenge(shadow.slug, numberedSpec(5), 20)
     await team.shadow(shadow.slug, true)
     await team.add(live.slug, modelId, 50)
     const applicant = { income: 1 }
@@ -115,8 +118,8 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a restored model becomes a challenger only when it is added again, as a new entry', async () => {
-    const { slug } = await team.deploy(rung(1))
-    const { id, modelId } = await team.challenge(slug, rung(2), 20)
+    const { slug } = await team.deploy(numberedSpec(1))
+    const { id, modelId } = await team.challenge(slug, numberedSpec(2), 20)
     await team.setStatus(modelId, 'archived')
     await team.setStatus(modelId, 'active')
     expect((await team.deployment(slug)).challengers).toEqual([])
@@ -128,12 +131,12 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test("another team's model answers 404 model_not_found and does not change", async () => {
-    const theirs = await rivals.rival.register(rung(1))
-    const { slug } = await team.deploy(rung(1))
+    const theirs = await teams.otherTeam.register(numberedSpec(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     for (const id of [newId('mod_', 0), theirs, slug, 'mod_', 'deploy', 'mod_%00', 'x']) {
       expect(await outcome(id, 'archived'), id).toBe('404 model_not_found')
     }
-    expect(await rivals.rival.statusOf(theirs)).toBe('active')
+    expect(await teams.otherTeam.statusOf(theirs)).toBe('active')
   })
 
   test.each<[string, object | string]>([
@@ -150,26 +153,27 @@ describe.each(backends)('on $name', (backend) => {
     ['no JSON', '{'],
     ['nothing', ''],
   ])('a body with %s is 400 invalid_request and changes nothing', async (_, body) => {
-    const id = await team.register(rung(1))
+    const id = await team.register(numberedSpec(1))
     expect(refusalOf(await update(id, body))).toMatchObject({
-      ...{ status: 400, error: 'invalid_request' },
+      status: 400,
+      error: 'invalid_request',
     })
     expect(await team.statusOf(id)).toBe('active')
   })
 
   // docs/decisions.md 2.3: 401, 403, 400, 404, then 409.
   test('faults are reported in the order role, body, model, champion', async () => {
-    const { modelId } = await team.deploy(rung(1))
+    const { modelId } = await team.deploy(numberedSpec(1))
     const url = (id: string) => ({ method: 'PATCH', url: `/v1/models/${id}` }) as const
-    const token = rivals.tokenOf('lead_modeler')
+    const token = teams.tokenOf('lead_modeler')
     const unknown = newId('mod_', 0)
     const bad = { status: 'deleted' }
-    const byLead = await rivals.service.call({ ...url(unknown), token, body: bad })
+    const byLead = await teams.service.call({ ...url(unknown), token, body: bad })
     expect(outcomeOf(byLead)).toBe('403 insufficient_role')
     expect(outcomeOf(await update(unknown, bad))).toBe('400 invalid_request')
     expect(outcomeOf(await update(modelId, bad))).toBe('400 invalid_request')
     expect(await outcome(unknown, 'archived')).toBe('404 model_not_found')
-    expect(await outcome(modelId, 'archived', rivals.rival)).toBe('404 model_not_found')
+    expect(await outcome(modelId, 'archived', teams.otherTeam)).toBe('404 model_not_found')
     expect(await outcome(modelId, 'archived')).toBe('409 model_is_champion')
   })
 })

@@ -49,7 +49,10 @@ const examples: readonly Example[] = Object.entries(
   DOCS as Readonly<Record<string, OperationDoc>>,
 ).flatMap(([operation, doc]) =>
   Object.entries(doc.request ?? { 'without a body': undefined }).map(([title, body]) => ({
-    ...{ operation, title, doc, body },
+    operation,
+    title,
+    doc,
+    body,
   })),
 )
 
@@ -101,7 +104,9 @@ describe.each(backends)('on $name', (backend) => {
   async function score(slug: string, reference = 'A-1001'): Promise<string> {
     const { request_id } = jsonOf(
       await service.call({
-        ...{ url: `/v1/score/${slug}`, token: key, body: { age: 35, purpose: 'car' } },
+        url: `/v1/score/${slug}`,
+        token: key,
+        body: { age: 35, purpose: 'car' },
         headers: { 'x-reference-id': reference },
       }),
     )

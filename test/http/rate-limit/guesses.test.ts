@@ -36,13 +36,18 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   const score = (key: string, remoteAddress = address) =>
     service.inject({
-      ...{ method: 'POST', url: `/v1/score/${slug}`, payload: { income: 1 }, remoteAddress },
+      method: 'POST',
+      url: `/v1/score/${slug}`,
+      payload: { income: 1 },
+      remoteAddress,
       headers: { authorization: `Bearer ${key}` },
     })
   const guess = () => score(newKeySecret(null))
   const stats = (key: string) =>
     service.inject({
-      ...{ method: 'GET', url: `/v1/deployments/${slug}/stats`, remoteAddress: address },
+      method: 'GET',
+      url: `/v1/deployments/${slug}/stats`,
+      remoteAddress: address,
       headers: { authorization: `Bearer ${key}` },
     })
   const spend = async () => {

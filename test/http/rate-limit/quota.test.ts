@@ -12,15 +12,15 @@ import { card, plainFeature } from '../../support/cards/cards.ts'
 import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
+import { TestService } from '../../support/start/service.ts'
 import {
   insertOwner,
-  insertPerson,
   insertTeam,
-  type Person,
+  insertUser,
+  type TestUser,
   tokenFor,
-} from '../../support/start/people.ts'
-import { prepared } from '../../support/start/prepared.ts'
-import { TestService } from '../../support/start/service.ts'
+} from '../../support/start/users.ts'
 
 const QUOTA = 50
 const KEY_QUOTA = 3
@@ -33,21 +33,27 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   const clock = new ManualClock(Date.now())
   let service: TestService
   let owner: string
-  const viewers: Person[] = []
+  const viewers: TestUser[] = []
   let slug: string
   let addresses = 0
   const narrowKeys = Array.from({ length: 6 }, () => newKeySecret(null))
 
   beforeAll(async () => {
-    const withKeys = prepared(backend, async (db) => {
+    const withKeys = seeded(backend, async (db) => {
       const teamId = await insertTeam(db)
       await insertOwner(db, teamId)
-      for (let i = 0; i < 3; i++) viewers.push(await insertPerson(db, teamId, 'viewer'))
+      for (let i = 0; i < 3; i++) viewers.push(await insertUser(db, teamId, 'viewer'))
       for (const keySecret of narrowKeys) {
         await db.insert(apiKeys).values({
-          ...{ id: newId('key_', Date.now()), teamId, name: 'narrow', createdBy: 'a test' },
-          ...{ keyHash: keyHashOf(keySecret), keyPrefix: 'sk_live_', scopes: ['score'] },
-          ...{ createdAt: new Date(), rateLimitPerMinute: KEY_QUOTA },
+          id: newId('key_', Date.now()),
+          teamId,
+          name: 'narrow',
+          createdBy: 'a test',
+          keyHash: keyHashOf(keySecret),
+          keyPrefix: 'sk_live_',
+          scopes: ['score'],
+          createdAt: new Date(),
+          rateLimitPerMinute: KEY_QUOTA,
         })
       }
     })
@@ -61,7 +67,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   const newAddress = () => `198.51.100.${addresses++}`
   // Each test takes fresh ones.
   const narrowKey = () => narrowKeys.pop() ?? ''
-  const viewerToken = () => tokenFor(service, viewers.pop() as Person)
+  const viewerToken = () => tokenFor(service, viewers.pop() as TestUser)
 
   /** Calls from an address of the test's own, unless it names one. */
   function call(options: InjectOptions, token?: string): Promise<LightMyRequestResponse> {

@@ -5,24 +5,27 @@ import { sampleSpec } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 /** An erasure reaches so far past its own time, because clocks of replicas differ. */
 const CLOCKS_MS = 2_000
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   async function score(to: string, reference: string, of = team): Promise<string> {
     const response = await of.service.call({
-      ...{ method: 'POST', url: `/v1/score/${to}`, token: of.key, body: {} },
+      method: 'POST',
+      url: `/v1/score/${to}`,
+      token: of.key,
+      body: {},
       headers: { 'x-reference-id': reference },
     })
     expect(response.statusCode, response.body).toBe(200)
@@ -34,7 +37,7 @@ describe.each(backends)('on $name', (backend) => {
     (await by.done('GET', `/v1/scores?reference=${encodeURIComponent(reference)}`)).scores
   /** The summary of the stats, once they count so many results. */
   const drained = async (slug: string, total: number) =>
-    (await statsWith(rivals.service, team.owner, slug, total)).summary
+    (await statsWith(teams.service, team.owner, slug, total)).summary
   const deploy = async (by = team) => (await by.deploy(sampleSpec())).slug
 
   // A lender must be able to forget an application, and still to prove every figure.
@@ -49,7 +52,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await found('A-1')).length).toBe(3)
 
     const erasure = await erase('A-1')
-    const teamId = rivals.people.owner.teamId
+    const teamId = teams.teamUsers.owner.teamId
     const reference_sha256 = hashOfReference(teamId, 'A-1')
     expect(erasure).toMatchObject({ reference_sha256, places: 3, requests: 2 })
     expect(await found('A-1')).toEqual([])
@@ -76,12 +79,12 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('the same reference of another team stays', async () => {
-    const own = await deploy(rivals.rival)
-    const theirs = await score(own, 'shared', rivals.rival)
-    await statsWith(rivals.service, rivals.rival.owner, own, 1)
+    const own = await deploy(teams.otherTeam)
+    const theirs = await score(own, 'shared', teams.otherTeam)
+    await statsWith(teams.service, teams.otherTeam.owner, own, 1)
     expect(await erase('shared')).toMatchObject({ places: 0 })
-    expect((await read(theirs, rivals.rival)).reference).toBe('shared')
-    expect((await found('shared', rivals.rival)).length).toBe(1)
+    expect((await read(theirs, teams.otherTeam)).reference).toBe('shared')
+    expect((await found('shared', teams.otherTeam)).length).toBe(1)
   })
 
   // Those in flight and those that wait in the spool would bring the reference back.
@@ -122,7 +125,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('what waits in the spool is read without the reference', async () => {
-    const apart = await startRivals(backend)
+    const apart = await startTwoTeams(backend)
     onTestFinished(() => apart.service.close())
     const own = await deploy(apart.team)
     await apart.service.services.drain.close(0)

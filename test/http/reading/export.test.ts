@@ -9,7 +9,7 @@ import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 type Format = (typeof LOG_EXPORT_FORMATS)[number]
 
@@ -26,7 +26,9 @@ const SPEC = card(
     ]),
   ],
   {
-    ...{ name: 'Exported, "card"', version: '1', base_points: 448.6 },
+    name: 'Exported, "card"',
+    version: '1',
+    base_points: 448.6,
     risk_grades: [{ grade: 'fine, "A"\r\nü', min_score: 449, max_score: null }],
   },
 )
@@ -39,17 +41,17 @@ const READERS: Readonly<Record<Format, (file: string) => string>> = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let directory: string
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
     directory = await mkdtemp(join(tmpdir(), 'scoreline-export-'))
   })
   afterAll(async () => {
-    await rivals.service.close()
+    await teams.service.close()
     await rm(directory, { recursive: true })
   })
 
@@ -82,7 +84,7 @@ describe.each(backends)('on $name', (backend) => {
       await team.score(slug, { age: 26, job: 'cook' }),
     ]
     const batch = await team.scoreBatch(slug, [{ id: 'A,"1"\n', age: 1 }, { id: 7 }, { age: 'x' }])
-    await statsWith(rivals.service, team.owner, slug, 5)
+    await statsWith(teams.service, team.owner, slug, 5)
     return { slug, modelId, entry, answers, batch }
   }
 
@@ -92,9 +94,9 @@ describe.each(backends)('on $name', (backend) => {
     const parquet = await exported('parquet', `deployment=${slug}`)
     expect(parquet).toHaveLength(10)
     const champions = parquet.filter(({ role }) => role === 'champion')
-    const told = [...answers, ...batch.results]
+    const answered = [...answers, ...batch.results]
     expect(champions.map(({ score, pd, risk_grade }) => [score, pd, risk_grade])).toEqual(
-      told.map(({ score, pd, risk_grade }) => [score, pd, risk_grade]),
+      answered.map(({ score, pd, risk_grade }) => [score, pd, risk_grade]),
     )
     expect(champions.map(({ record_id, reference }) => [record_id, reference])).toEqual([
       ...[
@@ -122,15 +124,27 @@ describe.each(backends)('on $name', (backend) => {
     const read = await team.done('GET', `/v1/scores/${requestId}`)
     const [result] = read.records[0].results
     expect(first).toMatchObject({
-      ...{ request_id: requestId, record_index: 0, deployment_id: slug, model_id: modelId },
-      ...{ scored_at: String(Date.parse(answers[0].scored_at)), latency_ms: read.latency_ms },
-      ...{ key_id: read.key_id, cache_version: read.cache_version, bucket: null, served: true },
-      ...{ is_batch: false, model_name: SPEC.name, model_version: '1', challenger_id: null },
-      ...{ spec_sha256: result.spec_sha256, warning_count: 0, baseline_id: null },
+      request_id: requestId,
+      record_index: 0,
+      deployment_id: slug,
+      model_id: modelId,
+      scored_at: String(Date.parse(answers[0].scored_at)),
+      latency_ms: read.latency_ms,
+      key_id: read.key_id,
+      cache_version: read.cache_version,
+      bucket: null,
+      served: true,
+      is_batch: false,
+      model_name: SPEC.name,
+      model_version: '1',
+      challenger_id: null,
+      spec_sha256: result.spec_sha256,
+      warning_count: 0,
+      baseline_id: null,
       outcomes: result.features.map(({ outcome }: { outcome: string }) => outcome),
     })
     expect(parquet.filter(({ role }) => role === 'challenger')).toMatchObject(
-      told.map(({ score }) => ({ challenger_id: entry.id, served: false, score })),
+      answered.map(({ score }) => ({ challenger_id: entry.id, served: false, score })),
     )
     expect(await exported('ndjson', `deployment=${slug}`)).toEqual(asJson(parquet))
     expect(await exported('csv', `deployment=${slug}`)).toEqual(asCsv(parquet))
@@ -140,7 +154,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, answers, batch } = await scored()
     const ids = async (query: string, token = team.owner) => {
       const url = `/v1/log/export?${query}`
-      const { body } = await rivals.service.call({ method: 'GET', url, token })
+      const { body } = await teams.service.call({ method: 'GET', url, token })
       const lines = body.split('\n').filter((line) => line !== '')
       return [...new Set(lines.map((line) => JSON.parse(line).request_id))]
     }
@@ -149,8 +163,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(await ids(`deployment=${slug}&from=${batch.scored_at}`)).toEqual([batch.request_id])
     expect(await ids(`deployment=${slug}&to=${answers[0].scored_at}`)).toEqual([])
     expect(await ids('')).toEqual(expect.arrayContaining(all))
-    expect(await ids('', rivals.rival.owner)).toEqual([])
-    const foreign = await rivals.rival.call('GET', `/v1/log/export?deployment=${slug}`)
+    expect(await ids('', teams.otherTeam.owner)).toEqual([])
+    const foreign = await teams.otherTeam.call('GET', `/v1/log/export?deployment=${slug}`)
     expect(outcomeOf(foreign)).toBe('404 deployment_not_found')
     // A file without rows is a file of its format, too.
     expect(await exported('parquet', `deployment=${slug}&to=2020-01-01T00:00:00Z`)).toEqual([])
@@ -163,7 +177,9 @@ describe.each(backends)('on $name', (backend) => {
     await team.call('GET', `/v1/log/export?format=csv&deployment=${slug}&from=${from}`)
     const { records } = await team.done('GET', `/v1/audit-log?subject=${slug}`)
     expect(records[0]).toMatchObject({
-      ...{ action: 'log.export', actor: rivals.people.owner.userId, before: null },
+      action: 'log.export',
+      actor: teams.teamUsers.owner.userId,
+      before: null,
       after: { format: 'csv', from, to: null, deployment_id: slug },
     })
   })

@@ -4,8 +4,8 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { hasPostgres, postgres } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 const SPEC = card(
   [
@@ -33,22 +33,22 @@ interface OldRequest {
 
 // Only PostgreSQL takes rows from beside the service, as a replica of the version before writes them.
 describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
   let slug: string
   let champion: string
   let challenger: { readonly id: string; readonly modelId: string }
 
   beforeAll(async () => {
-    rivals = await startRivals(postgres)
-    team = rivals.team
+    teams = await startTwoTeams(postgres)
+    team = teams.team
     const deployed = await team.deploy(SPEC)
     slug = deployed.slug
     champion = deployed.modelId
     challenger = await team.challenge(slug, { ...SPEC, version: '2' }, 20)
     await team.shadow(slug, true)
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   async function insert({ requestId, atMs, rows, isBatch }: OldRequest): Promise<void> {
     const models = [
@@ -57,7 +57,7 @@ describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
     ]
     const results = JSON.stringify({ models, results: rows })
     const scores = rows.map((row) => (row as [unknown, [number]])[1][0])
-    await withDatabase(rivals.service.config, async (db) => {
+    await withDatabase(teams.service.config, async (db) => {
       await db.execute(sql`insert into score_log (scored_at, request_id, team_id, deployment_id,
           key_id, cache_version, bucket, latency_ms, is_batch, served_model_id, served_scores,
           served_pds, served_grades, results)
@@ -81,19 +81,32 @@ describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
     await insert(request)
     const read = await team.done('GET', `/v1/scores/${request.requestId}`)
     expect(read).toMatchObject({
-      ...{ scored_at: new Date(request.atMs).toISOString(), latency_ms: 1.5, key_id: 'key_old' },
-      ...{ cache_version: 7, bucket: null, reference: null, is_batch: false, total: 1 },
+      scored_at: new Date(request.atMs).toISOString(),
+      latency_ms: 1.5,
+      key_id: 'key_old',
+      cache_version: 7,
+      bucket: null,
+      reference: null,
+      is_batch: false,
+      total: 1,
     })
     expect(read.records[0].results).toMatchObject([
       {
-        ...{ model_id: champion, served: true, score: 513.25, pd: 0.25, risk_grade: 'A' },
+        model_id: champion,
+        served: true,
+        score: 513.25,
+        pd: 0.25,
+        risk_grade: 'A',
         features: [
           { name: 'age', points: 9.25, outcome: 'matched', bin: { index: 1 } },
           { name: 'purpose', points: 4, outcome: 'matched', bin: { index: 0 } },
         ],
       },
       {
-        ...{ model_id: challenger.modelId, served: false, score: 493.5, pd: null },
+        model_id: challenger.modelId,
+        served: false,
+        score: 493.5,
+        pd: null,
         features: [
           { points: 0.5, outcome: 'missing', bin: { index: 2, range: 'Missing' } },
           // A missing value, or an unseen category that took the points of the Missing bin.
@@ -105,7 +118,7 @@ describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
     await insert(late)
     const found = await team.call('GET', `/v1/scores/${late.requestId}`)
     expect(outcomeOf(found)).toBe('200')
-    expect(outcomeOf(await rivals.rival.call('GET', `/v1/scores/${late.requestId}`))).toBe(
+    expect(outcomeOf(await teams.otherTeam.call('GET', `/v1/scores/${late.requestId}`))).toBe(
       '404 score_not_found',
     )
   })
@@ -157,7 +170,7 @@ describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
 
   // While the database is slow, what was answered must still be found.
   test('a score that the database does not have yet is read from the spool', async () => {
-    await withDatabase(rivals.service.config, async (db) => {
+    await withDatabase(teams.service.config, async (db) => {
       await db.transaction(async (tx) => {
         await tx.execute(sql`lock table score_blocks, score_log in access exclusive mode`)
         const { request_id, score } = await team.score(slug, { age: 1, purpose: 'car' })

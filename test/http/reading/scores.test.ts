@@ -13,7 +13,7 @@ import {
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 /** Every outcome of a feature, on a card with odd points. */
 const OUTCOMES = card(
@@ -40,20 +40,19 @@ const sumOf = (result: { base_points: number; features: readonly { points: numbe
   result.features.reduce((sum, { points }) => sum + points, result.base_points)
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   /** The service checks each answer against its documentation. */
   const read = (requestId: string, query = ''): Promise<Read> =>
     team.done('GET', `/v1/scores/${requestId}${query}`)
-  const drained = (slug: string, total: number) =>
-    statsWith(rivals.service, team.owner, slug, total)
+  const drained = (slug: string, total: number) => statsWith(teams.service, team.owner, slug, total)
 
   // What a lender shows to an auditor must be what the applicant was told, to the bit.
   test('a score is read back as it was answered, before and after the database has it', async () => {
@@ -63,16 +62,28 @@ describe.each(backends)('on $name', (backend) => {
       const answer = await team.score(slug, applicant)
       const logged = await read(answer.request_id)
       expect(logged).toMatchObject({
-        ...{ request_id: answer.request_id, deployment_id: slug, scored_at: answer.scored_at },
-        ...{ bucket: null, reference: null, is_batch: false, total: 1, cache_version: 1 },
+        request_id: answer.request_id,
+        deployment_id: slug,
+        scored_at: answer.scored_at,
+        bucket: null,
+        reference: null,
+        is_batch: false,
+        total: 1,
+        cache_version: 1,
       })
       const [record] = logged.records
       const [result] = record?.results ?? []
       expect([logged.records.length, record?.index, record?.id]).toEqual([1, 0, null])
       expect(result).toMatchObject({
-        ...{ model_id: modelId, role: 'champion', challenger_id: null, served: true },
-        ...{ score: answer.score, pd: answer.pd, risk_grade: answer.risk_grade },
-        ...{ model_name: answer.model_name, model_version: answer.model_version },
+        model_id: modelId,
+        role: 'champion',
+        challenger_id: null,
+        served: true,
+        score: answer.score,
+        pd: answer.pd,
+        risk_grade: answer.risk_grade,
+        model_name: answer.model_name,
+        model_version: answer.model_version,
       })
       const points = result?.features.map(({ name, points }) => [name, points]) ?? []
       expect(points).toEqual(Object.entries(answer.contributions))
@@ -137,8 +148,12 @@ describe.each(backends)('on $name', (backend) => {
     expect(logged.records[0]?.results).toMatchObject([
       { model_id: modelId, role: 'champion', served: true, score, challenger_id: null },
       {
-        ...{ model_id: entry.modelId, role: 'challenger', served: false },
-        ...{ challenger_id: entry.id, score: shadow_scores[0].score, base_points: 500 },
+        model_id: entry.modelId,
+        role: 'challenger',
+        served: false,
+        challenger_id: entry.id,
+        score: shadow_scores[0].score,
+        base_points: 500,
       },
     ])
     expect(logged.cache_version).toBeGreaterThan(1)
@@ -165,13 +180,14 @@ describe.each(backends)('on $name', (backend) => {
     const beyond = await team.call('GET', `/v1/scores/${answer.request_id}?record=7`)
     expect(outcomeOf(beyond)).toBe('404 score_not_found')
     expect(await read((await team.scoreBatch(slug, [])).request_id)).toMatchObject({
-      ...{ total: 0, records: [] },
+      total: 0,
+      records: [],
     })
   })
 
   // A score of another team or environment must look like one that does not exist.
   test('only the own team and environment find a score', async () => {
-    const { service, rival } = rivals
+    const { service, otherTeam } = teams
     const { slug } = await team.deploy(OUTCOMES, 'staging')
     const { request_id } = await team.score(slug, { age: 1 })
     const outcome = async (token: string, id = request_id) =>
@@ -179,10 +195,10 @@ describe.each(backends)('on $name', (backend) => {
     const key = (order: object) => service.createKey(team.owner, order)
     expect(await outcome(await key({ scopes: ['read'] }))).toBe('200')
     expect(await outcome(await key({ scopes: ['read'], environment: 'staging' }))).toBe('200')
-    expect(await outcome(rivals.tokenOf('viewer'))).toBe('200')
+    expect(await outcome(teams.tokenOf('viewer'))).toBe('200')
     const hidden = '404 score_not_found'
     expect(await outcome(await key({ scopes: ['read'], environment: 'production' }))).toBe(hidden)
-    expect(await outcome(rival.owner)).toBe(hidden)
+    expect(await outcome(otherTeam.owner)).toBe(hidden)
     expect(await outcome(team.owner, newId('req_', Date.now()))).toBe(hidden)
     expect(await outcome(team.owner, 'nothing')).toBe(hidden)
     expect(await outcome(await key({ scopes: ['score'] }))).toBe('401 unauthorized')
@@ -199,9 +215,15 @@ describe.each(backends)('on $name', (backend) => {
     const find = async (query: string) => (await team.done('GET', `/v1/scores?${query}`)).scores
     expect(await find('reference=A-1')).toEqual([
       {
-        ...{ request_id: second.request_id, record_index: 1, deployment_id: other.slug },
-        ...{ scored_at: second.scored_at, score: second.results[1].score, risk_grade: null },
-        ...{ pd: second.results[1].pd, model_version: '3', reference: 'A-1' },
+        request_id: second.request_id,
+        record_index: 1,
+        deployment_id: other.slug,
+        scored_at: second.scored_at,
+        score: second.results[1].score,
+        risk_grade: null,
+        pd: second.results[1].pd,
+        model_version: '3',
+        reference: 'A-1',
       },
       expect.objectContaining({ request_id: first.request_id, record_index: 0 }),
     ])
@@ -213,23 +235,26 @@ describe.each(backends)('on $name', (backend) => {
     expect(await find('reference=A')).toEqual([])
     const pages = await team.pagesOf('/v1/scores?reference=7', 'scores', 1)
     expect(pages).toEqual(sevens.map((one: object) => [one]))
-    const theirs = await rivals.rival.done('GET', '/v1/scores?reference=A-1')
+    const theirs = await teams.otherTeam.done('GET', '/v1/scores?reference=A-1')
     expect(theirs.scores).toEqual([])
-    const production = await rivals.service.createKey(team.owner, {
-      ...{ scopes: ['read'], environment: 'staging' },
+    const production = await teams.service.createKey(team.owner, {
+      scopes: ['read'],
+      environment: 'staging',
     })
     const url = '/v1/scores?reference=A-1'
-    const ofKey = await rivals.service.call({ method: 'GET', url, token: production })
+    const ofKey = await teams.service.call({ method: 'GET', url, token: production })
     expect(ofKey.json().scores).toEqual([])
   })
 
   test('single scores are found by their reference, page by page over both kinds', async () => {
-    const { service } = rivals
+    const { service } = teams
     const { slug } = await team.deploy(OUTCOMES)
     const scored: string[] = []
     for (let n = 0; n < 5; n++) {
       const response = await service.call({
-        ...{ url: `/v1/score/${slug}`, token: team.key, body: { age: n } },
+        url: `/v1/score/${slug}`,
+        token: team.key,
+        body: { age: n },
         headers: { 'x-reference-id': n === 2 ? 'other' : 'L-42' },
       })
       if (n !== 2) scored.unshift(response.json().request_id)

@@ -6,18 +6,18 @@ import { outcomeOf } from '../../support/expect/answers.ts'
 import { endOfJob } from '../../support/expect/jobs.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
-import { type Rivals, startRivals, type Team } from '../../support/start/team.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const replay = async (slug: string, period: object = {}) => {
     const job = await team.done('POST', `/v1/deployments/${slug}/replays`, period)
@@ -28,8 +28,8 @@ describe.each(backends)('on $name', (backend) => {
   // A log that can't be recomputed does not prove how applicants were decided.
   test('a replay finds every result of every model identical, to the bit', async () => {
     const { slug } = await team.deploy(sampleSpec())
-    const rival = { ...sampleSpec(), version: '2', base_points: 0.1 }
-    await team.challenge(slug, rival, 20)
+    const otherTeam = { ...sampleSpec(), version: '2', base_points: 0.1 }
+    await team.challenge(slug, otherTeam, 20)
     await team.shadow(slug, true)
     const applicants = sampleApplicants().slice(0, 30)
     for (const { applicant } of applicants.slice(0, 10)) await team.score(slug, applicant)
@@ -37,7 +37,7 @@ describe.each(backends)('on $name', (backend) => {
       slug,
       applicants.slice(10).map(({ applicant }) => applicant),
     )
-    await statsWith(rivals.service, team.owner, slug, 30)
+    await statsWith(teams.service, team.owner, slug, 30)
     const job = await replay(slug)
     expect(job).toMatchObject({ status: 'done', progress: { done: 30, total: 30 } })
     expect(job.result).toEqual({ n: 60, identical: 60, different: [], verdict: 'deterministic' })
@@ -46,7 +46,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a replay counts the scores of its period alone', async () => {
     const { slug } = await team.deploy(sampleSpec())
     const { scored_at } = await team.score(slug, {})
-    await statsWith(rivals.service, team.owner, slug, 1)
+    await statsWith(teams.service, team.owner, slug, 1)
     expect((await replay(slug, { to: scored_at })).result.n).toBe(0)
     expect((await replay(slug, { from: scored_at })).result.n).toBe(1)
   })
@@ -117,7 +117,7 @@ describe.each(backends)('on $name', (backend) => {
       const { slug } = await team.deploy(spec)
       const { request_id } = await team.score(slug, { age: 25 })
       const url = `/v1/scores/${request_id}/replay`
-      const answer = await rivals.rival.call('POST', url, { features: { age: 25 } })
+      const answer = await teams.otherTeam.call('POST', url, { features: { age: 25 } })
       expect(outcomeOf(answer)).toBe('404 score_not_found')
     })
   })
@@ -127,15 +127,15 @@ describe.each(backends)('on $name', (backend) => {
 test.each(backends.filter(({ name }) => name !== 'PGlite'))(
   'on $name a card that was changed by one unit in the last place is caught',
   async (backend) => {
-    const rivals = await startRivals(backend)
-    const { team, service } = rivals
+    const teams = await startTwoTeams(backend)
+    const { team, service } = teams
     const points = 9.5
     const spec = card([numeric('age', [['(-Infinity, Infinity)', points]])])
     const { slug, modelId } = await team.deploy(spec)
     const { request_id } = await team.score(slug, { age: 40 })
     await statsWith(service, team.owner, slug, 1)
     const changed = JSON.stringify(spec).replace('9.5', String(nextUp(points)))
-    await changeModel(rivals, modelId, changed)
+    await changeModel(teams, modelId, changed)
     const { id } = await team.done('POST', `/v1/deployments/${slug}/replays`, {})
     const { result } = await endOfJob(team, id)
     expect(result).toMatchObject({ n: 1, identical: 0, verdict: 'differs' })
@@ -148,7 +148,7 @@ test.each(backends.filter(({ name }) => name !== 'PGlite'))(
 )
 
 /** Changes the stored card behind the back of the service. */
-async function changeModel({ service }: Rivals, modelId: string, text: string): Promise<void> {
+async function changeModel({ service }: TwoTeams, modelId: string, text: string): Promise<void> {
   await withDatabase(service.config, async (db) => {
     await db.execute(sql`update models set spec = ${text}::text::json where id = ${modelId}`)
   })

@@ -55,8 +55,11 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         expect(body.total).toBe(count)
         expect(body.results).toEqual(
           Array.from({ length: count }, (_, index) => ({
-            ...{ id: `r${index}`, score: 102 + (index % 999), risk_grade: null },
-            ...{ pd: expect.any(Number), warnings: [] },
+            id: `r${index}`,
+            score: 102 + (index % 999),
+            risk_grade: null,
+            pd: expect.any(Number),
+            warnings: [],
           })),
         )
       }

@@ -38,7 +38,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const { single, scorecard, batch, scorecardBatch } = forms(`{"income":1${' '.repeat(MIB)}}`)
     for (const form of [single, scorecard]) {
       expect(refusalOf(await send(form))).toMatchObject({
-        ...{ status: 413, error: 'payload_too_large' },
+        status: 413,
+        error: 'payload_too_large',
         message: 'the body is larger than the 1048576 bytes that it may have here',
       })
     }

@@ -297,7 +297,7 @@ describe('over a connection', () => {
   const requestOf = (body: string) => head(Buffer.byteLength(body)) + body
 
   /** Sends the pieces one by one, and returns the text of so many answers. */
-  async function exchange(pieces: readonly string[], answers: number): Promise<string> {
+  async function exchange(chunks: readonly string[], answers: number): Promise<string> {
     const socket = connect(port, '127.0.0.1').setEncoding('utf8').setNoDelay(true)
     await once(socket, 'connect')
     let text = ''
@@ -309,9 +309,9 @@ describe('over a connection', () => {
         if (text.split('"request_id"').length > answers && text.endsWith('}')) resolve()
       })
     })
-    for (const piece of pieces) {
-      socket.write(piece)
-      if (pieces.length > 1) await pause(2)
+    for (const chunk of chunks) {
+      socket.write(chunk)
+      if (chunks.length > 1) await pause(2)
     }
     await done
     socket.destroy()
@@ -350,8 +350,8 @@ describe('over a connection', () => {
   // The fast path has waited for the body, Fastify has not.
   test('the duration of a request that is left to Fastify starts with its headers', async () => {
     const sums = async () =>
-      figureOf(/request_duration_seconds_sum\{operation="scoring.score",status="400"\} (\S+)/)
-    const figureOf = async (pattern: RegExp) => {
+      metricOf(/request_duration_seconds_sum\{operation="scoring.score",status="400"\} (\S+)/)
+    const metricOf = async (pattern: RegExp) => {
       const { body } = await service.inject({ method: 'GET', url: '/metrics' })
       return Number(pattern.exec(body)?.[1] ?? 0)
     }

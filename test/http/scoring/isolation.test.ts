@@ -8,15 +8,15 @@ import { models } from '../../../src/tables/models.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
+import { TestService } from '../../support/start/service.ts'
 import {
   insertOwner,
-  insertPerson,
   insertTeam,
-  type Person,
+  insertUser,
+  type TestUser,
   tokenFor,
-} from '../../support/start/people.ts'
-import { prepared } from '../../support/start/prepared.ts'
-import { TestService } from '../../support/start/service.ts'
+} from '../../support/start/users.ts'
 
 const spec = card([plainFeature('income')])
 const ENVIRONMENTS = ['production', 'staging'] as const
@@ -54,35 +54,35 @@ function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unkno
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
   let keys: Record<Environment | 'both', string>
-  let rivalKey: string
+  let otherKey: string
   let own: Record<Environment | 'inactive', string>
-  let rivals: string
+  let otherSlug: string
 
   beforeAll(async () => {
-    let rival: Person | undefined
+    let otherOwner: TestUser | undefined
     const inactive = newId('dep_', 0)
-    const twoTeams = prepared(backend, async (db) => {
+    const withTeams = seeded(backend, async (db) => {
       const teamId = await insertTeam(db)
       const { userId } = await insertOwner(db, teamId)
-      rival = await insertPerson(db, await insertTeam(db), 'owner')
+      otherOwner = await insertUser(db, await insertTeam(db), 'owner')
       await insertInactive(db, inactive, teamId, userId)
     })
-    service = await TestService.start(twoTeams)
-    if (rival === undefined) throw new Error('the preparation did not run')
+    service = await TestService.start(withTeams)
+    if (otherOwner === undefined) throw new Error('the preparation did not run')
     const owner = await service.signIn()
-    const other = tokenFor(service, rival)
+    const other = tokenFor(service, otherOwner)
     own = {
       production: await service.deploy(owner, spec, 'production'),
       staging: await service.deploy(owner, spec, 'staging'),
       inactive,
     }
-    rivals = await service.deploy(other, spec, 'production')
+    otherSlug = await service.deploy(other, spec, 'production')
     keys = {
       production: await service.createKey(owner, { environment: 'production' }),
       staging: await service.createKey(owner, { environment: 'staging' }),
       both: await service.createKey(owner),
     }
-    rivalKey = await service.createKey(other)
+    otherKey = await service.createKey(other)
   })
   afterAll(() => service.close())
 
@@ -91,16 +91,26 @@ describe.each(backends)('on $name', (backend) => {
     const of = { teamId, name: spec.name, environment: 'production' } as const
     const at = { createdAt: new Date(0), updatedAt: new Date(0) }
     await db.insert(models).values({
-      ...{ id: modelId, ...of, ...at, version: spec.version, specVersion: '1.0', spec },
+      id: modelId,
+      ...of,
+      ...at,
+      version: spec.version,
+      specVersion: '1.0',
+      spec,
       ...({ status: 'active', deployedBy: userId } as const),
     })
     await db.insert(deployments).values({
-      ...{ id, ...of, ...at, isActive: false, championModelId: modelId },
-      ...{ shadowMode: false, cacheVersion: 2 },
+      id,
+      ...of,
+      ...at,
+      isActive: false,
+      championModelId: modelId,
+      shadowMode: false,
+      cacheVersion: 2,
     })
   }
 
-  // Any difference would tell which deployments a rival has, or lead test data into production.
+  // Any difference would tell which deployments another team has, or lead test data into production.
   test.each(routes)(
     '%s answers alike for what is absent, inactive, of another team or of another environment',
     async (_, callOf) => {
@@ -112,9 +122,9 @@ describe.each(backends)('on $name', (backend) => {
         message: expect.any(String),
       })
       const hidden: Array<[what: string, slug: string, token: string]> = [
-        ['a rival’s deployment', rivals, keys.both],
-        ['a rival’s deployment for a key of its environment', rivals, keys.production],
-        ['an own deployment for a rival’s key', own.production, rivalKey],
+        ['another team’s deployment', otherSlug, keys.both],
+        ['another team’s deployment for a key of its environment', otherSlug, keys.production],
+        ['an own deployment for another team’s key', own.production, otherKey],
         ['a staging deployment for a production key', own.staging, keys.production],
         ['a production deployment for a staging key', own.production, keys.staging],
         ['an inactive deployment', own.inactive, keys.both],
@@ -149,7 +159,7 @@ describe.each(backends)('on $name', (backend) => {
       [own.production, keys.both],
       [own.staging, keys.staging],
       [own.staging, keys.both],
-      [rivals, rivalKey],
+      [otherSlug, otherKey],
     ]
     for (const [slug, token] of seen) {
       expect(outcomeOf(await service.call({ ...callOf(slug), token }))).toBe('200')

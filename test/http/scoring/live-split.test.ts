@@ -4,7 +4,7 @@ import { plainFeature } from '../../support/cards/cards.ts'
 import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
 import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
-import { type Rivals, rung, startRivals, type Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -43,14 +43,14 @@ function expectShares(
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend)
-    team = rivals.team
+    teams = await startTwoTeams(backend)
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const versionOf = async (slug: string, key?: string): Promise<string> =>
     (await team.score(slug, applicant, key)).model_version
@@ -64,22 +64,26 @@ describe.each(backends)('on $name', (backend) => {
   /** The models of many subjects, asked of the service itself: HTTP would take minutes. */
   async function drawn(slug: string, count: number): Promise<string[]> {
     const caller: KeyCaller = {
-      ...{ kind: 'key', keyId: 'key_of_a_test', teamId: rivals.people.owner.teamId },
-      ...{ scopes: ['score'], environment: null, rateLimitPerMinute: null },
+      kind: 'key',
+      keyId: 'key_of_a_test',
+      teamId: teams.teamUsers.owner.teamId,
+      scopes: ['score'],
+      environment: null,
+      rateLimitPerMinute: null,
     }
     const request = {
-      ...{
-        deploymentId: slug,
-        applicant,
-        reservedName: undefined,
-        reference: null,
-        strictMode: false,
-      },
-      ...{ form: 'deployment' as const, requestId: 'req_of_a_test', receivedAtMs: 0 },
+      deploymentId: slug,
+      applicant,
+      reservedName: undefined,
+      reference: null,
+      strictMode: false,
+      form: 'deployment' as const,
+      requestId: 'req_of_a_test',
+      receivedAtMs: 0,
     }
     const versions: string[] = []
     for (const routingKey of subjects(count)) {
-      const { scoring } = rivals.service.services
+      const { scoring } = teams.service.services
       const outcome = await new Promise<string | Error>((resolve) => {
         scoring.score(caller, { ...request, routingKey }, resolve)
       })
@@ -90,9 +94,9 @@ describe.each(backends)('on $name', (backend) => {
 
   // An applicant who asks again must not be accepted by one model and declined by the other.
   test('one routing key always meets one model, alone, in batches and under /api/v1', async () => {
-    const { slug } = await team.deploy(rung(1))
-    await team.challenge(slug, rung(2), 25)
-    await team.challenge(slug, rung(3), 25)
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.challenge(slug, numberedSpec(2), 25)
+    await team.challenge(slug, numberedSpec(3), 25)
     const met = new Set<string>()
     for (const key of [...subjects(80), '🦄'.normalize(), 'a,b', ' ', 'x'.repeat(5000)].map(
       encodeURIComponent,
@@ -114,8 +118,8 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('without a routing key the request id is the subject', async () => {
-    const { slug } = await team.deploy(rung(1))
-    await team.challenge(slug, rung(2), 50)
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.challenge(slug, numberedSpec(2), 50)
     const versions: string[] = []
     for (let n = 0; n < 60; n++) {
       const { model_version, request_id } = await team.score(slug, applicant)
@@ -130,37 +134,37 @@ describe.each(backends)('on $name', (backend) => {
   // What one deployment draws must tell nothing of another: else the same people are always tested
   // on.
   test('two deployments draw independently of each other', async () => {
-    const [one, two] = [await team.deploy(rung(1)), await team.deploy(rung(1))]
-    for (const { slug } of [one, two]) await team.challenge(slug, rung(2), 50)
+    const [one, two] = [await team.deploy(numberedSpec(1)), await team.deploy(numberedSpec(1))]
+    for (const { slug } of [one, two]) await team.challenge(slug, numberedSpec(2), 50)
     const [first, second] = [await drawn(one.slug, 10_000), await drawn(two.slug, 10_000)]
     const both = first.filter((version, index) => version === '2.0' && second[index] === '2.0')
     expect(Math.abs(both.length - 2_500)).toBeLessThanOrEqual(toleranceOf(10_000, 25))
   })
 
   test('hundreds of requests are shared out by the percentages, with routing keys and without', async () => {
-    const { slug } = await team.deploy(rung(1))
-    await team.challenge(slug, rung(2), 30)
-    await team.challenge(slug, rung(3), 12.5)
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.challenge(slug, numberedSpec(2), 30)
+    await team.challenge(slug, numberedSpec(3), 12.5)
     const shares = { '2.0': 30, '3.0': 12.5 }
     expectShares(await versionsOf(slug, subjects(400)), shares)
     expectShares(await versionsOf(slug, Array(400).fill(undefined)), shares)
   })
 
   test(`${DRAWS} subjects are shared out by the percentages, fractions of them included`, async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const shares = { '2.0': 1, '3.0': 12.34, '4.0': 20.01, '5.0': 16.65 }
     for (const [version, pct] of Object.entries(shares)) {
-      await team.challenge(slug, rung(Number(version)), pct)
+      await team.challenge(slug, numberedSpec(Number(version)), pct)
     }
     expectShares(await drawn(slug, DRAWS), shares, 4)
   })
 
   // docs/decisions.md 4.7. A subject that is moved to and fro gets two answers to one question.
   test('a change of one share moves subjects only between that challenger and the champion', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const present = new Map<string, { id: string; pct: number }>()
     const models = new Map<string, string>()
-    for (const n of [2, 3, 4, 5, 6]) models.set(`${n}.0`, await team.register(rung(n)))
+    for (const n of [2, 3, 4, 5, 6]) models.set(`${n}.0`, await team.register(numberedSpec(n)))
     const add = async (version: string, pct: number) => {
       present.set(version, { id: await team.add(slug, models.get(version) ?? '', pct), pct })
     }
@@ -210,8 +214,8 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('one model serves a whole batch, and the answer names that one', async () => {
-    const { slug } = await team.deploy(rung(1))
-    await team.challenge(slug, rung(2), 50)
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.challenge(slug, numberedSpec(2), 50)
     const met = new Set<string>()
     for (const key of subjects(20)) {
       const records = Array.from({ length: 20 }, (_, id) => ({ id, income: id - 10 }))
@@ -219,7 +223,7 @@ describe.each(backends)('on $name', (backend) => {
       const { results, model_version } = await team.scoreBatch(slug, records, rest, key)
       met.add(model_version)
       const expected = records.map(({ id, income }) => {
-        const spec = rung(Number(model_version))
+        const spec = numberedSpec(Number(model_version))
         const { score, pd, riskGrade, contributions } = evaluateNaively(spec, { income })
         const points = Object.fromEntries(contributions)
         return { id, score, pd, risk_grade: riskGrade, contributions: points, warnings: [] }
@@ -230,9 +234,11 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('score, grade, contributions, warnings and names are those of the model that serves', async () => {
-    const { slug } = await team.deploy(rung(1))
-    const other = rung(2, {
-      ...{ name: 'Other', version: 'β "2"', spec_version: '1.3' },
+    const { slug } = await team.deploy(numberedSpec(1))
+    const other = numberedSpec(2, {
+      name: 'Other',
+      version: 'β "2"',
+      spec_version: '1.3',
       features: [plainFeature('age'), plainFeature('zeal')],
     })
     await team.challenge(slug, other, 50)
@@ -241,11 +247,18 @@ describe.each(backends)('on $name', (backend) => {
       const body = await team.score(slug, { income: 1, age: -1 }, key)
       met.add(body.model_name)
       const isOther = body.model_name === 'Other'
-      const { score, pd, riskGrade, contributions } = evaluateNaively(isOther ? other : rung(1), {
-        ...{ income: 1, age: -1 },
-      })
+      const { score, pd, riskGrade, contributions } = evaluateNaively(
+        isOther ? other : numberedSpec(1),
+        {
+          income: 1,
+          age: -1,
+        },
+      )
       expect(body).toMatchObject({
-        ...{ score, pd, risk_grade: riskGrade, deployment_id: slug },
+        score,
+        pd,
+        risk_grade: riskGrade,
+        deployment_id: slug,
         model_version: isOther ? 'β "2"' : '1.0',
         spec_version: isOther ? '1.3' : '1.0',
         warnings: [{ type: 'unknown_variable', variable: isOther ? 'income' : 'age' }],
@@ -257,8 +270,8 @@ describe.each(backends)('on $name', (backend) => {
 
   // docs/decisions.md 4.5: whether a request is refused must not be a matter of luck.
   test('strict mode and impossible values are judged by every model that could serve', async () => {
-    const { slug } = await team.deploy(rung(1))
-    const wide = rung(2, { features: [...rung(2).features, plainFeature('age')] })
+    const { slug } = await team.deploy(numberedSpec(1))
+    const wide = numberedSpec(2, { features: [...numberedSpec(2).features, plainFeature('age')] })
     await team.challenge(slug, wide, 1)
     const cases: Array<[object, object]> = [
       [{ income: 1 }, { status: 422, error: 'strict_mode_violation', details: [{ path: 'age' }] }],
@@ -290,8 +303,8 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('in a live split of models with the same features strict mode lets complete applicants pass', async () => {
-    const { slug } = await team.deploy(rung(1))
-    await team.challenge(slug, rung(2), 50)
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.challenge(slug, numberedSpec(2), 50)
     for (const key of subjects(10)) {
       await team.score(slug, { income: 1, strict_mode: true }, key)
       expect(outcomeOf(await team.ask(slug, { strict_mode: true }, key))).toBe(

@@ -88,7 +88,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const applicant = { income: 5, home: 'rented', pet: true }
     const scored = { score: 102, risk_grade: 'A', pd: expect.any(Number) }
     const unmatched = {
-      ...{ type: 'no_bin_match', variable: 'home', value: 'rented' },
+      type: 'no_bin_match',
+      variable: 'home',
+      value: 'rented',
       message: expect.any(String),
     }
     const unknown = { type: 'unknown_variable', variable: 'pet', message: expect.any(String) }
@@ -197,7 +199,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       expect(score).toBe(102)
       expect(warnings).toEqual(
         names.map((variable) => ({
-          ...{ type: 'unknown_variable', variable },
+          type: 'unknown_variable',
+          variable,
           message: expect.stringContaining(variable),
         })),
       )

@@ -49,8 +49,12 @@ describe.each(backends)('on $name', (backend) => {
     expect(rest).toMatchObject({ model_version: spec.version, deployment_id: slug })
     expect(results).toEqual(
       applicants.map(({ id, score, contributions }) => ({
-        ...{ id, score, contributions, risk_grade: gradeOf(score) ?? null },
-        ...{ pd: expect.closeTo(pdOf(score), 12), warnings: [] },
+        id,
+        score,
+        contributions,
+        risk_grade: gradeOf(score) ?? null,
+        pd: expect.closeTo(pdOf(score), 12),
+        warnings: [],
       })),
     )
   })
@@ -61,10 +65,17 @@ describe.each(backends)('on $name', (backend) => {
       const { applicant, score, contributions } = sample
       const response = await service.call({ url: `/v1/score/${slug}`, token: key, body: applicant })
       expect(successOf(response, ScoreResult)).toEqual({
-        ...{ score, contributions, risk_grade: gradeOf(score) ?? null, warnings: [] },
-        ...{ pd: expect.closeTo(pdOf(score), 12), deployment_id: slug },
-        ...{ model_name: spec.name, model_version: spec.version, spec_version: '1.0' },
-        ...{ request_id: expect.any(String), scored_at: expect.any(String) },
+        score,
+        contributions,
+        risk_grade: gradeOf(score) ?? null,
+        warnings: [],
+        pd: expect.closeTo(pdOf(score), 12),
+        deployment_id: slug,
+        model_name: spec.name,
+        model_version: spec.version,
+        spec_version: '1.0',
+        request_id: expect.any(String),
+        scored_at: expect.any(String),
       })
       expect(contributionsInOrder(response.body).map(([name]) => name)).toEqual(names)
     }

@@ -10,10 +10,11 @@ import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts
 import { evaluateNaively, type NaiveSpec } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { type Entry, rung, Team } from '../../support/start/team.ts'
+import { type Entry, numberedSpec, Team } from '../../support/start/team.ts'
 
 const champion = card([plainFeature('income'), categorical('home', [['own', 5]])], {
-  ...{ name: 'Champion', version: '1.0' },
+  name: 'Champion',
+  version: '1.0',
   risk_grades: [{ grade: 'A', min_score: 100, max_score: 107 }],
 })
 /** Models that differ in features, types, scale and grades. */
@@ -31,11 +32,9 @@ const CHALLENGERS: NaiveSpec[] = [
       ]),
     ],
     {
-      ...{
-        version: '1.0',
-        base_points: 0.2,
-        scaling: { base_score: 0.3, base_odds: 1.5, pdo: -2 },
-      },
+      version: '1.0',
+      base_points: 0.2,
+      scaling: { base_score: 0.3, base_odds: 1.5, pdo: -2 },
       risk_grades: [{ grade: 'good "one" 🦄', min_score: null, max_score: null }],
     },
   ),
@@ -74,7 +73,9 @@ describe.each(backends)('on $name', (backend) => {
   }
   const shadowsOf = (applicant: object) =>
     entries.map(({ id, modelId, spec }) => ({
-      ...{ challenger_id: id, model_id: modelId, version: spec.version },
+      challenger_id: id,
+      model_id: modelId,
+      version: spec.version,
       ...scoredBy(spec, applicant),
     }))
 
@@ -84,7 +85,9 @@ describe.each(backends)('on $name', (backend) => {
     async (applicant) => {
       const expected = {
         ...scoredBy(champion, applicant),
-        ...{ model_name: 'Champion', model_version: '1.0', shadow_scores: shadowsOf(applicant) },
+        model_name: 'Champion',
+        model_version: '1.0',
+        shadow_scores: shadowsOf(applicant),
         contributions: Object.fromEntries(
           evaluateNaively(champion, { ...applicant }).contributions,
         ),
@@ -129,7 +132,9 @@ describe.each(backends)('on $name', (backend) => {
     await team.scoreBatch(slug, [complete], strict)
     const wide = await team.ask(slug, { ...complete, ...strict, age: 20 })
     expect(refusalOf(wide)).toMatchObject({
-      ...{ status: 422, error: 'strict_mode_violation', details: [{ path: 'age' }] },
+      status: 422,
+      error: 'strict_mode_violation',
+      details: [{ path: 'age' }],
     })
   })
 
@@ -147,7 +152,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('without active challengers, and in a live split, there is no shadow_scores', async () => {
-    const own = await team.deploy(rung(1))
+    const own = await team.deploy(numberedSpec(1))
     await team.shadow(own.slug, true)
     const isShown = async () => {
       const single = await team.score(own.slug, { income: 1 })
@@ -157,7 +162,7 @@ describe.each(backends)('on $name', (backend) => {
       return shown[0]
     }
     expect(await isShown()).toBe(false)
-    const { id } = await team.challenge(own.slug, rung(2), 10)
+    const { id } = await team.challenge(own.slug, numberedSpec(2), 10)
     expect(await isShown()).toBe(true)
     await team.shadow(own.slug, false)
     expect(await isShown()).toBe(false)

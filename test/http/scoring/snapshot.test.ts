@@ -5,9 +5,9 @@ import { models } from '../../../src/tables/models.ts'
 import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 import { type Backend, backends, newDataDir } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
-import { withDatabase } from '../../support/start/prepared.ts'
+import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -37,10 +37,15 @@ describe.each(backends)('a challenger whose stored spec is damaged, on $name', (
     const same = await lasting(backend)
     const before = await TestService.start(same)
     const maker = await Team.of(before)
-    const [live, shadow] = [await maker.deploy(rung(1)), await maker.deploy(rung(1))]
+    const [live, shadow] = [
+      await maker.deploy(numberedSpec(1)),
+      await maker.deploy(numberedSpec(1)),
+    ]
     const damages = Object.values(DAMAGES)
-    const broken = await Promise.all(damages.map((_, index) => maker.register(rung(index + 10))))
-    const healthy = await maker.register(rung(3))
+    const broken = await Promise.all(
+      damages.map((_, index) => maker.register(numberedSpec(index + 10))),
+    )
+    const healthy = await maker.register(numberedSpec(3))
     for (const { slug } of [live, shadow]) {
       for (const modelId of broken) await maker.add(slug, modelId, 5)
       await maker.add(slug, healthy, 15)
@@ -50,7 +55,7 @@ describe.each(backends)('a challenger whose stored spec is damaged, on $name', (
     await before.services.close()
     await withDatabase(before.config, async (db) => {
       for (const [index, id] of broken.entries()) {
-        await damageSpec(db, id, damages[index]?.(rung(index + 10)))
+        await damageSpec(db, id, damages[index]?.(numberedSpec(index + 10)))
       }
     })
 
@@ -130,8 +135,8 @@ describe.each(shared)('two processes on $name', (backend) => {
   // Messages may be lost; the time-to-live is what a lender is promised.
   test('a change by the other one is in force once the time-to-live has passed', async () => {
     const { team, clock, score } = await startTwo()
-    const { slug } = await team.deploy(rung(1))
-    const { id } = await team.challenge(slug, rung(2), 10)
+    const { slug } = await team.deploy(numberedSpec(1))
+    const { id } = await team.challenge(slug, numberedSpec(2), 10)
     await score(slug, 'a')
     await team.promote(slug, id)
     clock.advance(TTL_SEC * 1000)
@@ -144,9 +149,9 @@ describe.each(shared)('two processes on $name', (backend) => {
   // One sticky applicant, two processes, two answers: nobody could explain it.
   test('both draw the same model for a routing key', async () => {
     const { team, score } = await startTwo()
-    const { slug } = await team.deploy(rung(1))
-    await team.challenge(slug, rung(2), 25)
-    await team.challenge(slug, rung(3), 25)
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.challenge(slug, numberedSpec(2), 25)
+    await team.challenge(slug, numberedSpec(3), 25)
     for (let n = 0; n < 100; n++) {
       const own = await team.score(slug, applicant, `subject ${n}`)
       expect((await score(slug, `subject ${n}`)).model_version).toBe(own.model_version)
@@ -156,7 +161,7 @@ describe.each(shared)('two processes on $name', (backend) => {
   // Read in two steps, champion and challengers could be of two states that never were together.
   test('while the other one changes the deployment, every answer is of one of its states', async () => {
     const { team, clock, score } = await startTwo()
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     await team.shadow(slug, true)
     /** Champion and challengers of each state, as answers show them. */
     const states = new Set(['1: '])
@@ -172,7 +177,7 @@ describe.each(shared)('two processes on $name', (backend) => {
           { version: body.model_version, score: body.score },
           ...shadows,
         ]) {
-          expect(points).toBe(evaluateNaively(rung(Number(version)), applicant).score)
+          expect(points).toBe(evaluateNaively(numberedSpec(Number(version)), applicant).score)
         }
         const beside = shadows.map(({ version }) => Number(version)).join()
         seen.push(`${Number(body.model_version)}: ${beside}`)
@@ -185,9 +190,9 @@ describe.each(shared)('two processes on $name', (backend) => {
     // Awaited at the end. What fails before is not unhandled until then.
     watching.catch(() => undefined)
     for (let champion = 1; champion < 30; champion += 3) {
-      const one = await team.challenge(slug, rung(champion + 1), 5)
+      const one = await team.challenge(slug, numberedSpec(champion + 1), 5)
       states.add(`${champion}: ${champion + 1}`)
-      await team.challenge(slug, rung(champion + 3), 5)
+      await team.challenge(slug, numberedSpec(champion + 3), 5)
       states.add(`${champion}: ${champion + 1},${champion + 3}`)
       await team.remove(slug, one.id)
       states.add(`${champion}: ${champion + 3}`)

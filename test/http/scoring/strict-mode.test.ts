@@ -148,7 +148,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const records = [{ pet: 1 }, complete, { ...complete, age: [] }]
     for (const [name, response] of Object.entries(await batches(records))) {
       expect(refusalOf(response)).toMatchObject({
-        ...{ status: 400, error: 'invalid_request' },
+        status: 400,
+        error: 'invalid_request',
         details: [{ path: `${name}[2].age`, index: 2, id: null }],
       })
     }
@@ -198,7 +199,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       const answers = { ...(await singles(complete, value)), ...(await batches([complete], value)) }
       for (const response of Object.values(answers)) {
         expect(refusalOf(response)).toMatchObject({
-          ...{ status: 400, error: 'invalid_request' },
+          status: 400,
+          error: 'invalid_request',
           details: [{ path: 'strict_mode' }],
         })
       }
@@ -207,7 +209,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   // An answer with a million details would be a way to make the service work for nothing.
   test('of more than 10,000 violations the rest is only counted', async () => {
-    const records = Array.from({ length: 1000 }, (_, id) => ({ id, a: 1, b: 1, c: 1, ...{ d: 1 } }))
+    const records = Array.from({ length: 1000 }, (_, id) => ({ id, a: 1, b: 1, c: 1, d: 1 }))
     const [response] = Object.values(await batches(records))
     if (response === undefined) throw new Error('no batch was sent')
     const { status, details } = refusalOf(response)

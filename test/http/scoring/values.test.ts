@@ -154,7 +154,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     '%s for a feature is 400 naming it, on every route',
     async (value, found) => {
       const detail = (path: string, rest: object = {}) => ({
-        ...{ status: 400, error: 'invalid_request', message: expect.stringContaining(path) },
+        status: 400,
+        error: 'invalid_request',
+        message: expect.stringContaining(path),
         details: [{ path, message: expect.stringMatching(found), ...rest }],
       })
       for (const feature of Object.keys(complete)) {

@@ -4,30 +4,30 @@ import { card, plainFeature } from '../../support/cards/cards.ts'
 import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
+import { seeded } from '../../support/start/seeded-database.ts'
+import { TestService } from '../../support/start/service.ts'
 import {
   insertOwner,
-  insertPerson,
   insertTeam,
-  type Person,
+  insertUser,
+  type TestUser,
   tokenFor,
-} from '../../support/start/people.ts'
-import { prepared } from '../../support/start/prepared.ts'
-import { TestService } from '../../support/start/service.ts'
+} from '../../support/start/users.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  const people: Person[] = []
-  let stranger: Person
+  const teamUsers: TestUser[] = []
+  let stranger: TestUser
   let service: TestService
   let owner: string
   let slug: string
 
   beforeAll(async () => {
     service = await TestService.start(
-      prepared(backend, async (db) => {
+      seeded(backend, async (db) => {
         const teamId = await insertTeam(db)
         await insertOwner(db, teamId)
-        for (const role of ROLES) people.push(await insertPerson(db, teamId, role))
-        stranger = await insertPerson(db, await insertTeam(db), 'owner')
+        for (const role of ROLES) teamUsers.push(await insertUser(db, teamId, role))
+        stranger = await insertUser(db, await insertTeam(db), 'owner')
       }),
     )
     owner = await service.signIn()
@@ -47,8 +47,8 @@ describe.each(backends)('on $name', (backend) => {
   const keyWith = (order: object) => service.createKey(owner, order)
 
   test('every member of the team may read stats, and every key with read', async () => {
-    for (const person of people) {
-      expect(outcomeOf(await ask(tokenFor(service, person)))).toBe('200')
+    for (const user of teamUsers) {
+      expect(outcomeOf(await ask(tokenFor(service, user)))).toBe('200')
     }
     expect(outcomeOf(await ask(await keyWith({ scopes: ['read'] })))).toBe('200')
     const ofProduction = await keyWith({ scopes: ['read', 'score'], environment: 'production' })

@@ -24,7 +24,9 @@ const spec = (version: string, shift: number) =>
       ]),
     ],
     {
-      ...{ name: 'Compared', version, base_points: 0 },
+      name: 'Compared',
+      version,
+      base_points: 0,
       risk_grades: [
         { grade: 'A', min_score: 600, max_score: null },
         { grade: 'B', min_score: null, max_score: 599.999 },
@@ -87,9 +89,15 @@ describe.each(backends)('on $name', (backend) => {
     expect(found.challengers).toHaveLength(1)
     const [{ grades, ...differences }] = found.challengers
     expect(differences).toMatchObject({
-      ...{ challenger_id: entry.id, model_id: entry.modelId, champion_model_id: modelId },
-      ...{ compared: 7, failed: 0, avg_difference: expect.closeTo(10, 9) },
-      ...{ p5_difference: 10, p50_difference: 10, p95_difference: 10 },
+      challenger_id: entry.id,
+      model_id: entry.modelId,
+      champion_model_id: modelId,
+      compared: 7,
+      failed: 0,
+      avg_difference: expect.closeTo(10, 9),
+      p5_difference: 10,
+      p50_difference: 10,
+      p95_difference: 10,
     })
     expect(new Set(grades)).toEqual(
       new Set([

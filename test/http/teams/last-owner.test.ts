@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { users } from '../../../src/tables/auth.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 /** Each of these many teams has its race. */
 const ROUNDS = 15
 
-type Ask = (service: TestService, asker: Person, about: Person) => Promise<string>
+type Ask = (service: TestService, asker: TestUser, about: TestUser) => Promise<string>
 
 const demote: Ask = async (service, asker, about) => {
   const url = `/v1/members/${about.userId}`
@@ -39,14 +39,14 @@ const RACES: ReadonlyArray<[string, [Ask, Ask], 'each other' | 'himself', RegExp
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
-  let teams: Person[][] = []
+  let teams: TestUser[][] = []
 
   beforeAll(async () => {
     teams = []
-    const withTeams = prepared(backend, async (db) => {
+    const withTeams = seeded(backend, async (db) => {
       for (let n = 0; n < ROUNDS * RACES.length; n++) {
         const teamId = await insertTeam(db)
-        const owner = () => insertPerson(db, teamId, 'owner')
+        const owner = () => insertUser(db, teamId, 'owner')
         teams.push([await owner(), await owner()])
       }
     })
@@ -83,10 +83,10 @@ describe.each(backends)('on $name', (backend) => {
 
 describe.each(backends)('after races on $name', (backend) => {
   test('exactly one owner is left', async () => {
-    const owners: Person[] = []
-    const withTeam = prepared(backend, async (db) => {
+    const owners: TestUser[] = []
+    const withTeam = seeded(backend, async (db) => {
       const teamId = await insertTeam(db)
-      for (let n = 0; n < 8; n++) owners.push(await insertPerson(db, teamId, 'owner'))
+      for (let n = 0; n < 8; n++) owners.push(await insertUser(db, teamId, 'owner'))
     })
     const service = await TestService.start(withTeam)
     const next = (at: number) => owners[(at + 1) % owners.length] ?? expect.fail('no owner')

@@ -8,22 +8,22 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { users } from '../../../src/tables/auth.ts'
 import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 /** Later than the people whom the test prepares. */
 const AT = Date.parse('2096-03-04T05:06:07.089Z')
 const PASSWORD = 'correct horse battery'
 const URL = '/v1/members'
 
-type Team = Readonly<Record<Role, Person>>
+type Team = Readonly<Record<Role, TestUser>>
 
 async function insertTeamOfAll(db: Database): Promise<Team> {
   const teamId = await insertTeam(db)
-  const people: Partial<Record<Role, Person>> = {}
-  for (const role of ROLES) people[role] = await insertPerson(db, teamId, role)
-  return people as Team
+  const teamUsers: Partial<Record<Role, TestUser>> = {}
+  for (const role of ROLES) teamUsers[role] = await insertUser(db, teamId, role)
+  return teamUsers as Team
 }
 
 /** An address that no other test has. */
@@ -35,7 +35,7 @@ describe.each(backends)('on $name', (backend) => {
   let service: TestService
 
   beforeAll(async () => {
-    const withTeams = prepared(backend, async (db) => {
+    const withTeams = seeded(backend, async (db) => {
       for (let n = 0; n < 3; n++) teams.push(await insertTeamOfAll(db))
     })
     service = await TestService.start(withTeams, { clock })
@@ -66,7 +66,9 @@ describe.each(backends)('on $name', (backend) => {
     const body = { email: `  ${email.toUpperCase()} `, password: PASSWORD, role: 'lead_modeler' }
     const member = successOf(await post(body), Member, 201)
     expect(member).toEqual({
-      ...{ id: expect.stringMatching(/^usr_[0-9A-Za-z]{20,}$/), email, role: 'lead_modeler' },
+      id: expect.stringMatching(/^usr_[0-9A-Za-z]{20,}$/),
+      email,
+      role: 'lead_modeler',
       created_at: new Date(clock.nowMs).toISOString(),
     })
     const { access_token: token } = successOf(await login(email), TokenResult)
@@ -314,34 +316,34 @@ describe.each(backends)('on $name', (backend) => {
 describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', (backend) => {
   // Each replica may remember a role for a minute: enough to undo a demotion, or to make an accomplice.
   test("an owner whom another replica demoted or removed can't change anything", async () => {
-    const people: Person[] = []
-    const withTeam = prepared(backend, async (db) => {
+    const teamUsers: TestUser[] = []
+    const withTeam = seeded(backend, async (db) => {
       const teamId = await insertTeam(db)
-      for (let n = 0; n < 3; n++) people.push(await insertPerson(db, teamId, 'owner'))
+      for (let n = 0; n < 3; n++) teamUsers.push(await insertUser(db, teamId, 'owner'))
     })
     const service = await TestService.start(withTeam)
     try {
-      const [demoted, removed] = people
+      const [demoted, removed] = teamUsers
       if (demoted === undefined || removed === undefined) throw new Error('nobody was prepared')
-      const list = (person: Person) =>
-        service.call({ method: 'GET', url: URL, token: tokenFor(service, person) })
-      const regrant = async (person: Person) => {
-        const token = tokenFor(service, person)
+      const list = (user: TestUser) =>
+        service.call({ method: 'GET', url: URL, token: tokenFor(service, user) })
+      const regrant = async (user: TestUser) => {
+        const token = tokenFor(service, user)
         const body = { email: freshEmail(), password: PASSWORD, role: 'owner' }
-        const promotion = { method: 'PATCH', url: `${URL}/${person.userId}`, token } as const
+        const promotion = { method: 'PATCH', url: `${URL}/${user.userId}`, token } as const
         return [
           await service.call({ url: URL, token, body }),
           await service.call({ ...promotion, body: { role: 'owner' } }),
         ].map(outcomeOf)
       }
       // From here on the service remembers both as owners.
-      for (const person of [demoted, removed]) expect((await list(person)).statusCode).toBe(200)
+      for (const user of [demoted, removed]) expect((await list(user)).statusCode).toBe(200)
       await withDatabase(service.config, async (db) => {
-        const of = (person: Person) => eq(users.id, person.userId)
+        const of = (user: TestUser) => eq(users.id, user.userId)
         await db.update(users).set({ role: 'viewer' }).where(of(demoted))
         await db.delete(users).where(of(removed))
       })
-      for (const person of [demoted, removed]) expect((await list(person)).statusCode).toBe(200)
+      for (const user of [demoted, removed]) expect((await list(user)).statusCode).toBe(200)
       expect(await regrant(demoted)).toEqual(Array(2).fill('403 insufficient_role'))
       // The removed manager can't be promoted again.
       expect(await regrant(removed)).toEqual(['401 unauthorized', '404 member_not_found'])

@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { auditLog } from '../../../src/tables/audit.ts'
 import { refreshTokens, users } from '../../../src/tables/auth.ts'
 import { backends } from '../../support/start/databases.ts'
-import { insertPerson, insertTeam, type Person, tokenFor } from '../../support/start/people.ts'
-import { prepared, withDatabase } from '../../support/start/prepared.ts'
+import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 const PASSWORD = 'correct horse battery'
@@ -13,15 +13,15 @@ const PASSWORD = 'correct horse battery'
 describe.each(backends)('on $name', (backend) => {
   // Auditors ask years later who added or removed a member.
   test('each change has one audit record, a refused one has none, and no record holds a password', async () => {
-    const people: Person[] = []
-    const withTeam = prepared(backend, async (db) => {
+    const teamUsers: TestUser[] = []
+    const withTeam = seeded(backend, async (db) => {
       const teamId = await insertTeam(db)
-      people.push(await insertPerson(db, teamId, 'owner'), await insertPerson(db, teamId, 'admin'))
+      teamUsers.push(await insertUser(db, teamId, 'owner'), await insertUser(db, teamId, 'admin'))
     })
     const clock = { nowMs: AT, epochMs: () => clock.nowMs++, monotonicMs: () => performance.now() }
     const service = await TestService.start(withTeam, { clock })
     onTestFinished(() => service.close())
-    const [owner, admin] = people
+    const [owner, admin] = teamUsers
     if (owner === undefined || admin === undefined) throw new Error('nobody was prepared')
 
     const call = async (method: 'POST' | 'PATCH' | 'DELETE', id: string, body?: object) => {
@@ -42,7 +42,9 @@ describe.each(backends)('on $name', (backend) => {
     const login = { email: order.email, password: order.password }
     expect((await service.call({ url: '/api/auth/login', body: login })).statusCode).toBe(200)
     const removed = await service.call({
-      ...{ method: 'DELETE', url: `/v1/members/${jane.id}`, token: tokenFor(service, owner) },
+      method: 'DELETE',
+      url: `/v1/members/${jane.id}`,
+      token: tokenFor(service, owner),
     })
     expect(removed.statusCode).toBe(204)
 
@@ -63,8 +65,11 @@ describe.each(backends)('on $name', (backend) => {
     expect(records).toEqual([
       { ...by, ...made, action: 'member.create', before: null, after: { email, role: 'modeler' } },
       {
-        ...{ ...by, ...made, action: 'member.update' },
-        ...{ before: { role: 'modeler' }, after: { role: 'admin' } },
+        ...by,
+        ...made,
+        action: 'member.update',
+        before: { role: 'modeler' },
+        after: { role: 'admin' },
       },
       { ...by, ...made, action: 'member.delete', before: { email, role: 'admin' }, after: null },
     ])

@@ -3,7 +3,7 @@ import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -28,7 +28,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
 
   // Whoever has just scored a first batch saw four empty charts, and no sign of which applicant is which.
   test('answers of one minute are shown as a text, those of several as curves, each with its id', async () => {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const ids = ['application-4711', 4712, undefined]
     await team.scoreBatch(
       slug,

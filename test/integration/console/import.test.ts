@@ -26,7 +26,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const verdict = page.getByRole('region', { name: 'Verdict' })
     const file = (label: string, content: Buffer | string) =>
       page.getByLabel(label, { exact: true }).setInputFiles({
-        ...{ name: 'scorecardpy.csv', mimeType: 'text/csv', buffer: Buffer.from(content) },
+        name: 'scorecardpy.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.from(content),
       })
     await visitor.go('models/import')
     await file('Card', fixture('scorecardpy.csv'))

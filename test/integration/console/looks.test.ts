@@ -4,7 +4,7 @@ import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -19,13 +19,13 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   beforeAll(async () => {
     service = await TestService.start(backend)
     team = await Team.of(service)
-    const deployed = await team.deploy(rung(1))
+    const deployed = await team.deploy(numberedSpec(1))
     slug = deployed.slug
     modelId = deployed.modelId
-    const { id } = await team.challenge(slug, rung(2), 20)
+    const { id } = await team.challenge(slug, numberedSpec(2), 20)
     await team.promote(slug, id)
-    await team.challenge(slug, rung(3), 20)
-    await team.register(rung(4))
+    await team.challenge(slug, numberedSpec(3), 20)
+    await team.register(numberedSpec(4))
     for (const income of [1, -1, 1]) requestId = (await team.score(slug, { income })).request_id
     await statsWith(service, team.key, slug, 3)
     browser = await ConsoleBrowser.start(service)
@@ -132,9 +132,15 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       controls[place] = await visitor.controls()
     }
     expect(controls).toEqual({
-      ...{ deployments: [], [`deployments/${slug}`]: ['Try it', 'Copy the address'] },
-      ...{ models: [], [`models/${modelId}`]: [], try: [], keys: [], nowhere: [] },
-      ...{ scores: ['Find'], [`scores/${requestId}`]: ['Copy the request id'] },
+      deployments: [],
+      [`deployments/${slug}`]: ['Try it', 'Copy the address'],
+      models: [],
+      [`models/${modelId}`]: [],
+      try: [],
+      keys: [],
+      nowhere: [],
+      scores: ['Find'],
+      [`scores/${requestId}`]: ['Copy the request id'],
       [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
     })
     for (const place of ['members', 'audit', `audit/${slug}`]) {

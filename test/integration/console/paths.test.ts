@@ -19,7 +19,8 @@ const scorecard = (name: string, version: string, shift = 0) =>
         ['(2000, Infinity)', 60 + shift],
       ]),
       {
-        ...{ name: 'housing', type: 'categorical' },
+        name: 'housing',
+        type: 'categorical',
         bins: [
           { value: 'rent%,%for free', points: -10 },
           { value: 'own', points: 15.5 },
@@ -28,7 +29,9 @@ const scorecard = (name: string, version: string, shift = 0) =>
       },
     ],
     {
-      ...{ name, version, base_points: 550 },
+      name,
+      version,
+      base_points: 550,
       risk_grades: [
         { grade: 'A', min_score: 600, max_score: null },
         { grade: 'B', min_score: null, max_score: 599.99 },
@@ -57,7 +60,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   async function contest() {
     const name = uniqueName()
     const { slug, modelId } = await team.deploy(scorecard(name, '1.0'))
-    return { name, slug, modelId, rivalId: await team.register(scorecard(name, '2.0', 30)) }
+    return { name, slug, modelId, nextModelId: await team.register(scorecard(name, '2.0', 30)) }
   }
 
   /** The rows of the open dialog's table: what will change, now, then. */
@@ -201,14 +204,14 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
 
   // What happens to applicants must be what the page said would happen.
   test('challengers are added, resized, shadowed, promoted and rolled back as announced', async () => {
-    const { slug, name, modelId, rivalId } = await contest()
+    const { slug, name, modelId, nextModelId } = await contest()
     const visitor = await browser.signIn()
     const { page } = visitor
     const dialog = page.getByRole('dialog')
     await visitor.go(`deployments/${slug}`)
 
     await visitor.press('Add a challenger')
-    await dialog.getByLabel('Model', { exact: true }).selectOption(rivalId)
+    await dialog.getByLabel('Model', { exact: true }).selectOption(nextModelId)
     await dialog.getByLabel('Share in percent').fill('51')
     await dialog.getByText('A share is a number from 1 to 50.').waitFor()
     await dialog.getByLabel('Share in percent').fill('20')
@@ -225,7 +228,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await dialog.getByText(`${name} 2.0 20 %`).waitFor()
     await page.keyboard.press('Escape')
     const [challenger = expect.fail('it was added')] = (await team.deployment(slug)).challengers
-    expect(challenger).toMatchObject({ model_id: rivalId, traffic_pct: 20 })
+    expect(challenger).toMatchObject({ model_id: nextModelId, traffic_pct: 20 })
 
     await visitor.press(`Change share of ${name} 2.0`)
     await dialog.getByLabel('Share in percent').fill('35')
@@ -271,7 +274,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.press('Make it the champion')
     await auditShown(visitor)
     await page.keyboard.press('Escape')
-    expect((await team.deployment(slug)).champion_model.id).toBe(rivalId)
+    expect((await team.deployment(slug)).champion_model.id).toBe(nextModelId)
 
     await visitor.press(`Roll back to ${name} 1.0`)
     expect(await dialog.getByRole('button', { name: 'Roll back', exact: true }).isDisabled()).toBe(
@@ -287,15 +290,16 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.press('Done')
     expect((await team.deployment(slug)).champion_model.id).toBe(modelId)
     expect(await newestRecord(slug)).toMatchObject({
-      ...{ action: 'deployment.rollback', reason: 'more defaults than expected' },
+      action: 'deployment.rollback',
+      reason: 'more defaults than expected',
     })
     await visitor.close()
   })
 
   test('a challenger stands beside the champion: its differences, its grades', async () => {
-    const { slug, name, rivalId } = await contest()
+    const { slug, name, nextModelId } = await contest()
     await team.shadow(slug, true)
-    await team.add(slug, rivalId, 10)
+    await team.add(slug, nextModelId, 10)
     for (const income of [500, 1500, 1500, 2500]) await team.ask(slug, { income })
     await statsWith(service, team.key, slug, 4)
     const visitor = await browser.signIn()
@@ -375,18 +379,18 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   })
 
   test('a model is archived and restored', async () => {
-    const { rivalId } = await contest()
+    const { nextModelId } = await contest()
     const visitor = await browser.signIn()
     const { page } = visitor
-    await visitor.go(`models/${rivalId}`)
+    await visitor.go(`models/${nextModelId}`)
     await visitor.press('Archive')
     await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
     await page.getByRole('button', { name: 'Restore' }).waitFor()
-    expect(await team.statusOf(rivalId)).toBe('archived')
+    expect(await team.statusOf(nextModelId)).toBe('archived')
     await visitor.press('Restore')
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
     await page.getByRole('button', { name: 'Archive' }).waitFor()
-    expect(await team.statusOf(rivalId)).toBe('active')
+    expect(await team.statusOf(nextModelId)).toBe('active')
     await visitor.close()
   })
 })

@@ -3,7 +3,7 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
-import { rung, Team } from '../../support/start/team.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -17,7 +17,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     service = await TestService.start(backend)
     team = await Team.of(service)
     browser = await ConsoleBrowser.start(service)
-    slug = (await team.deploy(rung(1))).slug
+    slug = (await team.deploy(numberedSpec(1))).slug
   })
   afterAll(async () => {
     await browser?.close()
@@ -105,7 +105,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   })
 
   test('a key for trying in one environment does not score in the other', async () => {
-    const staged = await team.deploy(rung(2, { name: 'Staged' }), 'staging')
+    const staged = await team.deploy(numberedSpec(2, { name: 'Staged' }), 'staging')
     const visitor = await browser.signIn()
     await makeKey(visitor)
     await visitor.go(`try/${staged.slug}`)

@@ -72,7 +72,7 @@ describe.skipIf(!hasHaproxy)('the published configuration of haproxy', () => {
   /** Sends the path letter by letter as it is, which `fetch` would not. */
   async function call(method: string, path: string, body?: string) {
     const headers = { 'x-forwarded-for': '203.0.113.9' }
-    const sent = request({ ...{ host: '127.0.0.1', port, method, path, headers }, agent: false })
+    const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false })
     sent.end(body)
     const [response] = (await once(sent, 'response')) as [IncomingMessage]
     let text = ''

@@ -96,11 +96,11 @@ describe.each([
       'GET /nowhere HTTP/1.1\r\nHost: x\r\nExpect: x\r\nConnection: close\r\n\r\n',
     )
     expect(nowhere.status).toBe(404)
-    const unproven = await send(
+    const anonymous = await send(
       'GET /v1/keys HTTP/1.1\r\nHost: x\r\nExpect: x\r\nConnection: close\r\n\r\n',
     )
-    expect(unproven.status).toBe(401)
-    expectWhole(unproven, 'unauthorized')
+    expect(anonymous.status).toBe(401)
+    expectWhole(anonymous, 'unauthorized')
   })
 
   test('Expect: 100-continue is answered by the score', async () => {

@@ -24,7 +24,7 @@ import {
 } from '../../support/score-log/record-payloads.ts'
 import { log, newSpoolDir, openSpool } from '../../support/score-log/spools.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures/score-log')
 const HOUR_MS = 3_600_000
@@ -48,7 +48,7 @@ const IDS = ALL.map(({ record }) => record.requestId)
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
     const database = await backend.create()
-    const handle = await openPrepared(database)
+    const handle = await openTestDatabase(database)
     onTestFinished(async () => {
       await handle.close()
       await database.drop()
@@ -246,7 +246,9 @@ describe.each(backends)('on $name', (backend) => {
       thread: null,
       clock: systemClock,
       log: { failing: () => undefined, recovered: () => undefined, quarantine: () => undefined },
-      ...{ gatherMs: 0, batchRecordsMax: 100, batchBytesMax: 1e6 },
+      gatherMs: 0,
+      batchRecordsMax: 100,
+      batchBytesMax: 1e6,
     })
     drain.start()
     await drain.close(10_000)

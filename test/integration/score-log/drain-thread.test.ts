@@ -13,7 +13,7 @@ import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import { loggedModel, logRequest } from '../../support/score-log/score-records.ts'
 import { log, newSpoolDir, openSpool } from '../../support/score-log/spools.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const DEPLOYMENT = 'dep_1'
 const MODELS = [loggedModel(card([plainFeature('income')]), 'champion')]
@@ -30,9 +30,9 @@ class Watched implements RangeDrainer {
   }
 
   async drainRange(...args: Parameters<RangeDrainer['drainRange']>): Promise<DrainedRange | null> {
-    const carried = await this.thread.drainRange(...args)
-    this.ends.push(carried)
-    return carried
+    const end = await this.thread.drainRange(...args)
+    this.ends.push(end)
+    return end
   }
 
   close(): Promise<void> {
@@ -45,7 +45,7 @@ const server = backends.find(({ name }) => name === 'PostgreSQL')
 describe.skipIf(server === undefined)('on PostgreSQL', () => {
   let handle: DatabaseHandle
   let spool: Spool
-  let carrier: Watched
+  let drainThread: Watched
   let drain: Drain
   let crashes: unknown[]
   let quarantined: object[]
@@ -54,12 +54,12 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
   beforeEach(async () => {
     if (server === undefined) throw new Error('no PostgreSQL server was named')
     const database = await server.create()
-    handle = await openPrepared(database)
+    handle = await openTestDatabase(database)
     const directory = newSpoolDir()
     spool = await openSpool(directory.path, { bytesMax: 32 * 1024 * 1024 })
     crashes = []
     quarantined = []
-    carrier = new Watched(
+    drainThread = new Watched(
       new DrainThread({
         databaseUrl: handle.url ?? '',
         writer: 'thread',
@@ -70,18 +70,20 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     drain = new Drain({
       spool,
       store: new PostgresScoreLogStore(handle.db, 'main'),
-      thread: carrier,
+      thread: drainThread,
       clock: systemClock,
       log: {
         failing: () => undefined,
         recovered: () => undefined,
         quarantine: (facts) => void quarantined.push(facts),
       },
-      ...{ gatherMs: 0, batchRecordsMax: 1_000, batchBytesMax: 4e6 },
+      gatherMs: 0,
+      batchRecordsMax: 1_000,
+      batchBytesMax: 4e6,
     })
     undo = async () => {
       await drain.close(2_000)
-      await carrier.close()
+      await drainThread.close()
       await spool.close()
       directory.remove()
       await handle.close()
@@ -120,7 +122,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     await Promise.all(wanted.map((id) => log(spool, id)))
     drain.start()
     await expectExactly(wanted)
-    expect(carrier.ends.map((end) => end?.records)).toEqual([8_000, 1_000])
+    expect(drainThread.ends.map((end) => end?.records)).toEqual([8_000, 1_000])
     expect(drain.stats).toMatchObject({ drainedRecords: 9_000, drainedResults: 9_000, lagMs: null })
     await log(spool, 'req_late')
     await expectExactly([...wanted, 'req_late'])
@@ -136,7 +138,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     await new PostgresScoreLogStore(handle.db, 'writer').append(logged, position)
     drain.start()
     await expectExactly(wanted)
-    expect(carrier.ends.map((end) => end?.records)).toEqual([15])
+    expect(drainThread.ends.map((end) => end?.records)).toEqual([15])
     expect(drain.stats).toMatchObject({ drainedRecords: 15, replayedRecords: 5 })
   })
 
@@ -165,7 +167,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     const late = ids(5, 'req_late_')
     await Promise.all(late.map((id) => log(spool, id)))
     await expectExactly([...batches.flat(), ...late])
-    expect(carrier.ends).toContain(null)
+    expect(drainThread.ends).toContain(null)
     expect(quarantined).toEqual([])
   })
 
@@ -177,7 +179,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     drain.start()
     await expectExactly(wanted)
     // The main thread stored 1,000 of the rest after each failed attempt.
-    const stored = carrier.ends.map((end) => end?.records ?? null)
+    const stored = drainThread.ends.map((end) => end?.records ?? null)
     expect(stored).toEqual([null, null, 2_000, null, 1_000, 2_000, 1_000])
     expect(quarantined).toEqual([])
   })
@@ -188,14 +190,14 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     await Promise.all(wanted.map((id) => log(spool, id)))
     drain.start()
     await expectExactly(wanted)
-    expect(carrier.ends[0]).toBe(null)
+    expect(drainThread.ends[0]).toBe(null)
     for (const requestId of ids(3, 'req_large_')) {
       const applicant = { income: 1, id: 'x'.repeat(1_200_000) }
       await logRequest(spool, MODELS, [applicant], { requestId, isBatch: true })
       wanted.push(requestId)
       await expectExactly(wanted)
     }
-    expect(carrier.ends.slice(-2).map((end) => end?.records ?? null)).toEqual([1, 1])
+    expect(drainThread.ends.slice(-2).map((end) => end?.records ?? null)).toEqual([1, 1])
   })
 
   test.skipIf(process.platform !== 'linux')('a file that is drained takes no place', async () => {
@@ -220,14 +222,14 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
   test('a record that is damaged on the disk is set aside, and the others are stored', async () => {
     const wanted = ids(50)
     await Promise.all(wanted.map((id) => log(spool, id)))
-    const stretch = spool.oldest()
-    const bytes = readFileSync(stretch?.path ?? '')
+    const range = spool.oldest()
+    const bytes = readFileSync(range?.path ?? '')
     bytes[bytes.indexOf('req_00020')] = 0x58
-    writeFileSync(stretch?.path ?? '', bytes)
+    writeFileSync(range?.path ?? '', bytes)
     drain.start()
     await expectExactly(wanted.filter((id) => id !== 'req_00020'))
     expect(drain.stats).toMatchObject({ drainedRecords: 49, quarantinedRecords: 1 })
-    expect(carrier.ends).toEqual([null])
+    expect(drainThread.ends).toEqual([null])
   })
 
   test('a thread that dies loses and doubles nothing, and another takes its place', async () => {
@@ -239,15 +241,15 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
       const logged = Promise.all(more.map((id) => log(spool, id)))
       // Between two messages, amid a transaction, or while it starts.
       await new Promise((resolve) => setTimeout(resolve, 3 * round))
-      await Reflect.get(carrier.thread, 'worker')?.terminate()
-      Reflect.set(carrier.thread, 'endedAtMs', Number.NEGATIVE_INFINITY)
+      await Reflect.get(drainThread.thread, 'worker')?.terminate()
+      Reflect.set(drainThread.thread, 'endedAtMs', Number.NEGATIVE_INFINITY)
       await logged
     }
     await expectExactly(wanted)
-    expect(carrier.ends).toContain(null)
+    expect(drainThread.ends).toContain(null)
     await log(spool, 'req_after')
     await expectExactly([...wanted, 'req_after'])
-    expect(carrier.ends.at(-1)).not.toBe(null)
+    expect(drainThread.ends.at(-1)).not.toBe(null)
     expect(crashes).toEqual([])
   })
 
@@ -257,13 +259,13 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     await Promise.all(wanted.map((id) => log(spool, id)))
     drain.start()
     await vi.waitFor(() => expect(drain.stats.failedBatches).toBeGreaterThan(2), 5_000)
-    expect(carrier.ends).toEqual([null])
+    expect(drainThread.ends).toEqual([null])
     expect(drain.stats.lagMs).toBeGreaterThan(0)
     await handle.db.execute(sql`alter table blocks_away rename to score_blocks`)
     await expectExactly(wanted)
     await log(spool, 'req_after')
     await expectExactly([...wanted, 'req_after'])
-    expect(carrier.ends.map((end) => end?.records ?? null)).toEqual([null, 1])
+    expect(drainThread.ends.map((end) => end?.records ?? null)).toEqual([null, 1])
     expect(quarantined).toEqual([])
   })
 })

@@ -21,7 +21,7 @@ import {
 } from '../../support/score-log/record-payloads.ts'
 import { loggedRecord } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 /** An hour that is over. */
@@ -53,7 +53,7 @@ const IDS = ALL.map(({ record }) => record.requestId)
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
     const database = await backend.create()
-    const handle = await openPrepared(database)
+    const handle = await openTestDatabase(database)
     onTestFinished(async () => {
       await handle.close()
       await database.drop()
@@ -132,7 +132,9 @@ describe.each(backends)('on $name', (backend) => {
     const store = new PostgresScoreLogStore(db, 'a', SOURCE)
     const older = (at: number, recordIds: (string | number | null)[]) =>
       loggedRecord({
-        ...{ scoredAtMs: START - HOUR_MS + at, isBatch: true, recordIds },
+        scoredAtMs: START - HOUR_MS + at,
+        isBatch: true,
+        recordIds,
         scores: [recordIds.map((_, n) => n)],
       })
     await store.append([older(0, ['A-1', 'A-11', 'A-1']), older(1, [7, null])])

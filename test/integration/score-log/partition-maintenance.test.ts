@@ -12,7 +12,7 @@ import {
 } from '../../support/score-log/log-rows.ts'
 import { loggedRecord } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.parse('2026-03-04T10:59:30.250Z')
@@ -20,7 +20,7 @@ const NOW = Date.parse('2026-03-04T10:59:30.250Z')
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
     const database = await backend.create()
-    const handle = await openPrepared(database)
+    const handle = await openTestDatabase(database)
     onTestFinished(async () => {
       await handle.close()
       await database.drop()
@@ -30,21 +30,21 @@ describe.each(backends)('on $name', (backend) => {
 
   /** One round at a moment. */
   async function runUpkeep({ db, hasAutovacuum }: DatabaseHandle, nowMs: number, days = 761) {
-    const told: unknown[] = []
+    const events: unknown[] = []
     const upkeep = new PartitionMaintenance({
       tables: new PostgresLogTables(db),
       clock: { epochMs: () => nowMs, monotonicMs: () => 0 },
       retentionDays: days,
       hasAutovacuum,
       log: {
-        dropped: (names) => void told.push(...names),
-        stray: (rows) => void told.push(rows),
-        failed: (error) => void told.push(error),
+        dropped: (names) => void events.push(...names),
+        stray: (rows) => void events.push(rows),
+        failed: (error) => void events.push(error),
       },
     })
     await upkeep.start()
     await upkeep.close()
-    return told
+    return events
   }
 
   const logged = (id: string, scoredAtMs: number) => loggedRecord({ requestId: id, scoredAtMs })
@@ -126,10 +126,10 @@ describe.each(backends)('on $name', (backend) => {
       const load = (async () => {
         for (let at = 0; at < all.length; at += 10) await store.append(all.slice(at, at + 10))
       })().catch(() => undefined)
-      const told = await Promise.all([0, 0, 0, 0, 0].map(() => runUpkeep(handle, NOW)))
+      const events = await Promise.all([0, 0, 0, 0, 0].map(() => runUpkeep(handle, NOW)))
       await load
       await store.append(all)
-      expect(told.flat().filter((one) => typeof one !== 'number')).toEqual([])
+      expect(events.flat().filter((one) => typeof one !== 'number')).toEqual([])
       await runUpkeep(handle, NOW + DAY_MS)
       expect((await partitions(handle.db)).length).toBe(9)
       expect((await idsByPartition(handle.db))['score_log_default']).toBe(undefined)

@@ -8,7 +8,7 @@ import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import { log, newSpoolDir, openSpool } from '../../support/score-log/spools.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const WAIT_MS = 60_000
 
@@ -17,27 +17,33 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
   test('a record that ends the process of the server is set aside, and all others are in the log once', async () => {
     const database = await backends.find(({ name }) => name === 'PostgreSQL')?.create()
     if (database === undefined) throw new Error('no PostgreSQL server was named')
-    const handle = await openPrepared(database)
+    const handle = await openTestDatabase(database)
     const directory = newSpoolDir()
     const spool = await openSpool(directory.path)
-    const carrier = new DrainThread({
-      ...{ databaseUrl: handle.url ?? '', writer: 'thread' },
-      ...{ onCrash: () => undefined, onSilent: () => undefined },
+    const drainThread = new DrainThread({
+      databaseUrl: handle.url ?? '',
+      writer: 'thread',
+      onCrash: () => undefined,
+      onSilent: () => undefined,
     })
     const quarantined: string[] = []
     const drain = new Drain({
-      ...{ spool, thread: carrier, clock: systemClock },
+      spool,
+      thread: drainThread,
+      clock: systemClock,
       store: new PostgresScoreLogStore(handle.db, 'main'),
       log: {
         failing: () => undefined,
         recovered: () => undefined,
         quarantine: ({ requestId }) => void quarantined.push(requestId),
       },
-      ...{ gatherMs: 0, batchRecordsMax: 50, batchBytesMax: 4e6 },
+      gatherMs: 0,
+      batchRecordsMax: 50,
+      batchBytesMax: 4e6,
     })
     onTestFinished(async () => {
       await drain.close(2_000)
-      await carrier.close()
+      await drainThread.close()
       await spool.close()
       directory.remove()
       await handle.close()

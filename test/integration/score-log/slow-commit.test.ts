@@ -3,7 +3,7 @@ import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { loggedIds } from '../../support/score-log/log-rows.ts'
 import { backends, newDataDir } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const DEADLINE_MS = 3_000
@@ -14,7 +14,7 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
     const postgres = backends.find(({ name }) => name === 'PostgreSQL')
     const database = await postgres?.create()
     if (database === undefined) throw new Error('no PostgreSQL server was named')
-    const other = await openPrepared({ ...database, dataDir: newDataDir() })
+    const other = await openTestDatabase({ ...database, dataDir: newDataDir() })
     const service = await TestService.start(
       { name: 'PostgreSQL', create: async () => database },
       { env: { SCORE_LOG_DURABILITY: 'database' }, answerDeadlineMs: DEADLINE_MS },

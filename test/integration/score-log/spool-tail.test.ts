@@ -40,7 +40,9 @@ interface Logged {
 function segment({ id, atMs }: { id: number; atMs: number }, records: readonly Logged[]): void {
   const frames = records.map((record) => {
     const payload = recordPayload({
-      ...{ models: [MODEL], requestId: record.id, scoredAtMs: record.atMs },
+      models: [MODEL],
+      requestId: record.id,
+      scoredAtMs: record.atMs,
       rows: [{ id: record.recordId ?? null, results: [RESULT] }],
       isBatch: record.recordId !== undefined,
     })
@@ -53,8 +55,13 @@ function segment({ id, atMs }: { id: number; atMs: number }, records: readonly L
   const path = join(directory, `${id}.seg`)
   writeFileSync(path, bytes)
   ranges.push({
-    ...{ directory: 'spool', spoolId: 'spool', from: { segment: id, offset: drained.length } },
-    ...{ segment: id, path, offset: drained.length, readableBytes: bytes.length },
+    directory: 'spool',
+    spoolId: 'spool',
+    from: { segment: id, offset: drained.length },
+    segment: id,
+    path,
+    offset: drained.length,
+    readableBytes: bytes.length,
   })
 }
 

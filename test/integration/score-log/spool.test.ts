@@ -203,10 +203,10 @@ test('a torn tail is cut off at the start, kept aside, and costs nothing else', 
   const copy = killedCopy(path)
   const [file = ''] = segmentFiles(copy)
   truncateSync(file, statSync(file).size - 5)
-  const told: string[] = []
-  const next = await open(copy, { warn: (_facts, text) => told.push(text) })
+  const events: string[] = []
+  const next = await open(copy, { warn: (_facts, text) => events.push(text) })
   expect(await drain(next)).toMatchObject({ records: [{}, {}], rejected: [] })
-  expect(told.join()).toContain('cut off')
+  expect(events.join()).toContain('cut off')
   expect(readdirSync(join(copy, 'rejected'))).toHaveLength(1)
 })
 

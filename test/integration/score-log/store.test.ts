@@ -15,7 +15,7 @@ import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import { MemorySpool } from '../../support/score-log/memory-spool.ts'
 import { loggedRecord, type RecordOrder, scoreRecord } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openPrepared } from '../../support/start/prepared.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const AT = Date.parse('2026-03-04T10:59:30.250Z')
 const HOUR_MS = 3_600_000
@@ -38,7 +38,7 @@ const ORDERS: readonly RecordOrder[] = Array.from({ length: 60 }, (_, n) => ({
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
     const database = await backend.create()
-    const handle = await openPrepared(database)
+    const handle = await openTestDatabase(database)
     onTestFinished(async () => {
       await handle.close()
       await database.drop()
@@ -119,7 +119,9 @@ describe.each(backends)('on $name', (backend) => {
         thread: null,
         clock: systemClock,
         log: { failing: () => undefined, recovered: () => undefined, quarantine: () => undefined },
-        ...{ gatherMs: 0, batchRecordsMax: 20, batchBytesMax: 1e6 },
+        gatherMs: 0,
+        batchRecordsMax: 20,
+        batchBytesMax: 1e6,
       })
       drain.start()
       if (writer === 'g') spool.acknowledge = acknowledge
@@ -179,7 +181,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a record that the database rejects is quarantined and reported; the others are stored', async () => {
     const { db } = await open()
     const spool = new MemorySpool()
-    const told: object[] = []
+    const events: object[] = []
     // Larger than the column takes.
     const poisoned = scoreRecord({ cacheVersion: 1e12 })
     const others = ORDERS.map((order) => loggedRecord(order))
@@ -191,18 +193,20 @@ describe.each(backends)('on $name', (backend) => {
       thread: null,
       clock: systemClock,
       log: {
-        failing: () => void told.push({ failing: true }),
+        failing: () => void events.push({ failing: true }),
         recovered: () => undefined,
-        quarantine: (facts) => void told.push(facts),
+        quarantine: (facts) => void events.push(facts),
       },
-      ...{ gatherMs: 0, batchRecordsMax: 100, batchBytesMax: 1e6 },
+      gatherMs: 0,
+      batchRecordsMax: 100,
+      batchBytesMax: 1e6,
     })
     drain.start()
     await drain.close(30_000)
     expect(spool.stats.records).toBe(0)
     expect(spool.quarantinedIds).toEqual([poisoned.requestId])
     const reason = expect.stringMatching(/^the database refuses it \(22\w{3}\)$/)
-    expect(told).toEqual([{ requestId: poisoned.requestId, reason }])
+    expect(events).toEqual([{ requestId: poisoned.requestId, reason }])
     await expectExactly(db, others)
   })
 

@@ -33,7 +33,9 @@ const EMPTY =
   '[0, -5e-324]|(Infinity, 5]|(5, -Infinity)|(Infinity, Infinity)'
 const bin = (text: string) => ({ range: text, value: text, points: 1 })
 const grade = (min: number | null, max: number | null) => ({
-  ...{ grade: `from ${min}`, min_score: min, max_score: max },
+  grade: `from ${min}`,
+  min_score: min,
+  max_score: max,
 })
 const MANY_BINS = Array.from({ length: 1001 }, (_, n) => bin(`(${n}, ${n + 1}]`))
 const MANY_FEATURES = MANY_BINS.map((one) => ({ name: one.value, type: 'numeric', bins: [one] }))

@@ -1,6 +1,6 @@
 import { asc } from 'drizzle-orm'
 import { auditLog } from '../../../src/tables/audit.ts'
-import { withDatabase } from '../start/prepared.ts'
+import { withDatabase } from '../start/seeded-database.ts'
 import type { TestService } from '../start/service.ts'
 
 export type AuditRow = typeof auditLog.$inferSelect

@@ -5,7 +5,7 @@ import { readSums } from '../../../src/score-log/blocks/block-sums.ts'
 import type { ScoreLoad } from '../load/score-load.ts'
 import { loggedFacts } from '../score-log/log-rows.ts'
 import type { TestDatabase } from '../start/databases.ts'
-import { withDatabase } from '../start/prepared.ts'
+import { withDatabase } from '../start/seeded-database.ts'
 
 /** The log and the rollups must hold what the client has heard; and more only where it was cut off. */
 export async function expectReconciled(

@@ -28,7 +28,9 @@ export const IMPORT_SCENARIOS: Readonly<
       'a card that gives another score, to register',
       ({ team }) =>
         team.call('POST', '/v1/models/import', {
-          ...{ ...IMPORTED, sample: 'income,score\n1,2', register: STAGED },
+          ...IMPORTED,
+          sample: 'income,score\n1,2',
+          register: STAGED,
         }),
     ],
   },

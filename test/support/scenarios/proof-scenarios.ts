@@ -1,11 +1,11 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { provenBy } from '../expect/proofs.ts'
-import { type Rivals, rung } from '../start/team.ts'
+import { numberedSpec, type TwoTeams } from '../start/team.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import type { Row } from './scenarios.ts'
 
 /** The id of a job of the team. */
-async function jobOf({ team }: Rivals, { slug }: Ids): Promise<string> {
+async function jobOf({ team }: TwoTeams, { slug }: Ids): Promise<string> {
   return (await team.done('POST', `/v1/deployments/${slug}/replays`, {})).id
 }
 
@@ -51,7 +51,7 @@ export const PROOF_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
     '202': [
       'a specification',
       ({ team }, { slug }) =>
-        team.call('POST', '/v1/backtests', { spec: rung(2), source: { deployment: slug } }),
+        team.call('POST', '/v1/backtests', { spec: numberedSpec(2), source: { deployment: slug } }),
     ],
     '422 invalid_spec': [
       'an empty specification',

@@ -1,7 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { OWNER } from '../start/service.ts'
-import { type Rivals, rung, type Team } from '../start/team.ts'
+import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { PROOF_SCENARIOS } from './proof-scenarios.ts'
@@ -11,7 +11,7 @@ import { STATS_SCENARIOS } from './stats-scenarios.ts'
 
 type Answer = Promise<LightMyRequestResponse>
 /** What leads to an outcome. */
-export type Scenario = (of: Rivals, ids: Ids) => Answer
+export type Scenario = (of: TwoTeams, ids: Ids) => Answer
 /** How it comes about, and what to do for it. */
 export type Row = readonly [how: string, scenario: Scenario]
 
@@ -22,25 +22,27 @@ const at = (slug: string, end: string) => `/v1/deployments/${slug}${end}`
 const guide = (slug: string, end: string) => `/api/v1/scorecards/${slug}${end}`
 
 /** A deployment with a challenger, for scenarios that change it. */
-async function contest({ team }: Rivals) {
-  const { slug, modelId } = await team.deploy(rung(1))
-  return { slug, champion: modelId, ...(await team.challenge(slug, rung(2), 5)) }
+async function contest({ team }: TwoTeams) {
+  const { slug, modelId } = await team.deploy(numberedSpec(1))
+  return { slug, champion: modelId, ...(await team.challenge(slug, numberedSpec(2), 5)) }
 }
 const contested =
   (send: (team: Team, of: Awaited<ReturnType<typeof contest>>) => Answer): Scenario =>
-  async (rivals) =>
-    send(rivals.team, await contest(rivals))
+  async (teams) =>
+    send(teams.team, await contest(teams))
 
 /** A new member of the team. */
 const newMember = () => ({
-  ...{ email: `${newId('usr_', 0)}@lender.example`, password: 'a long password', role: 'viewer' },
+  email: `${newId('usr_', 0)}@lender.example`,
+  password: 'a long password',
+  role: 'viewer',
 })
-const memberOf = async ({ team }: Rivals) =>
+const memberOf = async ({ team }: TwoTeams) =>
   (await team.done('POST', '/v1/members', newMember())).id
 
-const byKey = ({ team }: Rivals, url: string, body: object): Answer =>
+const byKey = ({ team }: TwoTeams, url: string, body: object): Answer =>
   team.service.call({ url, token: team.key, body })
-const login = ({ service }: Rivals, order: object, remoteAddress = '192.0.2.1') =>
+const login = ({ service }: TwoTeams, order: object, remoteAddress = '192.0.2.1') =>
   service.call({ url: '/api/auth/login', body: { ...OWNER, ...order }, remoteAddress })
 
 const traffic = (action: string, rest: (of: Awaited<ReturnType<typeof contest>>) => object) =>
@@ -92,7 +94,9 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       'a missing feature in strict mode',
       (of, { slug }) =>
         byKey(of, '/api/v1/score/batch', {
-          ...{ scorecard_id: slug, applicants: [{}], strict_mode: true },
+          scorecard_id: slug,
+          applicants: [{}],
+          strict_mode: true,
         }),
     ],
   },
@@ -102,16 +106,20 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
         `a valid spec, auto_deploy ${auto_deploy}`,
         ({ team }) =>
           team.call('POST', '/v1/models/deploy', {
-            ...{ spec: rung(1), environment: 'staging', auto_deploy },
+            spec: numberedSpec(1),
+            environment: 'staging',
+            auto_deploy,
           }),
       ],
     ),
-    '422 invalid_spec': [{}, undefined, { ...rung(1), features: [] }].map(
+    '422 invalid_spec': [{}, undefined, { ...numberedSpec(1), features: [] }].map(
       (spec, index): Row => [
         ['an empty spec', 'no spec', 'a spec without features'][index] ?? '',
         ({ team }) =>
           team.call('POST', '/v1/models/deploy', {
-            ...{ spec, environment: 'staging', auto_deploy: true },
+            spec,
+            environment: 'staging',
+            auto_deploy: true,
           }),
       ],
     ),
@@ -127,7 +135,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       (status): Row => [
         `a model becomes ${status}`,
         async ({ team }) => {
-          const id = await team.register(rung(1))
+          const id = await team.register(numberedSpec(1))
           await team.setStatus(id, status === 'active' ? 'archived' : 'active')
           return team.call('PATCH', `/v1/models/${id}`, { status })
         },
@@ -162,7 +170,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       [
         'add_challenger',
         contested(async (team, { slug }) => {
-          const model_id = await team.register(rung(3))
+          const model_id = await team.register(numberedSpec(3))
           return team.traffic(slug, { action: 'add_challenger', model_id, traffic_pct: 45 })
         }),
       ],
@@ -187,14 +195,14 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       [
         'more than 50 percent together',
         contested(async (team, { slug }) => {
-          const model_id = await team.register(rung(3))
+          const model_id = await team.register(numberedSpec(3))
           return team.traffic(slug, { action: 'add_challenger', model_id, traffic_pct: 45.01 })
         }),
       ],
       [
         'going live above 50 percent',
         contested(async (team, { slug }) => {
-          await team.register(rung(4))
+          await team.register(numberedSpec(4))
           const order = { challenger_version: '4.0', mode: 'shadow', traffic_pct: 100 }
           await team.done('POST', guide(slug, '/challengers'), order)
           return team.traffic(slug, { action: 'toggle_shadow', shadow_mode: false })
@@ -289,8 +297,8 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       ([mode, traffic_pct]): Row => [
         `${traffic_pct} percent in the mode ${mode}`,
         async ({ team }) => {
-          const { slug } = await team.deploy(rung(1))
-          await team.register(rung(5))
+          const { slug } = await team.deploy(numberedSpec(1))
+          await team.register(numberedSpec(5))
           const order = { challenger_version: '5.0', mode, traffic_pct }
           return team.call('POST', guide(slug, '/challengers'), order)
         },
@@ -300,7 +308,9 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       'more than 50 percent in a live split',
       contested((team, { slug }) =>
         team.call('POST', guide(slug, '/challengers'), {
-          ...{ challenger_version: '1.0', mode: 'live', traffic_pct: 51 },
+          challenger_version: '1.0',
+          mode: 'live',
+          traffic_pct: 51,
         }),
       ),
     ],
@@ -363,15 +373,15 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
     ],
     '409 last_owner': [
       'the last owner steps down',
-      ({ team, people }) =>
-        team.call('PATCH', `/v1/members/${people.owner.userId}`, { role: 'viewer' }),
+      ({ team, teamUsers }) =>
+        team.call('PATCH', `/v1/members/${teamUsers.owner.userId}`, { role: 'viewer' }),
     ],
   },
   'DELETE /v1/members/{id}': {
     '204': ['a member', async (of) => of.team.call('DELETE', `/v1/members/${await memberOf(of)}`)],
     '409 last_owner': [
       'the last owner leaves',
-      ({ team, people }) => team.call('DELETE', `/v1/members/${people.owner.userId}`),
+      ({ team, teamUsers }) => team.call('DELETE', `/v1/members/${teamUsers.owner.userId}`),
     ],
   },
   'GET /v1/audit-log': {

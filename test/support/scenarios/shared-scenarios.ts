@@ -16,7 +16,9 @@ export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
       const named = { ...own, ...ids }
       const token = by === undefined ? (isKeyed ? team.key : team.owner) : by
       return service.call({
-        ...{ method, url: withIds(path, named), headers },
+        method,
+        url: withIds(path, named),
+        headers,
         ...(token !== null && { token }),
         ...(text !== undefined && { body: withIds(text, named) }),
       })

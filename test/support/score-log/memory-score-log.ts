@@ -36,13 +36,13 @@ export class MemoryScoreLog implements ScoreLog {
     return this.results
   }
 
-  end(facts: ResponseFacts, told: OnLogged): void {
+  end(facts: ResponseFacts, onLogged: OnLogged): void {
     this.writer.end(facts)
     const payload = Buffer.from(this.writer.frames().subarray(FRAME_HEADER_BYTES))
     this.writer.clear()
     this.records.push({ ...readLoggedRequest(payload, this.results.modelsOf(payload)), payload })
-    if (this.safe === null) told(null)
-    else this.safe.then(() => told(null), told)
+    if (this.safe === null) onLogged(null)
+    else this.safe.then(() => onLogged(null), onLogged)
   }
 }
 
@@ -61,9 +61,9 @@ class WatchedResults implements ResultsWriter {
     this.writer.openRow(id)
   }
 
-  result(sheet: ModelScore, parts: ModelParts, warningCount: number): void {
-    this.models[this.position++] = sheet.model
-    this.writer.result(sheet, parts, warningCount)
+  result(modelScore: ModelScore, parts: ModelParts, warningCount: number): void {
+    this.models[this.position++] = modelScore.model
+    this.writer.result(modelScore, parts, warningCount)
   }
 
   noResult(): void {

@@ -103,7 +103,7 @@ export function testModel(spec: object, modelId = 'mod_1', challengerId?: string
   const check = checkSpec(spec)
   if (!check.ok) throw new Error(JSON.stringify(check.faults))
   const model = compileModel(check.spec)
-  const sheet = new ModelScore(model)
+  const modelScore = new ModelScore(model)
   const isNarrow = model.cellOfSlot.every((cell) => cell <= 0xff)
   return {
     modelId,
@@ -112,15 +112,15 @@ export function testModel(spec: object, modelId = 'mod_1', challengerId?: string
     bytesPerCell: isNarrow ? 1 : 2,
     model,
     resultOf: (applicant) => {
-      scoreApplicant(applicant, sheet, 'id')
-      if (sheet.invalidCount > 0) return null
-      const grade = sheet.grade === null ? -1 : model.grades.names.indexOf(sheet.grade)
+      scoreApplicant(applicant, modelScore, 'id')
+      if (modelScore.invalidCount > 0) return null
+      const grade = modelScore.grade === null ? -1 : model.grades.names.indexOf(modelScore.grade)
       return {
-        score: sheet.score,
-        pd: sheet.pd,
+        score: modelScore.score,
+        pd: modelScore.pd,
         grade: grade >>> 0,
-        warnings: sheet.unknownCount,
-        cells: Array.from(sheet.slots, (slot) => model.cellOfSlot[slot] ?? 0),
+        warnings: modelScore.unknownCount,
+        cells: Array.from(modelScore.slots, (slot) => model.cellOfSlot[slot] ?? 0),
       }
     },
   }

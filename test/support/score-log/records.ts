@@ -40,8 +40,14 @@ export function scoreRecord(order: RecordOrder = {}): ScoreRecord {
   })
   const texts = new DeploymentTexts({ teamId: 'team_1', deploymentId, cacheVersion }, models)
   const facts = {
-    ...{ requestId: newId('req_', scoredAtMs), keyId: 'key_1', bucket: null, latencyMs: 1.5 },
-    ...{ isBatch: false, served: 0, ...rest, scoredAtMs },
+    requestId: newId('req_', scoredAtMs),
+    keyId: 'key_1',
+    bucket: null,
+    latencyMs: 1.5,
+    isBatch: false,
+    served: 0,
+    ...rest,
+    scoredAtMs,
   }
   const served = models[facts.served]
   const servedTexts = Object.assign(new ServedTexts(), {

@@ -15,7 +15,7 @@ import type { ResultsWriter, ScoreLog } from '../../../src/score-log/score-log.t
 export interface LoggedModel {
   readonly modelId: string
   readonly challengerId: string | null
-  readonly sheet: ModelScore
+  readonly modelScore: ModelScore
   readonly parts: ModelParts
 }
 
@@ -26,7 +26,7 @@ export function loggedModel(spec: object, name: string, isChallenger = false): L
   return {
     modelId: `mod_${name}`,
     challengerId: isChallenger ? `ch_${name}` : null,
-    sheet: new ModelScore(model),
+    modelScore: new ModelScore(model),
     parts: new ModelParts(model, hash('sha256', JSON.stringify(spec), 'buffer')),
   }
 }
@@ -72,10 +72,10 @@ export function writeRows(
 ): void {
   for (const applicant of applicants) {
     writer.openRow(isBatch ? applicant['id'] : null)
-    for (const { sheet, parts } of models) {
-      scoreApplicant(applicant, sheet, 'id')
-      if (sheet.invalidCount > 0) writer.noResult()
-      else writer.result(sheet, parts, sheet.unknownCount)
+    for (const { modelScore, parts } of models) {
+      scoreApplicant(applicant, modelScore, 'id')
+      if (modelScore.invalidCount > 0) writer.noResult()
+      else writer.result(modelScore, parts, modelScore.unknownCount)
     }
     writer.closeRow()
   }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../../src/platform/db/client.ts'
 import { type Backend, backends } from './databases.ts'
-import { withDatabase } from './prepared.ts'
+import { withDatabase } from './seeded-database.ts'
 import { OWNER, TestService, type TestServiceOptions } from './service.ts'
 
 /** How many of each thing the first team has. */

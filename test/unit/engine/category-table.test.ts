@@ -50,10 +50,10 @@ test.each(['\ud800', 'a\udc00b', '"', '\\', '\\u0041', '\0', '\u2028', '\ufeff',
     const card = { name: 'n', version: '1', target: 't', base_points: 0, features, scaling }
     const checked = checkSpec(card)
     if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
-    const sheet = new ModelScore(compileModel(checked.spec))
+    const modelScore = new ModelScore(compileModel(checked.spec))
     const scoreOf = (x: string) => {
-      scoreApplicant({ x }, sheet)
-      return sheet.score
+      scoreApplicant({ x }, modelScore)
+      return modelScore.score
     }
     const texts = [text, text.repeat(20), `${'-'.repeat(20)}${text}`, '\ufffd', '?', `${text}-`]
     expect(texts.map(scoreOf)).toEqual([1, 1, 2, 0, 0, 0])

@@ -72,7 +72,7 @@ const spec = card([
 
 describe('the cell of a value', () => {
   const model = modelOf(spec)
-  const sheet = new ModelScore(model)
+  const modelScore = new ModelScore(model)
 
   test.each([
     [{ age: 51, purpose: 'car', home: 'rent' }, [4, 4, 4, 3]],
@@ -82,10 +82,10 @@ describe('the cell of a value', () => {
     // Text of the Missing bin: as a category it takes that bin, as a number it is a text.
     [{ age: 'Missing', purpose: 'Missing', home: 'Missing' }, [2, 3, 0, 3]],
   ])('%j', (applicant, cells) => {
-    scoreApplicant(applicant, sheet)
-    const found = Array.from(sheet.slots, (slot) => model.cellOfSlot[slot])
+    scoreApplicant(applicant, modelScore)
+    const found = Array.from(modelScore.slots, (slot) => model.cellOfSlot[slot])
     expect(found).toEqual(cells)
-    expect(scoreOfCells(model, cells).score).toBe(sheet.score)
+    expect(scoreOfCells(model, cells).score).toBe(modelScore.score)
   })
 
   test('that no value of its feature can have is refused', () => {

@@ -51,25 +51,32 @@ function modelOf(spec: unknown): CompiledModel {
 }
 
 /** Reads off a filled sheet what both opinions must agree on. */
-function readSheet(model: CompiledModel, sheet: ModelScore) {
+function readScore(model: CompiledModel, modelScore: ModelScore) {
   const features = [...model.featureNames.keys()]
   const namesOf = (outcome: ReturnType<ModelScore['outcomeOf']>) =>
-    model.featureNames.filter((_, feature) => sheet.outcomeOf(feature) === outcome)
+    model.featureNames.filter((_, feature) => modelScore.outcomeOf(feature) === outcome)
   return {
-    score: sheet.score,
-    pd: sheet.pd,
-    riskGrade: sheet.grade,
+    score: modelScore.score,
+    pd: modelScore.pd,
+    riskGrade: modelScore.grade,
     contributions: features.map((feature) => [
       model.featureNames[feature],
-      sheet.pointsOf(feature),
+      modelScore.pointsOf(feature),
     ]),
-    bins: features.map((feature) => sheet.binOf(feature)),
-    cells: cellsOf(model, sheet),
-    unmatched: model.featureNames.filter((_, feature) => isUnmatched(sheet.outcomeOf(feature))),
+    bins: features.map((feature) => modelScore.binOf(feature)),
+    cells: cellsOf(model, modelScore),
+    unmatched: model.featureNames.filter((_, feature) =>
+      isUnmatched(modelScore.outcomeOf(feature)),
+    ),
     missing: namesOf('missing'),
-    namesNone: sheet.namedCount === 0,
+    namesNone: modelScore.namedCount === 0,
     invalid: namesOf('invalid'),
-    counts: [sheet.unmatchedCount, sheet.missingCount, sheet.invalidCount, sheet.unknownCount],
+    counts: [
+      modelScore.unmatchedCount,
+      modelScore.missingCount,
+      modelScore.invalidCount,
+      modelScore.unknownCount,
+    ],
   }
 }
 
@@ -77,7 +84,7 @@ function readSheet(model: CompiledModel, sheet: ModelScore) {
 const cellsOf = (model: CompiledModel, { slots }: ModelScore): number[] =>
   Array.from(slots, (slot) => model.cellOfSlot[slot] ?? -1)
 
-type Reading = ReturnType<typeof readSheet>
+type Reading = ReturnType<typeof readScore>
 
 /** What the naive evaluator expects to be read; the reserved name is not an unknown variable. */
 function expectedReading(spec: NaiveSpec, applicant: Applicant, reserved?: string) {
@@ -103,11 +110,11 @@ describe('scores', () => {
       fc.property(cases(APPLICANTS_PER_SPEC), ({ spec, applicants, reserved }) => {
         const model = modelOf(spec)
         expect(model.featureNames).toStrictEqual(spec.features.map(({ name }) => name))
-        const sheet = new ModelScore(model)
+        const modelScore = new ModelScore(model)
         for (const applicant of applicants) {
-          scoreApplicant(applicant, sheet, reserved)
+          scoreApplicant(applicant, modelScore, reserved)
           const { reading, strangers } = expectedReading(spec, applicant, reserved)
-          expectSame(readSheet(model, sheet), reading)
+          expectSame(readScore(model, modelScore), reading)
           expect(unknownVariables(model, applicant, reserved)).toStrictEqual(strangers)
         }
       }),
@@ -126,7 +133,7 @@ describe('scores', () => {
           const fresh = new ModelScore(model)
           scoreApplicant(applicant, used)
           scoreApplicant(applicant, fresh)
-          expectSame(readSheet(model, used), readSheet(model, fresh))
+          expectSame(readScore(model, used), readScore(model, fresh))
         }
       }),
       { numRuns: SPECS_FOR_SINGLE_TRAITS },
@@ -139,7 +146,7 @@ describe('scores', () => {
     fc.assert(
       fc.property(cases(4), draws, ({ spec, applicants }, order) => {
         const model = modelOf(spec)
-        const sheet = new ModelScore(model)
+        const modelScore = new ModelScore(model)
         for (const applicant of applicants) {
           const entries = Object.entries(applicant)
           for (const [at, drawn] of order.entries()) {
@@ -150,8 +157,8 @@ describe('scores', () => {
             )
           }
           const shuffled = Object.fromEntries(entries)
-          scoreApplicant(shuffled, sheet)
-          expectSame(readSheet(model, sheet), expectedReading(spec, shuffled).reading)
+          scoreApplicant(shuffled, modelScore)
+          expectSame(readScore(model, modelScore), expectedReading(spec, shuffled).reading)
         }
       }),
       { numRuns: SPECS_FOR_SINGLE_TRAITS },
@@ -163,10 +170,10 @@ describe('scores', () => {
     fc.assert(
       fc.property(cases(3), ({ spec, applicants }) => {
         const model = modelOf(spec)
-        const sheet = new ModelScore(model)
+        const modelScore = new ModelScore(model)
         for (const applicant of applicants) {
-          scoreApplicant(applicant, sheet)
-          const { score, invalid, contributions } = readSheet(model, sheet)
+          scoreApplicant(applicant, modelScore)
+          const { score, invalid, contributions } = readScore(model, modelScore)
           const sum = contributions.reduce(
             (total, [, points]) => total + Number(points),
             spec.base_points,
@@ -223,10 +230,10 @@ test('a grade that starts or ends exactly on the score is the one the naive eval
       fc.pre(invalid.length === 0)
       for (const risk_grades of gradesAround(score)) {
         const model = modelOf({ ...spec, risk_grades })
-        const sheet = new ModelScore(model)
-        scoreApplicant(applicant, sheet)
+        const modelScore = new ModelScore(model)
+        scoreApplicant(applicant, modelScore)
         const expected = evaluateNaively({ ...spec, risk_grades }, applicant)
-        expect(sheet.grade).toBe(expected.riskGrade)
+        expect(modelScore.grade).toBe(expected.riskGrade)
       }
     }),
     { numRuns: SPECS_FOR_SINGLE_TRAITS },
@@ -248,10 +255,10 @@ test('a probability of default is never NaN and never leaves 0 to 1, however ext
       const checked = checkSpec({ ...card, features: [{ name: 'x', type: 'numeric', bins }] })
       if (!checked.ok) return // a scale may be refused as too extreme, never scored wrongly
       const model = compileModel(checked.spec)
-      const sheet = new ModelScore(model)
-      scoreApplicant({ x: 1 }, sheet)
-      expect(sheet.pd).toBeGreaterThanOrEqual(0)
-      expect(sheet.pd).toBeLessThanOrEqual(1)
+      const modelScore = new ModelScore(model)
+      scoreApplicant({ x: 1 }, modelScore)
+      expect(modelScore.pd).toBeGreaterThanOrEqual(0)
+      expect(modelScore.pd).toBeLessThanOrEqual(1)
     }),
     { numRuns: EXTREME_SCALES },
   )
@@ -306,14 +313,14 @@ test('a sum of nothing but -0 is -0, and 0 as soon as a feature without a bin is
   const scaling = { base_score: 0, base_odds: 1, pdo: 1 }
   const card = { name: 'n', version: '1', target: 't', base_points: -0, scaling }
   const spec: NaiveSpec = { ...card, features: [{ name: 'x', type: 'numeric', bins }] }
-  const sheet = new ModelScore(modelOf(spec))
+  const modelScore = new ModelScore(modelOf(spec))
   for (const [applicant, score] of [
     [{ x: 1 }, -0],
     [{}, 0],
     [{ x: 2 }, 0],
   ] as const) {
-    scoreApplicant(applicant, sheet)
-    expect([sheet.score, evaluateNaively(spec, applicant).score]).toStrictEqual([score, score])
+    scoreApplicant(applicant, modelScore)
+    expect([modelScore.score, evaluateNaively(spec, applicant).score]).toStrictEqual([score, score])
   }
 })
 
@@ -328,11 +335,11 @@ test('a spec of 1,000 features and one of 1,000 bins are accepted and scored', (
   const scaling = { base_score: 600, base_odds: 50, pdo: 20 }
   const card = { name: 'n', version: '1', target: 't', base_points: 0, scaling }
   const wide = modelOf({ ...card, features: few })
-  const wideSheet = new ModelScore(wide)
-  scoreApplicant({ f0: 2, f999: 1.5 }, wideSheet)
-  expect([wideSheet.score, wideSheet.missingCount]).toEqual([2, 998])
+  const wideScore = new ModelScore(wide)
+  scoreApplicant({ f0: 2, f999: 1.5 }, wideScore)
+  expect([wideScore.score, wideScore.missingCount]).toEqual([2, 998])
   const deep = modelOf({ ...card, features: [{ name: 'x', type: 'numeric', bins }] })
-  const deepSheet = new ModelScore(deep)
-  scoreApplicant({ x: 1000 }, deepSheet)
-  expect([deepSheet.score, deepSheet.binOf(0)]).toEqual([999, 999])
+  const deepScore = new ModelScore(deep)
+  scoreApplicant({ x: 1000 }, deepScore)
+  expect([deepScore.score, deepScore.binOf(0)]).toEqual([999, 999])
 })

@@ -14,7 +14,7 @@ const BINS = [
 ]
 
 /** Features that each have 1 point up to 5, 2 above, and 4 without a value. */
-function sheetFor(...names: string[]): ModelScore {
+function scoreFor(...names: string[]): ModelScore {
   const features = names.map((name) => ({ name, type: 'numeric', bins: BINS }))
   const scaling = { base_score: 600, base_odds: 50, pdo: 20 }
   const card = { name: 'n', version: '1', target: 't', base_points: 0, features, scaling }
@@ -24,9 +24,9 @@ function sheetFor(...names: string[]): ModelScore {
 }
 
 function scored(applicant: Applicant, ...names: string[]) {
-  const sheet = sheetFor(...names)
-  scoreApplicant(applicant, sheet)
-  const { score, missingCount, unknownCount, invalidCount } = sheet
+  const modelScore = scoreFor(...names)
+  scoreApplicant(applicant, modelScore)
+  const { score, missingCount, unknownCount, invalidCount } = modelScore
   return { score, missingCount, unknownCount, invalidCount }
 }
 

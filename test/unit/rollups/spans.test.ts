@@ -9,29 +9,29 @@ const moment = fc.integer({ min: 0, max: 4 * 366 * 86_400_000 })
 test('a stretch is covered once, by whole spans and at most two parts of a minute', () => {
   fc.assert(
     fc.property(moment, moment, (one, other) => {
-      const stretch = { fromMs: Math.min(one, other), toMs: Math.max(one, other) }
-      const { spans, rests } = coverOf(stretch)
+      const range = { fromMs: Math.min(one, other), toMs: Math.max(one, other) }
+      const { spans, rests } = coverOf(range)
       for (const { span, fromMs, toMs } of spans) {
         expect([fromMs % SPAN_MS[span], toMs % SPAN_MS[span]]).toEqual([0, 0])
       }
       expect(rests.length).toBeLessThanOrEqual(2)
       for (const { fromMs, toMs } of rests) expect(toMs - fromMs).toBeLessThan(60_000 * 2)
       const parts = [...spans, ...rests].sort((a, b) => a.fromMs - b.fromMs)
-      let reachedMs = stretch.fromMs
+      let reachedMs = range.fromMs
       for (const { fromMs, toMs } of parts) {
         expect(fromMs).toBe(reachedMs)
         expect(toMs).toBeGreaterThan(fromMs)
         reachedMs = toMs
       }
-      expect(reachedMs).toBe(stretch.toMs)
+      expect(reachedMs).toBe(range.toMs)
     }),
     { numRuns: 500 },
   )
 })
 
 test('a few spans cover a long stretch', () => {
-  const stretch = { fromMs: at('2026-01-01T23:58:30.500Z'), toMs: at('2026-03-02T02:02:00.001Z') }
-  expect(coverOf(stretch)).toEqual({
+  const range = { fromMs: at('2026-01-01T23:58:30.500Z'), toMs: at('2026-03-02T02:02:00.001Z') }
+  expect(coverOf(range)).toEqual({
     spans: [
       { span: 'minute', fromMs: at('2026-01-01T23:59Z'), toMs: at('2026-01-02T00:00Z') },
       { span: 'day', fromMs: at('2026-01-02T00:00Z'), toMs: at('2026-03-02T00:00Z') },

@@ -5,7 +5,7 @@ import { RECORD_BYTES_MAX, RecordBytes } from '../../../src/score-log/record/rec
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { MemoryScoreLog } from '../../support/score-log/memory-score-log.ts'
 import { loggedModel, logRequest } from '../../support/score-log/score-records.ts'
-import { ServedSpecs } from '../../support/start/served.ts'
+import { SpecScoring } from '../../support/start/spec-scoring.ts'
 
 const wide = (features: number) =>
   card(Array.from({ length: features }, (_, n) => numeric(`f${n}`, [['(-Infinity, Infinity)', 1]])))
@@ -14,7 +14,7 @@ const copies = <T>(count: number, one: T): T[] => Array.from({ length: count }, 
 // 3 KB of `{}` once made a record of 306 MB, which no database takes: the answers were never in the
 // log.
 test('a batch whose record would exceed 32 MiB is refused, and told how many records fit', async () => {
-  const served = new ServedSpecs(...copies(40, wide(1_000)))
+  const served = new SpecScoring(...copies(40, wide(1_000)))
   const refusal = await served.scoreBatch(copies(1_000, {})).catch((error: unknown) => error)
   expect(refusal).toMatchObject({ code: 'payload_too_large' })
   const { message } = refusal as Error
@@ -32,13 +32,13 @@ test('a batch whose record would exceed 32 MiB is refused, and told how many rec
 }, 30_000)
 
 test('a large card without challengers takes a whole batch, with ids of any usual length', async () => {
-  const served = new ServedSpecs(wide(1_000))
+  const served = new SpecScoring(wide(1_000))
   const records = Array.from({ length: 1_000 }, (_, n) => ({ id: `${n}`.padStart(2_000, 'é') }))
   expect(await served.scoreBatch(records)).toMatchObject({ total: 1_000 })
 })
 
 test('record ids count with the bytes that they take in the log', async () => {
-  const served = new ServedSpecs(wide(1))
+  const served = new SpecScoring(wide(1))
   for (const char of ['é', '\ud800']) {
     const records = copies(2, { id: char.repeat(9_000_000) })
     await expect(served.scoreBatch(records)).rejects.toMatchObject({ code: 'payload_too_large' })
@@ -51,9 +51,11 @@ test('record ids count with the bytes that they take in the log', async () => {
 // Grades were unbounded once; a spread over them threw for each score of such a card.
 test('a stored card with more grades than a new one may have goes on answering', async () => {
   const risk_grades = Array.from({ length: 150_000 }, (_, n) => ({
-    ...{ grade: `g${n}`, min_score: n, max_score: n + 0.5 },
+    grade: `g${n}`,
+    min_score: n,
+    max_score: n + 0.5,
   }))
-  const served = new ServedSpecs({ ...wide(1), risk_grades })
+  const served = new SpecScoring({ ...wide(1), risk_grades })
   expect(await served.score({ f0: 1 })).toMatchObject({ score: 101, risk_grade: 'g101' })
   expect(await served.scoreBatch([{ f0: 1 }])).toMatchObject({ total: 1 })
 })
@@ -143,7 +145,8 @@ test.each([1, 252, 253, 1_000])(
     const all = (value: string) => Object.fromEntries(names.map((one) => [one, value]))
     const records = Array.from({ length: 20 }, () => all(`c${bins - 1}`))
     await logRequest(log, models, [...records, ...records.map(() => ({}))], {
-      ...{ requestId: 'req_1', isBatch: true },
+      requestId: 'req_1',
+      isBatch: true,
     })
     const took = log.records[0]?.payload.length ?? Number.NaN
     const bound = bytes.ofBatch(Array.from({ length: 40 }, () => null))

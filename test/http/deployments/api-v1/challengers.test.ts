@@ -7,37 +7,39 @@ import { newId } from '../../../../src/platform/ids/ids.ts'
 import { outcomeOf, refusalOf, successOf } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
 import {
-  type Rivals,
-  rung,
-  startRivals,
+  numberedSpec,
+  startTwoTeams,
   steppingClock,
   type Team,
+  type TwoTeams,
 } from '../../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    team = rivals.team
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const url = (id: string, version = '') =>
     `/api/v1/scorecards/${id}/challengers${version === '' ? '' : `/${encodeURIComponent(version)}`}`
   const add = (id: string, body: object | string) => team.call('POST', url(id), body)
   const order = (version: string, pct: unknown, mode: unknown = 'shadow') => ({
-    ...{ challenger_version: version, mode, traffic_pct: pct },
+    challenger_version: version,
+    mode,
+    traffic_pct: pct,
   })
   const remove = (id: string, version: string) => team.call('DELETE', url(id, version))
   /** A scorecard of version 1.0, and models of further versions. */
   async function contest(...versions: number[]) {
-    const { slug } = await team.deploy(rung(1))
+    const { slug } = await team.deploy(numberedSpec(1))
     const models: string[] = []
-    for (const version of versions) models.push(await team.register(rung(version)))
+    for (const version of versions) models.push(await team.register(numberedSpec(version)))
     return { slug, models }
   }
 
@@ -48,19 +50,28 @@ describe.each(backends)('on $name', (backend) => {
     expect(added).toEqual({
       scorecard_id: slug,
       challenger: {
-        ...{ id: expect.stringMatching(/^ch_/), model_id: models[0], version: '2.0' },
-        ...{ traffic_pct: 100, mode: 'shadow', is_active: true },
+        id: expect.stringMatching(/^ch_/),
+        model_id: models[0],
+        version: '2.0',
+        traffic_pct: 100,
+        mode: 'shadow',
+        is_active: true,
       },
       cache_version: 2,
     })
     expect(await team.deployment(slug)).toMatchObject({
-      ...{ shadow_mode: true, cache_version: 2, challengers: [{ id, traffic_pct: 100 }] },
+      shadow_mode: true,
+      cache_version: 2,
+      challengers: [{ id, traffic_pct: 100 }],
     })
     expect(await team.score(slug, {})).toMatchObject({
-      ...{ model_version: '1.0', shadow_scores: [{ version: '2.0', score: 2006 }] },
+      model_version: '1.0',
+      shadow_scores: [{ version: '2.0', score: 2006 }],
     })
     expect(successOf(await remove(slug, '2.0'), RemoveScorecardChallengerResult)).toEqual({
-      ...{ scorecard_id: slug, action: 'remove_challenger', cache_version: 3 },
+      scorecard_id: slug,
+      action: 'remove_challenger',
+      cache_version: 3,
       challenger: { id, model_id: models[0], traffic_pct: 100, is_active: false },
     })
     expect((await team.deployment(slug)).challengers).toEqual([])
@@ -148,11 +159,11 @@ describe.each(backends)('on $name', (backend) => {
   // docs/decisions.md 6.9: the champion's name, team and environment, and active.
   test('a version means the newest active model of the champion’s name, team and environment', async () => {
     const name = `Card ${newId('req_', 0)}`
-    const of = (version: string, rest = {}) => rung(5, { name, version, ...rest })
+    const of = (version: string, rest = {}) => numberedSpec(5, { name, version, ...rest })
     const { slug } = await team.deploy(of('champion'))
     await team.register(of('v'), 'staging')
     await team.register(of('v', { name: 'Another card' }))
-    await rivals.rival.register(of('v'))
+    await teams.otherTeam.register(of('v'))
     const archived = await team.register(of('v'))
     await team.setStatus(archived, 'archived')
     const missing = refusalOf(await add(slug, order('v', 5)))
@@ -178,7 +189,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a scorecard of another team answers 404 deployment_not_found', async () => {
-    const theirs = await rivals.rival.deploy(rung(1))
+    const theirs = await teams.otherTeam.deploy(numberedSpec(1))
     for (const id of [theirs.slug, newId('dep_', 0), 'x']) {
       for (const body of [order('1.0', 5), {}]) {
         expect(outcomeOf(await add(id, body))).toBe('404 deployment_not_found')

@@ -6,38 +6,40 @@ import { outcomeOf, refusalOf, successOf } from '../../../support/expect/answers
 import { auditAtTheEnd } from '../../../support/expect/audit.ts'
 import { backends } from '../../../support/start/databases.ts'
 import {
-  type Rivals,
-  rung,
-  startRivals,
+  numberedSpec,
+  startTwoTeams,
   steppingClock,
   type Team,
+  type TwoTeams,
 } from '../../../support/start/team.ts'
 
 // Whole services are started and ended within tests, on a machine that does other things too.
 vi.setConfig({ testTimeout: 120_000 })
 
 describe.each(backends)('on $name', (backend) => {
-  let rivals: Rivals
+  let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    rivals = await startRivals(backend, { clock: steppingClock() })
-    team = rivals.team
+    teams = await startTwoTeams(backend, { clock: steppingClock() })
+    team = teams.team
   })
-  afterAll(() => rivals.service.close())
+  afterAll(() => teams.service.close())
 
   const promote = (id: string, body: object | string) =>
     team.call('POST', `/api/v1/scorecards/${id}/promote`, body)
   const rollBack = (id: string, body?: object | string, headers = {}) =>
     team.service.call({
-      ...{ url: `/api/v1/scorecards/${id}/rollback`, token: team.owner, headers },
+      url: `/api/v1/scorecards/${id}/rollback`,
+      token: team.owner,
+      headers,
       ...(body !== undefined && { body }),
     })
   async function contest() {
-    const { slug, modelId } = await team.deploy(rung(1))
+    const { slug, modelId } = await team.deploy(numberedSpec(1))
     const [two, three] = [
-      await team.challenge(slug, rung(2), 5),
-      await team.challenge(slug, rung(3), 5),
+      await team.challenge(slug, numberedSpec(2), 5),
+      await team.challenge(slug, numberedSpec(3), 5),
     ]
     return { slug, modelId, two, three }
   }
@@ -45,8 +47,11 @@ describe.each(backends)('on $name', (backend) => {
   test('a version is promoted, the others end, and the answer is that of /v1 with scorecard_id', async () => {
     const { slug, modelId, two } = await contest()
     expect(successOf(await promote(slug, { version: '2.0' }), ScorecardPromoteResult)).toEqual({
-      ...{ scorecard_id: slug, promoted_model_id: two.modelId, previous_champion_id: modelId },
-      ...{ challengers_deactivated: 1, cache_version: 4 },
+      scorecard_id: slug,
+      promoted_model_id: two.modelId,
+      previous_champion_id: modelId,
+      challengers_deactivated: 1,
+      cache_version: 4,
     })
     expect((await team.score(slug, {})).model_version).toBe('2.0')
     expect([await team.statusOf(modelId), await team.statusOf(two.modelId)]).toEqual([
@@ -63,9 +68,11 @@ describe.each(backends)('on $name', (backend) => {
   ])('a rollback with %s restores the previous champion', async (_, body, headers) => {
     const { slug, modelId, two } = await contest()
     await promote(slug, { version: '2.0' })
-    await team.challenge(slug, rung(4), 5)
+    await team.challenge(slug, numberedSpec(4), 5)
     expect(successOf(await rollBack(slug, body, headers), ScorecardRollbackResult)).toEqual({
-      ...{ scorecard_id: slug, challengers_deactivated: 1, cache_version: 6 },
+      scorecard_id: slug,
+      challengers_deactivated: 1,
+      cache_version: 6,
       rolled_back_from: { model_id: two.modelId, version: '2.0' },
       rolled_back_to: { model_id: modelId, version: '1.0' },
     })
@@ -75,7 +82,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('an impossible promotion or rollback gets the same error as on /v1', async () => {
     const { slug } = await contest()
-    const theirs = await rivals.rival.deploy(rung(1))
+    const theirs = await teams.otherTeam.deploy(numberedSpec(1))
     for (const id of [theirs.slug, newId('dep_', 0), 'x']) {
       expect(outcomeOf(await promote(id, { version: '1.0' }))).toBe('404 deployment_not_found')
       expect(outcomeOf(await rollBack(id))).toBe('404 deployment_not_found')
@@ -100,25 +107,35 @@ describe.each(backends)('on $name', (backend) => {
 
   test('the list shows every scorecard, newest first, to members and to keys that read', async () => {
     const [production, staging] = [
-      await team.deploy(rung(7)),
-      await team.deploy(rung(8), 'staging'),
+      await team.deploy(numberedSpec(7)),
+      await team.deploy(numberedSpec(8), 'staging'),
     ]
     await team.done('PATCH', `/v1/deployments/${production.slug}`, { name: 'N', is_active: false })
     await team.shadow(staging.slug, true)
-    await rivals.rival.deploy(rung(9))
+    await teams.otherTeam.deploy(numberedSpec(9))
     const all = await list(team.owner)
     const created_at = expect.stringMatching(/^2026-03-04T05:06:\d\d\.\d{3}Z$/)
     expect(all.slice(0, 2)).toEqual([
       {
-        ...{ id: staging.slug, name: 'Ladder', model_version: '8.0', environment: 'staging' },
-        ...{ is_active: true, shadow_mode: true, created_at },
+        id: staging.slug,
+        name: 'Ladder',
+        model_version: '8.0',
+        environment: 'staging',
+        is_active: true,
+        shadow_mode: true,
+        created_at,
       },
       {
-        ...{ id: production.slug, name: 'N', model_version: '7.0', environment: 'production' },
-        ...{ is_active: false, shadow_mode: false, created_at },
+        id: production.slug,
+        name: 'N',
+        model_version: '7.0',
+        environment: 'production',
+        is_active: false,
+        shadow_mode: false,
+        created_at,
       },
     ])
-    expect(await list(rivals.tokenOf('viewer'))).toEqual(all)
+    expect(await list(teams.tokenOf('viewer'))).toEqual(all)
     expect(await list(team.key)).toEqual(all)
     const url = '/api/v1/scorecards?environment=staging'
     const pages = await team.pagesOf(url, 'scorecards', 1)
@@ -128,7 +145,10 @@ describe.each(backends)('on $name', (backend) => {
 
   // A staging key lies about in test systems: it must not tell what runs in production.
   test.each(['production', 'staging'])('a key for %s sees only that environment', async (own) => {
-    const slugs = [(await team.deploy(rung(1))).slug, (await team.deploy(rung(2), 'staging')).slug]
+    const slugs = [
+      (await team.deploy(numberedSpec(1))).slug,
+      (await team.deploy(numberedSpec(2), 'staging')).slug,
+    ]
     const key = await team.service.createKey(team.owner, { scopes: ['read'], environment: own })
     const visible = own === 'production' ? slugs.slice(0, 1) : slugs.slice(1)
     for (const query of ['', `?environment=${own}`]) {
@@ -148,9 +168,9 @@ describe.each(backends)('on $name', (backend) => {
 test.each(backends)(
   'on $name changes by /api/v1 leave the same records as by /v1',
   async (backend) => {
-    const { service, team } = await startRivals(backend, { clock: steppingClock() })
-    const { slug } = await team.deploy(rung(1))
-    await team.register(rung(2))
+    const { service, team } = await startTwoTeams(backend, { clock: steppingClock() })
+    const { slug } = await team.deploy(numberedSpec(1))
+    await team.register(numberedSpec(2))
     const path = `/api/v1/scorecards/${slug}`
     const order = { challenger_version: '2.0', mode: 'shadow', traffic_pct: 100 }
     await team.done('POST', `${path}/challengers`, order)

@@ -5,15 +5,15 @@ const TEXTS = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', '"é€":-12.5', 'x'.repea
 const bytesOf = (text: string) => Buffer.byteLength(text)
 
 test('each fragment is written as it is, at any offset and after any other fragment', () => {
-  const pieces = new PreparedFragments(TEXTS)
+  const fragments = new PreparedFragments(TEXTS)
   const memory = Buffer.alloc(16 * 1024)
   const view = new DataView(memory.buffer, memory.byteOffset, memory.length)
   for (let from = 0; from < 8; from++) {
     let at = from
     let expected = ''
     for (const first of TEXTS.keys()) {
-      at = pieces.write(view, at, first)
-      at = pieces.write(view, at, TEXTS.length - 1 - first)
+      at = fragments.write(view, at, first)
+      at = fragments.write(view, at, TEXTS.length - 1 - first)
       expected += `${TEXTS[first]}${TEXTS.at(-1 - first)}`
     }
     expect(memory.toString('utf8', from, at)).toBe(expected)
@@ -21,12 +21,12 @@ test('each fragment is written as it is, at any offset and after any other fragm
 })
 
 test('a fragment takes its own bytes, and writes within the room that it asks for', () => {
-  const pieces = new PreparedFragments(TEXTS)
-  expect(TEXTS.map((_, index) => pieces.bytesOf(index))).toEqual(TEXTS.map(bytesOf))
+  const fragments = new PreparedFragments(TEXTS)
+  expect(TEXTS.map((_, index) => fragments.bytesOf(index))).toEqual(TEXTS.map(bytesOf))
   for (const index of TEXTS.keys()) {
-    const memory = Buffer.alloc(pieces.roomBytesMax + 8, 0x7e)
-    pieces.write(new DataView(memory.buffer, memory.byteOffset, memory.length), 0, index)
-    expect(memory.toString('latin1', pieces.roomBytesMax)).toBe('~'.repeat(8))
-    expect(memory.toString('utf8', 0, pieces.bytesOf(index))).toBe(TEXTS[index])
+    const memory = Buffer.alloc(fragments.roomBytesMax + 8, 0x7e)
+    fragments.write(new DataView(memory.buffer, memory.byteOffset, memory.length), 0, index)
+    expect(memory.toString('latin1', fragments.roomBytesMax)).toBe('~'.repeat(8))
+    expect(memory.toString('utf8', 0, fragments.bytesOf(index))).toBe(TEXTS[index])
   }
 })

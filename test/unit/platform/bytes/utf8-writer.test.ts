@@ -8,14 +8,14 @@ test.each([1, 7, 64, 4096])(
   'what is written stands in its order, from %d bytes of memory on',
   (bytes) => {
     const text = new Utf8Writer(Buffer.allocUnsafe(bytes))
-    const pieces = new PreparedFragments(['one,', 'zwei € ,', LONG])
+    const fragments = new PreparedFragments(['one,', 'zwei € ,', LONG])
     let expected = ''
     for (let round = 0; round < 100; round++) {
       text.writeString(`${round};`)
       text.writeString('ä€😀')
       text.writeString(LONG)
-      text.writeFragments(pieces, Int32Array.of(2, 0, 1))
-      text.writeFragment(pieces, 0)
+      text.writeFragments(fragments, Int32Array.of(2, 0, 1))
+      text.writeFragment(fragments, 0)
       expected += `${round};ä€😀${LONG}${LONG}one,zwei € ,one,`
     }
     text.replace(0, '!')

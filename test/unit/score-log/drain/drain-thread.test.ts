@@ -34,8 +34,10 @@ test('a thread that fails to start is reported, and drains nothing', async () =>
   refuseThreads(refusal)
   const onCrash = vi.fn()
   const thread = new DrainThread({
-    ...{ databaseUrl: 'postgres://localhost/none', writer: 'writer' },
-    ...{ onCrash, onSilent: () => undefined },
+    databaseUrl: 'postgres://localhost/none',
+    writer: 'writer',
+    onCrash,
+    onSilent: () => undefined,
   })
   expect(await thread.drainRange(RANGE)).toBe(null)
   expect(await thread.drainRange(RANGE)).toBe(null)

@@ -49,23 +49,23 @@ class MemoryLog {
 function setUp({ gatherMs = 0, batchRecordsMax = 10 } = {}) {
   const spool = new MemorySpool()
   const store = new MemoryLog()
-  const told: string[] = []
+  const events: string[] = []
   const drain = new Drain({
     spool,
     store,
     thread: null,
     clock: systemClock,
     log: {
-      failing: ({ waitingRecords }) => void told.push(`failing, ${waitingRecords} wait`),
-      recovered: ({ failures }) => void told.push(`recovered after ${failures}`),
-      quarantine: ({ requestId, reason }) => void told.push(`${requestId}: ${reason}`),
+      failing: ({ waitingRecords }) => void events.push(`failing, ${waitingRecords} wait`),
+      recovered: ({ failures }) => void events.push(`recovered after ${failures}`),
+      quarantine: ({ requestId, reason }) => void events.push(`${requestId}: ${reason}`),
     },
     gatherMs,
     batchRecordsMax,
     batchBytesMax: 1_000_000,
   })
   onTestFinished(() => drain.close(0))
-  return { spool, store, drain, told }
+  return { spool, store, drain, events }
 }
 
 const record = (requestId: string, order: RecordOrder = {}) => scoreRecord({ requestId, ...order })
@@ -115,18 +115,18 @@ test('records gather for longer after a batch that took long, four times as long
 
 // The answer to a commit can be lost: the batch then comes again.
 test('a batch whose commit was not heard of is acknowledged when it meets its own rows', async () => {
-  const { spool, store, drain, told } = setUp()
+  const { spool, store, drain, events } = setUp()
   store.losesAnswers = true
   spool.append(...records(3))
   drain.start()
   await vi.waitFor(() => expect(spool.stats.records).toBe(0))
   expect(store.ids).toEqual(['req_0', 'req_1', 'req_2'])
   expect(drain.stats).toMatchObject({ drainedRecords: 0, replayedRecords: 3, failedBatches: 1 })
-  expect(told).toEqual(['failing, 3 wait', 'recovered after 1'])
+  expect(events).toEqual(['failing, 3 wait', 'recovered after 1'])
 })
 
 test('while the database is away nothing is given up, and told once', async () => {
-  const { spool, store, drain, told } = setUp()
+  const { spool, store, drain, events } = setUp()
   store.fault = () => pgError('ECONNREFUSED')
   spool.append(...records(3))
   drain.start()
@@ -137,26 +137,26 @@ test('while the database is away nothing is given up, and told once', async () =
   store.fault = () => null
   await vi.waitFor(() => expect(spool.stats.records).toBe(0), 5_000)
   expect(store.ids.length).toBe(3)
-  expect(told).toEqual(['failing, 3 wait', expect.stringMatching(/^recovered after \d$/)])
+  expect(events).toEqual(['failing, 3 wait', expect.stringMatching(/^recovered after \d$/)])
 })
 
 // One record that PostgreSQL does not take would else hold up all others, and the scoring behind them.
 test('a record that the database refuses is set aside, and the others are stored', async () => {
-  const { spool, store, drain, told } = setUp({ batchRecordsMax: 100 })
+  const { spool, store, drain, events } = setUp({ batchRecordsMax: 100 })
   store.fault = (part) => (holds('req_37')(part) ? pgError('22003') : null)
   spool.append(...records(100), record('req_100'))
   drain.start()
   await vi.waitFor(() => expect(spool.stats.records).toBe(0))
   expect(store.ids.length).toBe(100)
   expect(spool.quarantinedIds).toEqual(['req_37'])
-  expect(told).toEqual(['req_37: the database refuses it (22003)'])
+  expect(events).toEqual(['req_37: the database refuses it (22003)'])
   expect(drain.stats.quarantinedRecords).toBe(1)
   // Found by halves.
   expect(store.attempts.length).toBeLessThan(20)
 })
 
 test('a record that no answered request leaves is set aside before it is tried', async () => {
-  const { spool, store, drain, told } = setUp()
+  const { spool, store, drain, events } = setUp()
   spool.append(
     record('req_1', { latencyMs: null as unknown as number }),
     record('req_2'),
@@ -166,7 +166,7 @@ test('a record that no answered request leaves is set aside before it is tried',
   await vi.waitFor(() => expect(spool.stats.records).toBe(0))
   expect(store.ids).toEqual(['req_2'])
   expect(store.attempts).toEqual([1])
-  expect(told).toEqual([
+  expect(events).toEqual([
     'req_1: the record does not say when it was answered',
     'req_3: the record has no score for one of its applicants',
   ])
@@ -200,7 +200,7 @@ test('nothing is set aside for a fault that meets every record, unless it is sur
 test.each(['CONNECTION_CLOSED', '57P01', 'overdue'])(
   'a record that the database never answers for (%s) is set aside, and the others are stored',
   async (code) => {
-    const { spool, store, drain, told } = setUp({ batchRecordsMax: 20 })
+    const { spool, store, drain, events } = setUp({ batchRecordsMax: 20 })
     const error = code === 'overdue' ? new AppError('unavailable', 'no answer') : pgError(code)
     store.fault = (part) =>
       ['req_0', 'req_1', 'req_17'].some((id) => holds(id)(part)) ? error : null
@@ -210,7 +210,7 @@ test.each(['CONNECTION_CLOSED', '57P01', 'overdue'])(
     expect(spool.quarantinedIds.toSorted()).toEqual(['req_0', 'req_1', 'req_17'])
     expect(new Set(store.ids).size).toBe(27)
     expect(drain.stats).toMatchObject({ quarantinedRecords: 3, drainedRecords: 27 })
-    expect(told.filter((text) => text.startsWith('req_')).length).toBe(3)
+    expect(events.filter((text) => text.startsWith('req_')).length).toBe(3)
   },
   30_000,
 )

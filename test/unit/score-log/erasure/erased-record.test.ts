@@ -10,7 +10,10 @@ const MODELS: readonly PayloadModel[] = [
   { modelId: 'mod_2', challengerId: 'ch_2', features: 2, bytesPerCell: 2 },
 ]
 const resultOf = (features: number) => ({
-  ...{ score: 612.5, pd: 0.1, grade: 0, warnings: 2 },
+  score: 612.5,
+  pd: 0.1,
+  grade: 0,
+  warnings: 2,
   cells: Array.from({ length: features }, (_, feature) => feature),
 })
 const id = fc.oneof(
@@ -29,7 +32,11 @@ function batch(
   teamId: string,
 ): Buffer {
   return recordPayload({
-    ...{ teamId, models: MODELS, isBatch: true, scoredAtMs: AT, requestId: 'req_1' },
+    teamId,
+    models: MODELS,
+    isBatch: true,
+    scoredAtMs: AT,
+    requestId: 'req_1',
     rows: given.map(({ id: recordId, isFailed }) => ({
       id: recordId,
       results: [resultOf(3), isFailed ? null : resultOf(2)],
@@ -55,7 +62,11 @@ describe('a record of version 4', () => {
   test('a single request loses its reference, and only that reference', () => {
     const single = (reference: string, teamId = 'team_1') =>
       recordPayload({
-        ...{ teamId, models: MODELS, scoredAtMs: AT, requestId: 'req_1', reference },
+        teamId,
+        models: MODELS,
+        scoredAtMs: AT,
+        requestId: 'req_1',
+        reference,
         rows: [{ id: null, results: [resultOf(3), null] }],
       })
     const without = (payload: Buffer) => withoutReferences(payload, ofTeam(['A-1']))
@@ -69,7 +80,11 @@ describe('a record of version 4', () => {
 describe('a record of version 3', () => {
   const record = (recordIds: readonly (string | number | null)[], isBatch = true) =>
     scoreRecord({
-      ...{ scoredAtMs: AT, requestId: 'req_1', isBatch, recordIds, grade: 'a "[17,[" grade' },
+      scoredAtMs: AT,
+      requestId: 'req_1',
+      isBatch,
+      recordIds,
+      grade: 'a "[17,[" grade',
       scores: [recordIds.map((_, n) => 17 + n), recordIds.map(() => 17)],
     }).payload
 

@@ -12,8 +12,15 @@ import { scanFrames } from '../../../../src/score-log/spool/frames.ts'
 import { scoreRecord } from '../../../support/score-log/records.ts'
 
 const ORDER = {
-  ...{ requestId: 'req_1', scoredAtMs: 1_795_000_000_123, keyId: 'key_1', bucket: 17 },
-  ...{ latencyMs: 0.042, isBatch: true, served: 1, cacheVersion: 12, deploymentId: 'dep_1' },
+  requestId: 'req_1',
+  scoredAtMs: 1_795_000_000_123,
+  keyId: 'key_1',
+  bucket: 17,
+  latencyMs: 0.042,
+  isBatch: true,
+  served: 1,
+  cacheVersion: 12,
+  deploymentId: 'dep_1',
 }
 
 // Spools and rows of the version before stay readable until their retention ends.

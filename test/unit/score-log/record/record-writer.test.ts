@@ -58,7 +58,7 @@ function onlyRecordIn(writer: RecordWriter, models: readonly LoggedModel[]): Log
   const { payloads, end } = scanFrames(frames, frames.length)
   expect(end).toBe(frames.length)
   expect(payloads).toEqual([{ start: FRAME_HEADER_BYTES, end }])
-  const compiled = new Map(models.map(({ modelId, sheet }) => [modelId, sheet.model]))
+  const compiled = new Map(models.map(({ modelId, modelScore }) => [modelId, modelScore.model]))
   return readLoggedRequest(frames.subarray(FRAME_HEADER_BYTES), compiled)
 }
 

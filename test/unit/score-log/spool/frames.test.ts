@@ -60,10 +60,10 @@ test('a flipped bit anywhere loses its own frame only, and that not silently', (
     const hit = ends.findIndex((end) => end > bit >> 3)
     const { texts, damaged, tornAt } = scan(bytes)
     expect({ bit, texts }).toEqual({ bit, texts: PAYLOADS.filter((_, index) => index !== hit) })
-    const stretch = { start: ends[hit - 1] ?? 0, end: ends[hit] }
+    const range = { start: ends[hit - 1] ?? 0, end: ends[hit] }
     // A length that reaches beyond the segment looks like a write that was cut off.
-    const told = tornAt === null ? damaged : [{ start: tornAt, end: segment.length }]
-    expect({ bit, told }).toEqual({ bit, told: [stretch] })
+    const reported = tornAt === null ? damaged : [{ start: tornAt, end: segment.length }]
+    expect({ bit, reported }).toEqual({ bit, reported: [range] })
   }
 })
 
@@ -90,8 +90,8 @@ test('a segment read in stretches of any size gives the same frames, around dama
     let at = 0
     let wanted = size
     while (at < damagedSegment.length) {
-      const stretch = damagedSegment.subarray(at, at + Math.max(size, wanted))
-      const found = scan(stretch, damagedSegment.length - at)
+      const range = damagedSegment.subarray(at, at + Math.max(size, wanted))
+      const found = scan(range, damagedSegment.length - at)
       texts.push(...found.texts)
       at += found.end
       wanted = found.end > 0 ? 0 : Math.max(found.wantedBytes, wanted)

@@ -37,16 +37,20 @@ function setUp(durability: Durability) {
   const onFailed = vi.fn()
   const appended: number[] = []
   const group = new GroupCommit({
-    ...{ appender: disk, durability, deadlineMs: DEADLINE_MS, onThrown, onFailed },
+    appender: disk,
+    durability,
+    deadlineMs: DEADLINE_MS,
+    onThrown,
+    onFailed,
     onAppended: (records) => void appended.push(records),
   })
   /** @returns what the request is answered, each time that it is */
-  const ask = (told: OnLogged = () => undefined): string[] => {
+  const ask = (onLogged: OnLogged = () => undefined): string[] => {
     const answers: string[] = []
     group.writer.begin(HEAD, { requestId: 'req_1', keyId: 'key_1', reference: null })
     group.add(FACTS, (failure) => {
       answers.push(failure instanceof AppError ? failure.code : 'ok')
-      told(failure)
+      onLogged(failure)
     })
     return answers
   }

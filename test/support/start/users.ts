@@ -7,7 +7,7 @@ import { teams, users } from '../../../src/tables/auth.ts'
 import { OWNER, type TestService } from './service.ts'
 
 /** A user as tokens name them. */
-export interface Person {
+export interface TestUser {
   readonly userId: string
   readonly teamId: string
   readonly role: Role
@@ -23,7 +23,7 @@ export async function insertTeam(db: Database): Promise<string> {
 }
 
 /** Adds a user who can't sign in, but for whom `tokenFor` makes tokens. */
-export async function insertPerson(db: Database, teamId: string, role: Role): Promise<Person> {
+export async function insertUser(db: Database, teamId: string, role: Role): Promise<TestUser> {
   const userId = newId('usr_', Date.now())
   const email = `${userId.toLowerCase()}@lender.example`
   const createdAt = new Date()
@@ -32,7 +32,7 @@ export async function insertPerson(db: Database, teamId: string, role: Role): Pr
 }
 
 /** Adds the owner that `TestService.signIn` signs in, where the service would create them otherwise. */
-export async function insertOwner(db: Database, teamId: string): Promise<Person> {
+export async function insertOwner(db: Database, teamId: string): Promise<TestUser> {
   const userId = newId('usr_', Date.now())
   const passwordHash = await new Passwords().hash(OWNER.password)
   const createdAt = new Date()
@@ -42,17 +42,22 @@ export async function insertOwner(db: Database, teamId: string): Promise<Person>
 }
 
 /** The claims of an access token that is in force from now on for an hour. */
-export function claimsFor({ userId, teamId, role }: Person): Record<string, unknown> {
+export function claimsFor({ userId, teamId, role }: TestUser): Record<string, unknown> {
   const issuedSec = Math.floor(Date.now() / 1000)
   return {
-    ...{ sub: userId, team: teamId, role, iss: 'scoreline', aud: 'scoreline' },
-    ...{ iat: issuedSec, exp: issuedSec + TOKEN_LIFE_SEC },
+    sub: userId,
+    team: teamId,
+    role,
+    iss: 'scoreline',
+    aud: 'scoreline',
+    iat: issuedSec,
+    exp: issuedSec + TOKEN_LIFE_SEC,
   }
 }
 
 /** An access token as the service would issue it, made without its code. */
-export function tokenFor({ services }: TestService, person: Person): string {
-  return signToken(claimsFor(person), services.jwtSecret)
+export function tokenFor({ services }: TestService, user: TestUser): string {
+  return signToken(claimsFor(user), services.jwtSecret)
 }
 
 const HASH_OF_ALGORITHM = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512', none: null }

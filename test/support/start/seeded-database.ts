@@ -7,12 +7,12 @@ import type { Backend, TestDatabase } from './databases.ts'
  * The backend with a database that `prepare` has written to before the service opens it: the
  * embedded one is nobody else's while the service runs.
  */
-export function prepared(backend: Backend, prepare: (db: Database) => Promise<void>): Backend {
+export function seeded(backend: Backend, seed: (db: Database) => Promise<void>): Backend {
   return {
     name: backend.name,
     create: async () => {
       const database = await backend.create()
-      await withDatabase(database, prepare)
+      await withDatabase(database, seed)
       return database
     },
   }
@@ -23,7 +23,7 @@ export async function withDatabase<T>(
   { databaseUrl, dataDir }: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>,
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
-  const handle = await openPrepared({ databaseUrl, dataDir })
+  const handle = await openTestDatabase({ databaseUrl, dataDir })
   try {
     return await work(handle.db)
   } finally {
@@ -32,7 +32,7 @@ export async function withDatabase<T>(
 }
 
 /** Opens a test's database without a service; on the embedded one only while no service has it open. */
-export function openPrepared({
+export function openTestDatabase({
   databaseUrl,
   dataDir,
 }: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>): Promise<DatabaseHandle> {

@@ -1,13 +1,13 @@
 import type { Role } from '../../../src/access/caller.ts'
 import { newKeySecret } from '../../../src/keys/secret.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { claimsFor, type Person, signToken, tokenFor } from '../start/people.ts'
 import { OWNER, type TestService } from '../start/service.ts'
+import { claimsFor, signToken, type TestUser, tokenFor } from '../start/users.ts'
 
 /** A service with users of each role, and keys. */
 export interface World {
   readonly service: TestService
-  readonly people: Readonly<Record<Role, Person>>
+  readonly teamUsers: Readonly<Record<Role, TestUser>>
   readonly otherTeamId: string
   readonly keys: Readonly<Record<'score' | 'revoked', string>>
 }
@@ -21,32 +21,33 @@ function alter(text: string, at: number): string {
 export const bearer = (token: string) => `Bearer ${token}`
 
 /** Authorization headers that prove nobody, or nobody who may call anything. */
-export const UNPROVEN: Readonly<Record<string, (world: World) => string | undefined>> = {
+export const ANONYMOUS: Readonly<Record<string, (world: World) => string | undefined>> = {
   'no Authorization header': () => undefined,
   'an empty Authorization header': () => '',
   'the scheme without a token': () => 'Bearer',
   'the scheme with white space': () => 'Bearer   ',
   'a token that is garbage': () => bearer('garbage'),
   'a token of three empty parts': () => bearer('..'),
-  'two tokens': ({ keys, service, people }) =>
-    bearer(`${keys.score} ${tokenFor(service, people.owner)}`),
+  'two tokens': ({ keys, service, teamUsers }) =>
+    bearer(`${keys.score} ${tokenFor(service, teamUsers.owner)}`),
   'email and password by Basic': () =>
     `Basic ${Buffer.from(`${OWNER.email}:${OWNER.password}`).toString('base64')}`,
-  'an access token without a scheme': ({ service, people }) => tokenFor(service, people.owner),
-  'an access token of another scheme': ({ service, people }) =>
-    `Token ${tokenFor(service, people.owner)}`,
+  'an access token without a scheme': ({ service, teamUsers }) =>
+    tokenFor(service, teamUsers.owner),
+  'an access token of another scheme': ({ service, teamUsers }) =>
+    `Token ${tokenFor(service, teamUsers.owner)}`,
   'a key without a scheme': ({ keys }) => keys.score,
   'a key of another scheme': ({ keys }) => `Token ${keys.score}`,
-  'a token signed with another secret': ({ people }) =>
-    bearer(signToken(claimsFor(people.owner), 'another secret that is long enough')),
-  'a token signed with an empty secret': ({ people }) =>
-    bearer(signToken(claimsFor(people.owner), '')),
-  'a token with the algorithm none': ({ people }) =>
-    bearer(signToken(claimsFor(people.owner), '', 'none')),
-  'a token with a changed signature': ({ service, people }) =>
-    bearer(alter(tokenFor(service, people.owner), -3)),
-  'a token without its signature': ({ service, people }) =>
-    bearer(tokenFor(service, people.owner).replace(/[^.]*$/, '')),
+  'a token signed with another secret': ({ teamUsers }) =>
+    bearer(signToken(claimsFor(teamUsers.owner), 'another secret that is long enough')),
+  'a token signed with an empty secret': ({ teamUsers }) =>
+    bearer(signToken(claimsFor(teamUsers.owner), '')),
+  'a token with the algorithm none': ({ teamUsers }) =>
+    bearer(signToken(claimsFor(teamUsers.owner), '', 'none')),
+  'a token with a changed signature': ({ service, teamUsers }) =>
+    bearer(alter(tokenFor(service, teamUsers.owner), -3)),
+  'a token without its signature': ({ service, teamUsers }) =>
+    bearer(tokenFor(service, teamUsers.owner).replace(/[^.]*$/, '')),
   ...ownTokens({
     'a token of HS384': ({ claims, secret }) => signToken(claims, secret, 'HS384'),
     'a token of HS512': ({ claims, secret }) => signToken(claims, secret, 'HS512'),
@@ -86,11 +87,11 @@ type OwnToken = (of: {
 }) => string
 
 /** Tokens signed with the service's own secret. */
-function ownTokens(made: Record<string, OwnToken>): typeof UNPROVEN {
+function ownTokens(made: Record<string, OwnToken>): typeof ANONYMOUS {
   const header = (make: OwnToken) => (world: World) => {
-    const { service, people } = world
+    const { service, teamUsers } = world
     return bearer(
-      make({ claims: claimsFor(people.owner), secret: service.services.jwtSecret, world }),
+      make({ claims: claimsFor(teamUsers.owner), secret: service.services.jwtSecret, world }),
     )
   }
   return Object.fromEntries(Object.entries(made).map(([name, make]) => [name, header(make)]))

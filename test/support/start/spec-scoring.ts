@@ -22,7 +22,7 @@ const CALLER = {
 const SHA256 = new Uint8Array(32).fill(1)
 
 /** Scoring as production wires it, over specs that are stored already; the champion's first, the others in shadow. */
-export class ServedSpecs {
+export class SpecScoring {
   readonly log = new MemoryScoreLog()
   private readonly deploymentId = newId('dep_', systemClock.epochMs())
   private readonly scoring: ScoringService
@@ -30,11 +30,18 @@ export class ServedSpecs {
   constructor(...specs: readonly object[]) {
     const modelIds = specs.map((_, index) => `mod_${index}`)
     const state: DeploymentState = {
-      ...{ deploymentId: this.deploymentId, teamId: CALLER.teamId, environment: 'production' },
-      ...{ isActive: true, shadowMode: true, strictMode: false },
-      ...{ cacheVersion: 1, championModelId: 'mod_0' },
+      deploymentId: this.deploymentId,
+      teamId: CALLER.teamId,
+      environment: 'production',
+      isActive: true,
+      shadowMode: true,
+      strictMode: false,
+      cacheVersion: 1,
+      championModelId: 'mod_0',
       challengers: modelIds.slice(1).map((modelId) => ({
-        ...{ challengerId: `ch_${modelId}`, modelId, bucketRanges: [] },
+        challengerId: `ch_${modelId}`,
+        modelId,
+        bucketRanges: [],
       })),
     }
     const challengerFaults = new ChallengerFailures(systemClock, () => undefined)
@@ -46,10 +53,16 @@ export class ServedSpecs {
           return spec === undefined ? null : { spec, sha256: SHA256 }
         },
       },
-      ...{ clock: systemClock, ttlMs: 60_000, unavailableTtlMs: 60_000, challengerFaults },
+      clock: systemClock,
+      ttlMs: 60_000,
+      unavailableTtlMs: 60_000,
+      challengerFaults,
     })
     this.scoring = new ScoringService({
-      ...{ cache, challengerFailures: challengerFaults, log: this.log, clock: systemClock },
+      cache,
+      challengerFailures: challengerFaults,
+      log: this.log,
+      clock: systemClock,
     })
   }
 
@@ -81,14 +94,13 @@ export class ServedSpecs {
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const request = {
-        ...{ requestId: newId('req_', systemClock.epochMs()), deploymentId: this.deploymentId },
-        ...{
-          strictMode: false,
-          form: 'deployment' as const,
-          routingKey: undefined,
-          reference: null,
-          receivedAtMs: 0,
-        },
+        requestId: newId('req_', systemClock.epochMs()),
+        deploymentId: this.deploymentId,
+        strictMode: false,
+        form: 'deployment' as const,
+        routingKey: undefined,
+        reference: null,
+        receivedAtMs: 0,
       }
       ask(request, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)))
     })

@@ -12,14 +12,14 @@ export interface Outcome {
   readonly code?: string
 }
 
-export interface Shot {
+export interface LoadRequest {
   readonly url: string
   readonly body: string
   readonly token: string
 }
 
 /** Sends one request and reads its answer to the end, without looking at it. */
-export function shoot(agent: Agent, { url, body, token }: Shot): Promise<Outcome> {
+export function send(agent: Agent, { url, body, token }: LoadRequest): Promise<Outcome> {
   const startedAtMs = performance.now()
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -47,9 +47,9 @@ export function shoot(agent: Agent, { url, body, token }: Shot): Promise<Outcome
  * @param refusedPauseMs the same after a refusal
  * @returns stops the clients once their last requests are answered
  */
-export async function keepShooting(
+export async function startClients(
   clients: number,
-  shot: Shot,
+  loadRequest: LoadRequest,
   onOutcome: (outcome: Outcome) => void,
   { pauseMs = 0, refusedPauseMs = 0 } = {},
 ): Promise<() => Promise<void>> {
@@ -59,10 +59,10 @@ export async function keepShooting(
     () => new Agent({ keepAlive: true, maxSockets: 1 }),
   )
   // Connected before the first shot: a server that is busy accepts one connection in each turn of its loop.
-  await Promise.all(agents.map((agent) => open(agent, new URL(shot.url).origin)))
+  await Promise.all(agents.map((agent) => open(agent, new URL(loadRequest.url).origin)))
   const one = async (agent: Agent) => {
     while (isOn) {
-      const outcome = await shoot(agent, shot)
+      const outcome = await send(agent, loadRequest)
       onOutcome(outcome)
       const waitMs = outcome.status === 200 ? pauseMs : refusedPauseMs
       if (waitMs > 0) await setTimeout(waitMs)
