@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { openBackends } from './lib/backends.ts'
 import { OPTIONS_HELP } from './lib/options.ts'
 
-/** What each measures, and against what; in the order in which all are run. */
+/** What each measures, and against what; all of them run in this order. */
 const COMPARED = {
   engine: 'scoring in process, against JSON.parse of the same applicant',
   single: 'a score over HTTP with everything on, against Fastify alone with the same schemas',
@@ -19,10 +19,10 @@ const COMPARED = {
 /** Run when named: needs other tools to be installed. */
 const PEERS = {
   peers:
-    'other engines and servers on the same card; bench/peers/README.md tells how to install them',
+    'other engines and servers on the same card; bench/peers/README.md says how to install them',
 } as const
 
-/** What an operator relies on; run when named, with options of their own, and on servers of their own. */
+/** What an operator relies on. They run when named, with their own options and servers. */
 const OPERATED = {
   capacity: 'what a score costs, and by whom; one worker against two',
   propagation: 'how soon a change is in force in all replicas',
@@ -30,6 +30,8 @@ const OPERATED = {
   outages: 'what callers see while PostgreSQL or Redis is away',
   'export-sql': 'a million applicants by exported SQL on PostgreSQL and DuckDB, to the bit',
   soak: 'twenty minutes of mixed traffic',
+  'log-store': 'bytes and processor time of a logged score, at three rates',
+  'log-reading': 'reading back and counting in a log of millions of scores',
 } as const
 
 const SCENARIOS = { ...COMPARED, ...PEERS, ...OPERATED }
@@ -38,10 +40,13 @@ const names = Object.keys(SCENARIOS) as Scenario[]
 
 function help(): string {
   const lines = names.map((name) => `  ${name.padEnd(16)}${SCENARIOS[name]}`)
-  return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n\noptions of single, batch, quota, log, console and scale:\n${OPTIONS_HELP}`
+  const tables = `  ${'tables'.padEnd(16)}makes the tables of the documents from bench/results`
+  return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n${tables}\n\noptions of single, batch, quota, log, console and scale:\n${OPTIONS_HELP}`
 }
 
-/** Each in a process of its own, so that none finds another's code compiled for other data. */
+/**
+ * Runs each in a process of its own, so that none finds code that V8 compiled for another's data.
+ */
 async function run(scenarios: readonly Scenario[], args: readonly string[]): Promise<void> {
   const backends = await openBackends()
   const env = {
@@ -55,8 +60,13 @@ async function run(scenarios: readonly Scenario[], args: readonly string[]): Pro
     for (const name of scenarios) {
       console.log(`\n== ${name}: ${SCENARIOS[name]}`)
       const script = fileURLToPath(new URL(`./scenarios/${name}.ts`, import.meta.url))
-      const { status } = spawnSync(process.execPath, [script, ...args], { stdio: 'inherit', env })
-      if (status !== 0) process.exitCode = 1
+      const { status, signal } = spawnSync(process.execPath, [script, ...args], {
+        stdio: 'inherit',
+        env,
+      })
+      if (status === 0) continue
+      console.error(`${name} ended with ${signal ?? status}, and stored no result`)
+      process.exitCode = 1
     }
   } finally {
     await backends.close()
@@ -66,6 +76,7 @@ async function run(scenarios: readonly Scenario[], args: readonly string[]): Pro
 const [first = '', ...rest] = process.argv.slice(2)
 const named = names.find((name) => name === first)
 if (first === '--help') console.log(help())
+else if (first === 'tables') await import('./tables.ts')
 else if (named !== undefined) await run([named], rest)
 else if (first === '' || first.startsWith('--'))
   await run(Object.keys(COMPARED) as Scenario[], process.argv.slice(2))

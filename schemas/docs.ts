@@ -8,7 +8,11 @@ import { JOB_DOCS } from './docs/jobs.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
+import { MONITORING_DOCS } from './docs/monitoring.ts'
+import { OUTCOME_DOCS } from './docs/outcomes.ts'
+import { PERFORMANCE_DOCS } from './docs/performance.ts'
 import { PROOF_DOCS } from './docs/proof.ts'
+import { REASON_DOCS } from './docs/reasons.ts'
 import { REPLAY_DOCS } from './docs/replay.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
@@ -26,12 +30,16 @@ export const DOCS = {
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,
   ...STATS_DOCS,
+  ...MONITORING_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
   ...REPLAY_DOCS,
   ...PROOF_DOCS,
   ...BACKTEST_DOCS,
   ...JOB_DOCS,
+  ...REASON_DOCS,
+  ...OUTCOME_DOCS,
+  ...PERFORMANCE_DOCS,
   ...SCORECARD_DOCS,
 } as const
 

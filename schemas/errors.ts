@@ -17,22 +17,29 @@ export const ERROR_CODES = {
   challenger_not_found: 'The deployment has no such active challenger.',
   key_not_found: 'No API key of the team has this id.',
   member_not_found: 'No member of the team has this id.',
+  baseline_not_found: 'The deployment has no reason baseline with this id.',
   score_not_found:
     'The score log has no such request of the team, or the batch has no such record.',
   job_not_found: 'The team has no such job: a job is kept for a week after its end.',
+  definition_not_found: 'The team has no definition of outcomes with this id.',
+  import_not_found: 'The team has no import of outcomes with this id.',
   not_found: 'No endpoint has this method and path.',
   model_is_champion: "The model is the champion of a deployment and can't be archived.",
   member_exists: 'Another user has this email.',
   last_owner: 'The team must keep at least one owner.',
+  definition_in_use:
+    'Outcomes refer to this definition, which therefore never changes: use another id.',
   idempotency_in_progress:
     'The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.',
   idempotency_answer_lost:
     'A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.',
-  batch_too_large: 'The batch has more than 1,000 records.',
+  batch_too_large: 'The batch has more than 1,000 records, or more than 10,000 outcomes.',
   payload_too_large: 'The body is larger than this endpoint accepts.',
-  unsupported_media_type: 'The `Content-Type` is not JSON.',
+  unsupported_media_type: 'The `Content-Type` is not JSON; a file of outcomes is NDJSON or CSV.',
   invalid_spec:
     'The scorecard specification is invalid: `details` lists every fault with its path.',
+  invalid_baseline:
+    'The development sample does not fit the model: `details` lists every fault, or the period has no scores of the model.',
   parity_failed:
     'Scores differ from those in the sample: `details` lists the first rows that differ.',
   not_exportable: "The model can't be exported in this format: `details` lists the reasons.",
@@ -43,6 +50,9 @@ export const ERROR_CODES = {
     'Another body was sent with this `Idempotency-Key`: use a new key for each new request.',
   strict_mode_violation:
     'In strict mode: `details` lists each missing feature and each unknown variable.',
+  reasons_not_configured:
+    'A model that could answer has no rules for reasons, or needs a baseline and none is in force.',
+  population_too_small: 'Fewer applicants than `min_population` make the baseline.',
   rate_limited: 'The quota is used up: wait for `retry_after_ms`.',
   internal_error: 'The service failed.',
   unavailable: 'The service is temporarily unavailable: try again after `Retry-After`.',

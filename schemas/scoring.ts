@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { ProbabilityOfDefault, Timestamp } from './common.ts'
 import { RecordId } from './errors.ts'
+import { reasonOptions, reasonsOfApplicant, reasonsOfModel } from './reasons.ts'
 
 /** Maximum number of records in a batch; more answer 413. */
 export const BATCH_RECORDS_MAX = 1_000
@@ -34,12 +35,18 @@ export const ScoreBatchRequest = Type.Object(
     records: Type.Array(BatchRecord, { maxItems: BATCH_RECORDS_MAX }),
     strict_mode: StrictMode,
     include_contributions: IncludeContributions,
+    ...reasonOptions,
   },
   { additionalProperties: false },
 )
 
 export const ScorecardScoreRequest = Type.Object(
-  { scorecard_id: Type.String(), applicant: Applicant, strict_mode: StrictMode },
+  {
+    scorecard_id: Type.String(),
+    applicant: Applicant,
+    strict_mode: StrictMode,
+    ...reasonOptions,
+  },
   { additionalProperties: false },
 )
 
@@ -49,6 +56,7 @@ export const ScorecardBatchRequest = Type.Object(
     applicants: Type.Array(BatchRecord, { maxItems: BATCH_RECORDS_MAX }),
     strict_mode: StrictMode,
     include_contributions: IncludeContributions,
+    ...reasonOptions,
   },
   { additionalProperties: false },
 )
@@ -112,6 +120,8 @@ export const ScoreResult = Type.Object({
   scored_at: Timestamp,
   warnings: Type.Array(Warning),
   shadow_scores: ShadowScores,
+  ...reasonsOfApplicant,
+  ...reasonsOfModel,
 })
 
 export const ScoredRecord = Type.Object({
@@ -120,6 +130,7 @@ export const ScoredRecord = Type.Object({
   contributions: Type.Optional(Contributions),
   warnings: Type.Array(Warning),
   shadow_scores: ShadowScores,
+  ...reasonsOfApplicant,
 })
 
 export const ScoreBatchResult = Type.Object({
@@ -129,6 +140,7 @@ export const ScoreBatchResult = Type.Object({
   total: Type.Integer(),
   scored_at: Timestamp,
   request_id: Type.String(),
+  ...reasonsOfModel,
 })
 
 const scorecardId = Type.Object({ scorecard_id: Type.String() })

@@ -22,6 +22,7 @@ import { notFoundHandler } from './http/not-found.ts'
 import { observationPlugin } from './http/observation.ts'
 import { requestIdPlugin } from './http/request-id.ts'
 import { RequestObserver } from './http/request-observer.ts'
+import { serializerCompiler } from './http/serializers.ts'
 import { shutdownPlugin } from './http/shutdown.ts'
 import { validatorCompiler } from './http/validators.ts'
 import { idempotencyPlugin } from './idempotency/plugin.ts'
@@ -29,9 +30,13 @@ import { importRoutes } from './import/routes.ts'
 import { jobRoutes } from './jobs/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { monitoringRoutes } from './monitoring/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
+import { outcomeImportRoutes } from './outcomes/import-routes.ts'
+import { outcomeRoutes } from './outcomes/routes.ts'
 import { SMALL_BODY_BYTES } from './overload/body-budget.ts'
 import { sheddingPlugin } from './overload/plugin.ts'
+import { performanceRoutes } from './performance/routes.ts'
 import { systemClock } from './platform/clock.ts'
 import { newId } from './platform/ids/ids.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
@@ -42,6 +47,7 @@ import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
 import { logErasureRoutes } from './reading/erasure/routes.ts'
 import { logExportRoutes } from './reading/export/routes.ts'
 import { readingRoutes } from './reading/routes.ts'
+import { reasonRoutes } from './reasons/routes.ts'
 import { replayRoutes } from './replay/routes.ts'
 import { fallbackOf } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
@@ -101,6 +107,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(validatorCompiler())
+  app.setSerializerCompiler(serializerCompiler())
   acceptJsonOnly(app)
   app.setErrorHandler(errorHandler(logThrottle))
   app.setNotFoundHandler(notFoundHandler)
@@ -147,6 +154,11 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(scoringRoutes, services)
   await app.register(statsRoutes, services)
   await app.register(readingRoutes, services)
+  await app.register(reasonRoutes, services)
+  await app.register(monitoringRoutes, services)
+  await app.register(outcomeRoutes, services)
+  await app.register(outcomeImportRoutes, services)
+  await app.register(performanceRoutes, services)
   await app.register(logExportRoutes, services)
   await app.register(logErasureRoutes, services)
   await app.register(jobRoutes, services)

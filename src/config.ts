@@ -20,7 +20,9 @@ export interface Config {
   /** `null`: generated once into `dataDir`. */
   readonly jwtSecret: string | null
   readonly bootstrapOwner: { readonly email: string; readonly password: string } | null
-  /** Longest time that a deployment or key is served from memory without a check in the database. */
+  /**
+   * Longest time that a deployment or key is served from memory without a check in the database.
+   */
   readonly specCacheTtlMs: number
   /** Addresses and CIDRs of proxies whose forwarding headers the service trusts. */
   readonly trustProxy: readonly string[]
@@ -46,7 +48,9 @@ const WORKERS_MAX = 256
 /** Largest value of the column that holds the quota of a key. */
 const RATE_LIMIT_MAX = 2 ** 31 - 1
 
-/** Names the wrong variables and what they must be, but never their values, which may be secrets. */
+/**
+ * Names the wrong variables and what they must be, but never their values, which may be secrets.
+ */
 export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
     super(`wrong configuration:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)

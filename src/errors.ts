@@ -1,6 +1,8 @@
 import type { ErrorCode } from '../schemas/errors.ts'
 
-/** What can go wrong for a caller, as stable codes; the HTTP status of each is in `http/status.ts`. */
+/**
+ * What can go wrong for a caller, as stable codes; the HTTP status of each is in `http/status.ts`.
+ */
 export type { ErrorCode }
 
 /** One of several errors in a request, with its path in the body. */
@@ -21,7 +23,9 @@ interface AppErrorOptions {
   readonly cause?: unknown
 }
 
-/** A failure that the caller sees: they get code, message and details; only the log gets the cause. */
+/**
+ * A failure that the caller sees: they get code, message and details; only the log gets the cause.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined

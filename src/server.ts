@@ -13,7 +13,10 @@ import { WorkerStartError } from './platform/workers/supervisor.ts'
 import { SpoolOpenError } from './score-log/spool/spool.ts'
 import { createServices, type Services } from './services.ts'
 
-/** Longest time from the signal to the exit of a process that serves, even if a part does not respond. */
+/**
+ * Longest time from the signal to the exit of a process that serves, even if a part does not
+ * respond.
+ */
 const EXIT_DEADLINE_MS = 9_500
 /** The same for the primary, which waits for its workers and kills them before that. */
 const PRIMARY_EXIT_DEADLINE_MS = 9_950
@@ -33,8 +36,8 @@ interface ServerOptions {
   /** Called when the service can't continue. */
   readonly onCrash: (error: Error) => void
   /**
-   * Given in a worker. A worker shares the data directory of its primary, and the primary prints the
-   * URL of all workers.
+   * Given in a worker. A worker shares the data directory of its primary, and the primary prints
+   * the URL of all workers.
    */
   readonly channel?: PrimaryChannel
 }
@@ -106,7 +109,10 @@ async function bootstrap(
   }
 }
 
-/** What to print when the start fails: a sentence for a mistake of the operator, otherwise the stack. */
+/**
+ * What to print when the start fails: a sentence for a mistake of the operator, otherwise the
+ * stack.
+ */
 export function startFailureText(thrown: unknown): string {
   const error = firstFailure(thrown)
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
@@ -183,7 +189,8 @@ async function runAlone(config: Config): Promise<void> {
 /** One of several processes that serve on the same port, started by the primary. */
 async function runWorker(config: Config, worker: Worker): Promise<void> {
   const processEnd = new ProcessEnd(EXIT_DEADLINE_MS)
-  // The primary is gone. By default Node would exit in the middle of responses; a signal ends them first.
+  // The primary is gone. By default Node would exit in the middle of responses; a signal ends them
+  // first.
   worker.once('disconnect', () => {
     worker.exitedAfterDisconnect = true
     void processEnd.begin('SIGTERM')
@@ -231,7 +238,9 @@ async function startAndAnnounce(config: Config, channel?: PrimaryChannel): Promi
   }
 }
 
-/** Runs the service in this process, alone, as the primary or as a worker, until a signal ends it. */
+/**
+ * Runs the service in this process, alone, as the primary or as a worker, until a signal ends it.
+ */
 export async function serve(): Promise<void> {
   try {
     const config = loadConfig(process.env)

@@ -23,20 +23,27 @@ import { KeyService } from './keys/service.ts'
 import { PostgresKeyStore } from './keys/store.ts'
 import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
+import { type MonitoringServices, openMonitoring } from './monitoring/open.ts'
+import { type OutcomeServices, openOutcomes } from './outcomes/open.ts'
+import { PerformanceService } from './performance/service.ts'
+import { PostgresPerformanceStore } from './performance/store.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type DataDir, openDataDir } from './platform/data-dir/data-dir.ts'
 import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
-import { DatabaseHealth } from './platform/db/health.ts'
+import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { LogThrottle } from './platform/log-throttle.ts'
+import { once } from './platform/once.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
 import { LogExportService } from './reading/export/service.ts'
 import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
+import { openReasons, type ReasonServices } from './reasons/open.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
@@ -63,7 +70,11 @@ import { Telemetry } from './telemetry.ts'
 type EvidenceServices = Evidence['services']
 
 /** The domains with all that they need. */
-export interface Services extends EvidenceServices {
+export interface Services
+  extends MonitoringServices,
+    OutcomeServices,
+    ReasonServices,
+    EvidenceServices {
   readonly auth: AuthService
   readonly keys: KeyService
   readonly members: MemberService
@@ -81,6 +92,7 @@ export interface Services extends EvidenceServices {
   readonly scoreReading: ScoreReadingService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
+  readonly performance: PerformanceService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
@@ -189,7 +201,9 @@ export async function createServices(config: Config, options: ServiceOptions): P
     spool: openedLog.spool,
     health,
     telemetry,
+    dataDir,
   })
+  opened.defer(() => domains.outcomeWorker.close())
   writers.push(domains.keys, domains.background)
   addScoreLogMetrics(telemetry.metrics, openedLog)
   addLimiterMetrics(telemetry.metrics, limiter)
@@ -212,15 +226,6 @@ export async function createServices(config: Config, options: ServiceOptions): P
   }
 }
 
-/** Makes `close` idempotent: every caller awaits the same shutdown. */
-function once(close: () => Promise<void>): () => Promise<void> {
-  let closing: Promise<void> | null = null
-  return () => {
-    closing ??= close()
-    return closing
-  }
-}
-
 interface WireOptions {
   readonly clock: Clock
   readonly log: Logger
@@ -231,6 +236,7 @@ interface WireOptions {
   readonly spool: UndrainedSpool
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
+  readonly dataDir: DataDir
 }
 
 /** The domains that use the database. */
@@ -253,7 +259,18 @@ type Domains = Omit<
 function wire(
   config: Config,
   { db, renew, ping }: DatabaseHandle,
-  { clock, log, jwtSecret, caches, changes, scoreLog, spool, health, telemetry }: WireOptions,
+  {
+    clock,
+    log,
+    jwtSecret,
+    caches,
+    changes,
+    scoreLog,
+    spool,
+    health,
+    telemetry,
+    dataDir,
+  }: WireOptions,
 ): Domains {
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
@@ -308,7 +325,8 @@ function wire(
     shedder,
     database: health,
   })
-  // While the database is unavailable, scoring continues from memory until all cached entries have expired.
+  // While the database is unavailable, scoring continues from memory until all cached entries have
+  // expired.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
   const runner = new ImportThread()
@@ -317,8 +335,25 @@ function wire(
   const logReader = openLogReader({ db, guarded, spool })
   const { reader, models: loggedModels, eraser } = logReader
   const readingStore = guarded(new PostgresReadingStore(db))
-  const scoreReading = new ScoreReadingService(reader, loggedModels, readingStore)
+  const outcomes = openOutcomes({
+    db,
+    guarded,
+    reader,
+    clock,
+    directory: join(dataDir.path, 'imports'),
+    log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
+  })
   const models = new ModelService({ store, samples, clock, onChange })
+  const unequal = new LogThrottle(clock)
+  const scoreReading = new ScoreReadingService({
+    reader,
+    models: loggedModels,
+    store: readingStore,
+    onUnequal: (result) => {
+      const count = unequal.hit(result.modelId)
+      if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
+    },
+  })
   const evidence = openEvidence({
     db,
     guarded,
@@ -350,12 +385,30 @@ function wire(
     scoreReading,
     ...evidence.services,
     background: evidence,
-    logErasures: new LogErasureService({ eraser, store: readingStore, clock }),
+    ...openReasons({
+      db,
+      guarded,
+      reader,
+      models: loggedModels,
+      deployments,
+      scoreReading,
+      clock,
+    }),
+    ...openMonitoring({ db, guarded, reader, models: loggedModels, clock }),
+    logErasures: new LogErasureService({
+      eraser,
+      store: readingStore,
+      clock,
+      others: outcomes.outcomes,
+    }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
+    ...outcomes,
+    performance: new PerformanceService({
+      store: guarded(new PostgresPerformanceStore(db)),
+      definitions: outcomes.outcomeDefinitions,
+      log: reader,
+      models: loggedModels,
+    }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
   }
-}
-
-function awayTooLong(awayMs: number, bridgedMs: number): string | null {
-  return awayMs > bridgedMs ? `away for ${Math.floor(awayMs / 1000)} s` : null
 }

@@ -22,7 +22,9 @@ export class Telemetry {
     addThreadMetrics(this.metrics, this.loop, this.pauses)
   }
 
-  /** Watches the event loop and the garbage collector until `stop`. Without it no request is shed. */
+  /**
+   * Watches the event loop and the garbage collector until `stop`. Without it no request is shed.
+   */
   start(): void {
     this.loop.start()
     this.pauses.start()

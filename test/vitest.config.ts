@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LeftOut } from './support/left-out.ts'
@@ -13,8 +14,9 @@ interface Project {
   readonly isIsolated: boolean
 }
 
-// unit: no I/O. http: the app without a socket. integration: servers, sockets, processes. faults: what
-// takes long, because servers are killed or slowed, or a quota's minute passes (`npm run test:faults`).
+// unit: no I/O. http: the app without a socket. integration: servers, sockets, processes. faults:
+// what takes long, because servers are killed or slowed, or a quota's minute passes (`npm run
+// test:faults`).
 const PROJECTS: readonly Project[] = [
   { name: 'unit', testTimeoutMs: 120_000, usesDatabases: false, isIsolated: false },
   { name: 'http', testTimeoutMs: 30_000, usesDatabases: true, isIsolated: false },
@@ -28,8 +30,8 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     pool: 'forks',
-    // Two on the two cores of a small machine, where the default is one.
-    maxWorkers: '100%',
+    // One more than there are cores: a test often waits, for a timer or for another process.
+    maxWorkers: availableParallelism() + 1,
     // Each file passes alone and in any order.
     sequence: { shuffle: true },
     reporters: ['default', new LeftOut()],

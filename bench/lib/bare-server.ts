@@ -1,6 +1,7 @@
 /**
- * What is compared with: Fastify as it is, with the schemas of the score routes, which reads a body and answers
- * what it was given; no caller, no quota, no engine, no log. `fork` it with the texts of two answers, as
+ * What is compared with: Fastify as it is, with the schemas of the score routes, which reads a body
+ * and answers what it was given; no caller, no quota, no engine, no log. `fork` it with the texts
+ * of two answers, as
  * `BARE_SINGLE` and `BARE_BATCH`, in the environment, and it tells where it answers.
  */
 import { readFileSync } from 'node:fs'

@@ -10,7 +10,10 @@ export interface BenchDatabase extends DatabaseHandle {
   readonly name: 'PostgreSQL' | 'PGlite'
 }
 
-/** A database of the bench's own, migrated; on the server of `BENCH_DATABASE_URL` where one is wanted. */
+/**
+ * A database of the bench's own, migrated; on the server of `BENCH_DATABASE_URL` where one is
+ * wanted.
+ */
 export async function openBenchDatabase(serverUrl: string | null): Promise<BenchDatabase> {
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-bench-'))
   const onCrash = (error: Error) => {

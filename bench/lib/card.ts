@@ -49,8 +49,8 @@ function categoryOf({ categoryChars }: Card, feature: number, bin: number): stri
 }
 
 /**
- * The same applicants in each run, as a request brings them: parsed from JSON, because texts and objects
- * that a program builds are laid out differently and cost other times.
+ * The same applicants in each run, as a request brings them: parsed from JSON, because texts and
+ * objects that a program builds are laid out differently and cost other times.
  */
 export function makeApplicants(card: Card, count: number): Applicant[] {
   const { features, bins, numericEvery } = card

@@ -6,7 +6,10 @@ import type { ScoreBench } from './score-bench.ts'
 
 const DAY_MS = 86_400_000
 
-/** The contestant, with so many pages of the console open on the first deployment, until its server ends. */
+/**
+ * The contestant, with so many pages of the console open on the first deployment, until its server
+ * ends.
+ */
 export function withPages(contestant: Contestant, bench: ScoreBench, pages: number): Contestant {
   return {
     ...contestant,
@@ -18,7 +21,9 @@ export function withPages(contestant: Contestant, bench: ScoreBench, pages: numb
   }
 }
 
-/** Asks what a page asks: stats and series each 5 s, the deployment each 10, the comparison each 15. */
+/**
+ * Asks what a page asks: stats and series each 5 s, the deployment each 10, the comparison each 15.
+ */
 async function openPages(server: LoadedServer, bench: ScoreBench, pages: number): Promise<void> {
   const login = await fetch(`${server.url}/api/auth/login`, {
     method: 'POST',

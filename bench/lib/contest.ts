@@ -33,8 +33,8 @@ export interface Outcome {
 }
 
 /**
- * Measures all in turn, a slice of time each, so that a machine that is busy with something else hits all of
- * them; each round has fresh processes, and ratios are taken within a round.
+ * Measures all in turn, a slice of time each, so that a machine that is busy with something else
+ * hits all of them; each round has fresh processes, and ratios are taken within a round.
  *
  * @returns the outcomes of each round, in the contestants' order
  */
@@ -84,7 +84,9 @@ function outcomeOf(loads: readonly Load[]): Outcome {
   }
 }
 
-/** One row for each contestant: medians over the rounds, ratios to the baseline with their spread. */
+/**
+ * One row for each contestant: medians over the rounds, ratios to the baseline with their spread.
+ */
 export function contestRows(
   contestants: readonly Contestant[],
   outcomes: readonly Outcome[][],

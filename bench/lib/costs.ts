@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import type { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import type { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { processesCpuMs } from './processor-time.ts'
 
 /** What was used up so far, by whom. Processor times are milliseconds. */
 export interface Costs {
@@ -24,9 +24,6 @@ interface Measured {
   readonly redis: RedisServer
 }
 
-/** Clock ticks of the system, in which the kernel tells processor time. */
-const TICK_MS = 10
-
 export async function costsSoFar(measured: Measured): Promise<Costs> {
   const { user, system } = process.cpuUsage()
   const text = await (await fetch(`${measured.url}/metrics`)).text()
@@ -46,29 +43,6 @@ export function difference(before: Costs, after: Costs): Costs {
   return Object.fromEntries(
     names.map((name) => [name, after[name] - before[name]]),
   ) as unknown as Costs
-}
-
-/** Processor time of a process, its children and the children that have ended. */
-function processesCpuMs(processId: number): number {
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return all.reduce((sum, id) => {
-    const fields = statFields(id)
-    if (fields === null) return sum
-    const [parent, ...times] = [fields[1], ...fields.slice(11, 15)].map(Number)
-    if (Number(id) === processId)
-      return sum + times.reduce((total, ticks) => total + ticks, 0) * TICK_MS
-    return parent === processId ? sum + ((times[0] ?? 0) + (times[1] ?? 0)) * TICK_MS : sum
-  }, 0)
-}
-
-/** From the state on, which stands behind the name in brackets; null: the process has ended. */
-function statFields(id: string): string[] | null {
-  try {
-    const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return null
-  }
 }
 
 async function redisCosts({ url }: RedisServer) {

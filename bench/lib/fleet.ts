@@ -11,6 +11,7 @@ import type { LoadRequest, Outcome } from '../../test/support/load/load-clients.
 import { percentile } from '../../test/support/load/percentile.ts'
 import { freePort } from '../../test/support/servers/free-port.ts'
 import { post, ServiceProcess } from '../../test/support/start/process.ts'
+import type { Round } from './results.ts'
 
 interface FleetOptions {
   readonly replicas: number
@@ -75,7 +76,10 @@ export class Fleet {
     await replica.url()
   }
 
-  /** The balancer of the compose file, with this machine's addresses in the place of the containers'. */
+  /**
+   * The balancer of the compose file, with this machine's addresses in the place of the
+   * containers'.
+   */
   async startBalancer(): Promise<{ readonly url: string; stop(): Promise<void> }> {
     const published = new URL('../../docker/haproxy.cfg', import.meta.url)
     const file = join(this.directory, 'haproxy.cfg')
@@ -154,6 +158,19 @@ export function outcomeRow(outcomes: readonly Outcome[], tookMs: number): Record
     'max ms': ms(1),
     failed: outcomes.length - answered.length,
     ...(Object.keys(failures).length > 0 && { how: JSON.stringify(failures) }),
+  }
+}
+
+/** The same as numbers, for a stored result. */
+export function outcomeFigures(outcomes: readonly Outcome[], tookMs: number): Round {
+  const answered = outcomes.filter(({ status }) => status === 200).map((one) => one.tookMs)
+  return {
+    requests: outcomes.length,
+    failed: outcomes.length - answered.length,
+    tookMs: Math.round(tookMs),
+    p50Ms: percentile(answered, 0.5),
+    p99Ms: percentile(answered, 0.99),
+    maxMs: percentile(answered, 1),
   }
 }
 

@@ -29,7 +29,10 @@ export interface Load {
   readonly spooledRecords: number
 }
 
-/** Sends requests for so many seconds, each connection in its own order. Anything but 200 voids the run. */
+/**
+ * Sends requests for so many seconds, each connection in its own order. Anything but 200 voids the
+ * run.
+ */
 export async function load(
   server: LoadedServer,
   requests: readonly LoadRequest[],
@@ -63,8 +66,8 @@ export async function loadUrl(
     headers: { 'content-type': 'application/json', authorization: `Bearer ${keySecret}` },
   }))
   let connected = 0
-  // Each connection makes texts of all of its requests: of many it has a share, of few it has all in an
-  // order of its own, else all connections would ask for the same at the same time.
+  // Each connection makes texts of all of its requests: of many it has a share, of few it has all
+  // in an order of its own, else all connections would ask for the same at the same time.
   const requestsOf = (connection: number) => {
     if (messages.length > connections) {
       return messages.filter((_, at) => at % connections === connection)

@@ -6,7 +6,7 @@ export interface BenchOptions {
   readonly contest: ContestOptions
   readonly card: Card
   readonly batchRecords: number
-  /** File for the raw rounds; null: none is written. */
+  /** File for the raw rounds in place of one in `bench/results/`, or null. */
   readonly jsonFile: string | null
   /** A service that runs already, or null. */
   readonly target: Target | null
@@ -31,12 +31,13 @@ export const OPTIONS_HELP = `
   --features N      features of the card (20)
   --bins N          bins of each feature (8)
   --batch N         records of a batch (1000)
-  --json FILE       where to write the raw rounds
+  --json FILE       where to write the raw rounds (bench/results/<scenario>/<date>-<commit>.json)
   --url URL         measure the service that runs there, with
   --slug SLUG       a deployment of it,
   --applicants FILE applicants that fit it, as JSON (those of the bench's card), and
   BENCH_API_KEY     in the environment: a key with the scope score
-BENCH_DATABASE_URL and BENCH_REDIS_URL name servers to use in place of ones that the bench starts.`
+BENCH_DATABASE_URL and BENCH_REDIS_URL name servers to use in place of ones that the bench starts.
+BENCH_BESIDES states what else runs on the machine; the stored result repeats it.`
 
 /** @throws Error for an option that is none, or no number */
 export function readOptions(args: readonly string[], connections: number): BenchOptions {

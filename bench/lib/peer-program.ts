@@ -1,6 +1,6 @@
 /**
- * The side of a peer program that is the same for all that run on Node: it reads orders as lines of JSON on its
- * standard input and answers each with one line; see bench/peers/README.md.
+ * The side of a peer program that is the same for all that run on Node: it reads orders as lines of
+ * JSON on its standard input and answers each with one line; see bench/peers/README.md.
  */
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -25,7 +25,9 @@ interface PeerScorer {
 /** Reading the clock shall not count. */
 const CHUNK_MS = 1
 
-/** Serves orders until the standard input ends. Arguments of the program: the spec, the applicants. */
+/**
+ * Serves orders until the standard input ends. Arguments of the program: the spec, the applicants.
+ */
 export async function servePeer(open: (spec: unknown) => PeerScorer): Promise<void> {
   const [specFile = '', applicantsFile = ''] = process.argv.slice(2)
   const scorer = open(JSON.parse(readFileSync(specFile, 'utf8')))

@@ -2,6 +2,7 @@ import { median } from '../../test/support/load/percentile.ts'
 import { PeerProcess } from './peer-process.ts'
 import type { PeerResult } from './peer-program.ts'
 import type { Peer, PeerFiles } from './peers.ts'
+import type { Measured } from './results.ts'
 
 /** Another exponential function, or the order of an addition, may differ in the last bits. */
 const PD_DIFFERENCE_MAX = 1e-12
@@ -24,8 +25,8 @@ interface Rounds {
 }
 
 /**
- * Lets all score in process, a slice of time each in turn; a round has fresh processes, each started while the
- * others stand still.
+ * Lets all score in process, a slice of time each in turn; a round has fresh processes, each
+ * started while the others stand still.
  *
  * @throws Error naming the applicant for which a peer gives another score than the first
  */
@@ -126,10 +127,26 @@ function differenceOf(found: PeerResult, wanted: PeerResult | undefined): string
   return differs ? `points ${found.points}, not ${wanted.points}` : null
 }
 
+/** The raw rounds of each peer. */
+export function measuredPeers(outcomes: readonly PeerOutcome[][]): Measured[] {
+  return (outcomes[0] ?? []).map(({ name, answers }, at) => ({
+    name,
+    note: answers,
+    rounds: outcomes.flatMap((round) => {
+      const outcome = round[at]
+      if (outcome === undefined) return []
+      const { applicantsPerSec, cpuUs, startMs, rssMb } = outcome
+      return [{ applicantsPerSec, cpuUs, startMs, rssMb }]
+    }),
+  }))
+}
+
 /** To three digits: ratios here go from 1 to some 100,000. */
 const rounded = (ratio: number) => Number(ratio.toPrecision(3)).toLocaleString('en')
 
-/** One row for each: medians over the rounds, ratios within a round to the first with their spread. */
+/**
+ * One row for each: medians over the rounds, ratios within a round to the first with their spread.
+ */
 export function peerRows(outcomes: readonly PeerOutcome[][]): Record<string, string>[] {
   return (outcomes[0] ?? []).map(({ name, answers }, at) => {
     const shown = (of: (outcome: PeerOutcome) => number, digits: number) =>

@@ -48,13 +48,19 @@ export function peerContestant(
 /** How a contestant is started and looked at before a round. */
 export interface Entry {
   readonly contestant: Contestant
-  /** In the order of the requests, or of the records of the only one; null for one that scores nothing. */
+  /**
+   * In the order of the requests, or of the records of the only one; null for one that scores
+   * nothing.
+   */
   readonly scores: readonly number[] | null
   /** Receives how long each start took. */
   readonly startsMs: number[]
 }
 
-/** The contestants, started one after the other so that starts can be compared, and their scores looked at. */
+/**
+ * The contestants, started one after the other so that starts can be compared, and their scores
+ * looked at.
+ */
 export function enter(entries: readonly Entry[]): Contestant[] {
   const inTurn = pLimit(1)
   return entries.map((entry) => ({

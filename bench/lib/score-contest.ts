@@ -1,7 +1,8 @@
 import { openBackends } from './backends.ts'
 import { type Contestant, contest } from './contest.ts'
 import { type BenchOptions, readOptions } from './options.ts'
-import { report } from './report.ts'
+import { report, seriesOf } from './report.ts'
+import { type Series, storeResult } from './results.ts'
 import { prepareScoreBench, type ScoreBench } from './score-bench.ts'
 import { runTarget } from './target.ts'
 
@@ -16,18 +17,35 @@ interface ScoreContest {
   readonly contestants: (bench: ScoreBench) => readonly Contestant[]
 }
 
-/** Plays a contest of ways to answer score requests, on servers and data of its own, and prints what it gave. */
-export async function playScoreContest(
-  { name, kind, connections, deployments = 1, keys = 1, contestants }: ScoreContest,
+/**
+ * Plays contests of ways to answer score requests, each on servers and data of its own, prints what
+ * they gave and stores their rounds. Against a service that runs already it prints only.
+ */
+export async function playScoreContests(
+  scenario: string,
+  contests: readonly ScoreContest[],
   args: readonly string[],
 ): Promise<void> {
-  const options = readOptions(args, connections)
-  if (options.target !== null) await runTarget(options, options.target, kind)
-  else
+  const series: Series[] = []
+  const payload: Record<string, unknown> = {}
+  for (const one of contests) {
+    const { name, kind, connections, deployments = 1, keys = 1, contestants } = one
+    const options = readOptions(args, connections)
+    if (options.target !== null) {
+      await runTarget(options, options.target, kind)
+      continue
+    }
     await withBench(options, { deployments, keys }, async (bench) => {
       const all = contestants(bench)
-      report(name, all, await contest(all, options.contest), options)
+      const rounds = await contest(all, options.contest)
+      report(name, all, rounds, options)
+      series.push(seriesOf(name, all, rounds))
     })
+    const { card, batchRecords } = options
+    payload[name] = { card, deployments, keys, batchRecords, ...options.contest }
+  }
+  if (series.length === 0) return
+  storeResult(scenario, payload, series, readOptions(args, 1).jsonFile)
 }
 
 async function withBench(

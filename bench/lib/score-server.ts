@@ -1,6 +1,7 @@
 /**
- * Runs the service in a separate process, so that another process can measure it. `fork` it with its
- * settings in the environment; it reports its URL. `QUOTA_OFF` turns off the counting of requests,
+ * Runs the service in a separate process, so that another process can measure it. `fork` it with
+ * its settings in the environment; it reports its URL. `QUOTA_OFF` turns off the counting of
+ * requests,
  * `SCORE_LOG_OFF` the score log. The service itself has no setting for either.
  */
 import { buildApp } from '../../src/app.ts'

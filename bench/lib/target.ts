@@ -5,7 +5,10 @@ import type { BenchOptions, Target } from './options.ts'
 
 const APPLICANTS = 64
 
-/** Loads a service that runs already and prints what it gave; it has no baseline to be compared with. */
+/**
+ * Loads a service that runs already and prints what it gave; it has no baseline to be compared
+ * with.
+ */
 export async function runTarget(
   options: BenchOptions,
   target: Target,

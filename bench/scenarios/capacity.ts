@@ -1,10 +1,12 @@
 /**
- * What a score and a record of a batch cost, by whom: processor time of the service, PostgreSQL, Redis and the
- * load generator, commands of Redis, bytes of the log; and what another worker brings.
+ * What a score and a record of a batch cost, by whom: processor time of the service, PostgreSQL,
+ * Redis and the load generator, commands of Redis, bytes of the log; and what another worker
+ * brings.
  *
- * The service runs as in production, with quota in Redis and the log drained into PostgreSQL. Variants alternate,
- * each round with fresh processes and servers. The load comes from this process and takes its share of the
- * machine, which is stated: with two processors, two workers can't have both.
+ * The service runs as in production, with quota in Redis and the log drained into PostgreSQL.
+ * Variants alternate, each round with fresh processes and servers. The load comes from this process
+ * and takes its share of the machine, which is stated: with two processors, two workers can't have
+ * both.
  *
  *   node bench/scenarios/capacity.ts [--rounds 3] [--seconds 10] [--workers 1,2] [--connections 32]
  *
@@ -21,6 +23,7 @@ import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
 import { Fleet, sampleRequest } from '../lib/fleet.ts'
+import { storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -157,3 +160,16 @@ for (const load of ['single', 'batch'] as const) {
   }
 }
 console.table(table)
+
+const loads = ['single', 'batch'] as const
+storeResult(
+  'capacity',
+  { card: 'the sample of the demo', batchRecords: BATCH_RECORDS, seconds, warmUpSec: WARM_UP_SEC },
+  loads.map((load) => ({
+    name: load,
+    measured: [...all].map(([workers, rounds]) => ({
+      name: workers === 1 ? '1 worker' : `${workers} workers`,
+      rounds: rounds.map(({ [load]: { costs, ...rest } }) => ({ ...rest, ...costs })),
+    })),
+  })),
+)

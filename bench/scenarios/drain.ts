@@ -1,5 +1,5 @@
-// What draining costs: `node bench/scenarios/drain.ts`, with BENCH_DATABASE_URL naming a PostgreSQL server
-// on which a database may be created; without it on PGlite alone.
+// What draining costs: `node bench/scenarios/drain.ts`, with BENCH_DATABASE_URL naming a PostgreSQL
+// server on which a database may be created; without it on PGlite alone.
 import { sql } from 'drizzle-orm'
 import { systemClock } from '../../src/platform/clock.ts'
 import { rowsOf } from '../../src/platform/db/client.ts'
@@ -39,7 +39,10 @@ function random(): number {
   return state / 2_147_483_648
 }
 
-/** What a request leaves in the spool; scores and probabilities with as many digits as a real card gives. */
+/**
+ * What a request leaves in the spool; scores and probabilities with as many digits as a real card
+ * gives.
+ */
 function payloadOf({ applicants, models }: Shape): Buffer {
   const scoredAtMs = Date.now()
   const texts = new DeploymentTexts(

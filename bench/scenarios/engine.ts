@@ -10,6 +10,7 @@ import { Utf8Writer } from '../../src/platform/bytes/utf8-writer.ts'
 import { ResponseParts } from '../../src/scoring/response.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
 import { type Applicant, CARD, type Card, makeApplicants, makeSpec } from '../lib/card.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const APPLICANTS = 200
 const ROUNDS = 400
@@ -80,7 +81,7 @@ function main(): void {
         scoreApplicant(applicant, modelScore)
         // As a batch does: one for all.
         if (index === 0) into = new Utf8Writer(into.memory)
-        const frame = { isFirst: true, idText: 'null', withContributions: true, shadowText: '' }
+        const frame = { isFirst: true, idText: 'null', withContributions: true, furtherText: '' }
         answer.record(into, modelScore, applicant, frame)
         return into.length
       },
@@ -99,7 +100,8 @@ function main(): void {
     for (let time = 0; time < WARM_UP_ROUNDS; time++) scoreApplicant(JSON.parse(text), modelScore)
   }
   measure([last])
-  // Apart from the others: what it allocates would push their applicants out of the processor's caches.
+  // Apart from the others: what it allocates would push their applicants out of the processor's
+  // caches.
   const compiling = { name: 'compiling the card', run: () => compileModel(spec).points.length }
   const alone: Case = { ...compiling, nsPerApplicant: [] }
   measure([alone])
@@ -116,6 +118,13 @@ function main(): void {
     )
     console.log(name.padEnd(58) + columns.join(''))
   }
+  storeResult('engine', { card: CARD, applicants: APPLICANTS, warmUpRounds: WARM_UP_ROUNDS }, [
+    { name: 'engine', measured: [...cases, last, alone].map(measuredOf) },
+  ])
+}
+
+function measuredOf({ name, nsPerApplicant }: Case): Measured {
+  return { name, rounds: nsPerApplicant.map((ns) => ({ ns: Math.round(10 * ns) / 10 })) }
 }
 
 main()

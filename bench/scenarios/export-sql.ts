@@ -1,6 +1,6 @@
 // How fast databases score by exported SQL, and whether every row has the bits of the engine:
-// `npm run bench -- export-sql`. BENCH_ROWS is the number of random applicants, 1,000,000 unless set;
-// BENCH_DATABASE_URL adds a PostgreSQL server to DuckDB.
+// `npm run bench -- export-sql`. BENCH_ROWS is the number of random applicants, 1,000,000 unless
+// set; BENCH_DATABASE_URL adds a PostgreSQL server to DuckDB.
 import {
   compileModel,
   ModelScore,

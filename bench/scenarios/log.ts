@@ -1,8 +1,8 @@
-// The score log in each durability, against a service without one: `npm run bench -- log`. Single scores
-// under load, batches, and single scores with few connections, where nothing queues.
+// The score log in each durability, against a service without one: `npm run bench -- log`. Single
+// scores under load, batches, and single scores with few connections, where nothing queues.
 import type { LoadRequest } from '../lib/load.ts'
 import type { ScoreBench } from '../lib/score-bench.ts'
-import { playScoreContest } from '../lib/score-contest.ts'
+import { playScoreContests } from '../lib/score-contest.ts'
 
 const contestants = (of: (bench: ScoreBench) => readonly LoadRequest[]) => (bench: ScoreBench) => [
   bench.service('off', of(bench), { SCORE_LOG_OFF: '1' }),
@@ -13,9 +13,12 @@ const contestants = (of: (bench: ScoreBench) => readonly LoadRequest[]) => (benc
 const singles = contestants((bench) => bench.singles)
 const batches = contestants((bench) => bench.batches)
 const single = { kind: 'single', contestants: singles } as const
-await playScoreContest({ ...single, name: 'log, single', connections: 64 }, process.argv.slice(2))
-await playScoreContest(
-  { name: 'log, batch', kind: 'batch', connections: 4, contestants: batches },
+await playScoreContests(
+  'log',
+  [
+    { ...single, name: 'single', connections: 64 },
+    { name: 'batch', kind: 'batch', connections: 4, contestants: batches },
+    { ...single, name: 'calm', connections: 4 },
+  ],
   process.argv.slice(2),
 )
-await playScoreContest({ ...single, name: 'log, calm', connections: 4 }, process.argv.slice(2))

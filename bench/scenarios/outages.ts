@@ -1,13 +1,14 @@
 /**
- * What callers see while PostgreSQL or Redis is away: two replicas under a steady load of scores, and a
- * management call every half second. Each server is killed, stopped (SIGSTOP: it accepts and says nothing) and
- * restarted. At the end of each outage the answers are compared with the score log.
+ * What callers see while PostgreSQL or Redis is away: two replicas under a steady load of scores,
+ * and a management call every half second. Each server is killed, stopped (SIGSTOP: it accepts and
+ * says nothing) and restarted. At the end of each outage the answers are compared with the score
+ * log.
  *
  *   node bench/scenarios/outages.ts [--clients 8] [--before 10] [--outage 20] [--after 10]
  *     [--servers postgres,redis] [--ways killed,stopped,restarted]
  *
- * Needs the programs of PostgreSQL and Redis, of which it starts its own. All share the machine: latencies
- * are to be compared with those before, not taken for themselves.
+ * Needs the programs of PostgreSQL and Redis, of which it starts its own. All share the machine:
+ * latencies are to be compared with those before, not taken for themselves.
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -19,7 +20,8 @@ import {
 } from '../../test/support/load/load-clients.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
-import { Fleet, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { Fleet, outcomeFigures, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -33,7 +35,9 @@ const { values } = parseArgs({
 })
 const clients = Number(values.clients)
 const seconds = { before: values.before, outage: values.outage, after: values.after }
-/** A client waits so long between its requests: a steady load, far below what the machine can take. */
+/**
+ * A client waits so long between its requests: a steady load, far below what the machine can take.
+ */
 const PAUSE_MS = 20
 const PAUSES = { pauseMs: PAUSE_MS, refusedPauseMs: PAUSE_MS }
 const MANAGE_EVERY_MS = 500
@@ -186,12 +190,15 @@ async function play(
   }
 }
 
+const measured: Measured[] = []
+
 function report(name: string, { scores, management }: Watch): void {
   const table: Record<string, unknown> = {}
   for (const phase of ['before', 'outage', 'after'] as const) {
     const tookMs = 1_000 * Number(seconds[phase])
     const { 'requests/s': _rate, ...row } = outcomeRow(scores[phase], tookMs)
     const managed = outcomeRow(management[phase], tookMs)
+    measured.push({ name: `${name}, ${phase}`, rounds: [outcomeFigures(scores[phase], tookMs)] })
     table[phase] = {
       ...row,
       management: `${managed['requests']}, ${managed['failed']} failed ${managed['how'] ?? ''}`,
@@ -209,3 +216,6 @@ for (const server of values.servers.split(',')) {
     })
   }
 }
+storeResult('outages', { replicas: 2, clients, pauseMs: PAUSE_MS, seconds }, [
+  { name: 'outages', measured },
+])

@@ -1,6 +1,7 @@
 /**
- * Other engines and servers on the same card and the same applicants: `npm run bench -- peers`. The card is the
- * sample of the demo, because one of them made it, and all can hold it without a change of score.
+ * Other engines and servers on the same card and the same applicants: `npm run bench -- peers`. The
+ * card is the sample of the demo, because one of them made it, and all can hold it without a change
+ * of score.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -11,18 +12,22 @@ import { median } from '../../test/support/load/percentile.ts'
 import { openBackends } from '../lib/backends.ts'
 import { type Contestant, contest, contestRows } from '../lib/contest.ts'
 import { type BenchOptions, readOptions } from '../lib/options.ts'
-import { peerRows, playPeers } from '../lib/peer-rounds.ts'
+import { measuredPeers, peerRows, playPeers } from '../lib/peer-rounds.ts'
 import { type Entry, enter, peerContestant } from '../lib/peer-server.ts'
 import { PEERS, type Peer, type PeerFiles } from '../lib/peers.ts'
+import { seriesOf } from '../lib/report.ts'
+import { type Series, storeResult } from '../lib/results.ts'
 import { prepareScoreBench, type ScoreBench } from '../lib/score-bench.ts'
 
-/** Few: what a slow server still has to answer when a slice ends falls into the slice of the next. */
+/**
+ * Few: what a slow server still has to answer when a slice ends falls into the slice of the next.
+ */
 const CONNECTIONS = 16
 const BATCH_CONNECTIONS = 4
 const SERVICE_OFF = { SCORE_LOG_OFF: '1', QUOTA_OFF: '1' }
 
-/** Rounds by the name of their table, for the file. */
-const raw: Record<string, unknown> = {}
+/** Raw rounds, table by table. */
+const raw: Series[] = []
 
 interface Sample {
   readonly spec: object
@@ -82,11 +87,17 @@ async function playHttp(
   ]
   const contestants = enter(entries)
   const rounds = await contest(contestants, how)
-  raw[kind] = {
-    contestants: contestants.map(({ name }) => name),
-    rounds,
-    startsMs: entries.map((one) => one.startsMs),
-  }
+  const { name, measured } = seriesOf(kind, contestants, rounds)
+  raw.push({
+    name,
+    measured: measured.map((one, at) => ({
+      ...one,
+      rounds: one.rounds.map((round, n) => ({
+        ...round,
+        startMs: entries[at]?.startsMs[n] ?? Number.NaN,
+      })),
+    })),
+  })
   console.log(`\n${kind}: ${how.connections} connections, ratios to the first`)
   console.table(
     contestRows(contestants, rounds).map((row, at) => ({
@@ -118,7 +129,7 @@ async function main(): Promise<void> {
     console.log(`\nNode ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'processor'}`)
     console.log(`the sample card, ${sample.applicants.length} applicants, ${how.rounds} rounds`)
     const inProcess = await playPeers(peers, files, how)
-    raw['in process'] = inProcess
+    raw.push({ name: 'in process', measured: measuredPeers(inProcess) })
     console.log('\nin process, ratios to the first')
     console.table(peerRows(inProcess))
     const shape = { ...options, sample, deployments: 1, keys: 1 }
@@ -131,10 +142,8 @@ async function main(): Promise<void> {
     } finally {
       await bench.remove()
     }
-    if (options.jsonFile !== null) {
-      const file = { scenario: 'peers', at: new Date().toISOString(), contest: how, rounds: raw }
-      writeFileSync(options.jsonFile, `${JSON.stringify(file, null, 2)}\n`)
-    }
+    const payload = { card: 'the sample of the demo', applicants: sample.applicants.length, ...how }
+    storeResult('peers', payload, raw, options.jsonFile)
   } finally {
     await backends.close()
     rmSync(directory, { recursive: true, force: true })

@@ -1,8 +1,8 @@
 /**
- * How soon a change is in force in all replicas: 100 promotions, 100 rollbacks and 100 revocations, each made
- * at one of two replicas, until the other one, and the first, serve it. Time counts from the answer to the
- * change. Once with Redis, one change after the other; once with Redis killed, all at once, as each takes up
- * to the time-to-live then.
+ * How soon a change is in force in all replicas: 100 promotions, 100 rollbacks and 100 revocations,
+ * each made at one of two replicas, until the other one, and the first, serve it. Time counts from
+ * the answer to the change. Once with Redis, one change after the other; once with Redis killed,
+ * all at once, as each takes up to the time-to-live then.
  *
  *   TEST_DATABASE_URL=postgres://… node bench/scenarios/propagation.ts [--changes 100] [--ttl 60]
  *
@@ -15,6 +15,7 @@ import { percentile } from '../../test/support/load/percentile.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { post } from '../../test/support/start/process.ts'
 import { done, Fleet, needed } from '../lib/fleet.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -108,9 +109,11 @@ async function measure(
 }
 
 const table: Record<string, unknown> = {}
+const measured: Measured[] = []
 
 function report(name: string, delaysMs: readonly number[]): void {
   const ms = (value: number) => Number(value.toFixed(1))
+  measured.push({ name, rounds: delaysMs.map((delayMs) => ({ delayMs })) })
   table[name] = {
     changes: delaysMs.length,
     'p50 ms': ms(percentile(delaysMs, 0.5)),
@@ -151,6 +154,7 @@ try {
   }
   console.log(`Node ${process.version}, two replicas, time until a change is in force in both`)
   console.table(table)
+  storeResult('propagation', { replicas: 2, changes, ttlSec }, [{ name: 'propagation', measured }])
 } finally {
   await fleet.remove()
   await redis.remove()

@@ -1,12 +1,13 @@
 /**
- * What callers see of a rolling restart: two replicas over one PostgreSQL and one Redis, behind HAProxy with
- * the configuration of docker/, restarted in turn under load. Whatever is not answered 200 is a failure.
+ * What callers see of a rolling restart: two replicas over one PostgreSQL and one Redis, behind
+ * HAProxy with the configuration of docker/, restarted in turn under load. Whatever is not answered
+ * 200 is a failure.
  *
  *   TEST_DATABASE_URL=postgres://… TEST_REDIS_URL=redis://… node bench/scenarios/rolling-restart.ts
  *     [--rounds 5] [--clients 16] [--workers 1]
  *
- * Needs `haproxy` (Debian's package). Clients, balancer, replicas and databases share the machine: the
- * latencies are those of that, the failures are what counts.
+ * Needs `haproxy` (Debian's package). Clients, balancer, replicas and databases share the machine:
+ * the latencies are those of that, the failures are what counts.
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -15,7 +16,8 @@ import {
   type Outcome,
   startClients,
 } from '../../test/support/load/load-clients.ts'
-import { Fleet, needed, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { Fleet, needed, outcomeFigures, outcomeRow, sampleRequest } from '../lib/fleet.ts'
+import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,6 +41,7 @@ async function restartAll(fleet: Fleet): Promise<void> {
 }
 
 const table: Record<string, unknown> = {}
+const measured: Measured[] = []
 
 async function measure(
   name: string,
@@ -50,7 +53,9 @@ async function measure(
   const stop = await startClients(clients, loadRequest, (outcome) => outcomes.push(outcome))
   await work()
   await stop()
-  table[name] = outcomeRow(outcomes, performance.now() - startedAtMs)
+  const tookMs = performance.now() - startedAtMs
+  table[name] = outcomeRow(outcomes, tookMs)
+  measured.push({ name, rounds: [outcomeFigures(outcomes, tookMs)] })
   return outcomes.filter(({ status }) => status !== 200).length
 }
 
@@ -75,6 +80,8 @@ try {
       `Node ${process.version}, ${values.workers} workers each, ${clients} clients, one request at a time each`,
     )
     console.table(table)
+    const payload = { replicas: 2, workersEach: Number(values.workers), clients, rounds }
+    storeResult('rolling-restart', payload, [{ name: 'rolling restart', measured }])
     console.log(`failed requests during ${2 * rounds} restarts: ${failures}`)
     process.exitCode = failures === 0 ? 0 : 1
   } finally {

@@ -1,7 +1,7 @@
 /**
- * Whether the service stays as it was: mixed traffic for 20 minutes, with memory, event loop, spool and latency
- * of each minute. Singles, batches of 100, statistics, refused keys; each second something of management: sign in,
- * deploy, make a key, use it and revoke it.
+ * Whether the service stays as it was: mixed traffic for 20 minutes, with memory, event loop, spool
+ * and latency of each minute. Singles, batches of 100, statistics, refused keys; each second
+ * something of management: sign in, deploy, make a key, use it and revoke it.
  *
  *   node bench/scenarios/soak.ts [--minutes 20] [--workers 2] [--clients 8]
  *

@@ -1,6 +1,6 @@
 // What a look at the stats costs over a short and a long log: `node bench/scenarios/stats.ts`, with
-// BENCH_DATABASE_URL naming a PostgreSQL server on which a database may be created. BENCH_SCORES is the length
-// of the long one, 10,000,000 unless set; each million takes 600 MB.
+// BENCH_DATABASE_URL naming a PostgreSQL server on which a database may be created. BENCH_SCORES is
+// the length of the long one, 10,000,000 unless set; each million takes 600 MB.
 import { sql } from 'drizzle-orm'
 import { systemClock } from '../../src/platform/clock.ts'
 import { type Database, rowsOf } from '../../src/platform/db/client.ts'
@@ -26,8 +26,9 @@ const TEAM = 'team_0VbcS4T982wOdiA3oiOZvU'
 const WRITER = 'bench'
 
 /**
- * One day of requests for one applicant each, evenly spread, shaped like those that the drain inserts: ids as
- * long, results with 20 bins and as many digits. Latencies have a long tail: 2 ms in the middle, 16 at the end.
+ * One day of requests for one applicant each, evenly spread, shaped like those that the drain
+ * inserts: ids as long, results with 20 bins and as many digits. Latencies have a long tail: 2 ms
+ * in the middle, 16 at the end.
  */
 async function fillDay(db: Database, deploymentId: string, dayMs: number, scores: number) {
   const day = new Date(dayMs).toISOString()

@@ -6,10 +6,12 @@ export const EXAMPLE_IDS = {
   candidate: 'mod_0VLGi2Nc5TyHr8BwUe6Vg4',
   challenger: 'ch_0VLGi5bRa3FkMx7CzEd2Wp',
   key: 'key_0VLGj1DmS9hQo4JuNt6Ya5',
+  baseline: 'rbl_0VLGn5Vb1Zc8HgTx4JfUe7',
   user: 'usr_0VLGfZ8tXv2IbGy5RlPk7c',
   /** A member with the role `modeler`. */
   member: 'usr_0VLGm3XpNc6ViTs8EoRz1u',
   job: 'job_0VLGm5Tt4Kp8SgDb2XwNq7',
+  import: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4',
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
 

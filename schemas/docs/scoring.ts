@@ -24,7 +24,7 @@ const SINGLE_HEADERS = {
   },
 } as const
 
-const errors = ['deployment_not_found', 'strict_mode_violation'] as const
+const errors = ['deployment_not_found', 'strict_mode_violation', 'reasons_not_configured'] as const
 const batchErrors = [...errors, 'batch_too_large'] as const
 
 const applicant = { age: 35, purpose: 'car' } as const

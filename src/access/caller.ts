@@ -67,7 +67,12 @@ export type Access =
   | { readonly by: 'anyone' }
   | { readonly by: 'key'; readonly scope: Scope }
   | { readonly by: 'user'; readonly roles: readonly Role[] }
-  | { readonly by: 'user-or-key'; readonly scope: Scope }
+  | {
+      readonly by: 'user-or-key'
+      readonly scope: Scope
+      /** Users of these roles only; absent: any member. */
+      readonly roles?: readonly Role[]
+    }
 
 export const ANYONE: Access = { by: 'anyone' }
 export const SCORING_KEY = { by: 'key', scope: 'score' } as const satisfies Access
@@ -81,3 +86,9 @@ export const ANALYSTS: Access = {
   roles: ['owner', 'admin', 'lead_modeler', 'modeler'],
 }
 export const DEPLOYERS: Access = { by: 'user', roles: ['owner', 'admin', 'lead_modeler'] }
+/** A server that scores, or those who may deploy a model. */
+export const OUTCOME_SENDERS: Access = {
+  by: 'user-or-key',
+  scope: 'score',
+  roles: ['owner', 'admin', 'lead_modeler'],
+}

@@ -24,7 +24,8 @@ export class PostgresAuditLogStore implements AuditLogStore {
         actor: auditLog.actor,
         action: auditLog.action,
         subject: auditLog.subject,
-        // Reads JSON as text, because a driver would parse it with JSON.parse; see `parseStoredJson`.
+        // Reads JSON as text, because a driver would parse it with JSON.parse; see
+        // `parseStoredJson`.
         before: sql<string | null>`${auditLog.before}::text`,
         after: sql<string | null>`${auditLog.after}::text`,
         reason: auditLog.reason,

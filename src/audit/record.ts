@@ -20,6 +20,7 @@ export type AuditAction =
   | 'model.deploy'
   | 'model.archive'
   | 'model.restore'
+  | 'model.set_baseline'
   | 'deployment.create'
   | 'deployment.update'
   | 'deployment.add_challenger'
@@ -28,6 +29,8 @@ export type AuditAction =
   | 'deployment.toggle_shadow'
   | 'deployment.promote'
   | 'deployment.rollback'
+  | 'deployment.set_reason_baseline'
+  | 'reason_baseline.create'
   | 'key.create'
   | 'key.revoke'
   | 'key.set_limit'
@@ -39,6 +42,8 @@ export type AuditAction =
   | 'team.create'
   | 'log.export'
   | 'log.erase'
+  | 'outcome_definition.put'
+  | 'outcomes.import'
 
 /** Who makes a change in a team: a user, or `OPERATOR`. */
 export interface Actor {

@@ -25,8 +25,8 @@ export async function insertAuditRecord(
 }
 
 /**
- * Notes that the change of a claim is made. Whatever happens to the process or to the connection next, no
- * later request with the same `Idempotency-Key` makes the change again.
+ * Notes that the change of a claim is made. Whatever happens to the process or to the connection
+ * next, no later request with the same `Idempotency-Key` makes the change again.
  */
 async function noteChange(tx: Transaction, { keyHash, claimId }: IdempotencyClaim): Promise<void> {
   const noted = await tx

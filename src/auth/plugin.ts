@@ -1,7 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { bearerToken, KEY_PREFIX } from '../access/bearer.ts'
-import { type Access, type Caller, type KeyCaller, PROOF_LIFE_MS } from '../access/caller.ts'
+import {
+  type Access,
+  type Caller,
+  type KeyCaller,
+  PROOF_LIFE_MS,
+  type Role,
+} from '../access/caller.ts'
 import { AppError } from '../errors.ts'
 import { notFoundHandler } from '../http/not-found.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -150,6 +156,9 @@ function refusalOf(
     return isAllowed ? null : new AppError('invalid_api_key', message)
   }
   if (access.by === 'user-or-key') {
+    if (caller?.kind === 'user' && access.roles !== undefined) {
+      return access.roles.includes(caller.role) ? null : insufficientRole(access.roles)
+    }
     const isAllowed = caller?.kind === 'user' || caller?.scopes.includes(access.scope) === true
     const proof = `an access token, or an API key with the scope ${access.scope}`
     return isAllowed
@@ -163,7 +172,11 @@ function refusalOf(
     )
   }
   if (access.roles.includes(caller.role)) return null
-  return new AppError('insufficient_role', `this needs the role ${access.roles.join(' or ')}`)
+  return insufficientRole(access.roles)
+}
+
+function insufficientRole(roles: readonly Role[]): AppError {
+  return new AppError('insufficient_role', `this needs the role ${roles.join(' or ')}`)
 }
 
 /** Keeps a response that holds a token out of every cache. */

@@ -24,9 +24,9 @@ export function refreshTokenHashOf(token: string): string {
  * Makes the token that replaces another one.
  *
  * The successor is derived, not random: only hashes are stored, and yet a client that lost the
- * response, or its second tab, must get the same successor once more. A second random one would fork
- * the family, and a thief's fork would look like the owner's. Without the key a successor is as hard
- * to guess as a random one, even with its predecessor.
+ * response, or its second tab, must get the same successor once more. A second random one would
+ * fork the family, and a thief's fork would look like the owner's. Without the key a successor is
+ * as hard to guess as a random one, even with its predecessor.
  */
 export class SuccessorMaker {
   private readonly key: Buffer

@@ -7,6 +7,7 @@ import { KeyService } from '../keys/service.ts'
 import { PostgresKeyStore } from '../keys/store.ts'
 import { ModelService } from '../models/service.ts'
 import { PostgresModelStore } from '../models/store.ts'
+import { PostgresOutcomeStore } from '../outcomes/store.ts'
 import { InvalidatedCaches } from '../platform/caches/invalidation.ts'
 import { openFeed } from '../platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
@@ -103,7 +104,12 @@ export async function createCliServices(
       clock,
       onChange: (deploymentId) => changes.publish('deployment', deploymentId),
     }),
-    logErasures: new LogErasureService({ eraser: log.eraser, store: reading, clock }),
+    logErasures: new LogErasureService({
+      eraser: log.eraser,
+      store: reading,
+      clock,
+      others: guarded(new PostgresOutcomeStore(db)),
+    }),
     logExports: new LogExportService({ ...log, store: reading, clock }),
     reading,
     verification: {

@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
+import { reasonBaselinesInForce } from '../tables/reasons.ts'
 import type { Candidate, Challenger, Deployment } from './deployment.ts'
 import type {
   Changed,
@@ -14,6 +15,7 @@ import type {
   DeploymentStore,
   DeploymentSummary,
 } from './service.ts'
+import type { Change } from './succession.ts'
 
 const champion = alias(models, 'champion')
 const previousChampion = alias(models, 'previous_champion')
@@ -76,7 +78,7 @@ export class PostgresDeploymentStore implements DeploymentStore {
       await writeDeployment(tx, next, at)
       await writeChallengers(tx, before, next)
       const touchedIds = [deploymentId]
-      let consequences = {}
+      let consequences = await putBaselineInForce(tx, deploymentId, change)
       if (next.champion.id !== before.champion.id) {
         await setModelStatus(tx, next.champion.id, 'active', at)
         const { retired, ended } = await retireModel(tx, before.champion.id, at)
@@ -191,6 +193,32 @@ async function writeDeployment(tx: Transaction, next: Deployment, at: Date): Pro
       updatedAt: at,
     })
     .where(eq(deployments.id, next.id))
+}
+
+/** @returns what the audit record says of it */
+async function putBaselineInForce(
+  tx: Transaction,
+  deploymentId: string,
+  { reasonBaseline }: Change,
+): Promise<object> {
+  if (reasonBaseline === undefined) return {}
+  const { modelId, baselineId } = reasonBaseline
+  const table = reasonBaselinesInForce
+  const [replaced] = await tx
+    .select({ baselineId: table.baselineId })
+    .from(table)
+    .where(and(eq(table.deploymentId, deploymentId), eq(table.modelId, modelId)))
+  await tx
+    .insert(table)
+    .values({ deploymentId, modelId, baselineId })
+    .onConflictDoUpdate({ target: [table.deploymentId, table.modelId], set: { baselineId } })
+  return {
+    reason_baseline: {
+      model_id: modelId,
+      baseline_id: baselineId,
+      replaced_baseline_id: replaced?.baselineId ?? null,
+    },
+  }
 }
 
 async function writeChallengers(

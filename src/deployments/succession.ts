@@ -12,6 +12,8 @@ export interface Change {
   /** Its `challengers` include those that the change deactivates. */
   readonly next: Deployment
   readonly reason?: string
+  /** Puts a reason baseline in force for a model of the deployment. */
+  readonly reasonBaseline?: { readonly modelId: string; readonly baselineId: string }
 }
 
 interface NewChallenger {

@@ -90,6 +90,18 @@ export function scoreOfCells(model: CompiledModel, cells: ArrayLike<number>): Ce
   }
 }
 
+/**
+ * Slots of an applicant's cells, as `scoreApplicant` found them up to slots that mean the same.
+ *
+ * @throws EngineError `cell_invalid`
+ */
+export function slotsOfCells(model: CompiledModel, cells: ArrayLike<number>): Int32Array {
+  if (cells.length !== model.features.length) {
+    throw invalidCell('the cells are not those of the model')
+  }
+  return Int32Array.from(cells, (cell, feature) => slotOfCell(model, feature, cell))
+}
+
 function slotOfCell(model: CompiledModel, feature: number, cell: number): number {
   const { starts, slots } = tableOf(model)
   const place = (starts[feature] ?? Number.NaN) + cell

@@ -9,10 +9,39 @@ export {
   outcomeOfCell,
   pointsOfCell,
   scoreOfCells,
+  slotsOfCells,
 } from './cells.ts'
 export { type CompiledModel, compileModel } from './compile.ts'
+export {
+  type BinChange,
+  type Counterfactuals,
+  counterfactualsOf,
+  nextGradeOf,
+  type OtherBin,
+  otherBinsOf,
+  type ScoreTarget,
+} from './counterfactuals.ts'
 export { EngineError, type EngineErrorCode } from './errors.ts'
 export { DECIMAL, nextDown, nextUp, parseInterval } from './interval.ts'
+export { type FoundReasons, type Reason, ReasonFinder } from './reason-finder.ts'
+export {
+  type FeatureReasonSpec,
+  type FeatureSource,
+  LANGUAGE_TAG,
+  REASONS_MAX,
+  type ReasonMethod,
+  type Texts,
+} from './reason-spec.ts'
+export {
+  bestPoints,
+  binTextOf,
+  compileReasons,
+  directionOf,
+  type ReasonMeans,
+  type ReasonRules,
+  roundDistance,
+  scoreRangeOf,
+} from './reasons.ts'
 export { type FeatureRule, rulesOf } from './rules.ts'
 export { probabilityOfDefault, type Scale } from './scaling.ts'
 export {
@@ -34,5 +63,6 @@ export {
   type ScalingSpec,
   type ScorecardSpec,
 } from './spec.ts'
+export { DEFAULT_LANGUAGE, textIn } from './texts.ts'
 export { checkSpec, checkStoredSpec, type SpecCheck, type SpecIssue } from './validate.ts'
 export { ENGINE_VERSION } from './version.ts'

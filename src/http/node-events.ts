@@ -29,7 +29,8 @@ export function takeNodeEvents(server: Server, answer: RequestListener): void {
       // A server's connections are sockets, or as good as one.
       response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0])
     } catch {
-      // An earlier request of the connection waits for its response, which Node would mix with this one.
+      // An earlier request of the connection waits for its response, which Node would mix with this
+      // one.
       socket.destroy()
       return
     }

@@ -12,6 +12,8 @@ declare module 'fastify' {
     isBodyOptional?: boolean
     /** The route executes a request with an `Idempotency-Key` once, see `src/idempotency`. */
     takesIdempotencyKey?: boolean
+    /** The body goes to the disk as it comes, and takes no memory. */
+    isStreamed?: boolean
     /** For operators, not for callers: outside quota, access log and load shedding. */
     isOperational?: boolean
   }

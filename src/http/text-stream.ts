@@ -10,7 +10,7 @@ interface SentChunks {
 }
 
 /**
- * Sends a body in pieces as they are made. The first piece is made before the head is sent, so that
+ * Sends a body in chunks as they are made. The first chunk is made before the head is sent, so that
  * an error until then has its usual response. A body that can't be made to its end breaks off, and
  * its connection ends.
  */

@@ -29,9 +29,9 @@ const PORTIONS_MAX = 30
 const VACUUM_EVERY_ROUNDS = 60
 
 /**
- * Removes expired idempotency keys in portions, once a minute in each replica. Rounds that run at the same
- * time remove different rows. It also finds out whether more answers may be kept: at the bound requests are
- * executed without being kept, and say so.
+ * Removes expired idempotency keys in portions, once a minute in each replica. Rounds that run at
+ * the same time remove different rows. It also finds out whether more answers may be kept: at the
+ * bound requests are executed without being kept, and say so.
  */
 export class KeyMaintenance {
   private readonly options: MaintenanceOptions

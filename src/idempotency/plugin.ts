@@ -21,9 +21,9 @@ declare module 'fastify' {
 }
 
 /**
- * A request with an `Idempotency-Key`. States: *read*, until its body was read and found valid; *claimed*,
- * while it is executed; *not-kept*, while it is executed and can't be kept; *settled*, when its answer is
- * kept, or there is none to keep.
+ * A request with an `Idempotency-Key`. States: *read*, until its body was read and found valid;
+ * *claimed*, while it is executed; *not-kept*, while it is executed and can't be kept; *settled*,
+ * when its answer is kept, or there is none to keep.
  */
 interface Keyed {
   bodyDigest: Uint8Array
@@ -39,11 +39,12 @@ const HEADER = 'idempotency-key'
 const PRINTABLE = /^[ -~]{1,255}$/
 
 /**
- * Executes requests with an `Idempotency-Key` once, on the routes that declare `takesIdempotencyKey`.
+ * Executes requests with an `Idempotency-Key` once, on the routes that declare
+ * `takesIdempotencyKey`.
  *
- * A request claims its key after everything that could refuse it at once: a refused request needs no claim.
- * Its answer is kept before it is sent, so that a client that hangs up finds it when it asks again. A request
- * without the header costs two tests for null.
+ * A request claims its key after everything that could refuse it at once: a refused request needs
+ * no claim. Its answer is kept before it is sent, so that a client that hangs up finds it when it
+ * asks again. A request without the header costs two tests for null.
  */
 export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
   async (app, { idempotency }) => {

@@ -30,11 +30,13 @@ const FORM = 1
 const HEAD_BYTES_LENGTH = 4
 
 /**
- * Hides what idempotency stores: keys and bodies as keyed hashes, answers as authenticated ciphertexts.
+ * Hides what idempotency stores: keys and bodies as keyed hashes, answers as authenticated
+ * ciphertexts.
  *
- * All keys are derived from the secret that signs access tokens, each for its own purpose. Each answer has a
- * key of its own, so that no number of answers wears out a key. A sealed answer opens only in the place that
- * it was sealed for. With another secret nothing is found, and nothing can be read.
+ * All keys are derived from the secret that signs access tokens, each for its own purpose. Each
+ * answer has a key of its own, so that no number of answers wears out a key. A sealed answer opens
+ * only in the place that it was sealed for. With another secret nothing is found, and nothing can
+ * be read.
  */
 export class AnswerSealer {
   private readonly hashingKey: Buffer

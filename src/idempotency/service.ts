@@ -44,7 +44,10 @@ export interface IdempotencyStore {
   renew(claimIds: readonly string[]): Promise<void>
 }
 
-/** What becomes of a request: it is answered from the store, executed under a claim, or executed without. */
+/**
+ * What becomes of a request: it is answered from the store, executed under a claim, or executed
+ * without.
+ */
 export type Begun =
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
@@ -67,23 +70,30 @@ export const KEPT_MS = 24 * 60 * 60 * 1000
 const RENEW_EVERY_MS = 8_000
 /** Longer than any request takes: an import waits for eight others, of a minute each at most. */
 const OPEN_MS_MAX = 15 * 60 * 1000
-/** A store that fails only after this time is left alone, so that not every request waits for it. */
+/**
+ * A store that fails only after this time is left alone, so that not every request waits for it.
+ */
 const SLOW_MS = 1_000
 const STORE_PAUSE_MS = 5_000
-/** Longer answers are not kept. A batch of 1,000 with 20 contributions each takes less than a quarter. */
+/**
+ * Longer answers are not kept. A batch of 1,000 with 20 contributions each takes less than a
+ * quarter.
+ */
 export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 /** How long a client is asked to wait for a request that is under way. */
 const RETRY_AFTER_MS = 1_000
 const CLAIM_ID_CHARS = 22
 
 /**
- * Executes a request with an `Idempotency-Key` once, and answers its repetitions with the first answer.
+ * Executes a request with an `Idempotency-Key` once, and answers its repetitions with the first
+ * answer.
  *
- * States of a key: *free*; *claimed* by one request, which is under way, until it is answered, refused, or
- * its process has not renewed the claim for `CLAIM_MS`; *kept*, with its answer, for `KEPT_MS`; *lost*, when
- * the request has made its change but no answer is kept, for as long. Only a free key is executed. A claim
- * ends in *kept* after a 2xx, and in *free* after any other answer, or when the process dies; if a change
- * was committed under it, it ends in *lost*, since the change must not be made again.
+ * States of a key: *free*; *claimed* by one request, which is under way, until it is answered,
+ * refused, or its process has not renewed the claim for `CLAIM_MS`; *kept*, with its answer, for
+ * `KEPT_MS`; *lost*, when the request has made its change but no answer is kept, for as long. Only
+ * a free key is executed. A claim ends in *kept* after a 2xx, and in *free* after any other answer,
+ * or when the process dies; if a change was committed under it, it ends in *lost*, since the change
+ * must not be made again.
  *
  * While the store fails, requests are executed without a claim. They say so.
  */
@@ -149,7 +159,9 @@ export class IdempotencyService {
     return false
   }
 
-  /** Ends the claim of a request that was refused or has failed. If that fails, it ends by its time. */
+  /**
+   * Ends the claim of a request that was refused or has failed. If that fails, it ends by its time.
+   */
   async release(claim: IdempotencyClaim): Promise<void> {
     this.open.delete(claim.claimId)
     if (this.storeRests) return

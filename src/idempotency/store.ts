@@ -25,9 +25,9 @@ export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanc
   }
 
   /**
-   * Reads before it writes: a key that is not free is read without waiting for the lock that a change holds
-   * on it. Where two requests claim a free key at the same moment, the second one waits for the first one's
-   * insert, finds the key taken, and reads it at the next attempt.
+   * Reads before it writes: a key that is not free is read without waiting for the lock that a
+   * change holds on it. Where two requests claim a free key at the same moment, the second one
+   * waits for the first one's insert, finds the key taken, and reads it at the next attempt.
    */
   async claim({ keyHash, bodyHash, claimId }: NewClaim): Promise<{ held: HeldKey | null }> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {

@@ -208,7 +208,10 @@ export class KeyService {
     return this.callerBy(keySecret, false) ?? null
   }
 
-  /** Like `callerOf`, but looks up no new key: undefined for a secret that this process does not hold. */
+  /**
+   * Like `callerOf`, but looks up no new key: undefined for a secret that this process does not
+   * hold.
+   */
   heldCallerOf(keySecret: string): KeyCaller | null | undefined | Promise<KeyCaller | null> {
     return this.callerBy(keySecret, true)
   }

@@ -17,7 +17,7 @@ const USUAL: Readonly<Record<number, readonly ErrorCode[]>> = {
   503: ['unavailable'],
 }
 
-const UNPROVEN: Readonly<Record<Access['by'], readonly ErrorCode[]>> = {
+const ANONYMOUS: Readonly<Record<Access['by'], readonly ErrorCode[]>> = {
   anyone: [],
   key: ['invalid_api_key'],
   user: ['unauthorized'],
@@ -43,7 +43,7 @@ export function codesByStatus(
     )
   return new Map(
     statuses.map((status) => {
-      const usual = status === 401 ? UNPROVEN[access.by] : (USUAL[status] ?? [])
+      const usual = status === 401 ? ANONYMOUS[access.by] : (USUAL[status] ?? [])
       const own = declared.filter((code) => STATUS_BY_CODE[code] === status)
       if (usual.length + own.length === 0) {
         throw new TypeError(`${operation} declares status ${status}, but documents no code for it`)

@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
 import * as backtest from '../../schemas/backtest.ts'
+import * as baselines from '../../schemas/baselines.ts'
 import * as common from '../../schemas/common.ts'
 import * as deployments from '../../schemas/deployments.ts'
 import * as errors from '../../schemas/errors.ts'
@@ -11,7 +12,12 @@ import * as jobs from '../../schemas/jobs.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
+import * as monitoring from '../../schemas/monitoring.ts'
+import * as monitoringQuery from '../../schemas/monitoring-query.ts'
+import * as outcomes from '../../schemas/outcomes.ts'
+import * as performance from '../../schemas/performance.ts'
 import * as proof from '../../schemas/proof.ts'
+import * as reasons from '../../schemas/reasons.ts'
 import * as replay from '../../schemas/replay.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
@@ -24,6 +30,7 @@ export const CONTRACT = {
   auditlog,
   auth,
   backtest,
+  baselines,
   common,
   deployments,
   errors,
@@ -35,6 +42,11 @@ export const CONTRACT = {
   models,
   proof,
   replay,
+  reasons,
+  monitoring,
+  'monitoring-query': monitoringQuery,
+  outcomes,
+  performance,
   scorecards,
   scores,
   scoring,

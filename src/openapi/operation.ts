@@ -18,7 +18,9 @@ export interface OperationFacts {
   readonly isBodyOptional: boolean
   /** Whether its responses have the quota headers. */
   readonly hasQuota: boolean
-  /** Whether it takes an `Idempotency-Key`, and its successes may have the headers that go with it. */
+  /**
+   * Whether it takes an `Idempotency-Key`, and its successes may have the headers that go with it.
+   */
   readonly isIdempotent: boolean
   readonly codesByStatus: ReadonlyMap<number, readonly ErrorCode[]>
 }
@@ -102,9 +104,16 @@ function callerText(access: Access): string {
   const key = (scope: string) => `an API key with the scope \`${scope}\``
   if (access.by === 'anyone') return 'anyone'
   if (access.by === 'key') return key(access.scope)
-  if (access.by === 'user-or-key') return `any member of the team, or ${key(access.scope)}`
+  if (access.by === 'user-or-key' && access.roles === undefined) {
+    return `any member of the team, or ${key(access.scope)}`
+  }
+  if (access.by === 'user-or-key') return `${roleText(access.roles)}, or ${key(access.scope)}`
   if (access.roles.length === ROLES.length) return 'any member of the team'
-  return `a member with the role ${access.roles.map((role) => `\`${role}\``).join(' or ')}`
+  return roleText(access.roles)
+}
+
+function roleText(roles: readonly string[] = []): string {
+  return `a member with the role ${roles.map((role) => `\`${role}\``).join(' or ')}`
 }
 
 /** @throws TypeError if a path parameter is not documented, or a documented one does not exist */

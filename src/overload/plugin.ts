@@ -64,7 +64,8 @@ export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
     app.addHook('preParsing', (request, reply, payload, done) => {
       const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
       const declaredBytes = length === undefined ? 0 : Number(length)
-      if (declaredBytes <= SMALL_BODY_BYTES && encoding === undefined) {
+      const isStreamed = request.routeOptions.config.isStreamed === true
+      if (isStreamed || (declaredBytes <= SMALL_BODY_BYTES && encoding === undefined)) {
         done(null, payload)
         return
       }

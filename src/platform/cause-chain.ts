@@ -1,4 +1,6 @@
-/** Returns the error and the errors that caused it, outermost first; empty if it is not an Error. */
+/**
+ * Returns the error and the errors that caused it, outermost first; empty if it is not an Error.
+ */
 export function causeChain(error: unknown): Error[] {
   return error instanceof Error ? [error, ...causeChain(error.cause)] : []
 }

@@ -9,7 +9,8 @@ const LOG_EVERY_MS = 10_000
 const NAMES_MAX = 1_000
 
 /**
- * Decides when to log an event that may happen very often: the first time at once, then at most every
+ * Decides when to log an event that may happen very often: the first time at once, then at most
+ * every
  * 10 s, with the number of events since. Beyond 1,000 names it forgets all of them.
  */
 export class LogThrottle {

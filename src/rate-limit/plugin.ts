@@ -25,9 +25,9 @@ interface QuotaOptions {
  *
  * Requests without a proven caller go through the handler of @fastify/rate-limit. Requests of a
  * proven caller use the same limiter without that handler: its async function, two promises and
- * look-ups cost 4 to 6 µs of processor time, the hook below costs 1 µs, and a bare route 20 µs. A route
- * opts out by the plugin's `config: { rateLimit: false }`. Another setting for one route is refused,
- * because the quota is one budget for all routes.
+ * look-ups cost 4 to 6 µs of processor time, the hook below costs 1 µs, and a bare route 20 µs. A
+ * route opts out by the plugin's `config: { rateLimit: false }`. Another setting for one route is
+ * refused, because the quota is one budget for all routes.
  */
 export const quotaPlugin = fastifyPlugin<QuotaOptions>(
   async (app, { limiter, quotaPerMinute }) => {

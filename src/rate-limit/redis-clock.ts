@@ -3,7 +3,9 @@ export class RedisClock {
   /** The clock of Redis less that of this process, within the time that the fastest call took. */
   private aheadMs = 0
 
-  /** The time of Redis when the clock of this process shows `nowMs`; it may be behind, never ahead. */
+  /**
+   * The time of Redis when the clock of this process shows `nowMs`; it may be behind, never ahead.
+   */
   timeAt(nowMs: number): number {
     return Math.floor(nowMs + this.aheadMs)
   }

@@ -2,12 +2,15 @@ import type { FEATURE_OUTCOMES } from '../../schemas/scores.ts'
 import {
   binOfCell,
   CELL_FIRST_BIN,
+  CELL_MISSING,
+  CELL_NO_BIN,
   type CompiledModel,
   type FeatureSpec,
   MISSING,
   outcomeOfCell,
   pointsOfCell,
   type ScorecardSpec,
+  slotsOfCells,
 } from '../engine/index.ts'
 
 export type FeatureOutcome = (typeof FEATURE_OUTCOMES)[number]
@@ -66,4 +69,28 @@ export function missingBinOf(feature: FeatureSpec): number {
   return feature.type === 'numeric'
     ? feature.bins.findIndex(({ range }) => range.trim() === MISSING)
     : feature.bins.findIndex(({ value }) => value === MISSING)
+}
+
+/**
+ * The slots of an applicant's cells.
+ *
+ * @param isFirstForm whether the cells are those of a record of the first form: a value that gave
+ *   no points is then a missing one where the feature has no Missing bin
+ * @throws EngineError for a cell that the feature can't have
+ */
+export function loggedSlots(
+  { spec, model }: Card,
+  cells: readonly number[],
+  isFirstForm: boolean,
+): Int32Array {
+  if (!isFirstForm) return slotsOfCells(model, cells)
+  const known = cells.map((cell, index) => {
+    const feature = spec.features[index]
+    if (feature === undefined) return CELL_MISSING
+    const missing = missingBinOf(feature)
+    if (cell - CELL_FIRST_BIN === missing) return CELL_MISSING
+    if (cell >= CELL_FIRST_BIN) return cell
+    return missing < 0 ? CELL_MISSING : CELL_NO_BIN
+  })
+  return slotsOfCells(model, known)
 }

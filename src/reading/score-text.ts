@@ -8,11 +8,11 @@ import type {
 import { loggedFeature } from './logged-feature.ts'
 import type { ScorePage } from './service.ts'
 
-/** Characters of a piece of a long response. */
-const PIECE_CHARS = 64 * 1024
+/** Characters of a chunk of a long response. */
+const CHUNK_CHARS = 64 * 1024
 
 /**
- * Writes a logged score as JSON, in pieces.
+ * Writes a logged score as JSON, in chunks.
  *
  * Not through an object and the schema: a page can hold a million features, and the text of a
  * feature is the same for every applicant in its bin.
@@ -33,7 +33,7 @@ export async function* scoreTexts(page: ScorePage): AsyncGenerator<string> {
     const results = row.results.map((result, position) => writers[position]?.(result))
     const comma = index === first ? '' : ','
     text += `${comma}{"index":${index},"id":${JSON.stringify(row.id)},"results":[${results}]}`
-    if (text.length < PIECE_CHARS) continue
+    if (text.length < CHUNK_CHARS) continue
     yield text
     text = ''
     await turns.giveWay()
@@ -122,7 +122,7 @@ interface StoredBin {
   readonly label?: unknown
 }
 
-/** A bin as the API shows it. */
+/** A bin of a spec as answers show it. */
 export function binOf(bin: StoredBin | undefined, index: number) {
   const label = labelOf(bin?.label)
   return {

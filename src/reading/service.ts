@@ -8,6 +8,7 @@ import { hasReference, type LogReader } from '../score-log/reading/log-reader.ts
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 import { readPosition, type ScorePosition, writePosition } from './position.ts'
+import { type UnequalResult, unequalResult } from './recompute.ts'
 
 export interface ScoreQuery {
   readonly record?: number | undefined
@@ -61,16 +62,26 @@ export interface ReadingStore {
   ): Promise<ReadonlyMap<string, Environment>>
 }
 
+interface ReadingOptions {
+  readonly reader: LogReader
+  readonly models: StoredModels
+  readonly store: ReadingStore
+  /** Called for a score that its bins do not give: its points do not add up to it. */
+  readonly onUnequal: (result: UnequalResult) => void
+}
+
 /** Reads scores back: one by its request, or all of a reference. */
 export class ScoreReadingService {
   private readonly reader: LogReader
   private readonly models: StoredModels
   private readonly store: ReadingStore
+  private readonly onUnequal: (result: UnequalResult) => void
 
-  constructor(reader: LogReader, models: StoredModels, store: ReadingStore) {
+  constructor({ reader, models, store, onUnequal }: ReadingOptions) {
     this.reader = reader
     this.models = models
     this.store = store
+    this.onUnequal = onUnequal
   }
 
   /**
@@ -89,7 +100,10 @@ export class ScoreReadingService {
     const end = Math.min(total, first + (record === undefined ? limit : 1))
     const models = await this.models.get(request.models.map(({ modelId }) => modelId))
     const hasMore = record === undefined && end < total
-    return { request, models, first, end, nextCursor: hasMore ? String(end) : null }
+    const page = { request, models, first, end, nextCursor: hasMore ? String(end) : null }
+    const unequal = unequalResult(page)
+    if (unequal !== null) this.onUnequal(unequal)
+    return page
   }
 
   /**

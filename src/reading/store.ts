@@ -22,8 +22,7 @@ export class PostgresReadingStore implements ReadingStore {
       .select({ id: deployments.id, environment: deployments.environment })
       .from(deployments)
       .where(and(eq(deployments.teamId, teamId), inArray(deployments.id, [...deploymentIds])))
-    // A check of the table allows only the two environments.
-    return new Map(rows.map(({ id, environment }) => [id, environment as Environment]))
+    return new Map(rows.map(({ id, environment }) => [id, environment]))
   }
 
   /** Records an export in the audit log. */

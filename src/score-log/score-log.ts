@@ -17,7 +17,7 @@ export type Durability = (typeof DURABILITIES)[number]
 export interface ResultsWriter {
   /** @param id the applicant's record id; null unless it is a text or a finite number */
   openRow(id: unknown): void
-  /** Writes the result in a model's sheet; models come in the order of the head. */
+  /** Writes the result of a model; models come in the order of the head. */
   result(modelScore: ModelScore, parts: ModelParts, warningCount: number): void
   /** Writes that a model has no result. */
   noResult(): void

@@ -21,9 +21,8 @@ const LOG_EVERY_MS = 60_000
 const CHALLENGERS_MAX = 10_000
 
 /**
- * Counts the faults of challengers, which never reach an answer, and tells the log of them: of the
- * first at once, of those that follow once a minute. Beyond 10,000 challengers the count starts
- * anew.
+ * Counts the failures of challengers, which never reach an answer, and logs them: the first at
+ * once, those that follow once a minute. Beyond 10,000 challengers the count starts anew.
  */
 export class ChallengerFailures {
   /** Failures of all challengers since the process started. */

@@ -8,7 +8,7 @@ import type { ServingChallenger, ServingDeployment } from './serving.ts'
 export type FailedChallengers = ReadonlySet<number> | null
 
 /**
- * Scores an applicant on every model of a deployment; the results stand in the models' sheets.
+ * Scores an applicant on every model of a deployment; each model's `ModelScore` holds its result.
  *
  * A challenger that fails is noted and left out, whatever went wrong: only the champion's failure
  * is the caller's. In shadow mode that includes a value which only the challenger can't take.
@@ -32,7 +32,7 @@ export function scoreOnAllModels(
   return failed
 }
 
-/** Why a challenger has no result for an applicant; null when it has one, in its sheet. */
+/** Why a challenger has no result for an applicant; null when its `ModelScore` has one. */
 function failureOf(
   { serving }: ServingChallenger,
   applicant: Applicant,
@@ -53,7 +53,7 @@ function failureOf(
 
 /**
  * Checks an applicant against every model that could answer: the champion, and in a live split the
- * challengers too, so that the outcome never depends on the draw.
+ * challengers too, so that the outcome never depends on the assignment.
  *
  * @returns whether there are faults
  */

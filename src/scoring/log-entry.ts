@@ -4,7 +4,7 @@ import type { ServingDeployment } from './serving.ts'
 import { type WarningForm, warningCountOf } from './warnings.ts'
 
 /**
- * Writes what every model says of an applicant, from their sheets just filled, into the score log.
+ * Writes the result of each model for an applicant into the score log, from each `ModelScore`.
  *
  * @param id the applicant's record id; null unless it is a text or a finite number
  */

@@ -1,4 +1,4 @@
-import { checkStoredSpec, compileModel, ModelScore } from '../engine/index.ts'
+import { checkStoredSpec, compileModel, compileReasons, ModelScore } from '../engine/index.ts'
 import {
   type CacheLookups,
   StaleWhileRevalidateCache,
@@ -10,6 +10,8 @@ import { PreparedHead } from '../score-log/record/prepared-head.ts'
 import { RecordBytes } from '../score-log/record/record-bytes.ts'
 import { assignmentTable } from './assign-model.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
+import type { ReasonBaseline } from './reason-baseline.ts'
+import { ReasonTexts } from './reason-texts.ts'
 import { ResponseParts } from './response.ts'
 import type { DeploymentState, ServingDeployment, ServingModel } from './serving.ts'
 
@@ -18,6 +20,8 @@ export interface ServingStore {
   deploymentState(deploymentId: string): Promise<DeploymentState | null>
   /** The spec of a registered model, or null when there is none. */
   specOf(modelId: string): Promise<StoredSpec | null>
+  /** A reason baseline, which never changes. */
+  baseline(baselineId: string): Promise<ReasonBaseline | null>
 }
 
 export interface StoredSpec {
@@ -74,7 +78,7 @@ export class ServingCache {
     this.deployments.invalidateAll()
   }
 
-  /** A model never changes, so a re-check compiles only those that are new. */
+  /** Models and baselines never change, so a re-check makes ready only those that are new. */
   private async load(
     deploymentId: string,
     previous: ServingDeployment | null,
@@ -82,11 +86,14 @@ export class ServingCache {
     const state = await this.options.store.deploymentState(deploymentId)
     if (state === null) return null
     const held = new Map(modelsOf(previous).map((serving) => [serving.modelId, serving]))
-    const ready = async (modelId: string) => held.get(modelId) ?? this.compile(modelId)
+    const ready = async (modelId: string, baselineId: string | null) => {
+      const serving = held.get(modelId) ?? (await this.compile(modelId))
+      return this.withBaseline(serving, baselineId)
+    }
     const [champion, ...challengers] = await Promise.all([
-      ready(state.championModelId),
-      ...state.challengers.map(async ({ challengerId, modelId }) => {
-        const serving = await ready(modelId).catch((error: unknown) => {
+      ready(state.championModelId, state.baselineId),
+      ...state.challengers.map(async ({ challengerId, modelId, baselineId }) => {
+        const serving = await ready(modelId, baselineId).catch((error: unknown) => {
           this.options.challengerFaults.note({ deploymentId, challengerId }, error)
           return null
         })
@@ -96,10 +103,16 @@ export class ServingCache {
     const isLiveSplit = !state.shadowMode && challengers.length > 0
     const assignments = isLiveSplit ? assignmentTable(state.challengers) : null
     const models = [
-      { modelId: state.championModelId, challengerId: null, parts: champion.logParts },
-      ...state.challengers.map(({ modelId, challengerId }, position) => ({
+      {
+        modelId: state.championModelId,
+        challengerId: null,
+        baselineId: state.baselineId,
+        parts: champion.logParts,
+      },
+      ...state.challengers.map(({ modelId, challengerId, baselineId }, position) => ({
         modelId,
         challengerId,
+        baselineId,
         parts: challengers[position]?.serving?.logParts ?? null,
       })),
     ]
@@ -115,13 +128,30 @@ export class ServingCache {
     const stored = await this.options.store.specOf(modelId)
     const check = checkStoredSpec(stored?.spec)
     if (stored === null || !check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
-    const model = compileModel(check.spec)
+    const { spec } = check
+    const model = compileModel(spec)
+    const rules = compileReasons(spec, model)
     return {
       modelId,
       modelScore: new ModelScore(model),
       responseParts: new ResponseParts(model),
       logParts: new ModelParts(model, stored.sha256),
+      reasonTexts: ReasonTexts.of(spec, model, rules, null),
+      baselineId: null,
+      reasonSource: rules === null ? null : { spec, rules },
     }
+  }
+
+  private async withBaseline(
+    serving: ServingModel,
+    baselineId: string | null,
+  ): Promise<ServingModel> {
+    const { reasonSource, modelScore } = serving
+    if (serving.baselineId === baselineId || reasonSource === null) return serving
+    const { spec, rules } = reasonSource
+    const baseline = baselineId === null ? null : await this.options.store.baseline(baselineId)
+    const reasonTexts = ReasonTexts.of(spec, modelScore.model, rules, baseline)
+    return { ...serving, baselineId, reasonTexts }
   }
 }
 
@@ -136,8 +166,14 @@ function modelsOf(deployment: ServingDeployment | null): ServingModel[] {
   return [deployment.champion, ...challengers]
 }
 
+/** With its specification, and the texts of reasons in up to eight languages. */
+const REASON_WEIGHT = 12
+
 /** The parts of answers, as text and as bytes, are as large as the tables each. */
 function weightOf(deployment: ServingDeployment): number {
-  const bytes = modelsOf(deployment).map(({ modelScore }) => 3 * modelScore.model.sizeBytes)
+  const bytes = modelsOf(deployment).map(
+    ({ modelScore, reasonSource }) =>
+      (reasonSource === null ? 3 : REASON_WEIGHT) * modelScore.model.sizeBytes,
+  )
   return bytes.reduce((sum, size) => sum + size, deployment.assignments?.byteLength ?? 0)
 }

@@ -40,10 +40,10 @@ export class ResponseParts {
     this.modelText = `${this.versionText},"model_name":${name},"spec_version":${specVersion}`
   }
 
-  /** A single result, from a sheet just filled. */
+  /** A single result, from a `ModelScore` just filled. */
   single(modelScore: ModelScore, applicant: Applicant, frame: ResponseFrame): string {
     const warnings = warningsText(modelScore, applicant, 'single', frame.reservedName)
-    return `{${scoreText(modelScore)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(modelScore)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.shadowText}}`
+    return `{${scoreText(modelScore)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(modelScore)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.furtherText}}`
   }
 
   /** Bytes that a batch of so many records will probably take. */
@@ -67,12 +67,12 @@ export class ResponseParts {
     into.writeString('{"results":[')
   }
 
-  /** One of the results of a batch, from a sheet just filled. */
+  /** One of the results of a batch, from a `ModelScore` just filled. */
   record(
     into: Utf8Writer,
     modelScore: ModelScore,
     record: Applicant,
-    { isFirst, idText, withContributions, shadowText }: RecordFrame,
+    { isFirst, idText, withContributions, furtherText }: RecordFrame,
   ): void {
     into.writeFragment(FRAME, isFirst ? OPEN_FIRST : OPEN_NEXT)
     into.writeString(idText)
@@ -87,16 +87,16 @@ export class ResponseParts {
       into.replace(openedAt, '{')
     }
     const warnings = warningsText(modelScore, record, 'batch', 'id')
-    if (warnings === NO_WARNINGS && shadowText === '') {
+    if (warnings === NO_WARNINGS && furtherText === '') {
       into.writeFragment(FRAME, withContributions ? CLEAN_END_AFTER : CLEAN_END)
     } else {
-      into.writeString(`${withContributions ? '}' : ''},"warnings":${warnings}${shadowText}}`)
+      into.writeString(`${withContributions ? '}' : ''},"warnings":${warnings}${furtherText}}`)
     }
   }
 
   closeBatch(into: Utf8Writer, total: number, frame: ResponseFrame): void {
     into.writeString(
-      `],${this.versionText},${frame.deploymentText},"total":${total},"scored_at":"${frame.scoredAt}","request_id":"${frame.requestId}"}`,
+      `],${this.versionText},${frame.deploymentText},"total":${total},"scored_at":"${frame.scoredAt}","request_id":"${frame.requestId}"${frame.furtherText}}`,
     )
   }
 
@@ -151,8 +151,8 @@ export interface RecordFrame {
   /** The record's id as JSON. */
   readonly idText: string
   readonly withContributions: boolean
-  /** Further properties, each with a comma before it. */
-  readonly shadowText: string
+  /** Further properties, each with a comma before it: shadow scores, reasons. */
+  readonly furtherText: string
 }
 
 /** What stands around the results. */
@@ -163,8 +163,8 @@ export interface ResponseFrame {
   readonly deploymentText: string
   /** The key of a single request's body that is not a variable. */
   readonly reservedName: string | undefined
-  /** Further properties behind a single result, each with a comma before it. */
-  readonly shadowText: string
+  /** Further properties at the end, each with a comma before it: shadow scores, reasons. */
+  readonly furtherText: string
 }
 
 function contributionTexts(model: CompiledModel): string[] {

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, preValidationHookHandler } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
+import { ReasonsQuery } from '../../schemas/reasons.ts'
 import {
   BATCH_RECORDS_MAX,
   ScoreBatchRequest,
@@ -18,6 +19,7 @@ import { keyCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
 import { bodyLimitOf } from '../http/body-limit.ts'
 import { JSON_TYPE } from '../http/reply.ts'
+import { reasonsWanted } from './reason-texts.ts'
 import {
   referenceOf,
   refuseReference,
@@ -50,6 +52,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
       bodyLimit,
       schema: {
         params: SlugParams,
+        querystring: ReasonsQuery,
         body: ScoreRequest,
         response: { 200: ScoreResult, ...failures },
       },
@@ -70,7 +73,9 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reference: referenceOf(request.headers['x-reference-id']),
         receivedAtMs: request.receivedAtMs,
       })
-      scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
+      const { reasons, lang } = request.query
+      const asked = { ...scoreRequest, reasons: reasonsWanted(reasons, lang) }
+      scoring.score(keyCaller(request), asked, (outcome) => void reply.send(outcome))
     },
   )
 
@@ -100,6 +105,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         strictMode: request.body.strict_mode ?? false,
         includeContributions: request.body.include_contributions ?? false,
         form: 'deployment',
+        reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
         routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
       } as const
@@ -129,6 +135,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reference: referenceOf(request.headers['x-reference-id']),
         strictMode: request.body.strict_mode ?? false,
         form: 'scorecard',
+        reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
         routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
       } as const
@@ -158,6 +165,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         strictMode: request.body.strict_mode ?? false,
         includeContributions: request.body.include_contributions ?? false,
         form: 'scorecard',
+        reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
         routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
       } as const

@@ -12,9 +12,11 @@ import { scoreOnAllModels, shadowScores, validateAgainstAll } from './evaluate-m
 import { InputViolations } from './input-violations.ts'
 import { logResults } from './log-entry.ts'
 import type { ServingCache } from './model-cache.ts'
+import type { ReasonsWanted } from './reason-texts.ts'
+import { requireReasons } from './require-reasons.ts'
 import { type ResponseFrame, recordIdText } from './response.ts'
 import { ResponseBuffers } from './response-buffers.ts'
-import type { ServingDeployment } from './serving.ts'
+import type { ServingDeployment, ServingModel } from './serving.ts'
 import { ValueCounts } from './value-counts.ts'
 
 /** How an answer names its deployment: `/api/v1` calls it a scorecard. */
@@ -30,6 +32,8 @@ export interface ScoreRequest {
   readonly routingKey: string | undefined
   /** When its headers had arrived, in milliseconds of the monotonic clock. */
   readonly receivedAtMs: number
+  /** Null or absent: the answer has no reasons. */
+  readonly reasons?: ReasonsWanted | null
 }
 
 export interface SingleRequest extends ScoreRequest {
@@ -93,9 +97,9 @@ export class ScoringService {
   /**
    * Scores one applicant.
    *
-   * @param onOutcome receives the response, or AppError `deployment_not_found`, `invalid_request` for a
-   *   value of an impossible type, `strict_mode_violation`, `payload_too_large` if the record in the log
-   *   would be too large, `unavailable` if the score can't be logged
+   * @param onOutcome receives the response, or AppError `deployment_not_found`, `invalid_request`
+   *   for a value of an impossible type, `strict_mode_violation`, `payload_too_large` if the record
+   *   in the log would be too large, `unavailable` if the score can't be logged
    * @throws AppError the same, where it is known at once
    */
   score(caller: KeyCaller, request: SingleRequest, onOutcome: OnOutcome<string>): void {
@@ -137,10 +141,14 @@ export class ScoringService {
     violations.throwIfAny()
     const { bucket, position } = assignModel(deployment, request.routingKey ?? requestId)
     const served = failed?.has(position) ? CHAMPION : position
-    const { modelScore, responseParts: response } = modelAt(deployment, served)
+    const model = modelAt(deployment, served)
+    const { modelScore, responseParts: response } = model
+    const { reasons = null } = request
+    if (reasons !== null) requireReasons(deployment)
     const shadowText = shadowScores(deployment, failed)
     const scoredAtMs = this.clock.epochMs()
-    const frame = frameOf(request, scoredAtMs, reservedName, shadowText)
+    const furtherText = reasons === null ? '' : singleReasons(model, reasons)
+    const frame = frameOf(request, scoredAtMs, reservedName, shadowText + furtherText)
     const text = response.single(modelScore, applicant, frame)
     logResults(log, deployment, failed, null, 'single')
     this.values.note(modelScore)
@@ -179,7 +187,8 @@ export class ScoringService {
     keyId: string,
     scoredAtMs: number,
   ): Utf8Writer | null {
-    const { modelScore, responseParts: response } = modelAt(deployment, position)
+    const { modelScore, responseParts: response, reasonTexts } = modelAt(deployment, position)
+    const { reasons = null } = request
     const values = new ValueCounts()
     const { requestId } = request
     const log = this.log.begin(deployment.logHead, { requestId, keyId, reference: null })
@@ -196,19 +205,25 @@ export class ScoringService {
       if (failed?.has(position)) return null
       const place = { property, index }
       if (validateAgainstAll(deployment, failed, violations, record, RECORD_ID, place)) continue
-      const shadowText = shadowScores(deployment, failed)
+      let furtherText = shadowScores(deployment, failed)
+      if (reasons !== null && reasonTexts !== null) {
+        furtherText += reasonTexts.reasons(modelScore.slots, reasons)
+      }
       const idText = recordIdText(record[RECORD_ID])
       const isFirst = index === 0
-      response.record(text, modelScore, record, { isFirst, idText, withContributions, shadowText })
+      response.record(text, modelScore, record, { isFirst, idText, withContributions, furtherText })
       if (text.length > RESPONSE_BYTES_MAX) throw responseTooLarge()
       logResults(log, deployment, failed, record[RECORD_ID], 'batch')
       values.note(modelScore)
     }
     violations.throwIfAny()
-    response.noteBytes(text.length, records.length, withContributions)
+    if (reasons !== null) requireReasons(deployment)
+    // Results with reasons are longer than those that the next batch will have.
+    else response.noteBytes(text.length, records.length, withContributions)
     this.batchRecords.observe(records.length)
     this.values.add(values)
-    const frame = frameOf(request, scoredAtMs, undefined, '')
+    const furtherText = reasons === null ? '' : (reasonTexts?.frameText ?? '')
+    const frame = frameOf(request, scoredAtMs, undefined, furtherText)
     response.closeBatch(text, records.length, frame)
     return text
   }
@@ -228,7 +243,7 @@ function frameOf(
   request: ScoreRequest,
   scoredAtMs: number,
   reservedName: string | undefined,
-  shadowText: string,
+  furtherText: string,
 ): ResponseFrame {
   const { requestId, deploymentId, form } = request
   const deploymentText = `"deployment_id":"${deploymentId}"`
@@ -238,8 +253,14 @@ function frameOf(
     deploymentText:
       form === 'scorecard' ? `"scorecard_id":"${deploymentId}",${deploymentText}` : deploymentText,
     reservedName,
-    shadowText,
+    furtherText,
   }
+}
+
+/** Reasons with their method, each property with a comma before it. */
+function singleReasons({ reasonTexts, modelScore }: ServingModel, wanted: ReasonsWanted): string {
+  if (reasonTexts === null) throw new Error('reasons were required of the model')
+  return reasonTexts.reasons(modelScore.slots, wanted) + reasonTexts.frameText
 }
 
 let lastMs = -1

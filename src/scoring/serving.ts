@@ -1,8 +1,9 @@
 import type { Environment } from '../access/caller.ts'
-import type { ModelScore } from '../engine/index.ts'
+import type { ModelScore, ReasonRules, ScorecardSpec } from '../engine/index.ts'
 import type { ModelParts } from '../score-log/record/model-parts.ts'
 import type { PreparedHead } from '../score-log/record/prepared-head.ts'
 import type { RecordBytes } from '../score-log/record/record-bytes.ts'
+import type { ReasonTexts } from './reason-texts.ts'
 import type { ResponseParts } from './response.ts'
 
 /** A deployment as the database has it, read at one moment. */
@@ -16,6 +17,8 @@ export interface DeploymentState {
   readonly strictMode: boolean
   readonly cacheVersion: number
   readonly championModelId: string
+  /** The champion's reason baseline in force; null for none. */
+  readonly baselineId: string | null
   /** Active ones, oldest first. */
   readonly challengers: readonly ChallengerState[]
 }
@@ -23,6 +26,8 @@ export interface DeploymentState {
 export interface ChallengerState {
   readonly challengerId: string
   readonly modelId: string
+  /** Its reason baseline in force; null for none. */
+  readonly baselineId: string | null
   /** Its buckets in a live split, see `allotBuckets`. */
   readonly bucketRanges: readonly number[]
 }
@@ -35,6 +40,16 @@ export interface ServingModel {
   readonly responseParts: ResponseParts
   /** The parts of its results in the score log. */
   readonly logParts: ModelParts
+  /** Null if the model has no rules for reasons, or needs a baseline and none is in force. */
+  readonly reasonTexts: ReasonTexts | null
+  readonly baselineId: string | null
+  /** What `reasonTexts` is made from; null for a model without rules. */
+  readonly reasonSource: ReasonSource | null
+}
+
+export interface ReasonSource {
+  readonly spec: ScorecardSpec
+  readonly rules: ReasonRules
 }
 
 export interface ServingChallenger {

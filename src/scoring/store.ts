@@ -1,12 +1,17 @@
 import { hash } from 'node:crypto'
 import { and, asc, eq, sql } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Database } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
+import { reasonBaselines, reasonBaselinesInForce } from '../tables/reasons.ts'
 import type { ServingStore, StoredSpec } from './model-cache.ts'
+import type { ReasonBaseline } from './reason-baseline.ts'
 import type { DeploymentState } from './serving.ts'
+
+const championBaseline = alias(reasonBaselinesInForce, 'champion_baseline')
+const challengerBaseline = alias(reasonBaselinesInForce, 'challenger_baseline')
 
 const deploymentStates = (db: Database) =>
   db
@@ -19,6 +24,8 @@ const deploymentStates = (db: Database) =>
       strictMode: deployments.strictMode,
       cacheVersion: deployments.cacheVersion,
       championModelId: deployments.championModelId,
+      baselineId: championBaseline.baselineId,
+      challengerBaselineId: challengerBaseline.baselineId,
       challenger: {
         challengerId: challengers.id,
         modelId: challengers.modelId,
@@ -29,6 +36,20 @@ const deploymentStates = (db: Database) =>
     .leftJoin(
       challengers,
       and(eq(challengers.deploymentId, deployments.id), eq(challengers.isActive, true)),
+    )
+    .leftJoin(
+      championBaseline,
+      and(
+        eq(championBaseline.deploymentId, deployments.id),
+        eq(championBaseline.modelId, deployments.championModelId),
+      ),
+    )
+    .leftJoin(
+      challengerBaseline,
+      and(
+        eq(challengerBaseline.deploymentId, deployments.id),
+        eq(challengerBaseline.modelId, challengers.modelId),
+      ),
     )
     .where(eq(deployments.id, sql.placeholder('deploymentId')))
     .orderBy(asc(challengers.id))
@@ -50,10 +71,12 @@ const specTexts = (db: Database) =>
 export class PostgresServingStore implements ServingStore {
   private readonly states: ReturnType<typeof deploymentStates>
   private readonly specs: ReturnType<typeof specTexts>
+  private readonly db: Database
 
   constructor(db: Database) {
     this.states = deploymentStates(db)
     this.specs = specTexts(db)
+    this.db = db
   }
 
   /** One statement, so that all it answers is of one moment. */
@@ -61,11 +84,12 @@ export class PostgresServingStore implements ServingStore {
     const rows = await this.states.execute({ deploymentId })
     const [first] = rows
     if (first === undefined) return null
+    const { challenger: _challenger, challengerBaselineId: _baseline, ...state } = first
     return {
-      ...first,
-      // The table's check holds the environment to the two there are.
-      environment: first.environment as Environment,
-      challengers: rows.flatMap(({ challenger }) => challenger ?? []),
+      ...state,
+      challengers: rows.flatMap(({ challenger, challengerBaselineId: baselineId }) =>
+        challenger === null ? [] : { ...challenger, baselineId },
+      ),
     }
   }
 
@@ -73,5 +97,28 @@ export class PostgresServingStore implements ServingStore {
     const [row] = await this.specs.execute({ modelId })
     if (row === undefined) return null
     return { spec: parseStoredJson(row.text), sha256: hash('sha256', row.text, 'buffer') }
+  }
+
+  baseline(baselineId: string): Promise<ReasonBaseline | null> {
+    return readBaseline(this.db, baselineId)
+  }
+}
+
+/** Reads what reasons need of a baseline. */
+export async function readBaseline(
+  db: Database,
+  baselineId: string,
+): Promise<ReasonBaseline | null> {
+  const [row] = await db.select().from(reasonBaselines).where(eq(reasonBaselines.id, baselineId))
+  if (row === undefined) return null
+  const { id, method, cutoff, n, startsAt, endsAt, means } = row
+  return {
+    baselineId: id,
+    method,
+    cutoff,
+    n,
+    fromMs: startsAt?.getTime() ?? null,
+    toMs: endsAt.getTime(),
+    means: means as ReasonBaseline['means'],
   }
 }

@@ -22,7 +22,7 @@ export class ValueCounts {
   /** Applicants that name no feature at all. */
   withoutFeatures = 0
 
-  /** @param sheet just filled for the applicant, without invalid values */
+  /** @param modelScore just filled for the applicant, without invalid values */
   note(modelScore: ModelScore): void {
     const { missingCount, unmatchedCount } = modelScore
     this.matched += modelScore.slots.length - missingCount - unmatchedCount

@@ -64,8 +64,7 @@ export class PostgresStatsStore implements StatsStore {
       .select({ environment: deployments.environment })
       .from(deployments)
       .where(and(eq(deployments.teamId, teamId), eq(deployments.id, deploymentId)))
-    // A check of the table allows only the two environments.
-    return row === undefined ? null : (row.environment as Environment)
+    return row?.environment ?? null
   }
 
   /** One statement: a block is either in the rollups, or its own sums are added. */
@@ -259,7 +258,8 @@ function resultsOfRow(row: RecentRow): RecentScore[] {
   const pds: (number | 'NaN')[] = JSON.parse(row.pds)
   const ids =
     row.record_ids === null ? [] : (parseStoredJson(row.record_ids) as RecentScore['recordId'][])
-  // Callers choose the names of grades: they are `parseStoredJson` reads texts that can't be trusted.
+  // Callers choose the names of grades: they are `parseStoredJson` reads texts that can't be
+  // trusted.
   const grades = (parseStoredJson(row.grades) as (string | null)[]).slice(-scores.length)
   return scores
     .map((score, index) => ({

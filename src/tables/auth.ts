@@ -2,14 +2,19 @@ import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { MemberRole } from '../../schemas/members.ts'
 import { idText, isOneOf, moment } from './columns.ts'
 
-/** Owners of everything else. Written by bootstrap and the operator's command line; never deleted. */
+/**
+ * Owners of everything else. Written by bootstrap and the operator's command line; never deleted.
+ */
 export const teams = pgTable('teams', {
   id: idText('id').primaryKey(),
   name: text('name').notNull(),
   createdAt: moment('created_at').notNull(),
 })
 
-/** People who sign in. Written by bootstrap and member management; a removed member's row is deleted. */
+/**
+ * People who sign in. Written by bootstrap and member management; a removed member's row is
+ * deleted.
+ */
 export const users = pgTable(
   'users',
   {

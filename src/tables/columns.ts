@@ -19,8 +19,8 @@ export function isOneOf(
 }
 
 /**
- * A JSON document kept as it was sent: `json`, not `jsonb`, keeps the order of properties, and takes
- * every string that JSON can write.
+ * A JSON document kept as it was sent: `json`, not `jsonb`, keeps the order of properties, and
+ * takes every string that JSON can write.
  */
 export const jsonText = customType<{ data: unknown; driverData: string }>({
   dataType: () => 'json',

@@ -2,8 +2,9 @@ import { index, pgTable, text } from 'drizzle-orm/pg-core'
 import { bytes, moment } from './columns.ts'
 
 /**
- * Requests with an `Idempotency-Key`, and their answers. Written by `src/idempotency`; a row goes when its
- * request fails, or a day after its answer. It holds nothing that can be read without the service's secret.
+ * Requests with an `Idempotency-Key`, and their answers. Written by `src/idempotency`; a row goes
+ * when its request fails, or a day after its answer. It holds nothing that can be read without the
+ * service's secret.
  */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',

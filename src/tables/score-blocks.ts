@@ -25,7 +25,9 @@ export const scoreBlocks = pgTable(
     applicants: integer('applicants').notNull(),
     /** Hashes of the deployments, see `deploymentHash`. */
     deployments: integer('deployments').array().notNull(),
-    /** Rollups of the block by deployment and minute, see `readSums`; empty once they are summed. */
+    /**
+     * Rollups of the block by deployment and minute, see `readSums`; empty once they are summed.
+     */
     sums: bytes('sums').notNull(),
     /** Whether `score_rollups` contains the sums. */
     isSummed: boolean('is_summed').notNull(),

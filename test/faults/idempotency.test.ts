@@ -77,7 +77,8 @@ async function until(found: () => Promise<boolean>): Promise<void> {
 }
 
 describe.skipIf(!CAN_RUN)('two processes over one PostgreSQL and one Redis', () => {
-  // Clients send again when they hear nothing, to any replica, and most of all when something breaks.
+  // Clients send again when they hear nothing, to any replica, and most of all when something
+  // breaks.
   test(`${KEYS} keys, each ${AT_ONCE} times at once, are executed ${KEYS} times while Redis is killed`, {
     timeout: 600_000,
   }, async () => {

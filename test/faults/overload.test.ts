@@ -17,7 +17,8 @@ const OVERLOAD_MS = 6_000
 const CPU = 'process_cpu_seconds_total{mode="user"}'
 const SHED = 'scoreline_requests_shed_total{reason="event_loop"}'
 
-// Without a bound each of many clients waits for all others: nobody is answered in time, and all try again.
+// Without a bound each of many clients waits for all others: nobody is answered in time, and all
+// try again.
 test('under overload the admitted are answered in time, the others at once, and it ends with the load', async () => {
   const busy = ['test/support/load/busy-service.ts', [`${WORK_MS}`]] as const
   const { url, endpoint, key, token } = await startWithSample({}, onTestFinished, ...busy)

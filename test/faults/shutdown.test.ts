@@ -25,7 +25,8 @@ async function deploySample(url: string): Promise<{ path: string; key: string }>
 describe.skipIf(!hasPostgresServer)(
   'while PostgreSQL takes connections and answers nothing',
   () => {
-    // Everything that ends waits for the database, one after the other; the sum must stay within 10 s.
+    // Everything that ends waits for the database, one after the other; the sum must stay within 10
+    // s.
     test.each(['process', 'database'])(
       'SIGTERM under load ends the service with exit 0, and nothing that was answered is lost (%s)',
       async (durability) => {

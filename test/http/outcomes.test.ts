@@ -99,7 +99,7 @@ test.each(backends)(
     await service.services.close()
     const ids = { ...UNKNOWN, slug: newId('dep_', 1) }
     const away: string[] = []
-    for (const [row, { admitted, body }] of Object.entries(ROUTES)) {
+    for (const [row, { admitted, body, file }] of Object.entries(ROUTES)) {
       if (NEEDS_NO_DATABASE.has(row)) continue
       const { method, path } = pathOf(row)
       const token = admitted === 'score key' ? team.key : team.owner
@@ -108,6 +108,7 @@ test.each(backends)(
         url: withIds(path, ids),
         token,
         ...(body !== undefined && { body: withIds(JSON.stringify(body), ids) }),
+        ...(file !== undefined && { body: file.text, headers: { 'content-type': file.type } }),
       })
       const retryAfter = Number(response.headers['retry-after'])
       expect([outcomeOf(response), retryAfter > 0], row).toEqual(['503 unavailable', true])
@@ -119,7 +120,8 @@ test.each(backends)(
   },
 )
 
-// A client that is told to wait must be told so everywhere, for how long, and before its body is read.
+// A client that is told to wait must be told so everywhere, for how long, and before its body is
+// read.
 test.each(backends)(
   'on $name every endpoint is 429 rate_limited when the quota is used up',
   async (backend) => {

@@ -146,7 +146,8 @@ test('at the usual level scores write no line, changes one each, and refusals on
 })
 
 describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
-  // Not ready at once would turn away the scores that go on without a database; ready for ever, all.
+  // Not ready at once would turn away the scores that go on without a database; ready for ever,
+  // all.
   test('a replica whose database is away stays ready as long as scores go on, and is ready again after', async () => {
     const postgres = backends.find((backend) => backend.name === 'PostgreSQL')
     if (postgres === undefined) throw new Error('no PostgreSQL server was named')

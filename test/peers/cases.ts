@@ -4,8 +4,9 @@
  *   node test/peers/cases.ts FOLDER [CARDS] [SEED]
  *
  * Case 0 is the sample with its 1,000 applicants, the others are random. A case is a folder with
- * `card.pmml`, `<dialect>.sql` on the table `applicants` and `rows.tsv`: score, probability, then the values by
- * column, a cell being `-` (none), `d` and the bits of a double, or `s` and a text in base64.
+ * `card.pmml`, `<dialect>.sql` on the table `applicants` and `rows.tsv`: score, probability, then
+ * the values by column, a cell being `-` (none), `d` and the bits of a double, or `s` and a text in
+ * base64.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

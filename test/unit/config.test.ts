@@ -61,7 +61,8 @@ test.each(['redis://host:6379/1', 'rediss://user:password@host'])('REDIS_URL tak
   expect(loadConfig({ REDIS_URL: url }).redisUrl).toBe(url)
 })
 
-// Two processes on the embedded database would damage it, and without Redis each would grant the quota.
+// Two processes on the embedded database would damage it, and without Redis each would grant the
+// quota.
 test('several workers need a database and a Redis that they can share', () => {
   const secret = { JWT_SECRET: 'x'.repeat(32) }
   const database = { DATABASE_URL: 'postgres://localhost/scoreline' }
@@ -99,7 +100,8 @@ function messageOf(work: () => unknown): string {
   return 'did not throw'
 }
 
-// The start ended with the stack of a library; and who trusts all lets each client choose its address.
+// The start ended with the stack of a library; and who trusts all lets each client choose its
+// address.
 test.each(['0.0.0.0/0', '::/0', '10.0.0.1,::/0', '10.0.0.0/00', 'fe80::1%eth0'])(
   'TRUST_PROXY=%s is refused by name, with what it takes',
   (value) => {

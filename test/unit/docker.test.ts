@@ -52,7 +52,8 @@ test('the service reads every variable that the files set', () => {
   expect(unknown).toEqual([])
 })
 
-// The unedited template must not start a service: without DATABASE_URL each pod would have its own database.
+// The unedited template must not start a service: without DATABASE_URL each pod would have its own
+// database.
 test('the template of secrets contains no secret, and the service refuses it and names the variables', () => {
   const { stringData } = manifest('Secret')
   expect(new Set(Object.values(stringData))).toEqual(new Set(['replace me']))

@@ -11,7 +11,7 @@ const HABITS = [
   { habit: /\bcan not\b/, instead: '"can\'t"' },
   { habit: /\b([Hh]e|[Hh]is|[Hh]im)\b/, instead: 'they, their, them, or the noun' },
 ]
-const COLUMNS_MAX = 120
+const COLUMNS_MAX = 100
 const FOLDERS = ['src', 'schemas', 'test', 'bench']
 /** They name what they forbid. */
 const CHECKS = ['test/unit/english.test.ts', 'test/unit/documents.test.ts']

@@ -1,4 +1,5 @@
-// json-rules-engine: a rule for each bin, whose event holds its points, as its documentation has it.
+// json-rules-engine: a rule for each bin, whose event holds its points, as its documentation has
+// it.
 import { Engine } from 'json-rules-engine'
 import { servePeer } from '../../lib/peer-program.ts'
 import { type PeerFeature, type PeerSpec, readBin } from './bins.ts'

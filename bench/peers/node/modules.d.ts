@@ -1,4 +1,5 @@
-// As much of the peers' types as is used here, so that types are checked where they are not installed.
+// As much of the peers' types as is used here, so that types are checked where they are not
+// installed.
 
 declare module '@gorules/zen-engine' {
   export class ZenDecisionContent {

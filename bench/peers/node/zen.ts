@@ -1,8 +1,11 @@
 // @gorules/zen-engine, set up in either of two ways that its documentation has for points:
-//   table       one decision table with a row for each bin, hit policy `collect`, and an expression that adds up
-//   expression  one expression node, a chain of conditions for each feature: the fastest that was found
-// A decision is prepared once (`ZenDecisionContent`), and 64 applicants are under way at a time, since it
-// works on threads of its own: one after the other took up to twice as long.
+//
+// - `table`: one decision table with a row for each bin, hit policy `collect`, and an expression
+//   that adds up.
+// - `expression`: one expression node, a chain of conditions for each feature, the fastest way.
+//
+// A decision is prepared once (`ZenDecisionContent`), and 64 applicants are under way at a
+// time, since it works on threads of its own: one after the other took up to twice as long.
 import { ZenDecisionContent, ZenEngine } from '@gorules/zen-engine'
 import { type PeerResult, servePeer } from '../../lib/peer-program.ts'
 import { type PeerFeature, type PeerSpec, readBin } from './bins.ts'

@@ -173,15 +173,23 @@ function sessionOf(answer: unknown): Session {
 /**
  * Sends a request as the signed-in user, never as a user who signed in later.
  *
- * @param body an object, or the text of a JSON document
+ * @param body an object, or the text of a document
+ * @param type of the document; JSON when left out
  * @throws ApiError
  */
-export async function api<T>(method: Method, path: string, body?: object | string): Promise<T> {
+export async function api<T>(
+  method: Method,
+  path: string,
+  body?: object | string,
+  type?: string,
+): Promise<T> {
   const asker = session
   const ask = async () => {
     if (session?.userId !== asker?.userId) throw changed()
     const order = body === undefined ? {} : { body }
-    return (await request(method, path, { ...order, token: session?.accessToken })) as T
+    const kind = type === undefined ? {} : { type }
+    const token = session?.accessToken
+    return (await request(method, path, { ...order, ...kind, token })) as T
   }
   if (asker !== null && asker.expiresAtMs - Date.now() < MARGIN_MS) await renewOrEnd()
   try {
@@ -192,6 +200,25 @@ export async function api<T>(method: Method, path: string, body?: object | strin
     await renewOrEnd()
     return await ask()
   }
+}
+
+/**
+ * Reads a file as the signed-in user.
+ *
+ * @throws ApiError
+ */
+export async function apiFile(path: string): Promise<Blob> {
+  if (session !== null && session.expiresAtMs - Date.now() < MARGIN_MS) await renewOrEnd()
+  const headers = { authorization: `Bearer ${session?.accessToken}` }
+  let response: Response
+  try {
+    response = await fetch(path, { credentials: 'same-origin', headers })
+    // The browser keeps a large file on its disk.
+    if (response.ok) return await response.blob()
+  } catch {
+    throw unreachable()
+  }
+  throw errorOf(response, readAnswer(await response.text()))
 }
 
 /** Sends a request with the former user's access token, even while the page closes. */
@@ -215,6 +242,7 @@ async function renewOrEnd(): Promise<void> {
 
 interface RequestRest {
   readonly body?: object | string
+  readonly type?: string
   readonly token?: string | undefined
   /** Whether the request continues after the page is closed. */
   readonly keepalive?: boolean
@@ -225,7 +253,7 @@ interface RequestRest {
 async function request(
   method: Method,
   path: string,
-  { body, token, keepalive = false, timeoutMs }: RequestRest = {},
+  { body, type = 'application/json', token, keepalive = false, timeoutMs }: RequestRest = {},
 ): Promise<unknown> {
   let response: Response
   let text: string
@@ -236,19 +264,27 @@ async function request(
       keepalive,
       ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
       headers: {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': type }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     text = await response.text()
   } catch {
-    const message = 'The service does not answer. Check the connection, then try again.'
-    throw new ApiError('unreachable', message)
+    throw unreachable()
   }
   if (response.status === 204) return null
   const answer = readAnswer(text)
   if (response.ok) return answer
+  throw errorOf(response, answer)
+}
+
+function unreachable(): ApiError {
+  const message = 'The service does not answer. Check the connection, then try again.'
+  return new ApiError('unreachable', message)
+}
+
+function errorOf(response: Response, answer: unknown): ApiError {
   const {
     error = 'unreachable',
     message = `Status ${response.status}.`,
@@ -260,7 +296,7 @@ async function request(
     request_id?: string
   }
   const requestId = rest.request_id ?? response.headers.get('x-request-id')
-  throw new ApiError(error, sentence(message), {
+  return new ApiError(error, sentence(message), {
     requestId,
     ...(rest.details && { details: rest.details }),
   })

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { resume, type Session, signOut } from './api.ts'
 import { AuditLogPage } from './audit.ts'
 import { BacktestPage } from './backtest.ts'
+import { CutoffsPage } from './cutoffs.ts'
 import { DeploymentPage } from './deployment.ts'
 import { DeploymentsPage } from './deployments.ts'
 import { manages, ROLE_NAMES } from './format.ts'
@@ -11,10 +12,13 @@ import { KeysPage } from './keys.ts'
 import { MembersPage } from './members.ts'
 import { ModelPage } from './model.ts'
 import { ModelsPage } from './models.ts'
+import { PerformancePage } from './performance.ts'
 import { ScorePage } from './score.ts'
 import { ScoresPage } from './scores.ts'
 import { SignIn } from './sign-in.ts'
+import { StabilityPage } from './stability.ts'
 import { asApiError, go, useAction, useRoute, useSession } from './state.ts'
+import { SwapSetPage } from './swap-set.ts'
 import { ThemeToggle } from './theme-toggle.ts'
 import { forgetTrialKey } from './trial-key.ts'
 import { TryPage } from './try.ts'
@@ -95,9 +99,15 @@ function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () =
 function Place({ place, rest, session }: { place: string; rest: string[]; session: Session }) {
   const [id] = rest
   if (place === 'deployments') {
-    return id === undefined
-      ? html`<${DeploymentsPage} session=${session} />`
-      : html`<${DeploymentPage} slug=${id} session=${session} />`
+    if (id === undefined) return html`<${DeploymentsPage} session=${session} />`
+    const [, report] = rest
+    if (report === 'stability') return html`<${StabilityPage} slug=${id} />`
+    if (report === 'cutoffs') return html`<${CutoffsPage} slug=${id} />`
+    if (report === 'swap-set') return html`<${SwapSetPage} slug=${id} />`
+    return html`<${DeploymentPage} slug=${id} session=${session} />`
+  }
+  if (place === 'performance' && id !== undefined) {
+    return html`<${PerformancePage} slug=${id} definition=${rest[1] ?? null} session=${session} />`
   }
   if (place === 'models') {
     if (id === undefined) return html`<${ModelsPage} session=${session} />`

@@ -1,4 +1,7 @@
-/** Facts of the public contract: the page can't load the schemas, which need TypeBox. A test compares them. */
+/**
+ * Facts of the public contract: the page can't load the schemas, which need TypeBox. A test
+ * compares them.
+ */
 
 /** Share of a challenger, in percent. */
 export const SHARE_MIN = 1

@@ -5,6 +5,8 @@ import { api, type Session } from './api.ts'
 import { AuditTrail } from './audit.ts'
 import { ChangeDialog } from './change-dialog.ts'
 import { manages, pct } from './format.ts'
+import { Health } from './health.ts'
+import { ReportLinks } from './periods.ts'
 import type { Change } from './plan.ts'
 import { championPct, ShareBar } from './shares.ts'
 import { useLoaded } from './state.ts'
@@ -27,9 +29,12 @@ export function DeploymentPage({ slug, session }: { slug: string; session: Sessi
   const deployment = loaded.data
   const onChange = manages(session.role) ? setChange : null
   const above = html`<a href="#/deployments">Deployments</a>`
-  const actions = deployment && html`<a class="button" href=${`#/try/${slug}`}>Try it</a>`
+  const actions =
+    deployment &&
+    html`<${ReportLinks} slug=${slug} present="" /><a class="button" href=${`#/performance/${slug}`}>Performance</a><a class="button" href=${`#/try/${slug}`}>Try it</a>`
   return html`<${Page} title=${deployment?.name ?? 'Deployment'} above=${above} actions=${actions}>
     <${Shown} of=${loaded}>${(found: Deployment) => html`
+      <${Health} deployment=${found} />
       <${Traffic} deployment=${found} onChange=${onChange} />
       <${Activity} deployment=${found} />
       ${onChange && html`<${AuditTrail} key=${changes} subject=${slug} />`}

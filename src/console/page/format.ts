@@ -2,6 +2,8 @@ import type { Role } from './types.ts'
 
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const INDEX = new Intl.NumberFormat('en', { maximumFractionDigits: 4 })
+const INDEX_MIN = 0.0001
 const WHEN = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
@@ -13,6 +15,12 @@ export function number(value: number | null | undefined): string {
 
 export function count(value: number): string {
   return COUNT.format(value)
+}
+
+/** An index or a probability: four digits. */
+export function index(value: number | null): string {
+  if (value === null) return NONE
+  return value > 0 && value < INDEX_MIN ? `< ${INDEX_MIN}` : INDEX.format(value)
 }
 
 /** A number with its sign, for differences. */

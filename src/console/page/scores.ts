@@ -1,12 +1,14 @@
 import { html } from 'htm/preact'
 import { api } from './api.ts'
-import { number, percent } from './format.ts'
-import { go, type Paged, usePaged } from './state.ts'
+import { manages, number, percent } from './format.ts'
+import { LogExport } from './log-export.ts'
+import { go, type Paged, usePaged, useSession } from './state.ts'
 import type { FoundScore } from './types.ts'
 import { Empty, Field, More, numberHead, Page, Shown, Table, When } from './ui.ts'
 
-/** Finds scores by request id or by reference. */
+/** Finds scores by request id or by reference, and exports the log. */
 export function ScoresPage({ reference }: { reference: string | null }) {
+  const session = useSession()
   return html`<${Page} title="Scores">
     <${Finder} key=${reference} text=${reference ?? ''} />
     ${
@@ -14,6 +16,7 @@ export function ScoresPage({ reference }: { reference: string | null }) {
         ? html`<${Empty} title="Which score?"><p>The log keeps every answer. Enter the id of a request, or the reference of an application: what the caller sent as <code>X-Reference-Id</code>, or the <code>id</code> of a record in a batch.</p><//>`
         : html`<${Found} key=${reference} reference=${reference} />`
     }
+    ${reference === null && session !== null && manages(session.role) && html`<${LogExport} />`}
   <//>`
 }
 

@@ -6,6 +6,9 @@ import type * as jobs from '../../../schemas/jobs.ts'
 import type * as keys from '../../../schemas/keys.ts'
 import type * as members from '../../../schemas/members.ts'
 import type * as models from '../../../schemas/models.ts'
+import type * as monitoring from '../../../schemas/monitoring.ts'
+import type * as outcomes from '../../../schemas/outcomes.ts'
+import type * as performance from '../../../schemas/performance.ts'
 import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
 import type * as stats from '../../../schemas/stats.ts'
@@ -43,7 +46,16 @@ export type Series = Static<typeof stats.StatsSeries>
 export type Comparison = Static<typeof stats.ModelComparison>
 export type ComparedModel = Comparison['models'][number]
 export type ComparedChallenger = Comparison['challengers'][number]
+export type Stability = Static<typeof monitoring.Stability>
+export type FeatureStability = Stability['features'][number]
+export type StabilitySeries = Static<typeof monitoring.StabilitySeries>
+export type Cutoffs = Static<typeof monitoring.Cutoffs>
+export type SwapSet = Static<typeof monitoring.SwapSet>
+export type Migration = Static<typeof monitoring.Migration>
 export type Histogram = NonNullable<ComparedModel['scores']>
+export type OutcomeDefinition = Static<typeof outcomes.OutcomeDefinition>
+export type OutcomeImport = Static<typeof outcomes.OutcomeImport>
+export type Performance = Static<typeof performance.Performance>
 export type ScoreResult = Static<typeof scoring.ScoreResult>
 export type LoggedScore = Static<typeof scores.LoggedScore>
 export type LoggedResult = LoggedScore['records'][number]['results'][number]

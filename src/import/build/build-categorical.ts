@@ -7,10 +7,11 @@ import {
   noteNoMissing,
 } from './build-numeric.ts'
 import type { SourceBin, SourceFeature } from './card.ts'
+import { countsOf, type DevelopmentCounts } from './development-counts.ts'
 import { labelText, quote } from './notes.ts'
 import { readDecimal } from './ranges.ts'
 
-interface CategoricalBin {
+interface CategoricalBin extends DevelopmentCounts {
   readonly value: string
   readonly points: number
   readonly label: string
@@ -64,6 +65,7 @@ class CategoricalBuilder {
       ...(missing === null ? [] : [{ value: MISSING, bin: missing }]),
     ]
     const woes = all.map(({ bin }) => bin.woe)
+    const counts = countsOf(all.map(({ bin }) => bin))
     return {
       name: this.feature.name,
       type: 'categorical',
@@ -71,6 +73,7 @@ class CategoricalBuilder {
         value,
         points: bin.points,
         label: labelText(bin.label),
+        ...counts(bin),
       })),
       ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
     }

@@ -1,5 +1,6 @@
 import { MISSING } from '../../engine/index.ts'
 import type { SourceBin, SourceFeature, ToolRules, Unseen } from './card.ts'
+import { countsOf, type DevelopmentCounts } from './development-counts.ts'
 import { labelText, type Notes, quote } from './notes.ts'
 import {
   ABOVE_ALL,
@@ -21,7 +22,7 @@ export interface BuildContext {
 }
 
 /** Where a bin came from stays with it: `label` is the tool's own text, at most 255 characters. */
-interface NumericBin {
+interface NumericBin extends DevelopmentCounts {
   readonly range: string
   readonly points: number
   readonly label: string
@@ -77,6 +78,7 @@ function numericSpec(
     ...(missing === null ? [] : [{ text: MISSING, bin: missing }]),
   ]
   const woes = all.map(({ bin }) => bin.woe)
+  const counts = countsOf(all.map(({ bin }) => bin))
   return {
     name,
     type: 'numeric',
@@ -84,6 +86,7 @@ function numericSpec(
       range: text,
       points: bin.points,
       label: labelText(bin.label),
+      ...counts(bin),
     })),
     ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
   }

@@ -69,6 +69,10 @@ export interface SourceBin {
   readonly label: string
   readonly points: number
   readonly woe?: number | undefined
+  /** Applicants of the development sample in this row. */
+  readonly count?: number | undefined
+  /** Those of them that were bad. */
+  readonly bads?: number | undefined
   readonly members: readonly Member[]
 }
 

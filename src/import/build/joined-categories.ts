@@ -1,18 +1,24 @@
 import type { ImportOptions } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 
+/** Categories in one text, as a tool writes them. */
+interface JoinedLabel {
+  readonly label: string
+  /** The text between categories: `,` or `, `. */
+  readonly delimiter: string
+  /** Where the label stands in the file. */
+  readonly path: string
+  readonly feature: string
+}
+
 /**
  * Splits categories that a tool has joined, although a category may contain the delimiter.
  *
  * Those of `commaCategories` are found first, the longest where several fit. A label that is taken
  * apart is a fault until the caller has named those, or said that there are none.
- *
- * @param delimiter the text between categories: `,` or `, `
  */
 export function readJoined(
-  label: string,
-  delimiter: string,
-  { path, feature }: { path: string; feature: string },
+  { label, delimiter, path, feature }: JoinedLabel,
   { commaCategories }: ImportOptions,
   notes: Notes,
 ): string[] {

@@ -51,7 +51,7 @@ export function quote(text: string): string {
 }
 
 /**
- * The tool's own text of a bin, shortened where it is long: every piece of a bin that is cut
+ * The tool's own text of a bin, shortened where it is long: every part of a bin that is cut
  * repeats it.
  */
 export function labelText(text: string): string {

@@ -1,4 +1,5 @@
 import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { rowCounts } from '../build/development-counts.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readInterval } from '../build/ranges.ts'
 import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
@@ -91,7 +92,9 @@ function readVariable(variable: Variable, options: ImportOptions, notes: Notes):
     const label = labels[index] ?? ''
     const held = found[index] ?? specialMembers(variable, { row, label, isNumeric }, options, notes)
     if (points === null || held === null) continue
-    bins.push({ path: row.path, label, points, woe: numberIfAny(row, 'WoE'), members: held })
+    const woe = numberIfAny(row, 'WoE')
+    const counts = rowCounts(row, COUNT_COLUMNS)
+    bins.push({ path: row.path, label, points, woe, ...counts, members: held })
   }
   if (isNumeric && splits?.splits === undefined) {
     notes.conversion(
@@ -102,6 +105,9 @@ function readVariable(variable: Variable, options: ImportOptions, notes: Notes):
   }
   return { name, type: isNumeric ? 'numeric' : 'categorical', bins }
 }
+
+/** The table of the style `detailed` has counts; the event of a scorecard is the default. */
+const COUNT_COLUMNS = { count: ['Count'], bads: ['Event'] }
 
 type Found = readonly (readonly Member[] | undefined)[]
 

@@ -117,7 +117,7 @@ function membersOf(
     return (values ?? []).map((value) => codeMember(value, { path, isNumeric }, notes))
   }
   if (!isNumeric) {
-    const texts = readJoined(part, ', ', { path, feature: name }, options, notes)
+    const texts = readJoined({ label: part, delimiter: ', ', path, feature: name }, options, notes)
     return texts.map((text) => ({ kind: 'category', text }))
   }
   const range = readInterval(part)

@@ -146,7 +146,9 @@ function textFeature(
   for (const { path, label, points } of listed) {
     if (points === null) continue
     const texts =
-      label === ELSE ? [] : readJoined(label, ',', { path, feature: name }, options, notes)
+      label === ELSE
+        ? []
+        : readJoined({ label, delimiter: ',', path, feature: name }, options, notes)
     const members = texts.map(
       (text): Member => (text === EMPTY ? { kind: 'missing' } : { kind: 'category', text }),
     )

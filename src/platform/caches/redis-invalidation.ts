@@ -6,7 +6,9 @@ import type { ChangedKind, ChangeListener, InvalidationFeed } from './invalidati
 
 const CHANNEL = 'scoreline:changes:1'
 const KINDS: readonly string[] = ['deployment', 'key', 'user'] satisfies ChangedKind[]
-/** Beyond this number the oldest unsent change is dropped; the time-to-live of the caches covers it. */
+/**
+ * Beyond this number the oldest unsent change is dropped; the time-to-live of the caches covers it.
+ */
 const UNSENT_MAX = 10_000
 const RECONNECT_MS = 200
 /** Longest time that the end of the process waits for messages that are being sent. */
@@ -26,10 +28,11 @@ interface RedisInvalidationOptions {
 /**
  * The feed of replicas that share a Redis.
  *
- * States: connected, from the moment the subscription is made; lost, from the end of the subscriber's
- * connection until the next subscription; closed, by `close`. At the start it is neither connected
- * nor lost. Each new subscription calls `missedSome`, because changes may have passed unnoticed
- * before it. Changes that can't be sent are kept, at most `UNSENT_MAX`, and sent when Redis is back.
+ * States: connected, from the moment the subscription is made; lost, from the end of the
+ * subscriber's connection until the next subscription; closed, by `close`. At the start it is
+ * neither connected nor lost. Each new subscription calls `missedSome`, because changes may have
+ * passed unnoticed before it. Changes that can't be sent are kept, at most `UNSENT_MAX`, and sent
+ * when Redis is back.
  */
 export class RedisInvalidationFeed implements InvalidationFeed {
   private readonly options: RedisInvalidationOptions

@@ -37,7 +37,8 @@ export function lockDirectory(path: string): DirectoryLock | null {
     makeDirectory(path)
     closeToOthers(join(path, LOCK_FILE))
     database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 })
-    database.exec('BEGIN EXCLUSIVE')
+    // Without a journal, which would need room on a full disk.
+    database.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
   } catch (error) {
     database?.close()
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return null

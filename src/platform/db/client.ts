@@ -12,8 +12,8 @@ export interface DatabaseHandle {
   /** Resolves when the database answers. `queryLog` does not receive this statement. */
   ping(): Promise<void>
   /**
-   * Opens separate connections to the same database, for work that must neither wait for other calls
-   * nor delay them. Its `close` ends them. The embedded database shares its one connection.
+   * Opens separate connections to the same database, for work that must neither wait for other
+   * calls nor delay them. Its `close` ends them. The embedded database shares its one connection.
    */
   apart(connectionsMax: number): DatabaseConnections
   /** For connections from other threads; null: the embedded database allows none. */

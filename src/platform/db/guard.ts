@@ -16,8 +16,8 @@ interface GuardOptions {
 
 /**
  * Wraps a store so that each of its calls ends. If the database is unavailable or silent, the call
- * fails with `unavailable`, after `deadlineMs` at the latest. A driver alone would wait forever on a
- * connection whose other end disappeared. Other errors pass unchanged.
+ * fails with `unavailable`, after `deadlineMs` at the latest. A driver alone would wait forever on
+ * a connection whose other end disappeared. Other errors pass unchanged.
  */
 export function guardStore<Store extends object>(store: Store, options: GuardOptions): Store {
   return new Proxy(store, {

@@ -8,15 +8,22 @@ import { DATABASE_DEADLINE_MS } from './guard.ts'
 import { onLostWrite } from './lost-writes.ts'
 import { MIGRATIONS } from './migrations.ts'
 
-/** Any number, the same in all replicas: replicas that start together migrate one after the other. */
+/**
+ * Any number, the same in all replicas: replicas that start together migrate one after the other.
+ */
 export const MIGRATION_LOCK = 7_265_431_902
 const CONNECTIONS_MAX = 10
 const CONNECT_TIMEOUT_SEC = 5
-/** All callers have their results by then. A silent server must not delay the end of the process. */
+/**
+ * All callers have their results by then. A silent server must not delay the end of the process.
+ */
 const CLOSE_TIMEOUT_SEC = 1
 /** With the driver's default, 20, calls would wait that long after the database is back. */
 const RECONNECT_SEC_MAX = 0.5
-/** Below `DATABASE_DEADLINE_MS`, so that the server ends a slow statement before its caller gives up. */
+/**
+ * Below `DATABASE_DEADLINE_MS`, so that the server ends a slow statement before its caller gives
+ * up.
+ */
 const STATEMENT_TIMEOUT_MS = 8_000
 const RENEWAL_PAUSE_MS = 1_000
 
@@ -36,7 +43,9 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   return { ...connectionsOf(pool, options), ping, apart, url, hasAutovacuum: true }
 }
 
-/** Opens a database without migrating it: for a thread of a process that has migrated it already. */
+/**
+ * Opens a database without migrating it: for a thread of a process that has migrated it already.
+ */
 export function connectPostgres(url: string, connectionsMax: number): DatabaseConnections {
   return connectionsOf(new Pool(url, connectionsMax), {})
 }
@@ -122,8 +131,9 @@ function connect(url: string, connectionsMax: number): Sql {
 /**
  * Migrates under a lock, so that one replica at a time does so.
  *
- * It uses a connection of its own: the lock belongs to the session, and ending the session frees it.
- * It takes no lock if the database is up to date: a transaction pooler would never free that lock.
+ * It uses a connection of its own: the lock belongs to the session, and ending the session frees
+ * it. It takes no lock if the database is up to date: a transaction pooler would never free that
+ * lock.
  */
 async function migrateAlone(url: string): Promise<void> {
   const client = postgres(url, {

@@ -12,11 +12,14 @@ type IdPrefix =
   | 'ch_'
   | 'key_'
   | 'req_'
+  | 'bsl_'
   | 'usr_'
   | 'team_'
   | 'aud_'
   | 'fam_'
   | 'job_'
+  | 'rbl_'
+  | 'imp_'
 
 /**
  * A new identifier: prefix, time, then at least 80 random bits, in `[0-9A-Za-z]`.

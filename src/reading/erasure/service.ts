@@ -21,6 +21,8 @@ interface LogErasureOptions {
   /** Stores the audit record of an erasure. */
   readonly store: { record(record: NewAuditRecord): Promise<void> }
   readonly clock: Clock
+  /** Takes the reference out of what else has it, and returns the number of places. */
+  readonly others: { eraseReference(teamId: string, reference: string): Promise<number> }
 }
 
 /** How much faster the clock of another replica may be. */
@@ -53,6 +55,8 @@ export class LogErasureService {
     let isComplete = false
     try {
       await this.options.eraser.erase({ teamId, reference, untilMs }, erased)
+      // After the log, from which an import could take the reference again.
+      erased.places += await this.options.others.eraseReference(teamId, reference)
       isComplete = true
     } finally {
       this.isRunning = false

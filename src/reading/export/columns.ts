@@ -11,8 +11,8 @@ const column = (name: string, type: ColumnType): Column => ({ name, type, isNull
 const nullable = (name: string, type: ColumnType): Column => ({ name, type, isNullable: true })
 
 /**
- * The columns of an export, in their order; docs/integrating.md describes each. There is one row for
- * each applicant and model.
+ * The columns of an export, in their order; docs/integrating.md describes each. There is one row
+ * for each applicant and model.
  */
 export const COLUMNS = [
   column('request_id', 'text'),

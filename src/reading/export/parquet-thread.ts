@@ -8,8 +8,8 @@ const WORKER = new URL('./parquet-worker.ts', import.meta.url)
 const MEMORY_MB = 1_024
 
 /**
- * Writes Parquet in a thread of its own: a row group takes some tenths of a second. Rows go there as
- * lines of JSON, one call at a time, and each call returns the bytes that are finished.
+ * Writes Parquet in a thread of its own: a row group takes some tenths of a second. Rows go there
+ * as lines of JSON, one call at a time, and each call returns the bytes that are finished.
  */
 export class ParquetThread implements RowWriter {
   private readonly worker = new Worker(WORKER, {

@@ -1,8 +1,8 @@
 import type { RowTexts } from './columns.ts'
 
-/** Writes rows in a format, piece by piece. */
+/** Writes rows in a format, chunk by chunk. */
 export interface RowWriter {
-  /** @param rows at least one; empty pieces are left out */
+  /** @param rows at least one; empty chunks are left out */
   write(rows: readonly RowTexts[]): Promise<string | Uint8Array>
   end(): Promise<string | Uint8Array>
   /** Ends it early or late; nothing else may be called after it. */

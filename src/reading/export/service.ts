@@ -28,8 +28,8 @@ interface LogExportOptions {
 
 /** Exports under way in a process: each reads the database and keeps a core busy. */
 const EXPORTS_MAX = 2
-/** Rows of a piece. */
-const PIECE_ROWS = 500
+/** Rows of a chunk. */
+const CHUNK_ROWS = 500
 
 /** Exports the score log of a team. */
 export class LogExportService {
@@ -42,7 +42,7 @@ export class LogExportService {
 
   /**
    * Exports the scores of a time range, oldest first within each form of the log. The audit record
-   * is stored before the first piece. Memory does not grow with the range.
+   * is stored before the first chunk. Memory does not grow with the range.
    *
    * @throws AppError `invalid_request`; `unavailable` when too many exports are under way
    */
@@ -87,7 +87,7 @@ export class LogExportService {
       for (const request of portion) {
         for (const row of rows.rowsOf(request, known)) {
           chunk.push(row)
-          if (chunk.length < PIECE_ROWS) continue
+          if (chunk.length < CHUNK_ROWS) continue
           yield chunk
           chunk = []
           await turns.giveWay()

@@ -21,7 +21,7 @@ import { ByteReader, ByteWriter } from './bytes.ts'
 import { readBytes, readDeltas, readPlanes } from './columns.ts'
 import { unpacked } from './compression.ts'
 import { GroupDecoder } from './group-decoder.ts'
-import { readRequestIds } from './request-id-column.ts'
+import { RequestIds } from './request-id-column.ts'
 import type { BlockData } from './stored-block.ts'
 
 /**
@@ -42,7 +42,7 @@ class DecodedBlock implements OpenBlock {
   private readonly headOf: Uint32Array
   private readonly keyOf: Uint32Array
   private readonly scoredAt: Float64Array
-  private readonly ids: readonly string[]
+  private readonly ids: RequestIds
   private readonly latencies: Uint32Array
   private readonly buckets: Uint32Array
   private readonly servedBy: Uint8Array
@@ -52,7 +52,6 @@ class DecodedBlock implements OpenBlock {
   /** First row of each request within its group. */
   private readonly firstRow: Int32Array
   private readonly decoders: readonly GroupDecoder[]
-  private places: Map<string, number> | null = null
 
   constructor(from: ByteReader, random: ByteReader) {
     if (from.u8() !== BLOCK_FORM) throw new RangeError('the block is of another form')
@@ -63,7 +62,7 @@ class DecodedBlock implements OpenBlock {
     this.headOf = readPlanes(from, count)
     this.keyOf = readPlanes(from, count)
     this.scoredAt = readDeltas(from, count)
-    this.ids = readRequestIds(from, random, this.scoredAt)
+    this.ids = new RequestIds(from, random, this.scoredAt)
     this.latencies = readPlanes(from, count)
     this.buckets = readPlanes(from, count)
     this.servedBy = readBytes(from, count)
@@ -89,7 +88,7 @@ class DecodedBlock implements OpenBlock {
   }
 
   requestId(index: number): string {
-    return this.ids[index] ?? ''
+    return this.ids.at(index)
   }
 
   scoredAtMs(index: number): number {
@@ -141,8 +140,7 @@ class DecodedBlock implements OpenBlock {
   }
 
   find(requestId: string): number {
-    this.places ??= new Map(this.ids.map((id, index) => [id, index]))
-    return this.places.get(requestId) ?? -1
+    return this.ids.indexOf(requestId)
   }
 
   results(group: number, model: number, models: ModelsById): ResultColumns {

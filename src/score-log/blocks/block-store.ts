@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { LRUCache } from 'lru-cache'
 import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
-import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
+import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
 import type { StoredBlock } from './stored-block.ts'
@@ -42,6 +43,7 @@ interface ListedBlock {
   readonly block_id: string
   readonly first_at_ms: number
   readonly bytes: number
+  readonly checksum: number
 }
 
 /** Bytes of data in one statement; a single block can be larger. */
@@ -49,6 +51,11 @@ const PORTION_BYTES = 4 * 1024 * 1024
 /** Blocks in the first statement of an hour, and at most: many readers want only a few. */
 const PORTION_BLOCKS_MIN = 4
 const PORTION_BLOCKS_MAX = 512
+/** Days of a window of a long range, at most. */
+const WINDOW_DAYS_MAX = 32
+const CACHED_BYTES_MAX = 48 * 1024 * 1024
+/** An upper bound of what an opened block takes for each byte of its columns. */
+const OPENED_FACTOR = 6
 /** A request id is made when the headers are there; the answer follows within this time. */
 const ANSWER_MS_MAX = 30 * 60_000
 /** How far clocks were set back between the id and the answer. */
@@ -59,6 +66,8 @@ const NEAR_MS = 5_000
 /** Blocks in PostgreSQL. */
 export class PostgresBlockReader implements BlockReader {
   private readonly db: Database
+  /** Blocks of single requests: who reads one often reads others of the same time. */
+  private readonly cache = new LRUCache<string, StoredBlock>({ maxSize: CACHED_BYTES_MAX })
 
   constructor(db: Database) {
     this.db = db
@@ -77,11 +86,35 @@ export class PostgresBlockReader implements BlockReader {
           and id_to >= ${momentText(Math.floor(idMs))}`,
         'newest',
       )
-      yield* this.read(listed)
+      for (const block of listed) yield* this.readOnce(block)
+    }
+  }
+
+  /** An erasure changes a block in its place, and its checksum with it. */
+  private async *readOnce(listed: ListedBlock): AsyncIterable<StoredBlock> {
+    const name = `${listed.first_at_ms} ${listed.block_id} ${listed.checksum}`
+    const known = this.cache.get(name)
+    if (known !== undefined) {
+      yield known
+      return
+    }
+    for await (const block of this.read([listed])) {
+      const size = block.data.length + OPENED_FACTOR * block.rawBytes
+      // The row can have changed since it was listed.
+      if (block.checksum === listed.checksum) this.cache.set(name, block, { size })
+      yield block
     }
   }
 
   async *blocksIn(query: BlockQuery): AsyncIterable<StoredBlock> {
+    const isShort = query.toMs - query.fromMs <= WINDOW_DAYS_MAX * SPAN_MS.day
+    const range = isShort ? query : await this.extentOf(query)
+    for (const window of windowsOf(range, query.order)) {
+      yield* this.blocksWithin({ ...query, ...window })
+    }
+  }
+
+  private async *blocksWithin(query: BlockQuery): AsyncIterable<StoredBlock> {
     const bounds = await this.boundsOf(query)
     if (bounds === null) return
     const { firstHourMs, lastHourMs } = bounds
@@ -99,6 +132,30 @@ export class PostgresBlockReader implements BlockReader {
       const nextMs = listed.length > 0 ? hourMs + step : await this.nextHour(query, hourMs)
       if (nextMs === null) return
       hourMs = nextMs
+    }
+  }
+
+  /** The part of a range that has partitions, or blocks without one. */
+  private async extentOf({ fromMs, toMs }: TimeRange): Promise<TimeRange> {
+    const [row] = await rowsOf<{
+      first_day: string | null
+      last_day: string | null
+      stray_first_ms: number | null
+      stray_last_ms: number | null
+    }>(
+      this.db,
+      sql`select min(right(c.relname, 8)) as first_day, max(right(c.relname, 8)) as last_day,
+          (select ${epochMs(sql`min(first_at)`)} from score_blocks_default) as stray_first_ms,
+          (select ${epochMs(sql`max(first_at)`)} from score_blocks_default) as stray_last_ms
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'score_blocks'::regclass and c.relname like 'score_blocks_p%'`,
+    )
+    const days = [row?.first_day, row?.last_day].flatMap((day) => dayStartOf(day ?? null))
+    const starts = [...days, row?.stray_first_ms, row?.stray_last_ms].filter((ms) => ms != null)
+    if (starts.length === 0) return { fromMs: 0, toMs: 0 }
+    return {
+      fromMs: Math.max(fromMs, Math.min(...starts)),
+      toMs: Math.min(toMs, Math.max(...starts) + SPAN_MS.day),
     }
   }
 
@@ -143,7 +200,7 @@ export class PostgresBlockReader implements BlockReader {
     return rowsOf<ListedBlock>(
       this.db,
       sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
-          octet_length(data) as bytes
+          octet_length(data) as bytes, checksum::float8 as checksum
         from score_blocks where ${isWanted} and ${condition} order by ${by}`,
     )
   }
@@ -167,6 +224,32 @@ export class PostgresBlockReader implements BlockReader {
         if (row !== undefined) yield blockOf(row)
       }
     }
+  }
+}
+
+/** @param name `20261121` */
+function dayStartOf(name: string | null): number[] {
+  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(name ?? '') ?? []
+  return day === undefined ? [] : [Date.parse(`${year}-${month}-${day}T00:00:00Z`)]
+}
+
+/**
+ * Splits a range at days of UTC. PostgreSQL plans every partition of a range: many readers find
+ * what they want in the first days, and the windows after them are longer.
+ */
+function* windowsOf({ fromMs, toMs }: TimeRange, order: BlockQuery['order']): Generator<TimeRange> {
+  const isRising = order === 'oldest'
+  let days = 1
+  let [low, high] = [fromMs, toMs]
+  while (low < high) {
+    const length = days * SPAN_MS.day
+    const cut = isRising
+      ? Math.min(high, spanStart('day', low) + length)
+      : Math.max(low, spanStart('day', high - 1) + SPAN_MS.day - length)
+    yield isRising ? { fromMs: low, toMs: cut } : { fromMs: cut, toMs: high }
+    if (isRising) low = cut
+    else high = cut
+    days = Math.min(WINDOW_DAYS_MAX, 2 * days)
   }
 }
 

@@ -12,7 +12,9 @@ import { ByteReader } from './bytes.ts'
 import { readBytes, readDeltas, readPlanes } from './columns.ts'
 import { readResults, skipResults } from './results-column.ts'
 
-/** The columns of a model; those of cells, warnings and results have an item for each scored row. */
+/**
+ * The columns of a model; those of cells, warnings and results have an item for each scored row.
+ */
 interface StoredModel {
   readonly record: RecordModel
   readonly status: Uint8Array

@@ -73,34 +73,61 @@ export class RequestIdColumn {
   }
 }
 
-/** @returns the ids */
-export function readRequestIds(
-  from: ByteReader,
-  random: ByteReader,
-  scoredAtMs: Float64Array,
-): string[] {
-  const forms = readBytes(from, scoredAtMs.length)
-  const packed = forms.reduce((sum, form) => sum + (form === PACKED ? 1 : 0), 0)
-  const times = new Float64Array(packed)
-  for (let index = 0; index < packed; index++) times[index] = from.zigzag()
-  const low = random.take(2 * packed * HALF_BYTES)
-  const high = random.take((2 * packed + 3) >>> 2)
-  const half = (index: number) => {
-    const bits = ((high[index >>> 2] ?? 0) >>> (2 * (index & 3))) & 3
-    return textOf(low.readUIntLE(index * HALF_BYTES, HALF_BYTES) + bits * HIGH, HALF_CHARS)
-  }
-  const ids: string[] = []
-  let next = 0
-  for (const [index, form] of forms.entries()) {
-    if (form === TEXT) {
-      ids.push(from.block().toString('latin1'))
-      continue
+/** The ids of a block. Each text is made when it is asked for: most readers want one. */
+export class RequestIds {
+  private readonly scoredAtMs: Float64Array
+  private readonly forms: Uint8Array
+  /** Position of each id among those of its form. */
+  private readonly places: Uint32Array
+  private readonly times: Float64Array
+  private readonly others: string[] = []
+  private readonly low: Buffer
+  private readonly high: Buffer
+
+  constructor(from: ByteReader, random: ByteReader, scoredAtMs: Float64Array) {
+    this.scoredAtMs = scoredAtMs
+    this.forms = readBytes(from, scoredAtMs.length)
+    this.places = new Uint32Array(scoredAtMs.length)
+    let packed = 0
+    let others = 0
+    for (const [index, form] of this.forms.entries()) {
+      this.places[index] = form === PACKED ? packed++ : others++
     }
-    const time = textOf((scoredAtMs[index] ?? 0) - (times[next] ?? 0), TIME_CHARS)
-    ids.push(PREFIX + time + half(2 * next) + half(2 * next + 1))
-    next++
+    this.times = new Float64Array(packed)
+    for (let place = 0; place < packed; place++) this.times[place] = from.zigzag()
+    for (let rest = others; rest > 0; rest--) this.others.push(from.block().toString('latin1'))
+    this.low = random.take(2 * packed * HALF_BYTES)
+    this.high = random.take((2 * packed + 3) >>> 2)
   }
-  return ids
+
+  /** The id of a request; empty for an index beyond the block. */
+  at(index: number): string {
+    const place = this.places[index] ?? 0
+    if (this.forms[index] === TEXT) return this.others[place] ?? ''
+    if (this.forms[index] === undefined) return ''
+    const time = textOf(this.timeOf(index), TIME_CHARS)
+    return PREFIX + time + this.half(2 * place) + this.half(2 * place + 1)
+  }
+
+  /** @returns -1 for an id that the block does not hold */
+  indexOf(id: string): number {
+    const timeMs = timeOfRequestId(id)
+    for (const [index, form] of this.forms.entries()) {
+      const mayBe = form === TEXT || this.timeOf(index) === timeMs
+      if (mayBe && this.at(index) === id) return index
+    }
+    return -1
+  }
+
+  private timeOf(index: number): number {
+    return (this.scoredAtMs[index] ?? 0) - (this.times[this.places[index] ?? 0] ?? 0)
+  }
+
+  private half(index: number): string {
+    const bits = ((this.high[index >>> 2] ?? 0) >>> (2 * (index & 3))) & 3
+    const low = this.low.readUIntLE(index * HALF_BYTES, HALF_BYTES)
+    return textOf(low + bits * HIGH, HALF_CHARS)
+  }
 }
 
 /** The number that characters stand for; -1 if one is not of the alphabet. */

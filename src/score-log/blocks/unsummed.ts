@@ -6,8 +6,8 @@ import { readSums } from './block-sums.ts'
 import { deploymentHash } from './hashes.ts'
 
 /**
- * Blocks that `score_rollups` does not contain yet, and that can hold a deployment's requests within
- * these ranges.
+ * Blocks that `score_rollups` does not contain yet, and that can hold a deployment's requests
+ * within these ranges.
  */
 export function unsummedOf(deploymentId: string, ranges: readonly TimeRange[]): SQL {
   let [fromMs, toMs] = [Infinity, -Infinity]

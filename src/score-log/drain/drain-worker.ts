@@ -123,8 +123,8 @@ async function blocksOf(range: Buffer, payloads: readonly ByteRange[]): Promise<
 }
 
 /**
- * Turns the payloads of version 3 into lines, in place. It keeps no object of a record, so that the garbage
- * collector has nothing to move.
+ * Turns the payloads of version 3 into lines, in place. It keeps no object of a record, so that the
+ * garbage collector has nothing to move.
  */
 function rowsOf(range: Buffer, payloads: readonly ByteRange[]): Batch {
   const sums = new RollupSums()

@@ -10,7 +10,9 @@ interface Moved {
 
 const START: Cursor = { segment: 0, offset: 0 }
 
-/** A batch does not begin where the database is: it is stored already, or others before it are not. */
+/**
+ * A batch does not begin where the database is: it is stored already, or others before it are not.
+ */
 export class CursorMovedError extends Error {
   readonly spoolId: string
   /** Where the database is. */
@@ -56,7 +58,10 @@ export async function moveCursor(tx: Transaction, position: DrainPosition): Prom
   throw new CursorMovedError(spoolId, stored.get(spoolId) ?? START)
 }
 
-/** The cursors of these spools; a spool of which nothing is stored is at the start. */
+/**
+ * The cursors of these spools; a spool of which nothing is stored is at the start. Notes once a day
+ * that the spools are there: maintenance removes the cursors of others.
+ */
 export async function readCursors(
   db: Database,
   spoolIds: readonly string[],
@@ -67,7 +72,11 @@ export async function readCursors(
   )
   const rows = await rowsOf<{ id: string; segment: number; at: number }>(
     db,
-    sql`select spool_id as id, segment, "offset"::float8 as at from spool_cursors
+    sql`with noted as (
+        update spool_cursors set updated_at = now()
+        where spool_id in (${ids}) and updated_at < now() - interval '1 day'
+      )
+      select spool_id as id, segment, "offset"::float8 as at from spool_cursors
       where spool_id in (${ids})`,
   )
   const stored = new Map(rows.map(({ id, segment, at }) => [id, { segment, offset: at }]))

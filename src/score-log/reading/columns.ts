@@ -1,4 +1,4 @@
-import type { BlockGroup, OpenBlock } from '../blocks/block.ts'
+import type { BlockGroup, ModelColumns, OpenBlock, ResultColumns } from '../blocks/block.ts'
 import type { LoggedModel, LoggedRequest } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import type { ScanQuery } from './log-query.ts'
@@ -16,6 +16,8 @@ export interface ScannedModel {
   /** Index in `gradeNames`; none where that has no such index. */
   readonly grades: ArrayLike<number>
   readonly gradeNames: readonly string[]
+  /** Cells of each feature in spec order, see `LoggedResult`; of no meaning where it failed. */
+  readonly cells: readonly ArrayLike<number>[]
 }
 
 /** Applicants of requests that the same models scored. */
@@ -26,12 +28,19 @@ export interface ScannedColumns {
   readonly wanted: Int32Array
   /** Index of each applicant's request, for the functions below. */
   readonly requestOfRow: Int32Array
+  requestId(request: number): string
+  /** Position of an applicant in its request. */
+  recordIndex(row: number): number
+  /** Reference of a single request, or the id of a record as text; null for none. */
+  reference(row: number): string | null
   scoredAtMs(request: number): number
   latencyMs(request: number): number
   /** Number of applicants of the request. */
   applicants(request: number): number
   /** Position of the model that answered. */
   served(request: number): number
+  /** Whether cells are those of the first form of the log. */
+  readonly isFirstForm: boolean
 }
 
 /** The columns of a part of a block. */
@@ -44,22 +53,72 @@ export function columnsOfBlock(
     const wanted = wantedRows(block, group, query)
     if (wanted.length === 0) return []
     return {
-      models: group.models.map((model, position) => ({
-        modelId: model.modelId,
-        role: model.role,
-        challengerId: model.challengerId,
-        scored: model.scored,
-        ...block.results(index, position, models),
-        gradeNames: models.get(model.modelId)?.grades.names ?? [],
-      })),
+      models: group.models.map((model, position) => {
+        const gradeNames = models.get(model.modelId)?.grades.names ?? []
+        return new BlockModel(model, gradeNames, () => block.results(index, position, models))
+      }),
       wanted,
       requestOfRow: group.requestOfRow,
+      requestId: (request: number) => block.requestId(request),
+      recordIndex: (row: number) => row - block.firstRowOf(group.requestOfRow[row] ?? 0),
+      reference: (row: number) => blockReference(block, group, row),
       scoredAtMs: (request: number) => block.scoredAtMs(request),
       latencyMs: (request: number) => block.latencyMs(request),
       applicants: (request: number) => block.applicants(request),
       served: (request: number) => block.served(request),
+      isFirstForm: false,
     }
   })
+}
+
+/** A model of a block; its results are computed on first use. */
+class BlockModel implements ScannedModel {
+  readonly modelId: string
+  readonly role: ScannedModel['role']
+  readonly challengerId: string | null
+  readonly gradeNames: readonly string[]
+  private readonly model: ModelColumns
+  private readonly readResults: () => ResultColumns
+
+  constructor(
+    model: ModelColumns,
+    gradeNames: readonly string[],
+    readResults: () => ResultColumns,
+  ) {
+    this.modelId = model.modelId
+    this.role = model.role
+    this.challengerId = model.challengerId
+    this.gradeNames = gradeNames
+    this.model = model
+    this.readResults = readResults
+  }
+
+  get scored(): Uint8Array {
+    return this.model.scored
+  }
+
+  get cells(): readonly ArrayLike<number>[] {
+    return this.model.cells
+  }
+
+  get scores(): Float64Array {
+    return this.readResults().scores
+  }
+
+  get pds(): Float64Array {
+    return this.readResults().pds
+  }
+
+  get grades(): Uint32Array {
+    return this.readResults().grades
+  }
+}
+
+function blockReference(block: OpenBlock, group: BlockGroup, row: number): string | null {
+  const request = group.requestOfRow[row] ?? 0
+  if (!block.isBatch(request)) return block.reference(request)
+  const id = block.recordId(request, row - block.firstRowOf(request))
+  return id === null ? null : String(id)
 }
 
 /** Indexes of the rows of a group that a query asks for. */
@@ -80,7 +139,7 @@ export function columnsOfRequests(requests: readonly LoggedRequest[]): ScannedCo
   const parts = new Map<string, LoggedRequest[]>()
   for (const request of requests) {
     if (request.rows.length === 0) continue
-    const name = request.models.map(nameOf).join()
+    const name = `${request.engineVersion === null} ${request.models.map(nameOf).join()}`
     const part = parts.get(name)
     if (part === undefined) parts.set(name, [request])
     else part.push(request)
@@ -91,7 +150,9 @@ export function columnsOfRequests(requests: readonly LoggedRequest[]): ScannedCo
 const nameOf = ({ modelId, challengerId }: LoggedModel) => `${modelId} ${challengerId}`
 
 function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
-  const rows = requests.flatMap((request, index) => request.rows.map((row) => ({ row, index })))
+  const rows = requests.flatMap((request, index) =>
+    request.rows.map((row, recordIndex) => ({ row, index, recordIndex })),
+  )
   const [first] = requests
   const models = (first?.models ?? []).map(({ modelId, role, challengerId }, position) => {
     const columns = {
@@ -112,7 +173,11 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
       if (!gradeIndexes.has(grade)) gradeIndexes.set(grade, gradeIndexes.size)
       columns.grades[index] = gradeIndexes.get(grade) ?? -1
     }
-    return { modelId, role, challengerId, ...columns, gradeNames: [...gradeIndexes.keys()] }
+    const features = rows.find(({ row }) => row.results[position] != null)
+    const cells = (features?.row.results[position]?.cells ?? []).map((_, feature) =>
+      Int16Array.from(rows, ({ row }) => row.results[position]?.cells[feature] ?? 0),
+    )
+    return { modelId, role, challengerId, ...columns, gradeNames: [...gradeIndexes.keys()], cells }
   })
   const at = (request: number): LoggedRequest => {
     const found = requests[request]
@@ -123,9 +188,18 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
     models,
     wanted: Int32Array.from(rows.keys()),
     requestOfRow: Int32Array.from(rows, ({ index }) => index),
+    requestId: (request) => at(request).requestId,
+    recordIndex: (row) => rows[row]?.recordIndex ?? 0,
+    reference: (row) => {
+      const { isBatch, reference } = at(rows[row]?.index ?? 0)
+      const id = rows[row]?.row.id ?? null
+      if (!isBatch) return reference
+      return id === null ? null : String(id)
+    },
     scoredAtMs: (request) => at(request).scoredAtMs,
     latencyMs: (request) => at(request).latencyMs,
     applicants: (request) => at(request).rows.length,
     served: (request) => at(request).served,
+    isFirstForm: first?.engineVersion === null,
   }
 }

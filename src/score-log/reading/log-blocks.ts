@@ -1,11 +1,12 @@
 import type { OpenBlock } from '../blocks/block.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import { type CellColumns, cellColumnsOfBlock } from './cell-columns.ts'
 import { columnsOfBlock, type ScannedColumns, wantedRows } from './columns.ts'
-import type { ScanQuery, SearchQuery } from './log-query.ts'
+import type { PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 import { isNewer, type LogPart } from './log-reader.ts'
 import { TurnTaker } from './turn-taker.ts'
 
@@ -17,6 +18,8 @@ interface LogBlocksOptions {
 /** Requests of the second form: blocks. */
 export class LogBlocks implements LogPart {
   private readonly options: LogBlocksOptions
+  /** For as long as the reader of blocks keeps a block. */
+  private readonly opened = new WeakMap<StoredBlock, OpenBlock>()
 
   constructor(options: LogBlocksOptions) {
     this.options = options
@@ -25,7 +28,8 @@ export class LogBlocks implements LogPart {
   async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
     const { blocks } = this.options
     for await (const stored of blocks.blocksAt(idMs)) {
-      const block = openBlock(stored)
+      const block = this.opened.get(stored) ?? openBlock(stored)
+      this.opened.set(stored, block)
       const index = block.find(requestId)
       if (index >= 0) return requestAt(block, index, await this.modelsOf(block))
     }
@@ -66,14 +70,26 @@ export class LogBlocks implements LogPart {
     yield* waiting.reverse()
   }
 
-  async *scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {
+  scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {
+    return this.read(query, () => true)
+  }
+
+  pick(query: ScanQuery, picked: PickedRequests): AsyncGenerator<readonly LoggedRequest[]> {
+    return this.read(query, (block, index) => isPicked(block, index, picked))
+  }
+
+  private async *read(
+    query: ScanQuery,
+    isRead: (block: OpenBlock, index: number) => boolean,
+  ): AsyncGenerator<readonly LoggedRequest[]> {
     const turns = new TurnTaker()
     for await (const block of this.openIn(query)) {
       const models = await this.modelsOf(block)
       const isWanted = wanted(block, query)
       const requests: LoggedRequest[] = []
+      await turns.giveWay()
       for (let index = 0; index < block.count; index++) {
-        if (!isWanted(index)) continue
+        if (!isWanted(index) || !isRead(block, index)) continue
         requests.push(requestAt(block, index, models))
         await turns.giveWay()
       }
@@ -126,6 +142,22 @@ function wanted(block: OpenBlock, { teamId, deploymentId, fromMs, toMs }: ScanQu
       (deploymentId === null || block.deploymentId(index) === deploymentId)
     )
   }
+}
+
+function isPicked(
+  block: OpenBlock,
+  index: number,
+  { requestIds, references }: PickedRequests,
+): boolean {
+  if (requestIds.has(block.requestId(index))) return true
+  if (references.size === 0) return false
+  if (!block.isBatch(index)) return references.has(block.reference(index) ?? '')
+  const applicants = block.applicants(index)
+  for (let row = 0; row < applicants; row++) {
+    const id = block.recordId(index, row)
+    if (id !== null && references.has(String(id))) return true
+  }
+  return false
 }
 
 /** Whether a request has the reference, or holds a record with it. */

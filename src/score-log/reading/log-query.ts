@@ -18,3 +18,10 @@ export interface SearchQuery extends ScanQuery {
   /** Only this request and older ones; null: from the newest. */
   readonly before: LogPosition | null
 }
+
+/** Which requests of a scan to read: those with one of the ids or references. */
+export interface PickedRequests {
+  readonly requestIds: ReadonlySet<string>
+  /** References of single requests, or ids of records as text. */
+  readonly references: ReadonlySet<string>
+}

@@ -2,7 +2,7 @@ import { isId, timeOfId } from '../../platform/ids/ids.ts'
 import type { LoggedRequest } from '../record/logged-request.ts'
 import type { CellColumns } from './cell-columns.ts'
 import type { ScannedColumns } from './columns.ts'
-import type { LogPosition, ScanQuery, SearchQuery } from './log-query.ts'
+import type { LogPosition, PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 
 /** One form of the log. */
 export interface LogPart {
@@ -12,6 +12,8 @@ export interface LogPart {
   search(query: SearchQuery): AsyncIterable<LoggedRequest>
   /** In portions, from the oldest hour of UTC to the newest. */
   scan(query: ScanQuery): AsyncIterable<readonly LoggedRequest[]>
+  /** Those of the same requests that have one of the ids or references, in portions. */
+  pick(query: ScanQuery, picked: PickedRequests): AsyncIterable<readonly LoggedRequest[]>
   /** The results of the same requests as columns, which is faster. */
   columns(query: ScanQuery): AsyncIterable<readonly ScannedColumns[]>
   /** The cells and the results of the same requests as columns. */
@@ -57,9 +59,16 @@ export class LogReader {
     yield* newestOf(this.parts.map((part) => part.search(query)[Symbol.asyncIterator]()))
   }
 
-  /** All requests of a time range, in portions: form by form, each from the oldest to the newest. */
+  /**
+   * All requests of a time range, in portions: form by form, each from the oldest to the newest.
+   */
   async *scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {
     for (const part of this.parts.toReversed()) yield* part.scan(query)
+  }
+
+  /** Those of the same requests that have one of the ids or references; it opens every block. */
+  async *pick(query: ScanQuery, picked: PickedRequests): AsyncGenerator<readonly LoggedRequest[]> {
+    for (const part of this.parts.toReversed()) yield* part.pick(query, picked)
   }
 
   /** The results of the same requests as columns. */

@@ -2,7 +2,7 @@ import type { LoggedRequest } from '../record/logged-request.ts'
 import { type CellColumns, cellColumnsOfRequests } from './cell-columns.ts'
 import { columnsOfRequests, type ScannedColumns } from './columns.ts'
 import { type FirstFormRow, requestOfRow } from './first-form.ts'
-import type { LogPosition, ScanQuery, SearchQuery } from './log-query.ts'
+import type { LogPosition, PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 import type { LogPart } from './log-reader.ts'
 import { TurnTaker } from './turn-taker.ts'
 
@@ -75,6 +75,19 @@ export class LogRows implements LogPart {
       }
       next = part.next
     } while (next !== null)
+  }
+
+  async *pick(
+    query: ScanQuery,
+    { requestIds, references }: PickedRequests,
+  ): AsyncGenerator<readonly LoggedRequest[]> {
+    for await (const requests of this.scan(query)) {
+      yield requests.filter(
+        ({ requestId, rows }) =>
+          requestIds.has(requestId) ||
+          rows.some(({ id }) => id !== null && references.has(String(id))),
+      )
+    }
   }
 
   async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {

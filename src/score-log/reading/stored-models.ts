@@ -32,7 +32,12 @@ export interface StoredModel {
   /** Hex, over the stored text of the spec. */
   readonly specSha256: string
   /** Null if this version of the engine does not accept the stored spec. */
-  readonly card: { readonly spec: ScorecardSpec; readonly model: CompiledModel } | null
+  readonly card: StoredCard | null
+}
+
+export interface StoredCard {
+  readonly spec: ScorecardSpec
+  readonly model: CompiledModel
 }
 
 const CACHED_BYTES_MAX = 64 * 1024 * 1024

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 /** Longest work in one turn of the event loop: scores wait meanwhile. */
 const TURN_MS = 4
 
-/** Gives way to the event loop when a piece of work has taken long enough. */
+/** Gives way to the event loop when a part of the work has taken long enough. */
 export class TurnTaker {
   private startedAtMs = performance.now()
 

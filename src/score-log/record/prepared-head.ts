@@ -14,6 +14,8 @@ interface ModelOrder {
   readonly challengerId: string | null
   /** Null for a challenger that could not be loaded. */
   readonly parts: ModelParts | null
+  /** The reason baseline in force; absent or null for none. */
+  readonly baselineId?: string | null
 }
 
 const TEXT8_BYTES_MAX = 255
@@ -48,12 +50,12 @@ export class PreparedHead {
   }
 }
 
-function modelBytes({ modelId, challengerId, parts }: ModelOrder): Buffer {
+function modelBytes({ modelId, challengerId, parts, baselineId }: ModelOrder): Buffer {
   return Buffer.concat([
     text8(modelId),
     text8(challengerId ?? ''),
     parts?.specSha256 ?? NO_SHA256,
-    text8(NO_BASELINE),
+    text8(baselineId ?? NO_BASELINE),
     u16(parts?.features ?? 0),
     Buffer.from([parts?.bytesPerCell ?? 1]),
   ])

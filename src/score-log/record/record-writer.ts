@@ -104,7 +104,7 @@ export class RecordWriter {
     }
   }
 
-  /** Writes the result in a model's sheet; models come in the order of the head. */
+  /** Writes the result of a model; models come in the order of the head. */
   result(modelScore: ModelScore, parts: ModelParts, warningCount: number): void {
     this.reserve(this.used, parts.resultBytes)
     const { bytes, view, used } = this

@@ -15,6 +15,8 @@ export interface LogTables {
    * @returns the names of the partitions
    */
   dropBefore(dayStartMs: number): Promise<string[]>
+  /** Removes the positions of spools that no process has had since. */
+  forgetSpools(beforeMs: number): Promise<void>
   /** Number of rows in the default partition. */
   strayRows(): Promise<number>
   /** Removes dead rows, for a database without autovacuum. */
@@ -38,6 +40,8 @@ export interface MaintenanceOptions {
 }
 
 const DAYS_AHEAD = 7
+/** A spool that was away for longer must not be drained: see `LISTED_MS` of erasures. */
+const SPOOL_DAYS = 90
 const EVERY_MS = 3_600_000
 /** After a round that failed. */
 const RETRY_MS = 60_000
@@ -88,6 +92,7 @@ export class PartitionMaintenance {
       await tables.makePartitions(days)
       const dropped = await tables.dropBefore(today - retentionDays * SPAN_MS.day)
       if (dropped.length > 0) log.dropped(dropped)
+      await tables.forgetSpools(today - SPOOL_DAYS * SPAN_MS.day)
       const stray = await tables.strayRows()
       if (stray > 0) log.stray(stray)
       if (!hasAutovacuum) await tables.vacuum()

@@ -67,6 +67,11 @@ export class PostgresLogTables implements LogTables {
     return dropped
   }
 
+  async forgetSpools(beforeMs: number): Promise<void> {
+    const before = new Date(beforeMs).toISOString()
+    await this.db.execute(sql`delete from spool_cursors where updated_at < ${before}`)
+  }
+
   async strayRows(): Promise<number> {
     const [row] = await rowsOf<{ stray: number }>(
       this.db,

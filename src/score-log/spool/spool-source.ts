@@ -248,7 +248,7 @@ export class SpoolSource {
   /**
    * Sets a record aside that must not be read into memory.
    *
-   * @returns what is left of the piece. Where it holds no such record its length was damaged: then
+   * @returns what is left of the range. Where it holds no such record its length was damaged: then
    *   that is its first byte, as damage, and what follows is looked at anew
    */
   private async quarantineOversized(

@@ -12,6 +12,7 @@ import { Appender } from './appender.ts'
 import { DiskFaults } from './disk-faults.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { DrainBatch, DrainToken, SegmentRange, SpoolReader, SpoolStats } from './reader.ts'
+import { freeReserve, keepReserve } from './reserve.ts'
 import { type Cursor, type Keeping, Segments } from './segments.ts'
 import { SpoolSource } from './spool-source.ts'
 
@@ -138,6 +139,7 @@ export class Spool implements ScoreLog, SpoolReader {
       throw openError(directory, cause)
     })
     try {
+      freeReserve(directory)
       for (const entry of readdirSync(directory, { withFileTypes: true })) {
         if (!entry.isDirectory() || entry.name === REJECTED_DIRECTORY) continue
         const leftover = Segments.open(join(directory, entry.name))
@@ -147,6 +149,7 @@ export class Spool implements ScoreLog, SpoolReader {
       const own = Segments.open(join(directory, name))
       if (own === null) throw new Error(`${name} is taken`)
       opened.push(own)
+      keepReserve(directory)
       scanLock.close()
       const spool = new Spool(options, own, leftovers)
       for (const leftover of leftovers) await spool.drainSource.tidy(leftover)

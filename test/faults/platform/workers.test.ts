@@ -115,7 +115,8 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
     await stop()
     const answered = outcomes.filter(({ status }) => status === 200)
     expect(answered.length).toBeGreaterThan(50)
-    // What is refused with its connection was never read; what was read was scored, logged and answered.
+    // What is refused with its connection was never read; what was read was scored, logged and
+    // answered.
     const lost = outcomes.filter(({ status, isNewConnection }) => {
       return status !== 200 && !(status === null && isNewConnection)
     })

@@ -72,7 +72,8 @@ describe.skipIf(!hasServers)('two replicas and one Redis', () => {
     return answers
   }
 
-  // A storm in which a busy machine held Redis up for 50 ms is void: each replica counted for itself.
+  // A storm in which a busy machine held Redis up for 50 ms is void: each replica counted for
+  // itself.
   test('of 3,000 requests at once exactly the quota is admitted', {
     timeout: 120_000,
   }, async () => {

@@ -89,7 +89,8 @@ test.each([
 
 const DRAINED_WELL = { refusals: ["can't be written to", null] }
 
-// The segment that was written to kept its place although all of it was drained, and nothing else had room.
+// The segment that was written to kept its place although all of it was drained, and nothing else
+// had room.
 describe.each(['process', 'disk'])('in mode %s', (durability) => {
   test("a segment that can't be written to is closed, and scores are answered once it is drained", async () => {
     const { path, remove } = newSpoolDir()

@@ -10,7 +10,8 @@ const PIPELINED = 8
 const FAST_CLIENTS = 4
 const HASTY_CLIENTS = 4
 
-// The memory of an answer is used again: too early, and one lender reads the scores of another's applicants.
+// The memory of an answer is used again: too early, and one lender reads the scores of another's
+// applicants.
 test('each answer is its own, however slowly others read theirs and whoever hangs up', async () => {
   const { endpoint, key } = await startWithSample({}, onTestFinished)
   const url = new URL(`${endpoint}/batch`)
@@ -105,7 +106,7 @@ async function hangUpOn(
 }
 
 /**
- * Ids of the results of the next answers, read with a pause behind each piece; null for one that a
+ * Ids of the results of the next answers, read with a pause behind each chunk; null for one that a
  * service on a busy machine refuses as overloaded.
  */
 async function idsOf(socket: Socket, count: number, pauseMs: number) {

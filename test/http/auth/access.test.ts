@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { LightMyRequestResponse, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROLES } from '../../../src/access/caller.ts'
+import { ROLES, type Role } from '../../../src/access/caller.ts'
 import { keyHashOf } from '../../../src/keys/secret.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
@@ -31,15 +31,20 @@ import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/s
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
 
+/** Roles that may deploy a model. */
+const DEPLOYING: Role[] = ['owner', 'admin', 'lead_modeler']
+/** What the scope `score` opens. */
+const SCORING: Admitted[] = ['score key', 'score key or deployer']
+
 /** What each kind of key opens beside the login, on a deployment for staging. */
 const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }> = {
-  score: { order: { scopes: ['score'] }, opens: ['score key'] },
+  score: { order: { scopes: ['score'] }, opens: SCORING },
   read: { order: { scopes: ['read'] }, opens: ['member or read key'] },
-  both: { order: { scopes: ['read', 'score'] }, opens: ['score key', 'member or read key'] },
-  staging: { order: { environment: 'staging' }, opens: ['score key'] },
+  both: { order: { scopes: ['read', 'score'] }, opens: [...SCORING, 'member or read key'] },
+  staging: { order: { environment: 'staging' }, opens: SCORING },
   production: {
     order: { environment: 'production' },
-    opens: ['score key'],
+    opens: SCORING,
     score: '404 deployment_not_found',
   },
   'staging read': {
@@ -108,7 +113,8 @@ describe.each(backends)('on $name', (backend) => {
     const answers: Record<string, string[]> = {}
     for (const [row, { admitted, success = '200', body }] of Object.entries(ROUTES)) {
       const anonymous = admitted === 'score key' ? '401 invalid_api_key' : '401 unauthorized'
-      const refused = (Array.isArray(admitted) && refusedUser) || anonymous
+      const isForRoles = Array.isArray(admitted) || admitted === 'score key or deployer'
+      const refused = (isForRoles && refusedUser) || anonymous
       const scored = admitted === 'score key' && score !== undefined ? score : success
       const outcomes = admits(admitted) ? [scored, '400 invalid_request'] : [refused, refused]
       answers[row] = body === undefined ? outcomes.slice(0, 1) : outcomes
@@ -132,6 +138,9 @@ describe.each(backends)('on $name', (backend) => {
       if (admitted === 'anyone') return { by: 'anyone' }
       if (admitted === 'score key') return { by: 'key', scope: 'score' }
       if (admitted === 'member or read key') return { by: 'user-or-key', scope: 'read' }
+      if (admitted === 'score key or deployer') {
+        return { by: 'user-or-key', scope: 'score', roles: DEPLOYING }
+      }
       return { by: 'user', roles: admitted }
     }
     const declared = Object.entries(ROUTES).map(([row, { operation, admitted }]) => [
@@ -153,6 +162,7 @@ describe.each(backends)('on $name', (backend) => {
     const admits = (admitted: Admitted) =>
       isAnyone(admitted) ||
       admitted === 'member or read key' ||
+      (admitted === 'score key or deployer' && DEPLOYING.includes(role)) ||
       (Array.isArray(admitted) && admitted.includes(role))
     expect(answers).toEqual(expected(admits, { refusedUser: '403 insufficient_role' }))
   })
@@ -191,7 +201,22 @@ describe.each(backends)('on $name', (backend) => {
     })
     const { request_id } = await team.score(slug, {})
     const { id: job } = await team.done('POST', `/v1/deployments/${slug}/replays`, {})
-    const made = { slug, model, key: key.id, member: member.id, request_id, job }
+    const sent = await team.service.call({
+      url: '/v1/outcomes/imports',
+      token: team.owner,
+      body: 'kind\n',
+      headers: { 'content-type': 'text/csv' },
+    })
+    const made = {
+      slug,
+      model,
+      import: sent.json().id,
+      definition: UNKNOWN.definition,
+      key: key.id,
+      member: member.id,
+      request_id,
+      job,
+    }
     return { ...made, challenger: entry.id, version: entry.version }
   }
 
@@ -214,7 +239,7 @@ describe.each(backends)('on $name', (backend) => {
       for (const one of [body, ...naming]) {
         const text = one === undefined ? undefined : JSON.stringify(one)
         for (const name of Object.keys(UNKNOWN) as IdName[]) {
-          if (!`${path} ${text}`.includes(`<${name}>`)) continue
+          if (name === 'definition' || !`${path} ${text}`.includes(`<${name}>`)) continue
           const ask = (id: string) => {
             const named = { ...ids, [name]: id }
             const call = { method, url: withIds(path, named), token }
@@ -230,7 +255,10 @@ describe.each(backends)('on $name', (backend) => {
     // Nothing of theirs was changed by it, and every id of the table was put to the test.
     expect(await shelfOf(otherTeam)).toEqual(shelf)
     expect(await otherTeam.deployment(theirs.slug)).toEqual(details)
-    const inPaths = Object.keys(ROUTES).filter((row) => row.includes(':'))
+    // Each team names its own definitions.
+    const inPaths = Object.keys(ROUTES).filter(
+      (row) => row.includes(':') && ROUTES[row]?.id !== 'definition',
+    )
     for (const row of inPaths)
       expect(
         compared.some((one) => one.startsWith(row)),
@@ -244,7 +272,9 @@ describe.each(backends)('on $name', (backend) => {
     const lists = Object.keys(ROUTES).filter((row) => row.startsWith('GET') && !row.includes(':'))
     for (const row of lists) {
       const { body } = await team.call('GET', pathOf(row).path)
-      for (const id of Object.values(theirs)) expect(body, row).not.toContain(id)
+      for (const [name, id] of Object.entries(theirs)) {
+        if (name !== 'definition') expect(body, row).not.toContain(id)
+      }
     }
     const keyed = { method: 'GET', url: '/api/v1/scorecards', token: team.key } as const
     expect((await teams.service.call(keyed)).body).not.toContain(theirs.slug)
@@ -289,7 +319,7 @@ describe.each(shared)('what is taken away on $name by another process', (backend
       }
     })
     const ask = async (user: TestUser | undefined) => {
-      const token = tokenFor(service, user ?? expect.fail('nobody was prepared'))
+      const token = tokenFor(service, user ?? expect.fail('no user was added'))
       return outcomeOf(await service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
     }
     const [removed, demoted] = teamUsers

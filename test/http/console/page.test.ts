@@ -34,7 +34,8 @@ async function assets(): Promise<Map<string, string>> {
   return found
 }
 
-// A lender's network lets nothing out; and one script of elsewhere would read all that the user may.
+// A lender's network lets nothing out; and one script of elsewhere would read all that the user
+// may.
 test('the page and all that it loads come from the service', async () => {
   const found = await assets()
   expect(found.size).toBeGreaterThan(20)
@@ -48,7 +49,8 @@ test('the page and all that it loads come from the service', async () => {
   expect(page).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/)
 })
 
-// A newcomer opens the address that the start printed; a program must not take a page for an answer.
+// A newcomer opens the address that the start printed; a program must not take a page for an
+// answer.
 test('/ leads a browser to the console, and answers a program as an unknown path', async () => {
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   for (const method of ['GET', 'HEAD'] as const) {

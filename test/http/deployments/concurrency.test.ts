@@ -113,7 +113,10 @@ describe.each(backends)('on $name', (backend) => {
     return results.map((result: object) => ({ since, body: { ...result, model_version } }))
   }
 
-  /** Sends the changes, so many at once, with a score beside each, and scores on until all are answered. */
+  /**
+   * Sends the changes, so many at once, with a score beside each, and scores on until all are
+   * answered.
+   */
   async function storm({ slug, first, ...rest }: Contest, mix: string, atOnce: number) {
     const orderOf = MIXES[mix] ?? expect.fail('no such mix')
     let latest = first.version
@@ -190,7 +193,8 @@ describe.each(backends)('on $name', (backend) => {
     )
   }
 
-  // Two changes that both read what was before would lose one of them, and send applicants elsewhere.
+  // Two changes that both read what was before would lose one of them, and send applicants
+  // elsewhere.
   test.each(Object.keys(MIXES).flatMap((mix) => [50, 5].map((atOnce) => [atOnce, mix] as const)))(
     `of ${CHANGES} changes, %i at once, each happens after the other, and every score is of one state: %s`,
     async (atOnce, mix) => {

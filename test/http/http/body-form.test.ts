@@ -23,7 +23,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
-    // Makes the key known: the fast lane takes what follows.
+    // Makes the key known: the fast path takes what follows.
     for (let i = 0; i < 3; i++) expect((await send(BODY)).statusCode).toBe(200)
   })
   afterAll(() => service.close())

@@ -165,7 +165,8 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 
-  // A second score of one application counts twice in every figure that a lender draws from the log.
+  // A second score of one application counts twice in every figure that a lender draws from the
+  // log.
   test('a score that is given again is logged once', async () => {
     const own = await TestService.start(backend)
     const desk = await Team.of(own)

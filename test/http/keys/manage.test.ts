@@ -311,7 +311,8 @@ test.each(backends)('on $name the last use of a key is kept over the end', async
   expect(rows).toContainEqual({ prefix: used.slice(0, 12), lastUsedAt: usedAt })
   expect(rows).toContainEqual({ prefix: unused.slice(0, 12), lastUsedAt: null })
 
-  // Replicas write in any order, and a use may belong to a key that a restored backup does not hold.
+  // Replicas write in any order, and a use may belong to a key that a restored backup does not
+  // hold.
   const late = await withDatabase(service.config, async (db) => {
     const found = await db.select().from(apiKeys).where(isNotNull(apiKeys.lastUsedAt))
     const keyId = found[0]?.id ?? ''

@@ -20,7 +20,7 @@ const SPOKEN_OF = {
   request: EXAMPLE_REQUEST_ID,
 }
 type Ids = Record<keyof typeof SPOKEN_OF, string>
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 interface Example {
   readonly operation: string
@@ -31,9 +31,12 @@ interface Example {
 
 /** Examples that need a challenger beside the champion, by operation and body. */
 const NEEDS_CHALLENGER =
-  /^(deployments\.(get|update|promote)|scorecards\.(remove|promote))|:"(update|remove)_/
+  /^(deployments\.(get|update|promote)|monitoring\.(swap_set|migration)|scorecards\.(remove|promote))|:"(update|remove)_/
 /** Examples that need a champion who was promoted. */
 const NEEDS_PREDECESSOR = /^\w+\.rollback/
+
+/** A card that gives reasons. */
+const REASONS = { reasons: { version: 1, method: 'mean_at_cutoff' } } as const
 
 /** What differs from one answer to the next, whatever it answers. */
 const SECRETS = new Set([
@@ -74,9 +77,10 @@ describe.each(backends)('on $name', (backend) => {
 
   /** What the examples speak of, made anew for one of them. */
   async function world({ operation, body }: Example): Promise<Ids> {
+    const isOfReasons = operation.startsWith('reason')
     const order = { environment: 'production', description: 'First card for consumer loans' }
     const deploy = (version: string, autoDeploy: boolean) => {
-      const spec = { ...EXAMPLE_SPEC, version }
+      const spec = { ...EXAMPLE_SPEC, version, ...(isOfReasons && REASONS) }
       return manage('POST', '/v1/models/deploy', { ...order, spec, auto_deploy: autoDeploy })
     }
     const { model_id: champion, deployment } = await deploy(EXAMPLE_SPEC.version, true)
@@ -87,6 +91,8 @@ describe.each(backends)('on $name', (backend) => {
       const url = `/v1/deployments/${deployment.slug}/replays`
       return { ...ids, job: (await manage('POST', url, {})).id }
     }
+    if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
+    if (/^(outcome|performance)/.test(operation)) return outcomes(operation, ids)
     if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
     const needs = `${operation} ${JSON.stringify(body)}`
     const needsPredecessor = NEEDS_PREDECESSOR.test(needs)
@@ -99,6 +105,38 @@ describe.each(backends)('on $name', (backend) => {
     }
     return { ...ids, challenger: challenger.id }
   }
+
+  /** A baseline of one score. */
+  async function scoredBaseline({ deployment, champion }: Ids): Promise<Partial<Ids>> {
+    await score(deployment)
+    const url = `/v1/deployments/${deployment}/reason-baselines`
+    const order = { model_id: champion, method: REASONS.reasons.method, min_population: 1 }
+    return { baseline: (await manage('POST', url, { ...order, cutoff: 480 })).id }
+  }
+
+  /** A definition, and for outcomes a score and a file about it. */
+  async function outcomes(operation: string, ids: Ids): Promise<Ids> {
+    const definition = Object.values(DOCS['outcome_definitions.put'].request)[0]
+    await manage('PUT', '/v1/outcome-definitions/gb12', definition ?? {})
+    if (!operation.startsWith('outcomes.')) return ids
+    const request = await score(ids.deployment)
+    if (operation !== 'outcomes.get_import') return { ...ids, request }
+    const [sent] = Object.values(DOCS['outcomes.send'].request)[0]?.outcomes ?? []
+    const { id } = jsonOf(await importFile(JSON.stringify({ ...sent, request_id: request })))
+    const url = `/v1/outcomes/imports/${id}`
+    const isDone = async () =>
+      jsonOf(await service.call({ method: 'GET', url, token })).status === 'done'
+    await expect.poll(isDone, { timeout: 10_000 }).toBe(true)
+    return { ...ids, request, import: id }
+  }
+
+  const importFile = (body: string) =>
+    service.call({
+      url: '/v1/outcomes/imports',
+      token,
+      body,
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
 
   /** The request id of a score that the log has. */
   async function score(slug: string, reference = 'A-1001'): Promise<string> {
@@ -147,13 +185,15 @@ describe.each(backends)('on $name', (backend) => {
       (text, [name, { example: value }]) => text.replace(`{${name}}`, withIds(value, ids)),
       path,
     )
-    const query = new URLSearchParams(doc.query).toString()
-    const response = await service.call({
+    const query = new URLSearchParams(withIds(doc.query ?? {}, ids)).toString()
+    const isFile = operation === 'outcomes.import'
+    const call = {
       method: method as Method,
       url: query === '' ? url : `${url}?${query}`,
       token: JSON.stringify(its['security']) === '[{"apiKey":[]}]' ? key : token,
       ...(body !== undefined && { body: withIds(body, ids) as object }),
-    })
+    }
+    const response = await (isFile ? importFile('{}') : service.call(call))
     const statuses = Object.keys(its['responses'] as object)
     expect(String(response.statusCode), response.body).toBe(statuses.find((one) => +one < 400))
 

@@ -113,7 +113,7 @@ test('alternatives that exclude each other are a oneOf, and anyOf says only that
   }
 })
 
-// One type of error, with which one piece of code of a client deals.
+// One type of error, that one part of a client's code handles.
 test('all errors of all operations have one and the same schema', () => {
   const bodies = places.filter(({ at }) => /^responses\.\w+\.content\.[^.]+\.schema$/.test(at))
   expect(bodies.length).toBeGreaterThan(20)
@@ -135,7 +135,8 @@ test('every number is a double, and every integer states its width', () => {
   expect(summary['total_requests']).toMatchObject({ type: 'integer', format: 'int64' })
 })
 
-// typescript-axios takes a choice apart in a loop whose variable is called key, as the parameter is.
+// typescript-axios takes a choice apart in a loop whose variable is called key, as the parameter
+// is.
 test('every parameter is one value or a list of values, never a choice', () => {
   const isPlain = (schema: Json): boolean => {
     const { type, items } = resolved(schema)
@@ -170,7 +171,8 @@ test('an answer that can be a file is a file to clients that know one type for a
   ])
 })
 
-// The service keeps what it does not know of a specification; a client that drops it loses it for all.
+// The service keeps what it does not know of a specification; a client that drops it loses it for
+// all.
 test('every part of a specification allows further properties', () => {
   const parts = [
     ...['ScorecardSpec', 'NumericFeature', 'CategoricalFeature', 'NumericBin', 'CategoricalBin'],

@@ -17,7 +17,8 @@ function addressesIn(html: string): string[] {
   return [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
 }
 
-// A lender's network lets nothing out, and nobody outside should learn that somebody reads this page.
+// A lender's network lets nothing out, and nobody outside should learn that somebody reads this
+// page.
 test('the page and all that it loads come from the service', async () => {
   const page = await get('/docs')
   expect(page.statusCode).toBe(200)

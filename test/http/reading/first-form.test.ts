@@ -31,7 +31,8 @@ interface OldRequest {
   readonly isBatch: boolean
 }
 
-// Only PostgreSQL takes rows from beside the service, as a replica of the version before writes them.
+// Only PostgreSQL takes rows from beside the service, as a replica of the version before writes
+// them.
 describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
   let teams: TwoTeams
   let team: Team
@@ -155,6 +156,13 @@ describe.skipIf(!hasPostgres)('rows of the first form on PostgreSQL', () => {
     // Scores of the other tests may be among them.
     expect(counted).toEqual({ applicants: expect.toBeOneOf([3, 4, 5, 6]), failed: 1 })
     expect(compared.models[0]).toMatchObject({ model_id: champion, scored: counted.applicants })
+    // Reports count both forms, each applicant in one cell of each feature.
+    const report = `/v1/deployments/${slug}/stability?dedupe=none&from=${from}`
+    const { n, features } = await team.done('GET', report)
+    const inCells = features.map(({ cells }: { cells: { actual: number }[] }) =>
+      cells.reduce((sum, { actual }) => sum + actual, 0),
+    )
+    expect([n, ...inCells]).toEqual(Array(3).fill(compared.models[0].scored))
     const exported = await team.call('GET', `/v1/log/export?deployment=${slug}&from=${from}`)
     const rows = exported.body
       .split('\n')

@@ -296,7 +296,7 @@ describe('over a connection', () => {
 
   const requestOf = (body: string) => head(Buffer.byteLength(body)) + body
 
-  /** Sends the pieces one by one, and returns the text of so many answers. */
+  /** Sends the chunks one by one, and returns the text of so many answers. */
   async function exchange(chunks: readonly string[], answers: number): Promise<string> {
     const socket = connect(port, '127.0.0.1').setEncoding('utf8').setNoDelay(true)
     await once(socket, 'connect')
@@ -318,7 +318,7 @@ describe('over a connection', () => {
     return text
   }
 
-  test('a request may come in any pieces', async () => {
+  test('a request may come in chunks of any size', async () => {
     const request = requestOf('{"income":1200,"job":"größer"}')
     for (let at = request.length - 40; at < request.length; at += 3) {
       const text = await exchange([request.slice(0, at), request.slice(at)], 1)

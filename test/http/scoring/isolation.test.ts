@@ -68,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
       await insertInactive(db, inactive, teamId, userId)
     })
     service = await TestService.start(withTeams)
-    if (otherOwner === undefined) throw new Error('the preparation did not run')
+    if (otherOwner === undefined) throw new Error('the database was not seeded')
     const owner = await service.signIn()
     const other = tokenFor(service, otherOwner)
     own = {
@@ -110,7 +110,8 @@ describe.each(backends)('on $name', (backend) => {
     })
   }
 
-  // Any difference would tell which deployments another team has, or lead test data into production.
+  // Any difference would tell which deployments another team has, or lead test data into
+  // production.
   test.each(routes)(
     '%s answers alike for what is absent, inactive, of another team or of another environment',
     async (_, callOf) => {

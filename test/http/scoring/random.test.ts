@@ -1,7 +1,7 @@
 /**
- * The answers over HTTP against the second opinion in test/support/naive/naive-evaluator.ts, over random
- * specs and applicants: deploy, storage, parsing and the JSON that the service writes itself lie in
- * between. A failure prints the seed; pass it to fc.assert to repeat it.
+ * The answers over HTTP against the second opinion in test/support/naive/naive-evaluator.ts, over
+ * random specs and applicants: deploy, storage, parsing and the JSON that the service writes itself
+ * lie in between. A failure prints the seed; pass it to fc.assert to repeat it.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

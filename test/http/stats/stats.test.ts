@@ -189,7 +189,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(await recent({ recent: 100 })).toEqual(recentOf(answered, 100))
   })
 
-  // Whole days, hours and minutes come from rollups, the rest from the log: none may be missed or doubled.
+  // Whole days, hours and minutes come from rollups, the rest from the log: none may be missed or
+  // doubled.
   test('from and to are exact to the millisecond', async () => {
     const slug = await service.deploy(owner, spec('1.0.0'))
     nowMs = Math.ceil(nowMs / (24 * HOUR_MS)) * 24 * HOUR_MS + 22 * HOUR_MS

@@ -61,7 +61,8 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  // Each sees the other one as an owner who stays: without an owner nobody can manage the team again.
+  // Each sees the other one as an owner who stays: without an owner nobody can manage the team
+  // again.
   test.each(RACES)(
     'of two owners who %s (%#) at once, one succeeds',
     async (_, asks, whom, late) => {

@@ -12,7 +12,7 @@ import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
-/** Later than the people whom the test prepares. */
+/** Later than the users whom the test adds. */
 const AT = Date.parse('2096-03-04T05:06:07.089Z')
 const PASSWORD = 'correct horse battery'
 const URL = '/v1/members'
@@ -42,7 +42,7 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  const team = (at = 0): Team => teams[at] ?? expect.fail('the team was not prepared')
+  const team = (at = 0): Team => teams[at] ?? expect.fail('the team was not added')
   const as = (role: Role, of = team()) => tokenFor(service, of[role])
   const post = (body: object | string, token = as('owner')) =>
     service.call({ url: URL, token, body })
@@ -314,7 +314,8 @@ describe.each(backends)('on $name', (backend) => {
 
 // Only PostgreSQL can be changed behind the back of a service that runs, as another replica would.
 describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', (backend) => {
-  // Each replica may remember a role for a minute: enough to undo a demotion, or to make an accomplice.
+  // Each replica may remember a role for a minute: enough to undo a demotion, or to make an
+  // accomplice.
   test("an owner whom another replica demoted or removed can't change anything", async () => {
     const teamUsers: TestUser[] = []
     const withTeam = seeded(backend, async (db) => {
@@ -324,7 +325,7 @@ describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', 
     const service = await TestService.start(withTeam)
     try {
       const [demoted, removed] = teamUsers
-      if (demoted === undefined || removed === undefined) throw new Error('nobody was prepared')
+      if (demoted === undefined || removed === undefined) throw new Error('no user was added')
       const list = (user: TestUser) =>
         service.call({ method: 'GET', url: URL, token: tokenFor(service, user) })
       const regrant = async (user: TestUser) => {

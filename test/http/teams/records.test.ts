@@ -22,7 +22,7 @@ describe.each(backends)('on $name', (backend) => {
     const service = await TestService.start(withTeam, { clock })
     onTestFinished(() => service.close())
     const [owner, admin] = teamUsers
-    if (owner === undefined || admin === undefined) throw new Error('nobody was prepared')
+    if (owner === undefined || admin === undefined) throw new Error('no user was added')
 
     const call = async (method: 'POST' | 'PATCH' | 'DELETE', id: string, body?: object) => {
       const url = id === '' ? '/v1/members' : `/v1/members/${id}`

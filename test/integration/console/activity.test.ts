@@ -26,7 +26,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await service?.close()
   })
 
-  // Whoever has just scored a first batch saw four empty charts, and no sign of which applicant is which.
+  // Whoever has just scored a first batch saw four empty charts, and no sign of which applicant is
+  // which.
   test('answers of one minute are shown as a text, those of several as curves, each with its id', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     const ids = ['application-4711', 4712, undefined]

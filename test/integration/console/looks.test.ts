@@ -6,6 +6,9 @@ import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
+/** Links from each page of a deployment to its reports. */
+const REPORTS = ['Stability', 'Cut-offs', 'Challengers']
+
 const [backend = expect.fail('there is a database')] = backends
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
@@ -39,6 +42,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   const pages = (): readonly (readonly [place: string, last: string])[] => [
     ['deployments', '20 %'],
     [`deployments/${slug}`, 'Newest answers'],
+    [`deployments/${slug}/stability`, 'income: cells'],
+    [`deployments/${slug}/cutoffs`, 'By grade'],
+    [`deployments/${slug}/swap-set`, 'Migration of grades'],
     ['models', '4.0'],
     ['models/new', 'Description (optional)'],
     ['models/import', 'Sample with scores (optional)'],
@@ -134,6 +140,10 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(controls).toEqual({
       deployments: [],
       [`deployments/${slug}`]: ['Try it', 'Copy the address'],
+      [`deployments/${slug}`]: [...REPORTS, 'Try it', 'Copy the address'],
+      [`deployments/${slug}/stability`]: REPORTS,
+      [`deployments/${slug}/cutoffs`]: REPORTS,
+      [`deployments/${slug}/swap-set`]: REPORTS,
       models: [],
       [`models/${modelId}`]: [],
       try: [],
@@ -167,7 +177,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     ])
     await visitor.go(`deployments/${slug}`)
     await visitor.sees('Newest answers')
-    expect(await visitor.controls()).toEqual(['Try it', 'Copy the address'])
+    expect(await visitor.controls()).toEqual([...REPORTS, 'Try it', 'Copy the address'])
     await visitor.close()
   })
 

@@ -37,8 +37,8 @@ function applicantsAt(step: number): number {
 }
 
 /**
- * The pictures of the first page. With `UPDATE_PICTURES` set they are made anew; otherwise the pages
- * must still show what the pictures show.
+ * The pictures of the first page. With `UPDATE_PICTURES` set they are made anew; otherwise the
+ * pages must still show what the pictures show.
  */
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService

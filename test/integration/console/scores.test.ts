@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -98,6 +98,24 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.go('scores')
     await find('nothing has this')
     await visitor.sees('No score has this reference')
+  })
+
+  test('an owner exports the log of a day as a file', async () => {
+    await team.score(slug, sampleApplicants()[0]?.applicant ?? {})
+    await visitor.go('scores')
+    await visitor.heading('Export')
+    await picture('scores-export')
+    expect(await visitor.violations()).toEqual([])
+    const downloaded = page.waitForEvent('download')
+    await visitor.press('Export')
+    const download = await downloaded
+    const today = new Date().toISOString().slice(0, 10)
+    expect(download.suggestedFilename()).toBe(`score-log-${today}-to-${today}.csv`)
+    const [head, ...rows] = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\n')
+    expect(head).toMatch(/^request_id,/)
+    expect(rows.length).toBeGreaterThan(1)
   })
 
   test('a request that the log lacks is told as such', async () => {

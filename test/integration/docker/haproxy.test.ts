@@ -109,7 +109,8 @@ describe.skipIf(!hasHaproxy)('the published configuration of haproxy', () => {
     expect(forwarded, 'not what the client says').toBe('127.0.0.1')
   })
 
-  // A score whose answer was lost is in the log: asked for by the balancer again, it is there twice.
+  // A score whose answer was lost is in the log: asked for by the balancer again, it is there
+  // twice.
   test.each(['/v1/score/lost', '/v1/score/lost/batch', '/api/v1/score?lost', '/v1/keys?lost'])(
     'POST %s is sent once, and its lost answer told with the error body',
     async (path) => {

@@ -16,7 +16,8 @@ interface RawAnswer {
   readonly body: Record<string, unknown>
 }
 
-// What Node answers by itself has no body, no request id and no quota: callers can't report or pace it.
+// What Node answers by itself has no body, no request id and no quota: callers can't report or pace
+// it.
 describe.each([
   ['directly', {}],
   ['behind a proxy', { TRUST_PROXY: '127.0.0.1' }],
@@ -184,9 +185,9 @@ describe.each([
 
   // Revocation is what an operator does about a stolen key, whose holder may keep requests open.
   test.each([
-    ['the fast lane', ''],
+    ['the fast path', ''],
     ['the way of all requests', 'X-Any: 1\r\nTransfer-Encoding: chunked\r\n'],
-  ])('a key revoked while the body is on its way by %s is refused', async (_lane, extra) => {
+  ])('a key revoked while the body is on its way by %s is refused', async (_path, extra) => {
     const created = await service.call({ url: '/v1/keys', token: owner, body: { name: 'k' } })
     const { id, key: secret } = created.json()
     const score = { url: `/v1/score/${slug}`, token: secret, body: { income: 1 } }

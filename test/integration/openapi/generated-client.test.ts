@@ -36,7 +36,8 @@ afterAll(async () => {
   rmSync(join(dataDir, '..'), { recursive: true, force: true })
 })
 
-// Clients are made from the document: where it is wrong, they do not compile, or fail with their users.
+// Clients are made from the document: where it is wrong, they do not compile, or fail with their
+// users.
 test('a client that a public generator makes of the document compiles and scores', async () => {
   const generator = join(CLIENT, 'node_modules/openapi-typescript/bin/cli.js')
   await run(process.execPath, [generator, `${url}/openapi.json`, '-o', 'openapi.ts'], {

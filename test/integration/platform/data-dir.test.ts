@@ -132,7 +132,8 @@ test('a secret is made once and is the same at the next start', async () => {
   expect(readdirSync(path).filter((name) => name.endsWith('.tmp'))).toEqual([])
 })
 
-// What a crash between writing and renaming leaves must neither be taken for the secret nor block it.
+// What a crash between writing and renaming leaves must neither be taken for the secret nor block
+// it.
 test('an unfinished secret file of a crashed start is replaced', async () => {
   const path = freshPath()
   const dataDir = await openDataDir(path)

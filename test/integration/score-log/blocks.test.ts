@@ -14,6 +14,7 @@ import type { ModelSource } from '../../../src/score-log/record/model-source.ts'
 import { readRecordV3 } from '../../../src/score-log/record/record-v3.ts'
 import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
 import { servedOf } from '../../../src/score-log/record/served.ts'
+import { PostgresLogTables } from '../../../src/score-log/retention/partitions.ts'
 import { scanFrames } from '../../../src/score-log/spool/frames.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
@@ -194,6 +195,37 @@ describe.each(backends)('on $name', (backend) => {
     expect(found).toContain(13)
     expect(found.length).toBeLessThanOrEqual(2)
     expect(await timesOf({ reference: { ...reference, teamId: 'team_2' } })).not.toContain(13)
+  })
+
+  // A log of two years is read in windows: a day between two of them must be in one of them.
+  test('blocks of all times are found, with and without a partition of their day', async () => {
+    const { db } = await open()
+    const dayMs = 24 * HOUR_MS
+    const today = Math.floor(START / dayMs) * dayMs
+    const days = [0, 1, 2, 3, 4, 7, 8, 31, 32, 33, 64, 65, 400, 760]
+    await new PostgresLogTables(db).makePartitions(
+      days.filter((day) => day !== 32 && day !== 400).map((day) => today - day * dayMs),
+    )
+    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    for (const day of days) {
+      await store.append([logged(1, { scoredAtMs: today - day * dayMs })])
+      await store.append([logged(1, { scoredAtMs: today - day * dayMs + dayMs - 1 })])
+    }
+    const reader = new PostgresBlockReader(db)
+    const daysOf = async (order: 'oldest' | 'newest', fromMs = -Infinity, toMs = Infinity) => {
+      const found: number[] = []
+      for await (const { firstAtMs } of reader.blocksIn({ fromMs, toMs, order })) {
+        found.push(Math.floor((today + dayMs - 1 - firstAtMs) / dayMs))
+      }
+      return found
+    }
+    const twice = days.flatMap((day) => [day, day])
+    expect(await daysOf('newest')).toEqual(twice)
+    expect(await daysOf('oldest')).toEqual(twice.toReversed())
+    const [fromMs, toMs] = [today - 70 * dayMs, today - 2 * dayMs]
+    const within = twice.filter((day) => day > 2 && day < 70)
+    expect(await daysOf('newest', fromMs, toMs)).toEqual(within)
+    expect(await daysOf('oldest', fromMs, toMs)).toEqual(within.toReversed())
   })
 
   test('a batch is stored once, whoever sends it, and only from where the database is', async () => {

@@ -87,7 +87,8 @@ test('a record above 32 MiB is refused, leaves nothing, and the requests beside 
   ])
 })
 
-// A version before wrote records of any size; the drain took gigabytes of memory for one and stood for minutes.
+// A version before wrote records of any size; the drain took gigabytes of memory for one and stood
+// for minutes.
 test('a record of 300 MiB in the spool is set aside as a file, in little memory', async () => {
   const path = newDirectory()
   const writer = await openOn(path)

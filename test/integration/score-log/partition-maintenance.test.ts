@@ -71,6 +71,33 @@ describe.each(backends)('on $name', (backend) => {
     expect(await partitions(handle.db)).toEqual([...names, 'score_log_p20260312'])
   })
 
+  // A row of each start of a process would stay for ever; without it a spool is stored again.
+  test('the position of a spool is kept for as long as a process has it, and 90 days after', async () => {
+    const handle = await open()
+    const store = new PostgresScoreLogStore(handle.db, 'a')
+    const cursor = (segment: number) => ({ segment, offset: 0 })
+    for (const spoolId of ['gone', 'away', 'idle']) {
+      await store.append([], { spoolId, from: cursor(0), to: cursor(1) })
+    }
+    const age = (spoolId: string, days: number) =>
+      handle.db.execute(sql`update spool_cursors
+        set updated_at = ${new Date(Date.now() - days * DAY_MS).toISOString()}
+        where spool_id = ${spoolId}`)
+    await age('gone', 92)
+    await age('away', 89)
+    await age('idle', 92)
+    // A process compares its positions with the database.
+    expect(await store.cursors(['idle'])).toEqual(new Map([['idle', cursor(1)]]))
+    expect(await runUpkeep(handle, Date.now())).toEqual([])
+    expect(await store.cursors(['gone', 'away', 'idle'])).toEqual(
+      new Map([
+        ['gone', cursor(0)],
+        ['away', cursor(1)],
+        ['idle', cursor(1)],
+      ]),
+    )
+  })
+
   // Upkeep may fail for a week, or a clock be wrong: what was answered is logged all the same.
   test('rows without a partition are kept, reported, and moved into theirs once it exists', async () => {
     const handle = await open()

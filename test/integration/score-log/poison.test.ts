@@ -13,7 +13,8 @@ import { openTestDatabase } from '../../support/start/seeded-database.ts'
 const WAIT_MS = 60_000
 
 describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
-  // As one that takes all memory of the server's process: no error names it, the connection is gone.
+  // As one that takes all memory of the server's process: no error names it, the connection is
+  // gone.
   test('a record that ends the process of the server is set aside, and all others are in the log once', async () => {
     const database = await backends.find(({ name }) => name === 'PostgreSQL')?.create()
     if (database === undefined) throw new Error('no PostgreSQL server was named')

@@ -11,6 +11,7 @@ import { afterEach, expect, test } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
 import { LOCK_FILE } from '../../../src/platform/data-dir/directory-lock.ts'
 import { DURABILITIES } from '../../../src/score-log/score-log.ts'
+import { RESERVE_FILE } from '../../../src/score-log/spool/reserve.ts'
 import { type Spool, SpoolOpenError } from '../../../src/score-log/spool/spool.ts'
 import {
   drain,
@@ -20,6 +21,9 @@ import {
   newSpoolDir,
   openSpool,
 } from '../../support/score-log/spools.ts'
+
+/** What processes share beside their own directories. */
+const OF_ALL = [LOCK_FILE, RESERVE_FILE]
 
 const spools: Spool[] = []
 const removals: (() => void)[] = []
@@ -154,7 +158,7 @@ test('the next process drains the records of those before it, oldest first, then
   await log(third, 'req_3')
   expect(third.stats.records).toBe(3)
   expect(await drainedIds(third)).toEqual(['req_1', 'req_2', 'req_3'])
-  expect(readdirSync(path).filter((name) => name !== LOCK_FILE)).toHaveLength(1)
+  expect(readdirSync(path).filter((name) => !OF_ALL.includes(name))).toHaveLength(1)
 })
 
 test('the records of a process that is alive are left to it', async () => {
@@ -172,10 +176,11 @@ test('an empty spool leaves no directory behind', async () => {
   await Promise.all(ids(10).map((id) => log(spool, id)))
   await drain(spool)
   await spool.close()
-  expect(readdirSync(path)).toEqual([LOCK_FILE])
+  expect(readdirSync(path)).toEqual(OF_ALL)
 })
 
-// Killed between commit and cursor, the drain reads records again; it must not read all of them again.
+// Killed between commit and cursor, the drain reads records again; it must not read all of them
+// again.
 test('what was acknowledged before a kill is not read again', async () => {
   const path = directory()
   const spool = await open(path)

@@ -79,7 +79,8 @@ describe.each(backends)('on $name', (backend) => {
     await expectExactly(db, logged)
   })
 
-  // What the rows held after the last batch is not read again: it must be right, whatever came between.
+  // What the rows held after the last batch is not read again: it must be right, whatever came
+  // between.
   test('batches that fail, come again or overlap leave each request once in the rollups', async () => {
     const { db } = await open()
     const store = new PostgresScoreLogStore(db, 'a')

@@ -20,7 +20,9 @@ interface Client {
   readonly name: string
   /** Arguments of the generator. */
   readonly generator: readonly string[]
-  /** Compiles the client and its program, and leads to the command that runs it; null: none of both. */
+  /**
+   * Compiles the client and its program, and leads to the command that runs it; null: none of both.
+   */
   readonly build: ((dir: string) => Promise<readonly string[]>) | null
 }
 

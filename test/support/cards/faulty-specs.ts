@@ -41,7 +41,8 @@ const MANY_BINS = Array.from({ length: 1001 }, (_, n) => bin(`(${n}, ${n + 1}]`)
 const MANY_FEATURES = MANY_BINS.map((one) => ({ name: one.value, type: 'numeric', bins: [one] }))
 
 /**
- * A path (`#`: the planted feature of either type, `#n`: the numeric one, `#c`: the categorical one,
+ * A path (`#`: the planted feature of either type, `#n`: the numeric one, `#c`: the categorical
+ * one,
  * `*`: any of its bins) and the values that are wrong there; `undefined` takes the property away.
  */
 const WRONG_VALUES: Array<[path: string, ...values: unknown[]]> = [

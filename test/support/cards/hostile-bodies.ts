@@ -1,4 +1,6 @@
-/** Bodies that are almost right: good ones with values, names and forms in them that nobody expects. */
+/**
+ * Bodies that are almost right: good ones with values, names and forms in them that nobody expects.
+ */
 import fc, { type Arbitrary } from 'fast-check'
 
 const nested = (open: string, inner: string, close: string, levels: number) =>

@@ -1,7 +1,7 @@
 /**
  * Random specs and applicants, biased to where scoring goes wrong: bin edges and the doubles
- * beside them, holes, texts that look like numbers, names that every object inherits. What the texts
- * leave open is not generated, so that a failing property is a defect and no matter of taste.
+ * beside them, holes, texts that look like numbers, names that every object inherits. What the
+ * texts leave open is not generated, so that a failing property is a defect and no matter of taste.
  */
 import fc, { type Arbitrary } from 'fast-check'
 import type {
@@ -54,7 +54,9 @@ const cuts = fc
     return [...new Set(all.map((at) => at + 0).filter(Number.isFinite))].sort((a, b) => a - b)
   })
 
-/** How one bin looks, and to whom the cut above it belongs: a neighbour, a bin of its own, nobody. */
+/**
+ * How one bin looks, and to whom the cut above it belongs: a neighbour, a bin of its own, nobody.
+ */
 const slot = fc.record({
   points,
   order: fc.nat(999),

@@ -2,8 +2,8 @@ const OPENING = '"contributions":{'
 const PAIR = /("(?:[^"\\]|\\.)*"):(-?[\d.eE+-]+)(,|})/y
 
 /**
- * Reads the first `contributions` in the text of an answer, in the order in which they stand there: a
- * parsed object lists names that look like integers first, wherever they stood.
+ * Reads the first `contributions` in the text of an answer, in the order in which they stand there:
+ * a parsed object lists names that look like integers first, wherever they stood.
  */
 export function contributionsInOrder(text: string): Array<[name: string, points: number]> {
   const pairs: Array<[string, number]> = []

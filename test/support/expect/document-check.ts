@@ -54,7 +54,8 @@ export class DocumentCheck {
   /** @throws Error when the document does not say that the service may answer so */
   expectDocumented({ method, url, response }: Answer): void {
     const found = this.operationAt(method, url)
-    // What leads nowhere is answered before any operation is known, and so is the page of the document.
+    // What leads nowhere is answered before any operation is known, and so is the page of the
+    // document.
     if (found === null) return
     const { statusCode: status } = response
     const place = `${method} ${found.path} ${status}`

@@ -27,7 +27,9 @@ export interface StatsAnswer {
   }[]
 }
 
-/** Far more than the lag that callers are promised: a test that only needs the stats waits for them. */
+/**
+ * Far more than the lag that callers are promised: a test that only needs the stats waits for them.
+ */
 const WAIT_MS_MAX = 30_000
 const POLL_MS = 50
 

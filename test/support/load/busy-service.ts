@@ -5,8 +5,8 @@ import { createLog } from '../../../src/platform/log.ts'
 import { createServices } from '../../../src/services.ts'
 
 /**
- * The service as a process, where each single score takes so many milliseconds of processor time: what
- * overloads it is then the same on every machine, and small enough for whoever sends it.
+ * The service as a process, where each single score takes so many milliseconds of processor time:
+ * what overloads it is then the same on every machine, and small enough for whoever sends it.
  */
 const WORK_MS = Number(process.argv[2])
 

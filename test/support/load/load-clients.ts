@@ -58,7 +58,8 @@ export async function startClients(
     { length: clients },
     () => new Agent({ keepAlive: true, maxSockets: 1 }),
   )
-  // Connected before the first shot: a server that is busy accepts one connection in each turn of its loop.
+  // Connected before the first request: a server that is busy accepts one connection in each turn
+  // of its loop.
   await Promise.all(agents.map((agent) => open(agent, new URL(loadRequest.url).origin)))
   const one = async (agent: Agent) => {
     while (isOn) {
@@ -76,7 +77,7 @@ export async function startClients(
   }
 }
 
-/** Opens the agent's connection, by a question that nobody counts. */
+/** Opens the agent's connection by a request that nobody counts. */
 function open(agent: Agent, origin: string): Promise<void> {
   return new Promise((resolve, reject) => {
     get(`${origin}/livez`, { agent }, (response) => {

@@ -14,7 +14,8 @@ export class ScoreLoad {
   private isEnding = false
 
   /**
-   * Asks from so many clients at once, each as soon as it has heard, until `end`; one in five asks for a batch.
+   * Asks from so many clients at once, each as soon as it has heard, until `end`; one in five asks
+   * for a batch.
    *
    * @param endpoint of a deployment of the sample scorecard
    */

@@ -1,8 +1,9 @@
 /**
  * What a deployment must have been after each change, worked out from the answers alone.
  *
- * Written from docs/decisions.md 6 alone, without a look at the service: the answers, put in the order of
- * their `cache_version`, are carried out one after the other on a state that fits on a page.
+ * Written from docs/decisions.md 6 alone, without a look at the service: the answers, put in the
+ * order of their `cache_version`, are carried out one after the other on a state that fits on a
+ * page.
  */
 import { expect } from 'vitest'
 

@@ -1,9 +1,9 @@
 /**
  * The second opinion on a score.
  *
- * Written from docs/scorecards.md and docs/decisions.md 3 and 4 alone, without a look at the engine, in
- * the slowest and plainest way: every bin is looked at, every range text is read again for every value.
- * It must stay too simple to be wrong; speed has no say here.
+ * Written from docs/scorecards.md and docs/decisions.md 3 and 4 alone, without a look at the
+ * engine, in the slowest and plainest way: every bin is looked at, every range text is read again
+ * for every value. It must stay too simple to be wrong; speed has no say here.
  */
 
 export interface NaiveBin {

@@ -1,6 +1,6 @@
 /**
- * A second reading of PMML scorecards: what the standard says of the elements that the export writes, in the
- * plainest way. Knows nothing of the engine and nothing of how the document is made.
+ * A second reading of PMML scorecards: what the standard says of the elements that the export
+ * writes, in the plainest way. Knows nothing of the engine and nothing of how the document is made.
  */
 
 interface Node {

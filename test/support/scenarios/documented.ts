@@ -1,8 +1,8 @@
 /**
  * The outcomes of each endpoint, listed by hand and compared with those that tests have seen.
  *
- * `SPECIFIED` holds what the API promised its callers first: none of it may go. `DECIDED` holds what
- * came later, most of it by docs/decisions.md 2.
+ * `SPECIFIED` holds what the API promised its callers first: none of it may go. `DECIDED` holds
+ * what came later, most of it by docs/decisions.md 2.
  */
 
 const KEYED = '401 invalid_api_key'
@@ -50,6 +50,9 @@ const LARGE = '413 payload_too_large'
 const MEDIA = '415 unsupported_media_type'
 /** Codes of an endpoint that reads a body. */
 const BODY = [FORM, LARGE, MEDIA, AWAY]
+const REASONS = '422 reasons_not_configured'
+const BASELINE = '422 invalid_baseline'
+const POPULATION = '422 population_too_small'
 const STRICT = '422 strict_mode_violation'
 const MEMBER = '404 member_not_found'
 const LAST = '409 last_owner'
@@ -58,9 +61,27 @@ const KEYS = ['409 idempotency_in_progress', '422 idempotency_key_reused']
 /** The same where the endpoint makes a change. */
 const CHANGES = [...KEYS, '409 idempotency_answer_lost']
 
+const REPORT = ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY]
+const MODEL_REPORT = [...REPORT, MODEL]
+const CHALLENGER_REPORT = [...REPORT, CHALLENGER]
+
 export const DECIDED: Table = {
-  'POST /v1/score/{slug}': [...BODY, STRICT, ...KEYS],
-  'POST /v1/score/{slug}/batch': [...BODY, STRICT, ...KEYS],
+  'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
+  'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],
+  'POST /v1/deployments/{slug}/reason-baselines': [
+    ...['201', SIGNED, ROLE, DEPLOYMENT, MODEL, REASONS, BASELINE, POPULATION, QUOTA, ...BODY],
+  ],
+  'GET /v1/deployments/{slug}/reason-baselines': ['200', FORM, SIGNED, DEPLOYMENT, QUOTA, AWAY],
+  'PUT /v1/deployments/{slug}/reason-baseline': [
+    ...['200', SIGNED, ROLE, DEPLOYMENT, MODEL, '404 baseline_not_found', BASELINE, QUOTA],
+    ...BODY,
+  ],
+  'POST /v1/deployments/{slug}/reason-method-report': [
+    ...['200', SIGNED, DEPLOYMENT, REASONS, BASELINE, POPULATION, QUOTA, ...BODY],
+  ],
+  'GET /v1/scores/{request_id}/explanation': [
+    ...['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
+  ],
   'POST /v1/models/deploy': [...BODY, ...CHANGES],
   'POST /v1/models/import': [
     ...['200', SIGNED, ROLE, '422 invalid_spec', '422 parity_failed', QUOTA, ...BODY],
@@ -77,6 +98,14 @@ export const DECIDED: Table = {
   'GET /v1/deployments/{slug}/stats': [FORM, AWAY],
   'GET /v1/deployments/{slug}/stats/series': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
   'GET /v1/deployments/{slug}/stats/models': ['200', SIGNED, DEPLOYMENT, QUOTA, FORM, AWAY],
+  'PUT /v1/models/{id}/baseline': [
+    ...['200', SIGNED, ROLE, MODEL, DEPLOYMENT, '422 invalid_baseline', QUOTA, ...BODY],
+  ],
+  'GET /v1/deployments/{slug}/stability': MODEL_REPORT,
+  'GET /v1/deployments/{slug}/stability/series': MODEL_REPORT,
+  'GET /v1/deployments/{slug}/cutoffs': MODEL_REPORT,
+  'GET /v1/deployments/{slug}/swap-set': CHALLENGER_REPORT,
+  'GET /v1/deployments/{slug}/migration': CHALLENGER_REPORT,
   'PATCH /v1/deployments/{slug}': ['200', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
   'PATCH /v1/deployments/{slug}/traffic': [MODEL, CHALLENGER, ...BODY, ...CHANGES],
   'POST /v1/deployments/{slug}/promote': [DEPLOYMENT, ...BODY, ...CHANGES],
@@ -86,8 +115,8 @@ export const DECIDED: Table = {
   'DELETE /v1/keys/{id}': ['204', SIGNED, ROLE, '404 key_not_found', QUOTA, AWAY],
   'POST /api/auth/login': ['401 invalid_credentials', ...BODY],
   'POST /api/auth/refresh': ['401 invalid_refresh_token', ...BODY],
-  'POST /api/v1/score': [DEPLOYMENT, ...BODY, STRICT, ...KEYS],
-  'POST /api/v1/score/batch': [DEPLOYMENT, ...BODY, STRICT, ...KEYS],
+  'POST /api/v1/score': [DEPLOYMENT, ...BODY, STRICT, REASONS, ...KEYS],
+  'POST /api/v1/score/batch': [DEPLOYMENT, ...BODY, STRICT, REASONS, ...KEYS],
   'POST /api/v1/scorecards/{scorecard_id}/challengers': [
     ...[ROLE, DEPLOYMENT, MODEL, TRAFFIC, ...BODY, ...CHANGES],
   ],
@@ -123,6 +152,19 @@ export const DECIDED: Table = {
   'POST /v1/deployments/{slug}/replays': ['202', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
   'POST /v1/scores/{request_id}/replay': [
     ...['200', SIGNED, '404 score_not_found', QUOTA, ...BODY],
+  ],
+  'PUT /v1/outcome-definitions/{id}': [
+    ...['200', SIGNED, ROLE, '409 definition_in_use', QUOTA, ...BODY],
+  ],
+  'GET /v1/outcome-definitions': ['200', FORM, SIGNED, QUOTA, AWAY],
+  'POST /v1/outcomes': ['200', SIGNED, ROLE, '413 batch_too_large', QUOTA, ...BODY],
+  'POST /v1/outcomes/imports': ['202', SIGNED, ROLE, QUOTA, ...BODY],
+  'GET /v1/outcomes/imports/{id}': ['200', SIGNED, ROLE, '404 import_not_found', QUOTA, AWAY],
+  'GET /v1/deployments/{slug}/performance': [
+    ...['200', FORM, SIGNED, DEPLOYMENT, '404 definition_not_found', MODEL, QUOTA, AWAY],
+  ],
+  'GET /v1/deployments/{slug}/performance/vintages': [
+    ...['200', FORM, SIGNED, DEPLOYMENT, '404 definition_not_found', QUOTA, AWAY],
   ],
   'GET /v1/audit-log': ['200', SIGNED, ROLE, QUOTA, FORM, AWAY],
   'any other path': ['404 not_found'],

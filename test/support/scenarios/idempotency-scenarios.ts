@@ -10,7 +10,9 @@ const HELD = {
   '409 idempotency_answer_lost': { isSame: true, isClaimed: false },
 } as const
 
-/** Outcomes of a route with a key that is not free. How a key gets there, `states.test.ts` shows. */
+/**
+ * Outcomes of a route with a key that is not free. How a key gets there, `states.test.ts` shows.
+ */
 export function idempotencyScenarios(
   row: string,
   endpoint: string,

@@ -4,19 +4,28 @@ import { ROLES, type Role } from '../../../src/access/caller.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
+import { MONITORING_ROUTES } from './monitoring-routes.ts'
+import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
 
 /** Who may call a route: anyone, keys with a scope, or users of these roles. */
-export type Admitted = 'anyone' | 'score key' | 'member or read key' | readonly Role[]
+export type Admitted =
+  | 'anyone'
+  | 'score key'
+  | 'score key or deployer'
+  | 'member or read key'
+  | readonly Role[]
 
 export interface Route {
   readonly operation: string
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
-  readonly id?: 'model' | 'key' | 'member' | 'job'
+  readonly id?: 'model' | 'key' | 'member' | 'job' | 'definition' | 'import'
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
   readonly body?: object
+  /** A file that it takes in place of a body of JSON. */
+  readonly file?: { readonly type: string; readonly text: string }
   /** What the route answers to whoever it admits; 200 when left out. */
   readonly success?: string
   /** Further bodies that name things, which may belong to another team. */
@@ -76,6 +85,30 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/deployments/:slug/stats/models': {
     operation: 'stats.models',
     admitted: 'member or read key',
+  },
+  'POST /v1/deployments/:slug/reason-baselines': {
+    operation: 'reason_baselines.create',
+    admitted: ['owner', 'admin', 'lead_modeler'],
+    success: '404 model_not_found',
+    body: { model_id: 'mod_0', method: 'mean_all' },
+    naming: [{ model_id: '<model>', method: 'mean_all' }],
+  },
+  'GET /v1/deployments/:slug/reason-baselines': {
+    operation: 'reason_baselines.list',
+    admitted: 'member or read key',
+  },
+  'PUT /v1/deployments/:slug/reason-baseline': {
+    operation: 'reason_baselines.put',
+    admitted: ['owner', 'admin', 'lead_modeler'],
+    success: '404 model_not_found',
+    body: { model_id: 'mod_0', baseline_id: 'rbl_0' },
+    naming: [{ model_id: '<model>', baseline_id: 'rbl_0' }],
+  },
+  'POST /v1/deployments/:slug/reason-method-report': {
+    operation: 'reasons.method_report',
+    admitted: 'member or read key',
+    success: '422 reasons_not_configured',
+    body: { methods: ['mean_all', 'max'], cutoff: 500 },
   },
   'PATCH /v1/deployments/:slug': {
     operation: 'deployments.update',
@@ -164,11 +197,17 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     admitted: 'member or read key',
     success: '404 score_not_found',
   },
+  'GET /v1/scores/:request_id/explanation': {
+    operation: 'scores.explain',
+    admitted: 'member or read key',
+    success: '404 score_not_found',
+  },
   'POST /v1/log/erasures': {
     operation: 'log.erase',
     admitted: MANAGERS,
     body: { reference: 'A-1' },
   },
+  ...OUTCOME_ROUTES,
   'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
   'POST /v1/deployments/:slug/replays': {
     operation: 'replays.start',
@@ -212,6 +251,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     id: 'job',
     success: '404 job_not_found',
   },
+  ...MONITORING_ROUTES,
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
   'POST /api/v1/scorecards/:scorecard_id/challengers': {
     operation: 'scorecards.add_challenger',
@@ -247,6 +287,8 @@ export type IdName =
   | 'challenger'
   | 'version'
   | 'request_id'
+  | 'definition'
+  | 'import'
 export type Ids = Readonly<Record<IdName, string>>
 
 /** Ids that nothing has. */
@@ -259,10 +301,14 @@ export const UNKNOWN: Ids = {
   version: 'none',
   request_id: newId('req_', 0),
   job: newId('job_', 0),
+  definition: 'gb12',
+  import: newId('imp_', 0),
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
 /** Method and path of a row, with `<…>` for what stands in the path. */
-export function pathOf(row: string): { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string } {
+export function pathOf(row: string): { method: Method; path: string } {
   const [method, path = ''] = row.split(' ')
   const named = path.replace(/:(\w+)/g, (_, name: string) =>
     name === 'scorecard_id' ? '<slug>' : `<${name === 'id' ? ROUTES[row]?.id : name}>`,

@@ -4,7 +4,11 @@ import { OWNER } from '../start/service.ts'
 import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
+import { MEMBER_SCENARIOS } from './member-scenarios.ts'
+import { MONITORING_SCENARIOS } from './monitoring-scenarios.ts'
+import { OUTCOME_SCENARIOS } from './outcome-scenarios.ts'
 import { PROOF_SCENARIOS } from './proof-scenarios.ts'
+import { REASON_SCENARIOS, withReasonRefusals } from './reason-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { SCORE_SCENARIOS } from './score-scenarios.ts'
 import { STATS_SCENARIOS } from './stats-scenarios.ts'
@@ -49,7 +53,8 @@ const traffic = (action: string, rest: (of: Awaited<ReturnType<typeof contest>>)
   contested((team, of) => team.traffic(of.slug, { action, ...rest(of) }))
 
 /** How each outcome of an endpoint comes about, but for what all endpoints share. */
-export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | readonly Row[]>>>> = {
+const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly Row[]>>>> = {
+  ...REASON_SCENARIOS,
   'POST /v1/score/{slug}': {
     '200': ['an applicant', (of, { slug }) => byKey(of, `/v1/score/${slug}`, WITH_BODY)],
     '422 strict_mode_violation': [
@@ -157,6 +162,8 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
   ...STATS_SCENARIOS,
   ...SCORE_SCENARIOS,
   ...PROOF_SCENARIOS,
+  ...MONITORING_SCENARIOS,
+  ...OUTCOME_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [
@@ -384,6 +391,7 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
       ({ team, teamUsers }) => team.call('DELETE', `/v1/members/${teamUsers.owner.userId}`),
     ],
   },
+  ...MEMBER_SCENARIOS,
   'GET /v1/audit-log': {
     '200': ['an owner asks', ({ team }) => team.call('GET', '/v1/audit-log')],
   },
@@ -394,3 +402,6 @@ export const SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row | re
     ],
   },
 }
+
+/** How each outcome of an endpoint comes about, but for what all endpoints share. */
+export const SCENARIOS: typeof ENDPOINTS = withReasonRefusals(ENDPOINTS)

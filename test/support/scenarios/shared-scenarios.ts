@@ -3,7 +3,7 @@ import { type Ids, pathOf, ROUTES, UNKNOWN, withIds } from './routes.ts'
 import type { Row, Scenario } from './scenarios.ts'
 
 /** Largest body that these scenarios are made for. */
-export const BODY_BYTES_MAX = 16_384
+export const BODY_BYTES_MAX = 32_768
 
 /** Scenarios that follow from a row of the access table alone. */
 export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
@@ -29,7 +29,8 @@ export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
     const refused = isKeyed ? '401 invalid_api_key' : '401 unauthorized'
     rows.push([refused, 'no credentials', send(none, undefined, {}, null)])
   }
-  if (Array.isArray(admitted) && !admitted.includes('viewer')) {
+  const isForRoles = Array.isArray(admitted) && !admitted.includes('viewer')
+  if (isForRoles || admitted === 'score key or deployer') {
     const byViewer: Scenario = (of, ids) => send(none, undefined, {}, of.tokenOf('viewer'))(of, ids)
     rows.push(['403 insufficient_role', 'a viewer asks', byViewer])
   }
@@ -41,6 +42,7 @@ export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
     ['member', '404 member_not_found'],
     ['version', '404 model_not_found'],
     ['request_id', '404 score_not_found'],
+    ['import', '404 import_not_found'],
   ]
   for (const [name, outcome] of MISSING) {
     if (!named.includes(`<${name}>`)) continue

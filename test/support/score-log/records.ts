@@ -18,7 +18,9 @@ export interface RecordOrder extends Partial<RequestFacts> {
   readonly scores?: readonly (readonly number[])[]
 }
 
-/** A record as a request leaves it: of one applicant with a score of 650, unless ordered otherwise. */
+/**
+ * A record as a request leaves it: of one applicant with a score of 650, unless ordered otherwise.
+ */
 export function scoreRecord(order: RecordOrder = {}): ScoreRecord {
   const { scores = [[650]], grade, recordIds, ...rest } = order
   const { deploymentId = 'dep_1', cacheVersion = 1 } = rest

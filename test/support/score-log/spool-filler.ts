@@ -1,7 +1,8 @@
 /**
- * A process that logs requests until writing fails, and then until it works again, and says on its standard
- * output both times what was answered and what was refused. With `drains` as its third argument it drains the
- * spool when writing has failed, and waits until the spool refuses nothing before it goes on.
+ * A process that logs requests until writing fails, and then until it works again, and says on its
+ * standard output both times what was answered and what was refused. With `drains` as its third
+ * argument it drains the spool when writing has failed, and waits until the spool refuses nothing
+ * before it goes on.
  */
 import { setTimeout } from 'node:timers/promises'
 import { drain, log, openSpool } from './spools.ts'

@@ -36,7 +36,10 @@ export function openSpool(directory: string, options: Partial<SpoolOptions> = {}
   })
 }
 
-/** The spool as the next process finds it when this one is killed now: on the disk, without its locks. */
+/**
+ * The spool as the next process finds it when this one is killed now: on the disk, without its
+ * locks.
+ */
 export function killedCopy(directory: string): string {
   const copy = `${directory}-${Math.random()}`
   cpSync(directory, copy, { recursive: true })

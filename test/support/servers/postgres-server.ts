@@ -25,15 +25,38 @@ export class PostgresServer {
   }
 
   static async start(): Promise<PostgresServer> {
-    const programs = postgresPrograms()
-    if (programs === null) throw new Error('there is no PostgreSQL server on this machine')
-    const directory = mkdtempSync(join(tmpdir(), 'scoreline-server-'))
-    if (isRoot()) chownSync(directory, await userId('postgres'), NOBODY)
-    const server = new PostgresServer(programs, directory, await freePort())
+    const server = await PostgresServer.seed()
     const superuser = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8']
     await server.run('initdb', ['-D', server.data, '--no-sync', ...superuser])
     await server.resume()
     return server
+  }
+
+  /**
+   * A copy that follows a server by asynchronous streaming replication.
+   *
+   * @param port at which it reaches that server, which can be a proxy's
+   */
+  static async startStandby(port: number): Promise<PostgresServer> {
+    const server = await PostgresServer.seed()
+    const from = ['-h', '127.0.0.1', '-p', `${port}`, '-U', 'postgres']
+    const copy = ['-D', server.data, '--no-sync', '-c', 'fast', '-X', 'stream', '-R']
+    await server.run('pg_basebackup', [...from, ...copy])
+    await server.resume()
+    return server
+  }
+
+  private static async seed(): Promise<PostgresServer> {
+    const programs = postgresPrograms()
+    if (programs === null) throw new Error('there is no PostgreSQL server on this machine')
+    const directory = mkdtempSync(join(tmpdir(), 'scoreline-server-'))
+    if (isRoot()) chownSync(directory, await userId('postgres'), NOBODY)
+    return new PostgresServer(programs, directory, await freePort())
+  }
+
+  /** Makes a standby a server that takes writes. */
+  async promote(): Promise<void> {
+    await this.run('pg_ctl', ['-D', this.data, '-w', '-t', '60', 'promote'])
   }
 
   get url(): string {

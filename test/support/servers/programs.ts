@@ -22,7 +22,9 @@ export function postgresPrograms(): string | null {
   return foundOrNull(found, 'PostgreSQL')
 }
 
-/** Whether the scripts of the documents can be pasted; under CI a machine without curl is an error. */
+/**
+ * Whether the scripts of the documents can be pasted; under CI a machine without curl is an error.
+ */
 export function hasCurl(): boolean {
   const isThere = spawnSync('curl', ['--version']).status === 0
   return foundOrNull(isThere ? 'curl' : undefined, 'curl') !== null

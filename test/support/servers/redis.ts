@@ -49,8 +49,9 @@ export async function openRedisLimiter(
 }
 
 /**
- * The limiter with a script whose clock a test moves: the production script with another expression for
- * the time, which reads a key. Everything else, atomicity and expiry included, is what runs in production.
+ * The limiter with a script whose clock a test moves: the production script with another expression
+ * for the time, which reads a key. Everything else, atomicity and expiry included, is what runs in
+ * production.
  */
 export async function manualRedisLimiter(): Promise<LimiterUnderTest & { readonly redis: Redis }> {
   const redis = new Redis(redisUrl())

@@ -4,8 +4,8 @@ import { openDatabase } from '../../../src/platform/db/open.ts'
 import type { Backend, TestDatabase } from './databases.ts'
 
 /**
- * The backend with a database that `prepare` has written to before the service opens it: the
- * embedded one is nobody else's while the service runs.
+ * The backend with a database that `seed` has written to before the service opens it: nobody else
+ * can open the embedded one while the service runs.
  */
 export function seeded(backend: Backend, seed: (db: Database) => Promise<void>): Backend {
   return {
@@ -31,7 +31,9 @@ export async function withDatabase<T>(
   }
 }
 
-/** Opens a test's database without a service; on the embedded one only while no service has it open. */
+/**
+ * Opens a test's database without a service; on the embedded one only while no service has it open.
+ */
 export function openTestDatabase({
   databaseUrl,
   dataDir,

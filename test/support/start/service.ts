@@ -20,7 +20,7 @@ export interface TestServiceOptions {
 }
 
 interface Call {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   /** Sent as `Authorization: Bearer …`. */
   readonly token?: string

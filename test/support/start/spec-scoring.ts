@@ -21,7 +21,10 @@ const CALLER = {
 
 const SHA256 = new Uint8Array(32).fill(1)
 
-/** Scoring as production wires it, over specs that are stored already; the champion's first, the others in shadow. */
+/**
+ * Scoring as production wires it, over specs that are stored already; the champion's first, the
+ * others in shadow.
+ */
 export class SpecScoring {
   readonly log = new MemoryScoreLog()
   private readonly deploymentId = newId('dep_', systemClock.epochMs())
@@ -38,9 +41,11 @@ export class SpecScoring {
       strictMode: false,
       cacheVersion: 1,
       championModelId: 'mod_0',
+      baselineId: null,
       challengers: modelIds.slice(1).map((modelId) => ({
         challengerId: `ch_${modelId}`,
         modelId,
+        baselineId: null,
         bucketRanges: [],
       })),
     }
@@ -52,6 +57,7 @@ export class SpecScoring {
           const spec = specs[modelIds.indexOf(modelId)]
           return spec === undefined ? null : { spec, sha256: SHA256 }
         },
+        baseline: async () => null,
       },
       clock: systemClock,
       ttlMs: 60_000,

@@ -10,7 +10,7 @@ import { seeded } from './seeded-database.ts'
 import { TestService, type TestServiceOptions } from './service.ts'
 import { insertOwner, insertTeam, insertUser, type TestUser, tokenFor } from './users.ts'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** An entry beside a champion, and the model that it stands for. */
 export interface Entry {
@@ -19,7 +19,7 @@ export interface Entry {
   readonly version: string
 }
 
-/** A scorecard whose every number shows its rung, so that each result names its model. */
+/** A scorecard whose every number is made from `number`, so that each result names its model. */
 export function numberedSpec(number: number, rest: Partial<NaiveSpec> = {}): NaiveSpec {
   const income = numeric('income', [
     ['(-Infinity, 0]', number],
@@ -196,7 +196,7 @@ export class Team {
   }
 }
 
-/** A team with people of every role, and another one that must learn nothing of it. */
+/** A team with a user of every role, and another team that must learn nothing of it. */
 export interface TwoTeams {
   readonly service: TestService
   readonly team: Team
@@ -222,7 +222,7 @@ export async function startTwoTeams(
     other = await insertUser(db, await insertTeam(db), 'owner')
   })
   const service = await TestService.start(withUsers, options)
-  if (other === undefined) throw new Error('the preparation did not run')
+  if (other === undefined) throw new Error('the database was not seeded')
   const teamUsers = found as Record<Role, TestUser>
   return {
     service,

@@ -31,7 +31,9 @@ export async function insertUser(db: Database, teamId: string, role: Role): Prom
   return { userId, teamId, role }
 }
 
-/** Adds the owner that `TestService.signIn` signs in, where the service would create them otherwise. */
+/**
+ * Adds the owner that `TestService.signIn` signs in, where the service would create them otherwise.
+ */
 export async function insertOwner(db: Database, teamId: string): Promise<TestUser> {
   const userId = newId('usr_', Date.now())
   const passwordHash = await new Passwords().hash(OWNER.password)

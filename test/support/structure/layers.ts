@@ -1,8 +1,8 @@
 /**
  * The rooms of `src` from the ground up: a room imports rooms of its own layer and of lower layers.
  *
- * A room is a folder directly below `src`, or a file there. Put a new room in the lowest layer that is
- * above all rooms it imports.
+ * A room is a folder directly below `src`, or a file there. Put a new room in the lowest layer that
+ * is above all rooms it imports.
  */
 export const LAYERS: readonly (readonly string[])[] = [
   ['errors.ts'],
@@ -17,10 +17,13 @@ export const LAYERS: readonly (readonly string[])[] = [
   // The domains.
   ['keys', 'deployments'],
   ['models', 'teams'],
-  ['scoring', 'import', 'export', 'stats', 'reading'],
+  ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
   // What is computed again from scores that were read back.
   ['replay', 'proof', 'backtest'],
   ['evidence'],
+  // What became of the applicants, and how good the scores were.
+  ['outcomes'],
+  ['performance'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.

@@ -52,7 +52,9 @@ export async function scoredBoth(
   return { answers, expected }
 }
 
-/** The exported statement for a table whose columns are of the types of the features, without keys. */
+/**
+ * The exported statement for a table whose columns are of the types of the features, without keys.
+ */
 export function statementFor({ dialect }: SqlEngine, spec: unknown): string {
   const checked = checkSpec(spec)
   if (!checked.ok) throw new Error(`no valid spec: ${JSON.stringify(checked.faults)}`)

@@ -1,6 +1,6 @@
 /**
- * Exported SQL against the engine. Whoever scores a portfolio in the warehouse must come to what the
- * service answers, to the bit.
+ * Exported SQL against the engine. Whoever scores a portfolio in the warehouse must come to what
+ * the service answers, to the bit.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'

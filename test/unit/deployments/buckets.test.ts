@@ -107,7 +107,8 @@ describe('the bucket of a subject', () => {
       const hundred = Math.floor(bucketOf('dep_1', `applicant ${n}`) / 100)
       counts[hundred] = (counts[hundred] ?? 0) + 1
     }
-    // Chi-squared with 99 degrees of freedom: above 150 once in a thousand; these subjects are fixed.
+    // Chi-squared with 99 degrees of freedom: above 150 once in a thousand; these subjects are
+    // fixed.
     const chi = counts.reduce((sum, count) => sum + (count - 1_000) ** 2 / 1_000, 0)
     expect(chi).toBeLessThan(150)
   })

@@ -1,6 +1,7 @@
 /**
- * The engine against the second opinion in test/support/naive/naive-evaluator.ts, over random specs and
- * applicants. A failure prints the seed and the smallest case; pass them to fc.assert to repeat it.
+ * The engine against the second opinion in test/support/naive/naive-evaluator.ts, over random specs
+ * and applicants. A failure prints the seed and the smallest case; pass them to fc.assert to repeat
+ * it.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -50,7 +51,7 @@ function modelOf(spec: unknown): CompiledModel {
   return compileModel(checked.spec)
 }
 
-/** Reads off a filled sheet what both opinions must agree on. */
+/** Reads what both opinions must agree on from a filled buffer. */
 function readScore(model: CompiledModel, modelScore: ModelScore) {
   const features = [...model.featureNames.keys()]
   const namesOf = (outcome: ReturnType<ModelScore['outcomeOf']>) =>
@@ -105,7 +106,7 @@ function expectSame(actual: Reading, expected: Reading): void {
 
 describe('scores', () => {
   // The fast engine may have no opinion of its own on what a card says.
-  test('equal the naive evaluation bit for bit, on one sheet used over and over', () => {
+  test('equal the naive evaluation bit for bit, on one buffer used over and over', () => {
     fc.assert(
       fc.property(cases(APPLICANTS_PER_SPEC), ({ spec, applicants, reserved }) => {
         const model = modelOf(spec)
@@ -123,7 +124,7 @@ describe('scores', () => {
   }, 60_000)
 
   // A value left over from the applicant before would decide about the next one.
-  test('do not depend on what the sheet held before, a rejected applicant included', () => {
+  test('do not depend on what the buffer held before, a rejected applicant included', () => {
     fc.assert(
       fc.property(cases(6), ({ spec, applicants }) => {
         const model = modelOf(spec)

@@ -149,7 +149,7 @@ test('odds of bad to good are turned over as a fraction, and a rate other than 2
   expect(spec?.scaling).toEqual({ base_score: 600, base_odds: 49, pdo: 10 })
 })
 
-// Each of hundreds of pieces repeats the label of its bin, and a file has room for a long one.
+// Each of hundreds of parts repeats the label of its bin, and a file has room for a long one.
 test('a label is kept as the tool wrote it, up to 255 characters', () => {
   const values = Array.from({ length: 400 }, (_, at) => `x,${2 * at + 1},2\n`).join('')
   const card = (blanks: number) => `${HEAD}x,"[-inf,inf)${' '.repeat(blanks)}",1\n${values}`

@@ -197,6 +197,7 @@ test('a card of R that closes on the right keeps its closure', () => {
     range: '(26, 28]',
     points: 8,
     label: '(26,28]',
+    baseline_count: 100,
   })
 })
 

@@ -104,7 +104,8 @@ test('a union is written as one schema if that means the same, and otherwise sta
     minLength: 1,
     description: 'x',
   })
-  // A constant or an enum would no longer let null in, and limits of one type would look like those of both.
+  // A constant or an enum would no longer let null in, and limits of one type would look like those
+  // of both.
   const kept = [
     [literal('a'), nothing],
     [{ ...text, enum: ['a'] }, nothing],

@@ -64,7 +64,8 @@ test('one turn in time ends the overload', () => {
   expect([scoreAfter(0), scoreAfter(300)]).toEqual([true, true])
 })
 
-// On a busy machine the process is set aside for longer than any budget, with three requests in its queue.
+// On a busy machine the process is set aside for longer than any budget, with three requests in its
+// queue.
 test('time in which other processes had the processor sheds nothing', () => {
   const { scoreAfter, endAfter } = watched()
   endAfter(500)

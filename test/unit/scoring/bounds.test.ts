@@ -128,7 +128,8 @@ test('the bound of a record is never below what the record takes', async () => {
   )
 })
 
-// On a wide card the cells are nearly all of a record: room to spare elsewhere hides no byte too few.
+// On a wide card the cells are nearly all of a record: room to spare elsewhere hides no byte too
+// few.
 test.each([1, 252, 253, 1_000])(
   'features of %d bins are bounded by the bytes of their cells',
   async (bins) => {

@@ -22,6 +22,7 @@ const NOT_COLUMNS = [
   'score_log_default',
   'score_blocks_default',
   'score_log_p',
+  'score_blocks_p',
   'score_log_partitions',
 ]
 

@@ -46,7 +46,7 @@ class MemoryLog {
   }
 }
 
-function setUp({ gatherMs = 0, batchRecordsMax = 10 } = {}) {
+function setUp({ gatherMs = 0, batchRecordsMax = 10, atEnd = onTestFinished } = {}) {
   const spool = new MemorySpool()
   const store = new MemoryLog()
   const events: string[] = []
@@ -64,7 +64,7 @@ function setUp({ gatherMs = 0, batchRecordsMax = 10 } = {}) {
     batchRecordsMax,
     batchBytesMax: 1_000_000,
   })
-  onTestFinished(() => drain.close(0))
+  atEnd(() => drain.close(0))
   return { spool, store, drain, events }
 }
 
@@ -88,7 +88,7 @@ test('what is in the spool and what is appended reaches the database in order, i
 
 // Each transaction costs as much as storing dozens of records.
 test('records gather before they are stored', async () => {
-  const { spool, store, drain } = setUp({ gatherMs: 60 })
+  const { spool, store, drain } = setUp({ gatherMs: 400 })
   drain.start()
   for (const one of records(8)) {
     spool.append(one)
@@ -98,7 +98,8 @@ test('records gather before they are stored', async () => {
   expect(store.attempts.length).toBeLessThanOrEqual(2)
 })
 
-// A batch of a thousand deployments writes as many rollups, whether it holds one request of each or ten.
+// A batch of a thousand deployments writes as many rollups, whether it holds one request of each or
+// ten.
 test('records gather for longer after a batch that took long, four times as long at the most', async () => {
   const { spool, store, drain } = setUp({ gatherMs: 50, batchRecordsMax: 1_000 })
   store.tookMs = 100
@@ -140,7 +141,8 @@ test('while the database is away nothing is given up, and told once', async () =
   expect(events).toEqual(['failing, 3 wait', expect.stringMatching(/^recovered after \d$/)])
 })
 
-// One record that PostgreSQL does not take would else hold up all others, and the scoring behind them.
+// One record that PostgreSQL does not take would else hold up all others, and the scoring behind
+// them.
 test('a record that the database refuses is set aside, and the others are stored', async () => {
   const { spool, store, drain, events } = setUp({ batchRecordsMax: 100 })
   store.fault = (part) => (holds('req_37')(part) ? pgError('22003') : null)
@@ -196,11 +198,13 @@ test('nothing is set aside for a fault that meets every record, unless it is sur
   }
 })
 
-// One that ends the server's process, or that no server is done with in time, stood in everybody's way.
-test.each(['CONNECTION_CLOSED', '57P01', 'overdue'])(
+// One that ends the server's process, or that no server is done with in time, stood in everybody's
+// way. These wait for the drain's pauses, so they run side by side.
+test.concurrent.for(['CONNECTION_CLOSED', '57P01', 'overdue'])(
   'a record that the database never answers for (%s) is set aside, and the others are stored',
-  async (code) => {
-    const { spool, store, drain, events } = setUp({ batchRecordsMax: 20 })
+  { timeout: 30_000 },
+  async (code, { expect, onTestFinished: atEnd }) => {
+    const { spool, store, drain, events } = setUp({ batchRecordsMax: 20, atEnd })
     const error = code === 'overdue' ? new AppError('unavailable', 'no answer') : pgError(code)
     store.fault = (part) =>
       ['req_0', 'req_1', 'req_17'].some((id) => holds(id)(part)) ? error : null
@@ -212,14 +216,14 @@ test.each(['CONNECTION_CLOSED', '57P01', 'overdue'])(
     expect(drain.stats).toMatchObject({ quarantinedRecords: 3, drainedRecords: 27 })
     expect(events.filter((text) => text.startsWith('req_')).length).toBe(3)
   },
-  30_000,
 )
 
 // A large record is a batch of its own: that others are taken shows in those behind it.
-test.each(['CONNECTION_CLOSED', '57014'])(
+test.concurrent.for(['CONNECTION_CLOSED', '57014'])(
   'a record that fails alone (%s) is set aside only once others behind it were stored',
-  async (code) => {
-    const { spool, store, drain } = setUp({ batchRecordsMax: 1 })
+  { timeout: 70_000 },
+  async (code, { expect, onTestFinished: atEnd }) => {
+    const { spool, store, drain } = setUp({ batchRecordsMax: 1, atEnd })
     store.fault = () => pgError(code)
     spool.append(record('req_large'))
     drain.start()
@@ -237,7 +241,6 @@ test.each(['CONNECTION_CLOSED', '57014'])(
     expect(spool.quarantinedIds).toEqual(['req_large'])
     expect(store.ids).toEqual(records(3).map(({ requestId }) => requestId))
   },
-  70_000,
 )
 
 test('closing drains what is left, without gathering', async () => {

@@ -37,7 +37,8 @@ test('whole frames are found, and nothing else', () => {
   })
 })
 
-// A process that is killed amid a write leaves a part of it: all before it was answered, it was not.
+// A process that is killed amid a write leaves a part of it: all before it was answered, it was
+// not.
 test('a segment that ends at any byte keeps its whole frames, and says where the torn one begins', () => {
   for (let size = 0; size <= segment.length; size++) {
     const whole = ends.filter((end) => end <= size)
@@ -100,7 +101,8 @@ test('a segment read in stretches of any size gives the same frames, around dama
   }
 })
 
-// The record is too large for any database, or its length is damaged: neither may be read to find out.
+// The record is too large for any database, or its length is damaged: neither may be read to find
+// out.
 test('a frame that is larger than a record may be is told by its header, behind those before it', () => {
   const small = framed(Buffer.from('small'))
   const header = framed(Buffer.alloc(0))

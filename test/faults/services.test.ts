@@ -103,7 +103,8 @@ const OPENINGS: readonly Opening[] = [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  // A start that is tried again in the same process finds its own lock; a leaked connection outlives it.
+  // A start that is tried again in the same process finds its own lock; a leaked connection
+  // outlives it.
   test.each(OPENINGS)('a start that fails at $part leaves nothing open', async ({ arrange }) => {
     const database = await backend.create()
     onTestFinished(() => database.drop())

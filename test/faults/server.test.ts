@@ -68,7 +68,8 @@ test('deployments are served again after a restart, and keys stay valid', async 
   expect(after.body['score']).toBe(before.body['score'])
 })
 
-// A collector reads standard output line by line as JSON; a person reads the rest, at a terminal or not.
+// A collector reads standard output line by line as JSON; a person reads the rest, at a terminal or
+// not.
 test('standard output holds only JSON lines, and texts for a person go to standard error', async () => {
   const service = start({ DATA_DIR: dataDir(newDataDir), LOG_LEVEL: 'info' })
   const url = await service.url()
@@ -237,7 +238,9 @@ test('the demo scores all of its sample as the third party did, and leaves nothi
   expect(after).toEqual(before)
 })
 
-/** One score on a kept connection: `answered`, `refused` by a listener that is gone, or the failure. */
+/**
+ * One score on a kept connection: `answered`, `refused` by a listener that is gone, or the failure.
+ */
 function scoreOnce(agent: Agent, endpoint: string, key: string): Promise<string> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -247,7 +250,8 @@ function scoreOnce(agent: Agent, endpoint: string, key: string): Promise<string>
         resolve(response.statusCode === 200 ? 'answered' : `status ${response.statusCode}`)
       })
     })
-    // A connection that was never answered on is as good as refused: whoever opened it tries elsewhere.
+    // A connection that was never answered on is as good as refused: whoever opened it tries
+    // elsewhere.
     sent.on('error', (error: Error & { code?: string }) => {
       resolve(sent.reusedSocket ? `${error.code}` : 'refused')
     })

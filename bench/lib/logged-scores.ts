@@ -1,0 +1,88 @@
+import type { Applicant } from '../../src/engine/index.ts'
+import { newId } from '../../src/platform/ids/ids.ts'
+import {
+  FIXED_FACTS_BYTES,
+  HEAD_AT,
+  LATENCY_AT,
+  SCORED_AT,
+} from '../../src/score-log/record/record-v4.ts'
+import { recordPayload, type TestModel } from '../../test/support/score-log/record-payloads.ts'
+import { type Card, makeApplicants } from './card.ts'
+
+/**
+ * Applicants whose bins are random: every bin of every feature is as likely as the others, which
+ * compresses worse than any portfolio. The generator of `makeApplicants` repeats itself after few
+ * thousand draws, which would compress far better.
+ *
+ * @source mulberry32, Tommy Ettinger, public domain
+ */
+export function randomApplicants(card: Card, count: number): Applicant[] {
+  const samples = makeApplicants(card, 400)
+  const names = Object.keys(samples[0] ?? {})
+  let state = 20_261_122
+  const random = (below: number) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (((mixed ^ (mixed >>> 14)) >>> 0) * below) / 2 ** 32
+  }
+  return Array.from({ length: count }, () => {
+    const values = names.map((name) => [name, samples[Math.floor(random(400))]?.[name] ?? 0])
+    return Object.fromEntries(values)
+  })
+}
+
+/** Whose scores are logged. */
+export interface LoggedAs {
+  readonly teamId?: string
+  readonly deploymentId?: string
+  readonly keyId?: string
+}
+
+/**
+ * Makes records of single scores as scoring writes them: real results of real applicants, each with
+ * a request id and latency of its own.
+ */
+export class ScoreRecords {
+  private readonly templates: readonly Buffer[]
+  private made = 0
+
+  constructor(model: TestModel, applicants: readonly Applicant[], as: LoggedAs = {}) {
+    this.templates = applicants.map((applicant) =>
+      recordPayload({
+        teamId: 'team_0VbcS4T982wOdiA3oiOZvU',
+        deploymentId: 'dep_0VbcS4T982wOdiA3oiOZvU',
+        keyId: 'key_0VbcS4T982wOdiA3oiOZvU',
+        ...as,
+        models: [model],
+        rows: [{ id: null, results: [model.resultOf(applicant)] }],
+      }),
+    )
+  }
+
+  /** A record of its own memory. */
+  single(scoredAtMs: number): { readonly payload: Buffer; readonly requestId: string } {
+    const number = this.made++
+    const template = this.templates[(number * 7_919) % this.templates.length] ?? Buffer.alloc(0)
+    const payload = Buffer.from(template)
+    const factsAt = HEAD_AT + payload.readUInt16LE(1)
+    payload.writeDoubleLE(scoredAtMs, factsAt + SCORED_AT)
+    payload.writeUInt32LE(40 + ((number * 2_654_435_761) % 211), factsAt + LATENCY_AT)
+    const requestId = newId('req_', scoredAtMs)
+    payload.write(requestId, factsAt + FIXED_FACTS_BYTES + 1, 'latin1')
+    return { payload, requestId }
+  }
+}
+
+/** A record of a batch of these applicants. */
+export function batchRecord(
+  model: TestModel,
+  applicants: readonly Applicant[],
+  scoredAtMs: number,
+): Buffer {
+  const rows = applicants.map((applicant, index) => ({
+    id: `application ${index}`,
+    results: [model.resultOf(applicant)],
+  }))
+  return recordPayload({ models: [model], rows, scoredAtMs, isBatch: true })
+}

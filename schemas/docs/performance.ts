@@ -1,0 +1,76 @@
+import { DEPLOYMENT_SLUG, EXAMPLE_IDS } from './examples.ts'
+import type { OperationDoc } from './operation-doc.ts'
+import { EXAMPLE_DEFINITION_ID } from './outcomes.ts'
+
+const NOTHING = {
+  definition: EXAMPLE_DEFINITION_ID,
+  model_id: EXAMPLE_IDS.champion,
+  as_known_at: null,
+  n: 0,
+  good: 0,
+  bad: 0,
+  coverage: {
+    scored: 0,
+    approved: 0,
+    booked: 0,
+    mature: 0,
+    matched: 0,
+    good: 0,
+    bad: 0,
+    indeterminate: 0,
+    excluded: 0,
+  },
+  auc: null,
+  auc_se: null,
+  auc_low: null,
+  auc_high: null,
+  gini: null,
+  gini_low: null,
+  gini_high: null,
+  ks: null,
+  ks_score: null,
+  brier: null,
+  gains: [],
+  calibration: { grades: [], bands: [], hosmer_lemeshow: null },
+  features: [
+    { name: 'age', bins: [] },
+    { name: 'purpose', bins: [] },
+  ],
+  paired: [],
+  expected: {
+    method: 'cbpe',
+    n: 0,
+    expected_bads: 0,
+    auc: null,
+    assumes: 'the probabilities are calibrated: a change of the relation to outcomes stays unseen',
+  },
+}
+
+export const PERFORMANCE_DOCS = {
+  'performance.get': {
+    tag: 'Outcomes',
+    summary: 'Measure how good the scores were',
+    description:
+      'Discrimination, gains, calibration by grade, band and bin, and each challenger against the model on the same applicants. All current good and bad outcomes of the definition count; maturity filters nothing and is told as coverage. `as_known_at` gives a past report again. Rejected applicants have no outcome, and none is invented. A report covers at most a million applicants, and one runs at a time.',
+    params: { slug: DEPLOYMENT_SLUG },
+    query: { definition: EXAMPLE_DEFINITION_ID },
+    errors: ['deployment_not_found', 'definition_not_found', 'model_not_found'],
+    success: {
+      description: 'The figures; the example shows a deployment without scores',
+      example: NOTHING,
+    },
+  },
+  'performance.vintages': {
+    tag: 'Outcomes',
+    summary: 'Follow accounts by month of booking',
+    description:
+      'For each month of booking the share of accounts that were bad so many calendar months after it, among those that were observed so long.',
+    params: { slug: DEPLOYMENT_SLUG },
+    query: { definition: EXAMPLE_DEFINITION_ID },
+    errors: ['deployment_not_found', 'definition_not_found'],
+    success: {
+      description: 'The vintages; the example shows a deployment without outcomes',
+      example: { definition: EXAMPLE_DEFINITION_ID, vintages: [] },
+    },
+  },
+} as const satisfies Record<string, OperationDoc>

@@ -1,0 +1,146 @@
+import { Type } from '@sinclair/typebox'
+import { plainText } from './common.ts'
+
+/** Maximum number of outcomes in a request. */
+export const OUTCOMES_MAX = 10_000
+/** A file of outcomes may be so many times as large as a JSON body. */
+export const IMPORT_BODIES = 64
+
+const MONTHS_MAX = 600
+
+export const OutcomeDefinitionId = Type.String({ pattern: '^[0-9A-Za-z_.-]{1,64}$' })
+
+export const OutcomeDefinitionBody = Type.Object(
+  {
+    label: plainText({ charsMax: 200 }),
+    window_months: Type.Integer({
+      minimum: 1,
+      maximum: MONTHS_MAX,
+      description: 'Months after booking within which an account counts as bad',
+    }),
+    bad_rule_text: plainText({ charsMax: 4_000 }),
+    maturity_months: Type.Integer({
+      minimum: 0,
+      maximum: MONTHS_MAX,
+      description: 'Months after booking from which an outcome counts as mature',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export const OutcomeDefinition = Type.Object({
+  id: Type.String(),
+  label: Type.String(),
+  window_months: Type.Integer(),
+  bad_rule_text: Type.String(),
+  maturity_months: Type.Integer(),
+})
+
+/** The list takes no parameter. */
+export const OutcomeDefinitionsQuery = Type.Object({}, { additionalProperties: false })
+
+export const OutcomeDefinitions = Type.Object({
+  outcome_definitions: Type.Array(OutcomeDefinition, { description: 'By id' }),
+})
+
+/** Each item is checked by itself: a wrong one has the status `invalid`. */
+export const OutcomesBody = Type.Object(
+  { outcomes: Type.Array(Type.Unknown()) },
+  { additionalProperties: false },
+)
+
+const text = (description: string) => Type.Optional(Type.String({ description }))
+
+/** The documented form of an item. */
+export const OutcomeItem = Type.Object({
+  request_id: text('The `request_id` of the score; this, or `deployment` and `reference`'),
+  record_index: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'In a batch: position of the record, from 0' }),
+  ),
+  record_id: Type.Optional(
+    Type.Union([Type.String(), Type.Number()], { description: 'In a batch: `id` of the record' }),
+  ),
+  deployment: text('The slug, with `reference`'),
+  reference: text(
+    '`X-Reference-Id` of the score, or the `id` of its record; of several scores the last',
+  ),
+  kind: Type.String({ enum: ['decision', 'performance'] }),
+  decision: Type.Optional(
+    Type.String({
+      enum: ['approved', 'declined', 'counteroffer', 'withdrawn', 'incomplete', 'not_taken_up'],
+    }),
+  ),
+  cutoff: Type.Optional(Type.Number()),
+  decided_at: text('A date, or ISO 8601'),
+  automated: Type.Optional(Type.Boolean()),
+  override: Type.Optional(Type.String({ enum: ['none', 'high_side', 'low_side'] })),
+  override_reason: Type.Optional(Type.String()),
+  policy_reasons: Type.Optional(Type.Array(Type.String())),
+  booked_at: text('A date, or ISO 8601; of a decision or of an outcome'),
+  amount: Type.Optional(Type.Number()),
+  definition: text('Of an outcome: id of its definition'),
+  outcome: Type.Optional(Type.String({ enum: ['good', 'bad', 'indeterminate', 'excluded'] })),
+  window_months: Type.Optional(Type.Integer({ description: 'As in the definition' })),
+  as_of: text('Of an outcome: until when the account was observed'),
+  event_date: text('When the account became bad'),
+  loss: Type.Optional(Type.Number()),
+  reason: text('Why the applicant is excluded'),
+})
+
+export const DocumentedOutcomes = Type.Object({
+  outcomes: Type.Array(OutcomeItem, { maxItems: OUTCOMES_MAX }),
+})
+
+export const OutcomeStatus = Type.Unsafe<string>(
+  Type.String({
+    enum: ['accepted', 'unchanged', 'revised', 'unmatched', 'ambiguous', 'invalid'],
+    description:
+      '`accepted`: new. `unchanged`: known already. `revised`: another content for the same `as_of`. `unmatched`: no such score yet. `ambiguous`: it names several records. `invalid`: see `message`',
+  }),
+)
+
+export const OutcomeCounts = Type.Object(
+  {
+    accepted: Type.Integer(),
+    unchanged: Type.Integer(),
+    revised: Type.Integer(),
+    unmatched: Type.Integer(),
+    ambiguous: Type.Integer(),
+    invalid: Type.Integer(),
+  },
+  { description: 'They add up to the number of outcomes that were sent' },
+)
+
+export const OutcomeResults = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      index: Type.Integer({ description: 'Position in the request, from 0' }),
+      status: OutcomeStatus,
+      applicant: Type.Optional(
+        Type.Object({ request_id: Type.String(), record_index: Type.Integer() }),
+      ),
+      matched_of: Type.Optional(
+        Type.Integer({ description: 'Number of scores with the reference; 1 for a request' }),
+      ),
+      message: Type.Optional(Type.String({ description: 'What is wrong, and what to change' })),
+    }),
+  ),
+  counts: OutcomeCounts,
+})
+
+export const OutcomeImportStarted = Type.Object({
+  id: Type.String(),
+  status: Type.Unsafe<'running'>(Type.String({ enum: ['running'] })),
+})
+
+export const OutcomeImport = Type.Object({
+  id: Type.String(),
+  status: Type.Unsafe<'running' | 'done' | 'failed'>(
+    Type.String({ enum: ['running', 'done', 'failed'] }),
+  ),
+  lines: Type.Integer({ description: 'Lines that are done, the header of a CSV file included' }),
+  counts: OutcomeCounts,
+  errors: Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() }), {
+    description: 'The first 1,000 lines that are invalid or ambiguous',
+  }),
+})

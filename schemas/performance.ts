@@ -1,0 +1,184 @@
+import { Type } from '@sinclair/typebox'
+import { FeatureOutcome, LoggedBin } from './scores.ts'
+
+const moment = (description: string) =>
+  Type.Optional(
+    Type.String({ format: 'date-time', description: `ISO 8601 with a time zone; ${description}` }),
+  )
+
+const definition = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'Id of a definition of outcomes',
+})
+
+const RANGE = {
+  from: moment('earlier scores do not count'),
+  to: moment('scores at this time or later do not count'),
+  as_known_at: moment('outcomes that were recorded later do not count'),
+}
+
+export const PerformanceQuery = Type.Object(
+  {
+    definition,
+    model: Type.Optional(
+      Type.String({ description: 'Id of a model; without it, the champion of now' }),
+    ),
+    ...RANGE,
+  },
+  { additionalProperties: false },
+)
+
+export const VintagesQuery = Type.Object({ definition, ...RANGE }, { additionalProperties: false })
+
+const NullableNumber = Type.Union([Type.Number(), Type.Null()])
+const count = (description: string) => Type.Integer({ description })
+
+export const OutcomeCoverage = Type.Object({
+  scored: count('Applicants that the model scored; scores with one reference are one applicant'),
+  approved: count('With the current decision `approved`'),
+  booked: count('With a `booked_at`'),
+  mature: count('With an `as_of` at or after `booked_at` plus the `maturity_months`'),
+  matched: count('With any outcome of the definition'),
+  good: Type.Integer(),
+  bad: Type.Integer(),
+  indeterminate: Type.Integer(),
+  excluded: Type.Integer(),
+})
+
+export const GainsBand = Type.Object({
+  min_score: Type.Number(),
+  max_score: Type.Number({ description: 'Inclusive' }),
+  count: Type.Integer(),
+  good: Type.Integer(),
+  bad: Type.Integer(),
+  cum_count: Type.Integer(),
+  cum_good: Type.Integer(),
+  cum_bad: Type.Integer(),
+  share: Type.Number(),
+  bad_rate: Type.Number(),
+  cum_bad_rate: Type.Number(),
+  approval_rate: Type.Number({ description: 'If this band and the better ones were approved' }),
+  lift: NullableNumber,
+})
+
+export const CalibrationLight = Type.Unsafe<'green' | 'amber' | 'red'>(
+  Type.String({ enum: ['green', 'amber', 'red'] }),
+)
+
+const CALIBRATION = {
+  n: Type.Integer(),
+  bad: Type.Integer(),
+  mean_pd: NullableNumber,
+  bad_rate: Type.Number(),
+  bad_rate_low: Type.Number({ description: 'Jeffreys interval of 95 percent' }),
+  bad_rate_high: Type.Number(),
+  jeffreys_p: Type.Union([Type.Number(), Type.Null()], {
+    description: 'One-sided: small where the probability is too low',
+  }),
+  binomial_p: NullableNumber,
+  z: NullableNumber,
+  light: Type.Union([CalibrationLight, Type.Null()], {
+    description: 'By `jeffreys_p`: red up to 0.01, amber up to 0.05',
+  }),
+}
+
+export const BinPerformance = Type.Object({
+  outcome: Type.Union([FeatureOutcome, Type.Null()]),
+  bin: Type.Union([LoggedBin, Type.Null()]),
+  points: Type.Number(),
+  n: Type.Integer(),
+  good: Type.Integer(),
+  bad: Type.Integer(),
+  bad_rate: Type.Number(),
+  bad_rate_low: Type.Number(),
+  bad_rate_high: Type.Number(),
+  woe: Type.Union([Type.Number(), Type.Null()], {
+    description: 'ln(((good + 0.5) / all good) / ((bad + 0.5) / all bad))',
+  }),
+  z: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Bad applicants less the sum of their probabilities, in standard deviations: far from 0, the points of the bin are stale',
+  }),
+})
+
+/** How good the scores of a model were. */
+export const Performance = Type.Object({
+  definition: Type.String(),
+  model_id: Type.String(),
+  as_known_at: Type.Union([Type.String(), Type.Null()]),
+  n: Type.Integer({ description: 'Good and bad applicants: those behind every figure' }),
+  good: Type.Integer(),
+  bad: Type.Integer(),
+  coverage: OutcomeCoverage,
+  auc: NullableNumber,
+  auc_se: NullableNumber,
+  auc_low: Type.Union([Type.Number(), Type.Null()], {
+    description: 'DeLong interval of 95 percent on the logit scale; null where `auc_se` is 0',
+  }),
+  auc_high: NullableNumber,
+  gini: NullableNumber,
+  gini_low: NullableNumber,
+  gini_high: NullableNumber,
+  ks: NullableNumber,
+  ks_score: NullableNumber,
+  brier: NullableNumber,
+  gains: Type.Array(GainsBand, { description: 'From the best scores to the worst' }),
+  calibration: Type.Object({
+    grades: Type.Array(
+      Type.Object({ grade: Type.Union([Type.String(), Type.Null()]), ...CALIBRATION }),
+    ),
+    bands: Type.Array(
+      Type.Object({
+        min: Type.Number(),
+        max: Type.Number({ description: 'Exclusive' }),
+        ...CALIBRATION,
+      }),
+    ),
+    hosmer_lemeshow: Type.Union([
+      Type.Object({ chi2: Type.Number(), df: Type.Integer(), p_value: Type.Number() }),
+      Type.Null(),
+    ]),
+  }),
+  features: Type.Array(Type.Object({ name: Type.String(), bins: Type.Array(BinPerformance) })),
+  paired: Type.Array(
+    Type.Object({
+      challenger_id: Type.String(),
+      model_id: Type.String(),
+      n: Type.Integer(),
+      auc: NullableNumber,
+      auc_difference: Type.Union([Type.Number(), Type.Null()], {
+        description: 'Challenger less the model of the report, on the same applicants',
+      }),
+      se: NullableNumber,
+      z: NullableNumber,
+      p_value: NullableNumber,
+    }),
+  ),
+  expected: Type.Object(
+    {
+      method: Type.Literal('cbpe'),
+      n: Type.Integer(),
+      expected_bads: Type.Number(),
+      auc: NullableNumber,
+      assumes: Type.String(),
+    },
+    {
+      description:
+        'What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it',
+    },
+  ),
+})
+
+export const Vintages = Type.Object({
+  definition: Type.String(),
+  vintages: Type.Array(
+    Type.Object({
+      cohort: Type.String({ description: 'Month of booking, such as 2025-03' }),
+      n: Type.Integer(),
+      values: Type.Array(NullableNumber, {
+        description: 'Share that was bad after 0, 1, 2 … months; null where nobody was observed',
+      }),
+    }),
+  ),
+})

@@ -1,0 +1,55 @@
+import { html } from 'htm/preact'
+import { Field } from './ui.ts'
+
+const DAY_MS = 86_400_000
+
+/** Periods of reports by their length in days; 0 is the whole log. */
+const PERIODS: Readonly<Record<string, { readonly name: string; readonly days: number }>> = {
+  month: { name: 'Last 30 days', days: 30 },
+  quarter: { name: 'Last 90 days', days: 90 },
+  year: { name: 'Last 365 days', days: 365 },
+  all: { name: 'All', days: 0 },
+}
+
+export const PERIOD_DEFAULT = 'quarter'
+
+/** The start of a period for a query, such as `from=…`; empty for the whole log. */
+export function periodQuery(period: string): string {
+  const days = PERIODS[period]?.days ?? 0
+  return days === 0 ? '' : `from=${new Date(Date.now() - days * DAY_MS).toISOString()}`
+}
+
+export function periodName(period: string): string {
+  return PERIODS[period]?.name ?? period
+}
+
+/** A choice of the period of a report. */
+export function PeriodField({
+  period,
+  onChoose,
+}: {
+  period: string
+  onChoose: (period: string) => void
+}) {
+  const choose = (event: Event) => onChoose((event.currentTarget as HTMLSelectElement).value)
+  return html`<${Field} label="Period">${(field: object) =>
+    html`<select ...${field} value=${period} onChange=${choose}>
+      ${Object.entries(PERIODS).map(([value, { name }]) => html`<option value=${value}>${name}</option>`)}
+    </select>`}<//>`
+}
+
+const REPORTS = [
+  { place: 'stability', name: 'Stability' },
+  { place: 'cutoffs', name: 'Cut-offs' },
+  { place: 'swap-set', name: 'Challengers' },
+] as const
+
+/** Links between the reports of a deployment. */
+export function ReportLinks({ slug, present }: { slug: string; present: string }) {
+  return html`<nav class="actions" aria-label="Reports">
+    ${REPORTS.map(
+      ({ place, name }) =>
+        html`<a class="button" href=${`#/deployments/${slug}/${place}`} aria-current=${place === present ? 'page' : undefined}>${name}</a>`,
+    )}
+  </nav>`
+}

@@ -1,0 +1,163 @@
+import { html } from 'htm/preact'
+import { useState } from 'preact/hooks'
+import { api } from './api.ts'
+import { TimeChart } from './charts.ts'
+import { count, index, number, percent, signed } from './format.ts'
+import { PERIOD_DEFAULT, PeriodField, periodName, periodQuery, ReportLinks } from './periods.ts'
+import { useLoaded } from './state.ts'
+import type { FeatureStability, Stability, StabilitySeries } from './types.ts'
+import { Empty, numberHead, optionalHead, Page, Shown, Table, When } from './ui.ts'
+import { VerdictBadge } from './verdict.ts'
+
+/** Features in the chart over time. */
+const CHARTED = 3
+
+/** Whether the applicants of a deployment have moved, and in which feature. */
+export function StabilityPage({ slug }: { slug: string }) {
+  const [period, setPeriod] = useState(PERIOD_DEFAULT)
+  const interval = period === 'month' ? 'day' : 'week'
+  const loaded = useLoaded(async () => {
+    const from = periodQuery(period)
+    const path = `v1/deployments/${slug}/stability`
+    const stability = await api<Stability>('GET', `${path}?${from}`)
+    const series = await api<StabilitySeries>('GET', `${path}/series?interval=${interval}&${from}`)
+    return { stability, series }
+  }, [slug, period])
+  const above = html`<a href=${`#/deployments/${slug}`}>Deployment</a>`
+  return html`<${Page} title="Stability" above=${above}>
+    <div class="section-head">
+      <${ReportLinks} slug=${slug} present="stability" />
+      <${PeriodField} period=${period} onChoose=${setPeriod} />
+    </div>
+    <${Shown} of=${loaded}>${({ stability, series }: Found) =>
+      stability.n === 0
+        ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one: ${periodName(period)} has no scores of the champion.</p><//>`
+        : html`<${Report} stability=${stability} series=${series} />`}<//>
+  <//>`
+}
+
+interface Found {
+  readonly stability: Stability
+  readonly series: StabilitySeries
+}
+
+function Report({ stability, series }: Found) {
+  const { score, baseline, n } = stability
+  const features = [...stability.features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
+  const newest = series.points.at(-1)
+  const tiles: [string, unknown][] = [
+    ['Applicants', count(n)],
+    ['Development sample', baseline === null ? '–' : count(baseline.n)],
+    ['PSI of the score', index(score.psi)],
+    ['By chance up to', index(score.cv_95)],
+    ['Verdict', html`<${VerdictBadge} verdict=${score.verdict} />`],
+    [
+      `Newest ${series.interval}`,
+      html`<${VerdictBadge} verdict=${newest?.score.verdict ?? null} />`,
+    ],
+    ['Mean score', number(score.mean)],
+    ['In the sample', number(score.mean_expected)],
+  ]
+  return html`<section>
+    <h2>Score of version ${stability.model_version}</h2>
+    <dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+    ${
+      baseline === null
+        ? html`<${Empty} title="No development sample"><p>Without one there is nothing to compare with. Send counts or a period to <code>PUT /v1/models/${stability.model_id}/baseline</code>.</p><//>`
+        : html`<p class="muted">Compared with ${baseline.origin === 'period' ? 'a period of scores' : 'the counts'} of <${When} at=${baseline.created_at} />. A verdict needs so many applicants that chance alone stays below ${number(stability.watch)}.</p>`
+    }
+    <${OverTime} features=${features} series=${series} />
+    ${score.bands.length > 0 && html`<${Bands} score=${score} />`}
+  </section>
+  <section>
+    <h2>Features, most moved first</h2>
+    <${Table} caption="Features" head=${['Feature', 'Verdict', numberHead('PSI'), optionalHead('By chance up to', 'number'), numberHead('Points moved'), optionalHead('Missing', 'number')]}>
+      ${features.map(
+        (feature) => html`<tr key=${feature.name}>
+        <th scope="row"><a href=${`#${idOf(feature)}`} onClick=${(event: Event) => open(event, feature)}>${feature.name}</a></th>
+        <td><${VerdictBadge} verdict=${feature.verdict} /></td>
+        <td class="number">${index(feature.csi_psi)}</td>
+        <td class="number optional">${index(feature.cv_95)}</td>
+        <td class="number">${signed(feature.csi_points)}</td>
+        <td class="number optional">${percent(feature.missing_share)}</td>
+      </tr>`,
+      )}
+    <//>
+    ${features.map((feature) => html`<${Cells} key=${feature.name} feature=${feature} />`)}
+  </section>`
+}
+
+const idOf = ({ name }: FeatureStability) => `cells-${encodeURIComponent(name)}`
+
+/** Opens the cells of a feature instead of following the link, which would leave the page. */
+function open(event: Event, feature: FeatureStability): void {
+  event.preventDefault()
+  const details = document.getElementById(idOf(feature))
+  if (!(details instanceof HTMLDetailsElement)) return
+  details.open = true
+  details.scrollIntoView({ block: 'nearest' })
+  details.querySelector('summary')?.focus()
+}
+
+function OverTime({
+  features,
+  series: { points, interval },
+}: {
+  features: readonly FeatureStability[]
+  series: StabilitySeries
+}) {
+  if (points.length < 2) {
+    return html`<p class="muted">A curve over time needs applicants of at least two ${interval}s.</p>`
+  }
+  const moved = features.filter(({ csi_psi }) => csi_psi !== null).slice(0, CHARTED)
+  const along = points.map(({ from }) => Date.parse(from) / 1000)
+  const ofFeatures = moved.map(({ name }) => ({
+    name,
+    values: points.map((point) => point.features.find((one) => one.name === name)?.csi_psi ?? null),
+  }))
+  const ofScore = { name: 'Score', values: points.map(({ score }) => score.psi) }
+  const hasScore = ofScore.values.some((value) => value !== null)
+  return html`<div class="charts">
+    ${
+      (hasScore || ofFeatures.length > 0) &&
+      html`<${TimeChart} title=${`PSI by ${interval}`} along=${along} format=${index}
+        summary=${`the most moved features are ${moved.map(({ name }) => name).join(', ')}`}
+        curves=${[...(hasScore ? [ofScore] : []), ...ofFeatures]} />`
+    }
+    <${TimeChart} title=${`Mean score by ${interval}`} along=${along}
+      summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Mean score', values: points.map(({ score }) => score.mean) }]} />
+    <${TimeChart} title=${`Applicants by ${interval}`} shape="bars" along=${along}
+      summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Applicants', values: points.map(({ n }) => n) }]} />
+  </div>`
+}
+
+function Bands({ score }: { score: Stability['score'] }) {
+  return html`<details class="panel"><summary>Score by band</summary>
+    <${Table} caption="Score by band" head=${['Band', numberHead('Sample'), numberHead('Now'), numberHead('Applicants'), numberHead('PSI')]}>
+      ${score.bands.map(
+        (band) => html`<tr>
+        <th scope="row">${band.min === null ? 'below' : `${number(band.min)} to`} ${band.max === null ? 'the highest' : `below ${number(band.max)}`}</th>
+        <td class="number">${percent(band.expected_share)}</td><td class="number">${percent(band.actual_share)}</td>
+        <td class="number">${count(band.actual)}</td><td class="number">${index(band.psi)}</td>
+      </tr>`,
+      )}
+    <//></details>`
+}
+
+/** The cells behind the index of a feature. */
+function Cells({ feature }: { feature: FeatureStability }) {
+  return html`<details class="panel" id=${idOf(feature)}><summary>${feature.name}: cells</summary>
+    <${Table} caption=${`Cells of ${feature.name}`} head=${['Value', numberHead('Points'), numberHead('Sample'), numberHead('Now'), numberHead('Applicants'), numberHead('PSI'), numberHead('Points moved')]}>
+      ${feature.cells.map(
+        (cell) => html`<tr>
+        <th scope="row">${cell.outcome === 'matched' ? (cell.bin?.range ?? cell.bin?.value) : cell.outcome.replaceAll('_', ' ')}</th>
+        <td class="number">${signed(cell.points)}</td>
+        <td class="number">${cell.expected === null ? html`<span class="muted">unknown</span>` : percent(cell.expected_share)}</td>
+        <td class="number">${percent(cell.actual_share)}</td>
+        <td class="number">${count(cell.actual)}</td>
+        <td class="number">${index(cell.psi)}</td>
+        <td class="number">${signed(cell.points_part)}</td>
+      </tr>`,
+      )}
+    <//></details>`
+}

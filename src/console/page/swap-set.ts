@@ -1,0 +1,152 @@
+import { html } from 'htm/preact'
+import { useState } from 'preact/hooks'
+import { api } from './api.ts'
+import { count, index, number, percent } from './format.ts'
+import { PERIOD_DEFAULT, PeriodField, periodQuery, ReportLinks } from './periods.ts'
+import { useLoaded } from './state.ts'
+import type { Cutoffs, Deployment, Migration, SwapSet } from './types.ts'
+import { Empty, Field, numberHead, Page, Shown, Table } from './ui.ts'
+
+const RULES = {
+  same_cutoff: 'Same cut-off',
+  same_approval_rate: 'Same approval rate',
+  same_bad_rate: 'Same expected bad rate',
+} as const
+
+/** Whom a challenger would decide differently. */
+export function SwapSetPage({ slug }: { slug: string }) {
+  const deployment = useLoaded(() => api<Deployment>('GET', `v1/deployments/${slug}`), [slug])
+  const above = html`<a href=${`#/deployments/${slug}`}>Deployment</a>`
+  return html`<${Page} title="Champion and challengers" above=${above}>
+    <${Shown} of=${deployment}>${({ challengers }: Deployment) =>
+      challengers.length === 0
+        ? html`<${ReportLinks} slug=${slug} present="swap-set" /><${Empty} title="No challengers"><p>Add a challenger to the deployment: in shadow mode it scores the same applicants, and answers none.</p><//>`
+        : html`<${Choice} slug=${slug} challengers=${challengers} />`}<//>
+  <//>`
+}
+
+type Challengers = Deployment['challengers']
+
+function Choice({ slug, challengers }: { slug: string; challengers: Challengers }) {
+  const [period, setPeriod] = useState(PERIOD_DEFAULT)
+  const [id, setId] = useState(challengers[0]?.id ?? '')
+  const [rule, setRule] = useState<string>('same_cutoff')
+  const [cutoff, setCutoff] = useState<number | null>(null)
+  const median = useLoaded(() => medianOf(slug, periodQuery(period)), [slug, period])
+  const wanted = cutoff ?? median.data
+  const choose = (set: (value: string) => void) => (event: Event) =>
+    set((event.currentTarget as HTMLInputElement).value)
+  const typed = choose((value) => setCutoff(value.trim() === '' ? null : Number(value)))
+  return html`<div class="section-head">
+      <${ReportLinks} slug=${slug} present="swap-set" />
+    </div>
+    <div class="filters">
+      <${PeriodField} period=${period} onChoose=${setPeriod} />
+      <${Field} label="Challenger">${(
+        field: object,
+      ) => html`<select ...${field} value=${id} onChange=${choose(setId)}>
+        ${challengers.map((one) => html`<option value=${one.id}>${one.model_name} ${one.model_version}</option>`)}</select>`}<//>
+      <${Field} label="Champion's cut-off">${(field: object) => html`<input ...${field} type="number" step="any" value=${wanted ?? ''} onChange=${typed} />`}<//>
+      <${Field} label="Challenger's cut-off by">${(
+        field: object,
+      ) => html`<select ...${field} value=${rule} onChange=${choose(setRule)}>
+        ${Object.entries(RULES).map(([value, name]) => html`<option value=${value}>${name}</option>`)}</select>`}<//>
+    </div>
+    <${Shown} of=${median}>${() =>
+      wanted === null
+        ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one.</p><//>`
+        : html`<${Report} slug=${slug} id=${id} cutoff=${wanted} rule=${rule} period=${period} />`}<//>`
+}
+
+/** The lower end of the band with the median score, as a first cut-off; null without scores. */
+async function medianOf(slug: string, from: string): Promise<number | null> {
+  const { bands, n } = await api<Cutoffs>('GET', `v1/deployments/${slug}/cutoffs?${from}`)
+  let below = 0
+  for (const band of bands) {
+    below += band.n
+    if (2 * below >= n) return band.min
+  }
+  return null
+}
+
+interface ReportProps {
+  readonly slug: string
+  readonly id: string
+  readonly cutoff: number
+  readonly rule: string
+  readonly period: string
+}
+
+function Report({ slug, id, cutoff, rule, period }: ReportProps) {
+  const loaded = useLoaded(async () => {
+    const query = `challenger_id=${id}&${periodQuery(period)}`
+    const path = `v1/deployments/${slug}`
+    const swap = await api<SwapSet>(
+      'GET',
+      `${path}/swap-set?cutoff=${cutoff}&rule=${rule}&${query}`,
+    )
+    return { swap, migration: await api<Migration>('GET', `${path}/migration?${query}`) }
+  }, [slug, id, cutoff, rule, period])
+  return html`<${Shown} of=${loaded}>${({
+    swap,
+    migration,
+  }: {
+    swap: SwapSet
+    migration: Migration
+  }) =>
+    swap.n === 0
+      ? html`<${Empty} title="Nobody was scored by both"><p>The challenger has not scored in this period.</p><//>`
+      : html`<${Fields} swap=${swap} /><${Grades} migration=${migration} />`}<//>`
+}
+
+function Fields({ swap }: { swap: SwapSet }) {
+  const { cells, mcnemar } = swap
+  const rows = [
+    ['Both approve', cells.both_approve],
+    ['Only the champion approves (swap-out)', cells.swap_out],
+    ['Only the challenger approves (swap-in)', cells.swap_in],
+    ['Both decline', cells.both_decline],
+  ] as const
+  const tiles: [string, string][] = [
+    ['Applicants scored by both', count(swap.n)],
+    ['Approved by the champion', percent(swap.approval_rate)],
+    ['Approved by the challenger', percent(swap.challenger_approval_rate)],
+    ["Challenger's cut-off", number(swap.challenger_cutoff)],
+    ['Swaps equal by chance (p)', mcnemar === null ? '–' : index(mcnemar.p_value)],
+  ]
+  return html`<section><h2>Swap set</h2>
+    <dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+    <${Table} caption="Swap set" head=${['', numberHead('Applicants'), numberHead('Share'), numberHead('PD by champion'), numberHead('PD by challenger'), numberHead('Expected bads by champion'), numberHead('by challenger')]}>
+      ${rows.map(
+        ([name, cell]) => html`<tr><th scope="row">${name}</th>
+        <td class="number">${count(cell.n)}</td><td class="number">${percent(cell.share)}</td>
+        <td class="number">${percent(cell.mean_pd_champion)}</td><td class="number">${percent(cell.mean_pd_challenger)}</td>
+        <td class="number">${number(cell.expected_bads_champion)}</td><td class="number">${number(cell.expected_bads_challenger)}</td></tr>`,
+      )}
+    <//>
+    <p class="muted">Bads are expected ones, by the probabilities of each model. The outcome of a swap-in that was declined is not known to anybody.</p>
+  </section>`
+}
+
+/** Grades of the champion in rows, of the challenger in columns; darker for more applicants. */
+function Grades({ migration: { cells, stable_share } }: { migration: Migration }) {
+  const rows = [...new Set(cells.map(({ champion_grade }) => champion_grade))]
+  const columns = [...new Set([...rows, ...cells.map(({ challenger_grade }) => challenger_grade)])]
+  if (columns.every((grade) => grade === null)) return null
+  const found = (from: string | null, to: string | null) =>
+    cells.find((one) => one.champion_grade === from && one.challenger_grade === to)
+  return html`<section><h2>Migration of grades</h2>
+    <p class="muted">${percent(stable_share)} keep their grade. Rows are the champion's grades, columns the challenger's.</p>
+    <${Table} caption="Migration of grades" head=${['', ...columns.map((grade) => numberHead(grade ?? 'none'))]}>
+      ${rows.map(
+        (from) => html`<tr><th scope="row">${from ?? 'none'}</th>
+        ${columns.map((to) => {
+          const cell = found(from, to)
+          if (cell === undefined)
+            return html`<td class="number cell"><span class="muted">0</span></td>`
+          const shade = 10 + Math.round(40 * (cell.row_share ?? 0))
+          return html`<td class=${`number cell ${from === to ? 'same' : 'moved'}`} style=${{ '--shade': `${shade}%` }}>${count(cell.n)} (${percent(cell.row_share)})</td>`
+        })}</tr>`,
+      )}
+    <//></section>`
+}

@@ -1,0 +1,196 @@
+import { type CompiledModel, isMissingBin } from './compile.ts'
+import { gradeIndexOf } from './grades.ts'
+import { nextDown } from './interval.ts'
+import { directionOf } from './reasons.ts'
+import type { ScorecardSpec } from './spec.ts'
+
+/** A feature in another bin. */
+export interface BinChange {
+  /** Indexes in the spec. */
+  readonly feature: number
+  readonly bin: number
+  /** Points that the change adds, in the direction of less risk; above 0. */
+  readonly gain: number
+}
+
+/** What an applicant would have to reach. */
+export interface ScoreTarget {
+  /** The least score that reaches it, or the highest one where a higher score is a higher risk. */
+  readonly score: number
+  readonly cutoff: number | null
+  /** Null with a cut-off. */
+  readonly grade: string | null
+}
+
+export interface Counterfactuals {
+  /** Points to the target; 0 where it is reached. */
+  readonly need: number
+  /** Changes of one feature that reach it, the least gain first, then in spec order. */
+  readonly single: readonly BinChange[]
+  /** The fewest changes that reach it; null where one is enough, or none are. */
+  readonly leastSet: readonly BinChange[] | null
+}
+
+/** The score of an applicant with a feature in another bin. */
+export interface OtherBin {
+  readonly bin: number
+  readonly points: number
+  readonly score: number
+  readonly grade: string | null
+}
+
+/**
+ * The start of the next better grade.
+ *
+ * @returns null if no grade is better
+ */
+export function nextGradeOf(
+  spec: ScorecardSpec,
+  { grades }: CompiledModel,
+  score: number,
+): ScoreTarget | null {
+  const { names, low, high } = grades
+  const target = (grade: number, at: number) => ({
+    score: at,
+    cutoff: null,
+    grade: names[grade]!,
+  })
+  if (directionOf(spec) === 1) {
+    const next = low.findIndex((start) => start > score)
+    return next === -1 ? null : target(next, low[next]!)
+  }
+  for (let grade = names.length - 1; grade >= 0; grade--) {
+    const end = high[grade]!
+    // An end that two grades share belongs to the one that starts there.
+    const last = gradeIndexOf(grades, end) === grade ? end : nextDown(end)
+    if (last < score && last >= low[grade]!) return target(grade, last)
+  }
+  return null
+}
+
+/**
+ * The changes that would have reached a target.
+ *
+ * Points add up, so the fewest changes are those with the largest gains. A change is confirmed by
+ * adding up the changed applicant's points as scoring does, wherever a rounding could decide.
+ *
+ * @param slots of every feature, each valid
+ * @param isActionable whether somebody could change the feature
+ */
+export function counterfactualsOf(
+  spec: ScorecardSpec,
+  model: CompiledModel,
+  slots: ArrayLike<number>,
+  { score: target }: ScoreTarget,
+  isActionable: (feature: number) => boolean,
+): Counterfactuals {
+  const sign = directionOf(spec)
+  const sums = new ChangedScore(model, slots)
+  const need = sign * (target - sums.with([]))
+  if (!(need > 0)) return { need: 0, single: [], leastSet: null }
+  const reaches = (changes: readonly BinChange[]) => {
+    const gain = changes.reduce((sum, change) => sum + change.gain, 0)
+    if (Math.abs(gain - need) > ROUNDING * (Math.abs(target) + Math.abs(need) + Math.abs(gain))) {
+      return gain > need
+    }
+    return sign * (sums.with(changes) - target) >= 0
+  }
+  const single: BinChange[] = []
+  const best: BinChange[] = []
+  for (const feature of model.features.keys()) {
+    if (!isActionable(feature)) continue
+    const gains = gainsOf(spec, model, { feature, slot: slots[feature]!, sign })
+    single.push(...gains.filter((change) => reaches([change])))
+    const most = gains.reduce<BinChange | null>(
+      (found, change) => (found === null || change.gain > found.gain ? change : found),
+      null,
+    )
+    if (most !== null) best.push(most)
+  }
+  single.sort((one, other) => one.gain - other.gain)
+  if (single.length > 0) return { need, single, leastSet: null }
+  best.sort((one, other) => other.gain - one.gain)
+  for (let count = 2; count <= best.length; count++) {
+    const changes = best.slice(0, count)
+    if (reaches(changes)) return { need, single, leastSet: changes }
+  }
+  return { need, single, leastSet: null }
+}
+
+/** Relative error that a sum of a thousand points can have, with room. */
+const ROUNDING = 1e-9
+
+interface FeatureNow {
+  readonly feature: number
+  readonly slot: number
+  readonly sign: 1 | -1
+}
+
+/** The changes of a feature that gain points; a missing value is none of them. */
+function gainsOf(
+  spec: ScorecardSpec,
+  model: CompiledModel,
+  { feature, slot, sign }: FeatureNow,
+): BinChange[] {
+  const card = spec.features[feature]!
+  const now = model.points[slot]!
+  const changes: BinChange[] = []
+  for (const [bin, { points }] of card.bins.entries()) {
+    const gain = sign * (points - now)
+    if (gain > 0 && !isMissingBin(card, bin)) changes.push({ feature, bin, gain })
+  }
+  return changes
+}
+
+/**
+ * The score with each other bin of a feature, the Missing bin included; the bin that gave the
+ * points is left out.
+ */
+export function otherBinsOf(
+  spec: ScorecardSpec,
+  model: CompiledModel,
+  slots: ArrayLike<number>,
+  feature: number,
+): OtherBin[] {
+  const sums = new ChangedScore(model, slots)
+  const own = model.binOfSlot[slots[feature]!]
+  const others: OtherBin[] = []
+  for (const [bin, { points }] of spec.features[feature]!.bins.entries()) {
+    if (bin === own) continue
+    const score = sums.with([{ feature, bin, gain: 0 }])
+    const grade = model.grades.names[gradeIndexOf(model.grades, score)] ?? null
+    others.push({ bin, points, score, grade })
+  }
+  return others
+}
+
+/** Adds up points in spec order, as scoring does, with some features in other bins. */
+class ChangedScore {
+  private readonly model: CompiledModel
+  private readonly slots: ArrayLike<number>
+
+  constructor(model: CompiledModel, slots: ArrayLike<number>) {
+    this.model = model
+    this.slots = slots
+  }
+
+  with(changes: readonly BinChange[]): number {
+    const { model, slots } = this
+    const changed = new Map(changes.map(({ feature, bin }) => [feature, bin]))
+    let score = model.basePoints
+    for (let feature = 0; feature < slots.length; feature++) {
+      const bin = changed.get(feature)
+      score += bin === undefined ? model.points[slots[feature]!]! : this.pointsOf(feature, bin)
+    }
+    return score
+  }
+
+  private pointsOf(feature: number, bin: number): number {
+    const { slotStart, binOfSlot, points } = this.model
+    const end = slotStart[feature + 1]!
+    for (let slot = slotStart[feature]!; slot < end; slot++) {
+      if (binOfSlot[slot] === bin) return points[slot]!
+    }
+    return 0
+  }
+}

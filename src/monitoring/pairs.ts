@@ -1,0 +1,39 @@
+import type { PartReader } from '../score-log/reading/applicant-scan.ts'
+import type { ScannedColumns, ScannedModel } from '../score-log/reading/columns.ts'
+import { lazily } from './model-tally.ts'
+import type { Direction } from './pd-group.ts'
+
+/** One applicant of a pair of models, by its index in a part of a scan. */
+export type PairAdder = (row: number) => void
+
+/** Both models of a part of a scan. */
+export interface Pair {
+  readonly champion: ScannedModel
+  readonly challenger: ScannedModel
+  /** Direction of the champion's scores. */
+  readonly direction: Direction
+}
+
+/**
+ * Reads the applicants that a challenger and the champion of the same request scored.
+ *
+ * @param directionOf direction of a model by its id
+ * @param adderOf what to do with an applicant
+ */
+export function pairReader(
+  challengerId: string,
+  directionOf: (modelId: string) => Promise<Direction>,
+  adderOf: (pair: Pair) => PairAdder,
+): (columns: ScannedColumns) => Promise<PartReader | null> {
+  return async ({ models }) => {
+    const [champion] = models
+    const challenger = models.find((model) => model.challengerId === challengerId)
+    if (champion === undefined || challenger === undefined) return null
+    const direction = await directionOf(champion.modelId)
+    const [ofChampion, ofChallenger] = [champion.scored, challenger.scored]
+    return {
+      takes: (row) => ofChampion[row] === 1 && ofChallenger[row] === 1,
+      add: lazily(() => adderOf({ champion, challenger, direction })),
+    }
+  }
+}

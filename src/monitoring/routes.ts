@@ -1,0 +1,148 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { Baseline, BaselineRequest } from '../../schemas/baselines.ts'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  Cutoffs,
+  Migration,
+  Stability,
+  StabilitySeries,
+  SwapSet,
+} from '../../schemas/monitoring.ts'
+import {
+  ACT_DEFAULT,
+  CutoffsQuery,
+  MigrationQuery,
+  StabilityQuery,
+  StabilitySeriesQuery,
+  SwapSetQuery,
+  WATCH_DEFAULT,
+  ZERO_FILL_DEFAULT,
+} from '../../schemas/monitoring-query.ts'
+import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
+import { provenCaller, userCaller } from '../access/request-caller.ts'
+import type { BaselineService } from './baseline-service.ts'
+import type { MonitoringService } from './service.ts'
+
+interface MonitoringRouteOptions {
+  readonly monitoring: MonitoringService
+  readonly baselines: BaselineService
+}
+
+const ModelParams = Type.Object({ id: Type.String() })
+const SlugParams = Type.Object({ slug: Type.String() })
+const LEVELS = {
+  zero_fill: ZERO_FILL_DEFAULT,
+  watch: WATCH_DEFAULT,
+  act: ACT_DEFAULT,
+} as const
+
+/** Routes that say whether a card still fits its applicants. */
+export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions> = async (
+  app,
+  { monitoring, baselines },
+) => {
+  app.put(
+    '/v1/models/:id/baseline',
+    {
+      schema: {
+        params: ModelParams,
+        body: BaselineRequest,
+        response: { 200: Baseline, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+      },
+      config: { operation: 'models.baseline', access: DEPLOYERS },
+    },
+    async (request) => {
+      const made = await baselines.put(userCaller(request), request.params.id, request.body)
+      return {
+        id: made.id,
+        model_id: made.modelId,
+        origin: made.origin,
+        n: made.n,
+        mean_score: made.meanScore,
+        created_at: made.createdAt.toISOString(),
+      }
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug/stability',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: StabilityQuery,
+        response: { 200: Stability, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'monitoring.stability', access: MEMBER_OR_READING_KEY },
+    },
+    (request) =>
+      monitoring.stability(provenCaller(request), request.params.slug, {
+        ...LEVELS,
+        ...request.query,
+      }),
+  )
+
+  app.get(
+    '/v1/deployments/:slug/stability/series',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: StabilitySeriesQuery,
+        response: { 200: StabilitySeries, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'monitoring.series', access: MEMBER_OR_READING_KEY },
+    },
+    (request) =>
+      monitoring.series(provenCaller(request), request.params.slug, {
+        ...LEVELS,
+        interval: 'day',
+        ...request.query,
+      }),
+  )
+
+  app.get(
+    '/v1/deployments/:slug/cutoffs',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: CutoffsQuery,
+        response: { 200: Cutoffs, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'monitoring.cutoffs', access: MEMBER_OR_READING_KEY },
+    },
+    (request) => {
+      const { cutoff: cutoffs = [], ...query } = request.query
+      return monitoring.cutoffs(provenCaller(request), request.params.slug, { ...query, cutoffs })
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug/swap-set',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: SwapSetQuery,
+        response: { 200: SwapSet, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'monitoring.swap_set', access: MEMBER_OR_READING_KEY },
+    },
+    (request) =>
+      monitoring.swapSet(provenCaller(request), request.params.slug, {
+        rule: 'same_cutoff',
+        ...request.query,
+      }),
+  )
+
+  app.get(
+    '/v1/deployments/:slug/migration',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: MigrationQuery,
+        response: { 200: Migration, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'monitoring.migration', access: MEMBER_OR_READING_KEY },
+    },
+    (request) => monitoring.migration(provenCaller(request), request.params.slug, request.query),
+  )
+}

@@ -1,0 +1,307 @@
+import type {
+  Cutoffs,
+  Migration,
+  Stability,
+  StabilitySeries,
+  SwapSet,
+} from '../../schemas/monitoring.ts'
+import type { Caller } from '../access/caller.ts'
+import type { ScorecardSpec } from '../engine/index.ts'
+import { AppError } from '../errors.ts'
+import { readTimeRange } from '../rollups/moment.ts'
+import type { TimeRange } from '../rollups/spans.ts'
+import type { Dedupe, ReaderOf } from '../score-log/reading/applicant-scan.ts'
+import type { Baseline } from './baseline.ts'
+import { type Interval, intervalAt, intervalStart } from './calendar.ts'
+import { cellLayout } from './cell-layout.ts'
+import { CutoffTally } from './cutoffs.ts'
+import { MigrationTally } from './migration.ts'
+import { ModelTallies, type Population } from './model-tally.ts'
+import type { Monitored, MonitoredModel } from './monitored.ts'
+import { directionOf } from './pd-group.ts'
+import {
+  FORMULA_VERSION,
+  featureStabilities,
+  type StabilityInput,
+  scoreStability,
+} from './stability.ts'
+import { readZeroFill, type ZeroFill } from './statistics/population-stability.ts'
+import { type SwapRule, SwapTally } from './swap-set.ts'
+
+export interface PeriodQuery {
+  /** ISO 8601; absent: no bound. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly dedupe?: Dedupe | undefined
+}
+
+export interface StabilityQuery extends PeriodQuery {
+  readonly model?: string | undefined
+  readonly population?: Population | undefined
+  readonly zero_fill: string
+  readonly watch: number
+  readonly act: number
+}
+
+export interface SwapSetQuery extends PeriodQuery {
+  readonly challenger_id: string
+  readonly cutoff: number
+  readonly rule: SwapRule
+  readonly challenger_cutoff?: number | undefined
+}
+
+export interface CutoffsQuery extends PeriodQuery {
+  readonly model?: string | undefined
+  readonly cutoffs: readonly number[]
+}
+
+export interface MigrationQuery extends PeriodQuery {
+  readonly challenger_id: string
+}
+
+const DEDUPE_DEFAULT: Dedupe = 'last'
+
+/** A model of a deployment, and what its figures are taken from. */
+interface Subject {
+  readonly model: MonitoredModel
+  readonly baseline: Baseline | null
+  readonly input: StabilityInput
+}
+
+/** Answers whether a card still fits its applicants. Every answer is a scan of the log. */
+export class MonitoringService {
+  private readonly monitored: Monitored
+
+  constructor(monitored: Monitored) {
+    this.monitored = monitored
+  }
+
+  /**
+   * Compares the applicants of a period with the development sample of a model.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`, `model_not_found`; `unavailable`
+   */
+  async stability(caller: Caller, slug: string, query: StabilityQuery): Promise<Stability> {
+    const range = readTimeRange(query)
+    const subject = await this.subjectOf(caller, slug, query)
+    const tallies = await this.talliesOf(caller, slug, query, { subject, range })
+    const tally = tallies.single
+    const { model, baseline, input } = subject
+    return {
+      deployment_id: slug,
+      model_id: model.stored.modelId,
+      model_version: model.stored.version,
+      from: momentText(range.fromMs),
+      to: momentText(range.toMs),
+      dedupe: query.dedupe ?? DEDUPE_DEFAULT,
+      zero_fill: query.zero_fill,
+      watch: query.watch,
+      act: query.act,
+      population: query.population ?? 'all',
+      formula_version: FORMULA_VERSION,
+      n: tally.n,
+      baseline:
+        baseline === null
+          ? null
+          : {
+              id: baseline.id,
+              origin: baseline.origin,
+              n: baseline.n,
+              created_at: baseline.createdAt.toISOString(),
+            },
+      score: scoreStability(input, tally),
+      features: featureStabilities(input, tallies, tally),
+    }
+  }
+
+  /**
+   * The same for each interval of a period: each point is the stability of its own period.
+   *
+   * @throws AppError as `stability`; `invalid_request` for more points than are kept at a time
+   */
+  async series(
+    caller: Caller,
+    slug: string,
+    query: StabilityQuery & { readonly interval: Interval },
+  ): Promise<StabilitySeries> {
+    const range = readTimeRange(query)
+    const { interval } = query
+    const subject = await this.subjectOf(caller, slug, query)
+    const tallies = await this.talliesOf(caller, slug, query, { subject, range, interval })
+    const { model, input } = subject
+    return {
+      deployment_id: slug,
+      model_id: model.stored.modelId,
+      model_version: model.stored.version,
+      interval,
+      points: tallies.periods.map(([startMs, tally]) => {
+        const { fromMs, toMs } = intervalAt(interval, startMs, range)
+        const { psi, mean, cv_95, verdict } = scoreStability(input, tally)
+        return {
+          from: new Date(fromMs).toISOString(),
+          to: new Date(toMs).toISOString(),
+          n: tally.n,
+          score: { psi, mean, cv_95, verdict },
+          features: featureStabilities(input, tallies, tally).map((feature) => ({
+            name: feature.name,
+            csi_psi: feature.csi_psi,
+            csi_points: feature.csi_points,
+            verdict: feature.verdict,
+          })),
+        }
+      }),
+    }
+  }
+
+  /**
+   * What cut-offs would approve.
+   *
+   * @throws AppError as `stability`
+   */
+  async cutoffs(caller: Caller, slug: string, query: CutoffsQuery): Promise<Cutoffs> {
+    const range = readTimeRange(query)
+    const { stored, card } = await this.modelOf(caller, slug, query.model)
+    const tally = new CutoffTally({
+      modelId: stored.modelId,
+      cutoffs: query.cutoffs,
+      direction: directionOf(card.spec.scaling),
+      grades: gradesOf(card.spec),
+    })
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
+    return { model_id: stored.modelId, ...tally.report() }
+  }
+
+  /**
+   * Whom a challenger would approve and decline instead of the champion of the same request.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`, `challenger_not_found`,
+   *   `unavailable`
+   */
+  async swapSet(caller: Caller, slug: string, query: SwapSetQuery): Promise<SwapSet> {
+    const range = readTimeRange(query)
+    const { rule, challenger_cutoff: challengerCutoff } = query
+    if ((rule === 'explicit') !== (challengerCutoff !== undefined)) {
+      const message = 'challenger_cutoff must stand with rule=explicit, and with no other rule'
+      throw new AppError('invalid_request', message)
+    }
+    const { challenger } = await this.pairOf(caller, slug, query.challenger_id)
+    const tally = new SwapTally({
+      challengerId: query.challenger_id,
+      rule,
+      cutoff: query.cutoff,
+      challengerCutoff: challengerCutoff ?? null,
+      directionOf: (modelId) => this.monitored.directionOf(modelId),
+      challengerDirection: directionOf(challenger.card.spec.scaling),
+    })
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
+    return tally.report()
+  }
+
+  /**
+   * Which grade of a challenger meets which of the champion.
+   *
+   * @throws AppError as `swapSet`
+   */
+  async migration(caller: Caller, slug: string, query: MigrationQuery): Promise<Migration> {
+    const range = readTimeRange(query)
+    const { challenger, champion } = await this.pairOf(caller, slug, query.challenger_id)
+    const tally = new MigrationTally()
+    const readerOf = tally.readerOf(query.challenger_id)
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, readerOf)
+    const names = [champion, challenger].flatMap(({ card }) => gradesOf(card.spec))
+    return tally.report([...new Set(names)])
+  }
+
+  private async subjectOf(caller: Caller, slug: string, query: StabilityQuery): Promise<Subject> {
+    const zeroFill = zeroFillOf(query.zero_fill)
+    const { watch, act } = query
+    if (watch > act) throw new AppError('invalid_request', 'watch must not be above act')
+    const model = await this.modelOf(caller, slug, query.model)
+    const baseline = await this.monitored.baseline(model)
+    const { card } = model
+    const layouts = cellLayout(card)
+    const thresholds = { watch, act }
+    return { model, baseline, input: { card, layouts, baseline, zeroFill, thresholds } }
+  }
+
+  private async talliesOf(
+    caller: Caller,
+    slug: string,
+    { population = 'all', dedupe }: StabilityQuery,
+    { subject, range, interval }: TallyRange,
+  ): Promise<ModelTallies> {
+    const { model, baseline, input } = subject
+    const startOf = interval && ((atMs: number) => intervalStart(interval, atMs))
+    const tallies = new ModelTallies({
+      modelId: model.stored.modelId,
+      population,
+      layouts: input.layouts,
+      bands: baseline?.bands ?? [],
+      ...(startOf && { startOf }),
+    })
+    const periodOf = startOf && ((atMs: number) => startOf(atMs) / HOUR_MS)
+    await this.scan(caller, slug, { range, dedupe, periodOf }, tallies.readerOf)
+    return tallies
+  }
+
+  private async modelOf(
+    caller: Caller,
+    slug: string,
+    modelId: string | undefined,
+  ): Promise<MonitoredModel> {
+    const { championId, environment } = await this.monitored.deployment(caller, slug)
+    return this.monitored.model(caller.teamId, modelId ?? championId, environment)
+  }
+
+  private async pairOf(caller: Caller, slug: string, challengerId: string) {
+    const { championId } = await this.monitored.deployment(caller, slug)
+    const { teamId } = caller
+    const challenger = await this.monitored.challengerModel(teamId, slug, challengerId)
+    return { challenger, champion: await this.monitored.model(teamId, championId) }
+  }
+
+  private scan(
+    { teamId }: Caller,
+    slug: string,
+    { range, dedupe = DEDUPE_DEFAULT, periodOf }: ScanRange,
+    readerOf: ReaderOf,
+  ): Promise<void> {
+    const query = { teamId, deploymentId: slug, ...range }
+    return this.monitored.queued((scan) =>
+      scan({ query, dedupe, ...(periodOf && { periodOf }) }, readerOf),
+    )
+  }
+}
+
+interface TallyRange {
+  readonly subject: Subject
+  readonly range: TimeRange
+  /** Absent: the whole range at once. */
+  readonly interval?: Interval
+}
+
+interface ScanRange {
+  readonly range: TimeRange
+  readonly dedupe: Dedupe | undefined
+  readonly periodOf?: ((atMs: number) => number) | undefined
+}
+
+/** Intervals begin at whole hours, so that their number in hours is a whole number. */
+const HOUR_MS = 3_600_000
+
+/** @throws AppError `invalid_request` */
+function zeroFillOf(text: string): ZeroFill {
+  const zeroFill = readZeroFill(text)
+  if (zeroFill !== null) return zeroFill
+  const message = 'zero_fill must be a count such as 0.5, skip, or a share such as share:0.0001'
+  throw new AppError('invalid_request', message)
+}
+
+/** Names of grades in the order of the specification. */
+function gradesOf({ risk_grades: grades = [] }: ScorecardSpec): string[] {
+  return grades.map(({ grade }) => grade)
+}
+
+function momentText(ms: number): string | null {
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : null
+}

@@ -1,0 +1,144 @@
+import { chiSquaredQuantile, chiSquaredTail } from './chi-squared.ts'
+
+/**
+ * What stands for a cell that is empty on one side: a count, after which shares are taken anew; a
+ * share, after which they are not; or nothing, and the cell adds nothing.
+ */
+export type ZeroFill =
+  | { readonly kind: 'count'; readonly count: number }
+  | { readonly kind: 'share'; readonly share: number }
+  | { readonly kind: 'skip' }
+
+/** A cell of an index. */
+export interface StabilityCell {
+  /** Raw share of each side; null without any count on that side. */
+  readonly expectedShare: number | null
+  readonly actualShare: number | null
+  /** What the cell adds to the index; null without an index. */
+  readonly psi: number | null
+}
+
+export interface Stability {
+  /** Null if one of the sides is empty. */
+  readonly psi: number | null
+  /** Cells that are empty on one side only. */
+  readonly zeroBins: number
+  /** What the index exceeds by chance in one of 20 samples of these sizes. */
+  readonly cv95: number | null
+  /** Probability of an index this large by chance. */
+  readonly pValue: number | null
+  readonly cells: readonly StabilityCell[]
+}
+
+export const VERDICTS = ['stable', 'moderate_shift', 'major_shift', 'insufficient_data'] as const
+export type Verdict = (typeof VERDICTS)[number]
+
+/** Thresholds of a verdict, as values of the index. */
+export interface Thresholds {
+  readonly watch: number
+  readonly act: number
+}
+
+const CHANCE = 0.05
+
+/**
+ * The population stability index of two samples: the sum of (a − e) · ln(a / e) over the cells, of
+ * the actual shares a and the expected shares e. Cells that are empty on both sides do not count.
+ *
+ * @param expected counts of the development sample
+ * @param actual counts of the same cells now
+ * @source the distribution of the index: B. Yurdakul and J. Naranjo, Statistical properties of the
+ *   population stability index, Journal of Risk Model Validation 14(4), 2020
+ */
+export function populationStability(
+  expected: readonly number[],
+  actual: readonly number[],
+  zeroFill: ZeroFill,
+): Stability {
+  const expectedSum = sum(expected)
+  const actualSum = sum(actual)
+  const raw = expected.map((count, cell) => ({
+    expectedShare: shareOf(count, expectedSum),
+    actualShare: shareOf(actual[cell] ?? 0, actualSum),
+  }))
+  const used = expected.filter((count, cell) => count > 0 || (actual[cell] ?? 0) > 0).length
+  const zeroBins = expected.filter((count, cell) => count > 0 !== (actual[cell] ?? 0) > 0).length
+  if (expectedSum === 0 || actualSum === 0) {
+    const cells = raw.map((cell) => ({ ...cell, psi: null }))
+    return { psi: null, zeroBins, cv95: null, pValue: null, cells }
+  }
+  const parts = partsOf(expected, actual, zeroFill)
+  const psi = sum(parts)
+  const noise = 1 / expectedSum + 1 / actualSum
+  return {
+    psi,
+    zeroBins,
+    cv95: chiSquaredQuantile(CHANCE, used - 1) * noise,
+    pValue: chiSquaredTail(psi / noise, used - 1),
+    cells: raw.map((cell, index) => ({ ...cell, psi: parts[index] ?? 0 })),
+  }
+}
+
+/**
+ * What an index means. Where samples are so small that chance alone reaches `watch`, it means
+ * nothing.
+ */
+export function verdictOf(
+  { psi, cv95 }: Pick<Stability, 'psi' | 'cv95'>,
+  { watch, act }: Thresholds,
+): Verdict {
+  if (psi === null || cv95 === null || cv95 >= watch) return 'insufficient_data'
+  if (psi < watch) return 'stable'
+  return psi < act ? 'moderate_shift' : 'major_shift'
+}
+
+/** What each cell adds to the index; 0 for a cell that does not count. */
+function partsOf(
+  expected: readonly number[],
+  actual: readonly number[],
+  zeroFill: ZeroFill,
+): number[] {
+  const isUsed = (cell: number) => (expected[cell] ?? 0) > 0 || (actual[cell] ?? 0) > 0
+  const filled = (counts: readonly number[]) =>
+    zeroFill.kind === 'count'
+      ? counts.map((count, cell) => (count === 0 && isUsed(cell) ? zeroFill.count : count))
+      : counts
+  const e = filled(expected)
+  const a = filled(actual)
+  const [eSum, aSum] = [sum(e), sum(a)]
+  return e.map((count, cell) => {
+    if (!isUsed(cell)) return 0
+    let eShare = count / eSum
+    let aShare = (a[cell] ?? 0) / aSum
+    if (zeroFill.kind === 'skip' && (eShare === 0 || aShare === 0)) return 0
+    if (zeroFill.kind === 'share') {
+      eShare ||= zeroFill.share
+      aShare ||= zeroFill.share
+    }
+    return (aShare - eShare) * Math.log(aShare / eShare)
+  })
+}
+
+function shareOf(count: number, total: number): number | null {
+  return total === 0 ? null : count / total
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
+}
+
+const SHARE_TEXT = 'share:'
+
+/**
+ * Reads `0.5`, `skip` or `share:0.0001`.
+ *
+ * @returns null for another text
+ */
+export function readZeroFill(text: string): ZeroFill | null {
+  if (text === 'skip') return { kind: 'skip' }
+  const isShare = text.startsWith(SHARE_TEXT)
+  const digits = isShare ? text.slice(SHARE_TEXT.length) : text
+  const value = /^\d(?:\.\d{1,15})?$/.test(digits) ? Number(digits) : 0
+  if (value <= 0 || value > 1) return null
+  return isShare ? { kind: 'share', share: value } : { kind: 'count', count: value }
+}

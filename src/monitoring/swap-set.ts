@@ -1,0 +1,169 @@
+import type { SwapSet } from '../../schemas/monitoring.ts'
+import type { SWAP_RULES } from '../../schemas/monitoring-query.ts'
+import { AppError } from '../errors.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { pairReader } from './pairs.ts'
+import { type Direction, PdGroup } from './pd-group.ts'
+import { SCORES_MAX, ScoreTable } from './score-table.ts'
+import { mcNemar } from './statistics/mcnemar.ts'
+
+export type SwapRule = (typeof SWAP_RULES)[number]
+
+export interface SwapOptions {
+  readonly challengerId: string
+  readonly rule: SwapRule
+  readonly cutoff: number
+  /** With the rule `explicit`, and only with it. */
+  readonly challengerCutoff: number | null
+  /** Direction of each model by its id. */
+  readonly directionOf: (modelId: string) => Promise<Direction>
+  readonly challengerDirection: Direction
+  /** See `SCORES_MAX`. */
+  readonly scoresMax?: number
+}
+
+type Sums = Readonly<Record<'champion' | 'challenger', PdGroup>>
+
+const newSums = (): Sums => ({ champion: new PdGroup(), challenger: new PdGroup() })
+
+/** Rounding of a sum of probabilities, relative: equal bad rates must count as equal. */
+const ROUNDING = 1e-12
+const SCORES_A_LOOK = 1_000
+
+/**
+ * Counts whom a challenger would approve and decline instead of the champion. A score is approved
+ * from the cut-off on; on a card with a negative pdo, up to it.
+ */
+export class SwapTally {
+  private readonly options: SwapOptions
+  private readonly championIds = new Set<string>()
+  private readonly approvedByChampion = new PdGroup()
+  private readonly cells = {
+    both_approve: newSums(),
+    swap_out: newSums(),
+    swap_in: newSums(),
+    both_decline: newSums(),
+  }
+  /** Null where the challenger's cut-off is known before the scan. */
+  private readonly table: ScoreTable | null
+  private challengerCutoff: number | null
+
+  constructor(options: SwapOptions) {
+    this.options = options
+    const { rule, cutoff, challengerCutoff } = options
+    const isKnown = rule === 'same_cutoff' || rule === 'explicit'
+    this.challengerCutoff = rule === 'same_cutoff' ? cutoff : challengerCutoff
+    this.table = isKnown ? null : new ScoreTable(options.scoresMax ?? SCORES_MAX)
+  }
+
+  /** Reads parts of a scan. */
+  get readerOf() {
+    const { challengerId, cutoff, directionOf } = this.options
+    return pairReader(challengerId, directionOf, ({ champion, challenger, direction }) => {
+      const { scores: championScores, pds: championPds } = champion
+      const { scores, pds } = challenger
+      return (row) => {
+        this.championIds.add(champion.modelId)
+        const isApproved = direction * (championScores[row] ?? 0) >= direction * cutoff
+        const championPd = championPds[row] ?? Number.NaN
+        if (isApproved) this.approvedByChampion.add(championPd)
+        this.add(isApproved, championPd, scores[row] ?? 0, pds[row] ?? Number.NaN)
+      }
+    })
+  }
+
+  /**
+   * The answer.
+   *
+   * @throws AppError `invalid_request` for `same_bad_rate` without probabilities
+   */
+  async report(): Promise<SwapSet> {
+    if (this.table !== null) await this.cutTable(this.table)
+    const { both_approve, swap_out, swap_in, both_decline } = this.cells
+    const sums = [both_approve, swap_out, swap_in, both_decline]
+    const n = sums.reduce((total, { champion }) => total + champion.n, 0)
+    const rateOf = (...of: readonly Sums[]) =>
+      n === 0 ? null : of.reduce((total, { champion }) => total + champion.n, 0) / n
+    const cellOf = ({ champion, challenger }: Sums) => ({
+      n: champion.n,
+      share: champion.shareOf(n),
+      mean_pd_champion: champion.meanPd,
+      mean_pd_challenger: challenger.meanPd,
+      expected_bads_champion: champion.expectedBads,
+      expected_bads_challenger: challenger.expectedBads,
+    })
+    const test = mcNemar(swap_out.champion.n, swap_in.champion.n)
+    return {
+      n,
+      rule: this.options.rule,
+      cutoff: this.options.cutoff,
+      challenger_cutoff: this.challengerCutoff,
+      champion_model_ids: [...this.championIds].sort(),
+      approval_rate: rateOf(both_approve, swap_out),
+      challenger_approval_rate: rateOf(both_approve, swap_in),
+      cells: {
+        both_approve: cellOf(both_approve),
+        swap_out: cellOf(swap_out),
+        swap_in: cellOf(swap_in),
+        both_decline: cellOf(both_decline),
+      },
+      mcnemar: test === null ? null : { chi2: test.chi2, p_value: test.pValue },
+    }
+  }
+
+  private add(isApproved: boolean, championPd: number, score: number, pd: number): void {
+    if (this.table !== null) {
+      this.table.add(score, pd, isApproved, championPd)
+      return
+    }
+    const { champion, challenger } = this.cellOf(isApproved, score)
+    champion.add(championPd)
+    challenger.add(pd)
+  }
+
+  private cellOf(isApproved: boolean, score: number): Sums {
+    const { cells, challengerCutoff, options } = this
+    const direction = options.challengerDirection
+    const isTaken = challengerCutoff !== null && direction * score >= direction * challengerCutoff
+    if (isApproved) return isTaken ? cells.both_approve : cells.swap_out
+    return isTaken ? cells.swap_in : cells.both_decline
+  }
+
+  /** Finds the challenger's cut-off, and fills the cells. */
+  private async cutTable(table: ScoreTable): Promise<void> {
+    const turns = new TurnTaker()
+    const rising = await table.sorted()
+    const bestFirst = this.options.challengerDirection > 0 ? rising.reverse() : rising
+    const fits = this.limitOf()
+    const taken = new PdGroup()
+    let isOpen = true
+    for (const [index, score] of bestFirst.entries()) {
+      const count = table.countAt(score)
+      taken.add(count * table.pdAt(score), count)
+      isOpen &&= fits(taken)
+      if (isOpen) this.challengerCutoff = score
+      if (index % SCORES_A_LOOK === 0) await turns.giveWay()
+    }
+    for (const [index, score] of bestFirst.entries()) {
+      for (const isApproved of [true, false]) {
+        const { champion, challenger } = this.cellOf(isApproved, score)
+        table.addTo(score, isApproved, champion, challenger)
+      }
+      if (index % SCORES_A_LOOK === 0) await turns.giveWay()
+    }
+  }
+
+  /** Whether the challenger may approve a group. A worse score adds a worse probability. */
+  private limitOf(): (taken: PdGroup) => boolean {
+    const { approvedByChampion, options } = this
+    if (options.rule === 'same_approval_rate') return ({ n }) => n <= approvedByChampion.n
+    const limit = approvedByChampion.meanPd
+    if (approvedByChampion.n === 0) return () => false
+    return ({ meanPd }) => {
+      if (limit === null || meanPd === null) {
+        throw new AppError('invalid_request', 'rule=same_bad_rate needs models with probabilities')
+      }
+      return meanPd <= limit * (1 + ROUNDING)
+    }
+  }
+}

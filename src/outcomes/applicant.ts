@@ -1,0 +1,61 @@
+import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
+import type { LoggedRequest } from '../score-log/record/logged-request.ts'
+
+/** `[model, challenger or null, score, pd, grade, cells]`; null if the model failed. */
+export type StoredResult =
+  | readonly [
+      modelId: string,
+      challengerId: string | null,
+      score: number | null,
+      pd: number | null,
+      grade: string | null,
+      cells: readonly number[],
+    ]
+  | null
+
+/** An applicant as outcomes keep it: the part of a logged score that figures need. */
+export interface ScoredApplicant {
+  readonly teamId: string
+  readonly deploymentId: string
+  readonly requestId: string
+  readonly recordIndex: number
+  readonly isBatch: boolean
+  /** Number of applicants of the request. */
+  readonly applicants: number
+  readonly scoredAtMs: number
+  readonly referenceHash: string | null
+  readonly served: number
+  readonly isFirstForm: boolean
+  readonly results: readonly StoredResult[]
+}
+
+/** The applicant in a row of a logged request. */
+export function applicantOf(request: LoggedRequest, recordIndex: number): ScoredApplicant {
+  const row = request.rows[recordIndex]
+  if (row === undefined) throw new RangeError('the request has no such record')
+  const reference = referenceOf(request, recordIndex)
+  return {
+    teamId: request.teamId,
+    deploymentId: request.deploymentId,
+    requestId: request.requestId,
+    recordIndex,
+    isBatch: request.isBatch,
+    applicants: request.rows.length,
+    scoredAtMs: request.scoredAtMs,
+    referenceHash: reference === null ? null : hashOfReference(request.teamId, reference),
+    served: request.served,
+    isFirstForm: request.engineVersion === null,
+    results: request.models.map(({ modelId, challengerId }, position) => {
+      const result = row.results[position] ?? null
+      if (result === null) return null
+      return [modelId, challengerId, result.score, result.pd, result.grade, result.cells]
+    }),
+  }
+}
+
+/** The applicant's name for themselves: of the request, or of the record in a batch. */
+export function referenceOf(request: LoggedRequest, recordIndex: number): string | null {
+  if (!request.isBatch) return request.reference
+  const id = request.rows[recordIndex]?.id ?? null
+  return id === null ? null : String(id)
+}

@@ -1,0 +1,87 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { errorResponses } from '../../schemas/errors.ts'
+import { IMPORT_BODIES, OutcomeImport, OutcomeImportStarted } from '../../schemas/outcomes.ts'
+import { OUTCOME_SENDERS } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import { AppError } from '../errors.ts'
+import type { ImportFormat, OutcomeImports } from './imports.ts'
+import { senderOf } from './routes.ts'
+import type { OutcomeWorker } from './worker.ts'
+
+interface OutcomeImportRouteOptions {
+  readonly outcomeImports: OutcomeImports
+  readonly outcomeWorker: Pick<OutcomeWorker, 'requireRoom'>
+}
+
+const FORMATS: Readonly<Record<string, ImportFormat>> = {
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+}
+
+/** Files of outcomes. Their bodies go to the disk as they come, and never into memory. */
+export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOptions> = async (
+  app,
+  { outcomeImports, outcomeWorker },
+) => {
+  const bytesMax = IMPORT_BODIES * (app.initialConfig.bodyLimit ?? 0)
+  // Only for the routes of this plugin.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(Object.keys(FORMATS), (_request, payload, done) => done(null, payload))
+
+  app.post(
+    '/v1/outcomes/imports',
+    {
+      bodyLimit: bytesMax,
+      schema: {
+        response: { 202: OutcomeImportStarted, ...errorResponses(400, 401, 403, 413, 415) },
+      },
+      config: {
+        operation: 'outcomes.import',
+        access: OUTCOME_SENDERS,
+        isStreamed: true,
+      },
+    },
+    async (request, reply) => {
+      const format = formatOf(request)
+      outcomeWorker.requireRoom()
+      const sender = senderOf(provenCaller(request))
+      const body = request.body as Readable
+      const started = await outcomeImports.take(sender, format, body, bytesMax)
+      return reply.code(202).send(started)
+    },
+  )
+
+  app.get(
+    '/v1/outcomes/imports/:id',
+    {
+      schema: {
+        params: Type.Object({ id: Type.String() }),
+        response: { 200: OutcomeImport, ...errorResponses(401, 403, 404) },
+      },
+      config: { operation: 'outcomes.get_import', access: OUTCOME_SENDERS },
+    },
+    async (request) => {
+      const { teamId } = provenCaller(request)
+      const found = await outcomeImports.get(teamId, request.params.id)
+      const { id, status, lines, counts, errors } = found
+      return { id, status, lines, counts, errors: [...errors] }
+    },
+  )
+}
+
+/** @throws AppError `invalid_request`, `unsupported_media_type` */
+function formatOf({ headers }: FastifyRequest): ImportFormat {
+  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  if (type === '') {
+    const message =
+      'send a file as the body, with the header Content-Type: application/x-ndjson or text/csv'
+    throw new AppError('invalid_request', message)
+  }
+  const format = FORMATS[type.trim()]
+  if (format !== undefined) return format
+  const message = 'send the file as application/x-ndjson or text/csv'
+  throw new AppError('unsupported_media_type', message)
+}

@@ -1,0 +1,209 @@
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import type { ImportDirectory } from './import-files.ts'
+import {
+  type CsvHeader,
+  LINE_BYTES_MAX,
+  type LineValue,
+  readCsvHeader,
+  readCsvLine,
+  readJsonLine,
+} from './import-lines.ts'
+import type { ImportStore, OutcomeImport } from './imports.ts'
+import {
+  countsOf,
+  type JudgedItem,
+  OUTCOME_STATUSES,
+  type OutcomeCounts,
+  type OutcomeService,
+  type OutcomeStore,
+  withStatuses,
+} from './service.ts'
+
+/** A line of a file with the position of its end. */
+interface Line {
+  readonly number: number
+  readonly endOffset: number
+  /** Null for a blank line, and for the header. */
+  readonly read: LineValue | null
+}
+
+/** Lines that one pass over the log looks for, and that one transaction stores. */
+const ROUND_LINES = 10_000
+const STEP_LINES = 1_000
+const ERRORS_MAX = 1_000
+
+interface ImportRunOptions {
+  readonly files: ImportDirectory
+  readonly imports: ImportStore
+  readonly outcomes: Pick<OutcomeService, 'judge'>
+  readonly store: Pick<OutcomeStore, 'write'>
+  /** Whether the process ends: the run then stops between two steps. */
+  readonly isClosing: () => boolean
+}
+
+/**
+ * Works off one import from where it stands. Each step stores outcomes and the position in one
+ * transaction, so that a line counts once, however often the work is interrupted.
+ */
+export class ImportRun {
+  private readonly options: ImportRunOptions
+  private state: OutcomeImport
+
+  constructor(options: ImportRunOptions, state: OutcomeImport) {
+    this.options = options
+    this.state = state
+  }
+
+  /**
+   * @returns `stopped` if the process ends
+   * @throws ImportMovedError if another process goes on with it
+   */
+  async run(): Promise<'done' | 'failed' | 'stopped'> {
+    let header: CsvHeader | null = null
+    if (this.state.format === 'csv') {
+      const read = await this.readHeader()
+      if (typeof read === 'string') {
+        await this.fail(read)
+        return 'failed'
+      }
+      header = read
+    }
+    let round: Line[] = []
+    for await (const line of this.lines(header)) {
+      round.push(line)
+      if (round.length < ROUND_LINES) continue
+      await this.store(round)
+      round = []
+      if (this.options.isClosing()) return 'stopped'
+    }
+    if (round.length > 0) await this.store(round)
+    return 'done'
+  }
+
+  private async readHeader(): Promise<CsvHeader | string> {
+    for await (const { bytes } of this.options.files.parts(this.state.id, 0, LINE_BYTES_MAX)) {
+      const end = bytes.indexOf(0x0a)
+      return readCsvHeader(trimmed(end < 0 ? bytes : bytes.subarray(0, end)))
+    }
+    return 'the file is empty'
+  }
+
+  private async *lines(header: CsvHeader | null): AsyncGenerator<Line> {
+    const { id, offset, lines } = this.state
+    let number = lines
+    const turns = new TurnTaker()
+    for await (const part of this.options.files.parts(id, offset, LINE_BYTES_MAX)) {
+      let at = 0
+      while (at < part.bytes.length) {
+        const found = part.bytes.indexOf(0x0a, at)
+        const end = found < 0 ? part.bytes.length : found
+        const bytes = trimmed(part.bytes.subarray(at, end))
+        at = Math.min(part.bytes.length, end + 1)
+        number++
+        const isHeader = header !== null && number === 1
+        const isBlank = isHeader || bytes.length === 0
+        const read = header === null ? readJsonLine : (one: Buffer) => readCsvLine(one, header)
+        yield { number, endOffset: part.offset + at, read: isBlank ? null : read(bytes) }
+        if (turns.isOver) await turns.giveWay()
+      }
+    }
+  }
+
+  private async store(round: readonly Line[]): Promise<void> {
+    const { sender } = this.state
+    const values = round.flatMap(({ read }) => (read?.fault === null ? [read.value] : []))
+    const judged = await this.options.outcomes.judge(sender, values)
+    let next = 0
+    for (let start = 0; start < round.length; start += STEP_LINES) {
+      const lines = round.slice(start, start + STEP_LINES)
+      const ofLines = lines.map(({ read }) =>
+        read?.fault === null ? (judged[next++] ?? null) : null,
+      )
+      await this.step(lines, ofLines)
+    }
+  }
+
+  private async step(
+    lines: readonly Line[],
+    judged: readonly (JudgedItem | null)[],
+  ): Promise<void> {
+    const { sender, id, offset } = this.state
+    const items = judged.filter((one) => one !== null)
+    const matched = items.flatMap(({ fact }) => (fact === null ? [] : [fact]))
+    const held = items.flatMap(({ held }) => (held === null ? [] : [held]))
+    let after = this.state
+    await this.options.store.write({
+      sender,
+      matched,
+      held,
+      settled: [],
+      progress: (statuses) => {
+        after = afterStep(this.state, lines, judged, withStatuses(items, statuses))
+        const { counts, errors } = after
+        const progress = { offset: after.offset, lines: after.lines, counts, errors }
+        return { importId: id, fromOffset: offset, ...progress }
+      },
+    })
+    this.state = after
+  }
+
+  private async fail(message: string): Promise<void> {
+    const { id, offset, lines, counts } = this.state
+    const errors = [{ line: 1, message }]
+    await this.options.imports.move({
+      importId: id,
+      fromOffset: offset,
+      offset,
+      lines,
+      counts,
+      errors,
+    })
+  }
+}
+
+function afterStep(
+  state: OutcomeImport,
+  lines: readonly Line[],
+  judged: readonly (JudgedItem | null)[],
+  results: ReturnType<typeof withStatuses>,
+): OutcomeImport {
+  const errors = [...state.errors]
+  const add = (line: number, message: string) => {
+    if (errors.length < ERRORS_MAX) errors.push({ line, message })
+  }
+  let [next, faults] = [0, 0]
+  for (const [index, { number, read }] of lines.entries()) {
+    if (read === null) continue
+    if (read.fault !== null) {
+      faults++
+      add(number, read.fault)
+      continue
+    }
+    if (judged[index] === null) continue
+    const result = results[next++]
+    if (result?.message != null && result.status !== 'unmatched') add(number, result.message)
+  }
+  const last = lines.at(-1)
+  return {
+    ...state,
+    offset: last?.endOffset ?? state.offset,
+    lines: last?.number ?? state.lines,
+    counts: sumOf(state.counts, countsOf(results), faults),
+    errors,
+  }
+}
+
+function sumOf(before: OutcomeCounts, more: OutcomeCounts, faults: number): OutcomeCounts {
+  const sums = OUTCOME_STATUSES.map((status) => {
+    const extra = status === 'invalid' ? faults : 0
+    return [status, before[status] + more[status] + extra]
+  })
+  return Object.fromEntries(sums) as OutcomeCounts
+}
+
+/** Without the carriage return of a line, and the mark at the start of a file. */
+function trimmed(bytes: Buffer): Buffer {
+  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
+  const end = bytes.at(-1) === 0x0d ? bytes.length - 1 : bytes.length
+  return bytes.subarray(Math.min(start, end), end)
+}

@@ -1,0 +1,90 @@
+import { sql } from 'drizzle-orm'
+import type { Environment } from '../access/caller.ts'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import { parseStoredJson } from '../platform/json.ts'
+import {
+  ImportMovedError,
+  type ImportStore,
+  type NewImport,
+  type OutcomeImport,
+} from './imports.ts'
+import type { ImportStep, OutcomeCounts } from './service.ts'
+
+/** The progress of imports in PostgreSQL. */
+export class PostgresImportStore implements ImportStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async add({ id, sender, format, counts }: NewImport, record: NewAuditRecord): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await tx.execute(sql`insert into outcome_imports (id, team_id, created_by, environment,
+          format, status, "offset", lines, counts, errors, created_at)
+        values (${id}, ${sender.teamId}, ${sender.by}, ${sender.environment}, ${format}, 'running',
+          0, 0, ${JSON.stringify(counts)}::json, '[]'::json, now())`)
+      await insertAuditRecord(tx, record)
+    })
+  }
+
+  async find(id: string): Promise<OutcomeImport | null> {
+    const [row] = await rowsOf<{
+      id: string
+      team_id: string
+      created_by: string
+      environment: Environment | null
+      format: OutcomeImport['format']
+      status: OutcomeImport['status']
+      at: number
+      lines: number
+      counts: string
+      errors: string
+    }>(
+      this.db,
+      sql`select id, team_id, created_by, environment, format, status, "offset"::float8 as at,
+          lines::float8 as lines, counts::text as counts, errors::text as errors
+        from outcome_imports where id = ${id}`,
+    )
+    if (row === undefined) return null
+    return {
+      id,
+      sender: { teamId: row.team_id, environment: row.environment, by: row.created_by },
+      format: row.format,
+      status: row.status,
+      offset: row.at,
+      lines: row.lines,
+      counts: parseStoredJson(row.counts) as OutcomeCounts,
+      errors: parseStoredJson(row.errors) as OutcomeImport['errors'],
+    }
+  }
+
+  async end(id: string, status: 'done' | 'failed'): Promise<void> {
+    await this.db.execute(sql`update outcome_imports set status = ${status}, finished_at = now()
+      where id = ${id} and status = 'running'`)
+  }
+
+  async move(step: ImportStep): Promise<void> {
+    await this.db.transaction((tx) => moveImport(tx, step))
+  }
+}
+
+/**
+ * Moves the progress of an import in a transaction that stores its outcomes: a line counts once,
+ * whoever reads it.
+ *
+ * @throws ImportMovedError if another process has moved it
+ */
+export async function moveImport(tx: Transaction, step: ImportStep): Promise<void> {
+  const moved = await rowsOf<{ id: string }>(
+    tx,
+    sql`update outcome_imports set "offset" = ${step.offset}, lines = ${step.lines},
+        counts = ${JSON.stringify(step.counts)}::json,
+        errors = ${JSON.stringify(step.errors)}::json
+      where id = ${step.importId} and status = 'running' and "offset" = ${step.fromOffset}
+      returning id`,
+  )
+  if (moved.length === 0) throw new ImportMovedError()
+}

@@ -1,0 +1,105 @@
+import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import { AppError } from '../errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import type { ImportStep } from './service.ts'
+import { countsOf, type OutcomeCounts, type OutcomeSender } from './service.ts'
+
+export type ImportFormat = 'ndjson' | 'csv'
+
+/** A file of outcomes and how far it is done. */
+export interface OutcomeImport {
+  readonly id: string
+  readonly sender: OutcomeSender
+  readonly format: ImportFormat
+  readonly status: 'running' | 'done' | 'failed'
+  /** Number of bytes that are done. */
+  readonly offset: number
+  /** Number of lines that are done, the header of a CSV file included. */
+  readonly lines: number
+  readonly counts: OutcomeCounts
+  /** The first ones. */
+  readonly errors: readonly { readonly line: number; readonly message: string }[]
+}
+
+export type NewImport = Pick<OutcomeImport, 'id' | 'sender' | 'format' | 'counts'>
+
+export interface ImportStore {
+  add(order: NewImport, record: NewAuditRecord): Promise<void>
+  find(id: string): Promise<OutcomeImport | null>
+  end(id: string, status: 'done' | 'failed'): Promise<void>
+  /** @throws ImportMovedError */
+  move(step: ImportStep): Promise<void>
+}
+
+/** Another process has done this part of an import. */
+export class ImportMovedError extends Error {
+  constructor() {
+    super('another process goes on with this import')
+  }
+}
+
+/** Keeps the bodies of imports on the local disk. */
+export interface ImportFiles {
+  /**
+   * Writes a body. When it returns, the body survives the loss of power.
+   *
+   * @throws AppError `payload_too_large`
+   */
+  write(id: string, body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void>
+  remove(id: string): Promise<void>
+}
+
+interface OutcomeImportsOptions {
+  readonly store: ImportStore
+  readonly files: ImportFiles
+  readonly clock: Clock
+  /** Starts the work on an import, which goes on by itself. */
+  readonly start: (id: string) => void
+}
+
+/** Takes files of outcomes. */
+export class OutcomeImports {
+  private readonly options: OutcomeImportsOptions
+
+  constructor(options: OutcomeImportsOptions) {
+    this.options = options
+  }
+
+  /**
+   * Takes a file. Its bytes are on disk when this returns, and are worked off in the background.
+   *
+   * @throws AppError `payload_too_large`, `unavailable`
+   */
+  async take(
+    sender: OutcomeSender,
+    format: ImportFormat,
+    body: AsyncIterable<Uint8Array>,
+    bytesMax: number,
+  ): Promise<{ readonly id: string; readonly status: 'running' }> {
+    const { store, files, clock, start } = this.options
+    const nowMs = clock.epochMs()
+    const id = newId('imp_', nowMs)
+    await files.write(id, body, bytesMax)
+    const actor = { userId: sender.by, teamId: sender.teamId }
+    const change = { action: 'outcomes.import', subject: id, after: { format } } as const
+    try {
+      await store.add(
+        { id, sender, format, counts: countsOf([]) },
+        auditRecord(actor, change, nowMs),
+      )
+    } catch (error) {
+      await files.remove(id)
+      throw error
+    }
+    start(id)
+    return { id, status: 'running' }
+  }
+
+  /** @throws AppError `import_not_found` */
+  async get(teamId: string, id: string): Promise<OutcomeImport> {
+    const found = isId(id, 'imp_') ? await this.options.store.find(id) : null
+    if (found?.sender.teamId === teamId) return found
+    throw new AppError('import_not_found', 'the team has no such import of outcomes')
+  }
+}

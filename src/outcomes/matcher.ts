@@ -1,0 +1,266 @@
+import type { Environment } from '../access/caller.ts'
+import { isId, timeOfId } from '../platform/ids/ids.ts'
+import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import type { LoggedRequest } from '../score-log/record/logged-request.ts'
+import { applicantOf, referenceOf, type ScoredApplicant } from './applicant.ts'
+import type { OutcomeTarget } from './item.ts'
+
+export type Match =
+  | {
+      readonly kind: 'matched'
+      readonly applicant: ScoredApplicant
+      /** Number of scorings with the reference; 1 for a request. */
+      readonly matchedOf: number
+    }
+  /** `isLater`: its score may come into the log yet. */
+  | { readonly kind: 'unmatched'; readonly message: string; readonly isLater: boolean }
+  | { readonly kind: 'ambiguous'; readonly message: string }
+
+/** Whose applicants are looked for. */
+export interface MatchScope {
+  readonly teamId: string
+  /** Only deployments of this environment; null: all. */
+  readonly environment: Environment | null
+}
+
+/** Applicants that already have an outcome. */
+export interface KnownApplicants {
+  ofRequests(teamId: string, requestIds: readonly string[]): Promise<readonly ScoredApplicant[]>
+  ofReferences(
+    teamId: string,
+    deploymentId: string,
+    hashes: readonly string[],
+  ): Promise<readonly ScoredApplicant[]>
+  /** Environments of those of the deployments that the team has. */
+  environmentsOf(
+    teamId: string,
+    deploymentIds: readonly string[],
+  ): Promise<ReadonlyMap<string, Environment>>
+}
+
+/** Up to so many are looked up one by one; more of them in one pass over the log. */
+const LOOKED_UP_MAX = 20
+/** How far a request's time may lie from the time in its id. */
+const ID_BEFORE_MS = 120_000
+const ID_AFTER_MS = 600_000
+const NOT_YET = 'no score of the team is known by this name; it is tried again for 30 days'
+
+/**
+ * Finds the applicants that outcomes name: in the log and its spool, and among those that already
+ * have an outcome, which the log may have forgotten.
+ */
+export class OutcomeMatcher {
+  private readonly reader: LogReader
+  private readonly known: KnownApplicants
+
+  constructor(reader: LogReader, known: KnownApplicants) {
+    this.reader = reader
+    this.known = known
+  }
+
+  /**
+   * One match for each target. Many of them cost one pass over the part of the log in which they
+   * can be: each block is opened, and only the requests with one of the names are read.
+   */
+  async match(scope: MatchScope, targets: readonly OutcomeTarget[]): Promise<Match[]> {
+    const byRequest = await this.requestsOf(scope, targets)
+    const byReference = await this.referencesOf(scope, targets)
+    return targets.map((target) =>
+      target.by === 'request'
+        ? matchOfRequest(target, byRequest.get(target.requestId) ?? [])
+        : (byReference.get(target.deploymentId)?.(target.reference) ?? UNKNOWN_DEPLOYMENT),
+    )
+  }
+
+  private async requestsOf(
+    { teamId, environment }: MatchScope,
+    targets: readonly OutcomeTarget[],
+  ): Promise<ReadonlyMap<string, readonly Candidate[]>> {
+    const wanted = targets.filter((target) => target.by === 'request')
+    const found = new Map<string, Candidate[]>()
+    const ids = [...new Set(wanted.map(({ requestId }) => requestId))]
+    const isOne = ids.filter((id) => isId(id, 'req_'))
+    if (isOne.length === 0) return found
+    for (const applicant of await this.known.ofRequests(teamId, isOne)) {
+      const candidates = found.get(applicant.requestId) ?? []
+      candidates.push({ applicant, recordId: null })
+      found.set(applicant.requestId, candidates)
+    }
+    const isComplete = (id: string) => {
+      const candidates = found.get(id) ?? []
+      return candidates.length > 0 && candidates.length === candidates[0]?.applicant.applicants
+    }
+    // An id is not kept with an outcome: a record that is named by it is looked up in the log.
+    const named = new Set(
+      wanted.filter(({ recordId }) => recordId !== null).map(({ requestId }) => requestId),
+    )
+    const missing = isOne.filter((id) => !isComplete(id) || named.has(id))
+    for await (const request of this.logged(teamId, missing)) {
+      if (request.teamId !== teamId) continue
+      found.set(
+        request.requestId,
+        request.rows.map(({ id }, recordIndex) => ({
+          applicant: applicantOf(request, recordIndex),
+          recordId: id === null ? null : String(id),
+        })),
+      )
+    }
+    return this.visible(teamId, environment, found)
+  }
+
+  private async *logged(
+    teamId: string,
+    requestIds: readonly string[],
+  ): AsyncGenerator<LoggedRequest> {
+    if (requestIds.length <= LOOKED_UP_MAX) {
+      for (const requestId of requestIds) {
+        const request = await this.reader.find(requestId)
+        if (request !== null) yield request
+      }
+      return
+    }
+    const times = requestIds.flatMap((id) => timeOfId(id) ?? [])
+    const range = {
+      fromMs: times.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY),
+      toMs: times.reduce((most, ms) => Math.max(most, ms), 0),
+    }
+    const query = {
+      teamId,
+      deploymentId: null,
+      fromMs: range.fromMs - ID_BEFORE_MS,
+      toMs: range.toMs + ID_AFTER_MS,
+    }
+    const picked = { requestIds: new Set(requestIds), references: new Set<string>() }
+    for await (const requests of this.reader.pick(query, picked)) yield* requests
+  }
+
+  private async visible(
+    teamId: string,
+    environment: Environment | null,
+    found: Map<string, Candidate[]>,
+  ): Promise<Map<string, Candidate[]>> {
+    if (environment === null) return found
+    const ids = new Set([...found.values()].flat().map(({ applicant }) => applicant.deploymentId))
+    const environments = await this.known.environmentsOf(teamId, [...ids])
+    for (const [requestId, [first]] of found) {
+      const own = environments.get(first?.applicant.deploymentId ?? '')
+      if (own !== environment) found.delete(requestId)
+    }
+    return found
+  }
+
+  private async referencesOf(
+    { teamId, environment }: MatchScope,
+    targets: readonly OutcomeTarget[],
+  ): Promise<ReadonlyMap<string, (reference: string) => Match>> {
+    const wanted = new Map<string, Set<string>>()
+    for (const target of targets) {
+      if (target.by !== 'reference') continue
+      const references = wanted.get(target.deploymentId) ?? new Set()
+      wanted.set(target.deploymentId, references.add(target.reference))
+    }
+    const matches = new Map<string, (reference: string) => Match>()
+    if (wanted.size === 0) return matches
+    const environments = await this.known.environmentsOf(teamId, [...wanted.keys()])
+    for (const [deploymentId, references] of wanted) {
+      const own = environments.get(deploymentId)
+      if (own === undefined || (environment !== null && own !== environment)) continue
+      const scorings = await this.scoringsOf(teamId, deploymentId, references)
+      matches.set(deploymentId, (reference) => {
+        const found = scorings.get(hashOfReference(teamId, reference))
+        if (found === undefined) return { kind: 'unmatched', message: NOT_YET, isLater: true }
+        return { kind: 'matched', applicant: found.last, matchedOf: found.seen.size }
+      })
+    }
+    return matches
+  }
+
+  private async scoringsOf(
+    teamId: string,
+    deploymentId: string,
+    references: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, Scorings>> {
+    const scorings = new Map<string, Scorings>()
+    const add = (applicant: ScoredApplicant) => {
+      const name = applicant.referenceHash ?? ''
+      const key = `${applicant.requestId}/${applicant.recordIndex}`
+      const found = scorings.get(name)
+      if (found === undefined) {
+        scorings.set(name, { last: applicant, seen: new Set([key]) })
+        return
+      }
+      found.seen.add(key)
+      if (isAfter(applicant, found.last)) found.last = applicant
+    }
+    const hashes = [...references].map((reference) => hashOfReference(teamId, reference))
+    for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) add(known)
+    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+    const query = { teamId, deploymentId, ...range }
+    const take = (request: LoggedRequest) => {
+      for (const index of request.rows.keys()) {
+        const own = referenceOf(request, index)
+        if (own !== null && references.has(own)) add(applicantOf(request, index))
+      }
+    }
+    if (references.size <= LOOKED_UP_MAX) {
+      for (const reference of references) {
+        const found = this.reader.search({ ...query, reference, before: null })
+        for await (const request of found) take(request)
+      }
+    } else {
+      const picked = { requestIds: new Set<string>(), references }
+      for await (const requests of this.reader.pick(query, picked)) requests.forEach(take)
+    }
+    return scorings
+  }
+}
+
+/** An applicant with the id of its record, where it comes from the log. */
+interface Candidate {
+  readonly applicant: ScoredApplicant
+  readonly recordId: string | null
+}
+
+interface Scorings {
+  last: ScoredApplicant
+  readonly seen: Set<string>
+}
+
+const UNKNOWN_DEPLOYMENT: Match = {
+  kind: 'unmatched',
+  message: 'the team has no such deployment',
+  isLater: false,
+}
+
+function matchOfRequest(
+  { recordIndex, recordId }: OutcomeTarget & { by: 'request' },
+  candidates: readonly Candidate[],
+): Match {
+  const [first] = candidates
+  if (first === undefined) return { kind: 'unmatched', message: NOT_YET, isLater: true }
+  const { isBatch, applicants } = first.applicant
+  if (isBatch && applicants > 1 && recordIndex === null && recordId === null) {
+    const message = 'the request is a batch: name the record by record_index or record_id'
+    return { kind: 'ambiguous', message }
+  }
+  const named = candidates.filter(({ applicant, recordId: own }) =>
+    recordId === null ? applicant.recordIndex === (recordIndex ?? 0) : own === recordId,
+  )
+  const [found, other] = named
+  if (found === undefined) {
+    return { kind: 'unmatched', message: 'the request has no such record', isLater: false }
+  }
+  if (other !== undefined) {
+    const message = 'records of the batch share this id: send record_index instead'
+    return { kind: 'ambiguous', message }
+  }
+  return { kind: 'matched', applicant: found.applicant, matchedOf: 1 }
+}
+
+/** In the order of the log: by time, then by request, then by record. */
+function isAfter(one: ScoredApplicant, other: ScoredApplicant): boolean {
+  if (one.scoredAtMs !== other.scoredAtMs) return one.scoredAtMs > other.scoredAtMs
+  if (one.requestId !== other.requestId) return one.requestId > other.requestId
+  return one.recordIndex > other.recordIndex
+}

@@ -1,0 +1,129 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  OUTCOMES_MAX,
+  OutcomeDefinitionBody,
+  OutcomeDefinitionId,
+  OutcomeDefinition as OutcomeDefinitionSchema,
+  OutcomeDefinitionsQuery,
+  OutcomeDefinitions as OutcomeDefinitionsSchema,
+  OutcomeResults,
+  OutcomesBody,
+} from '../../schemas/outcomes.ts'
+import { type Caller, DEPLOYERS, MEMBER_OR_READING_KEY, OUTCOME_SENDERS } from '../access/caller.ts'
+import { provenCaller, userCaller } from '../access/request-caller.ts'
+import { AppError } from '../errors.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import type { OutcomeDefinition, OutcomeDefinitions } from './definitions.ts'
+import { countsOf, type OutcomeResult, type OutcomeSender, type OutcomeService } from './service.ts'
+import type { OutcomeWorker } from './worker.ts'
+
+interface OutcomeRouteOptions {
+  readonly outcomes: OutcomeService
+  readonly outcomeDefinitions: OutcomeDefinitions
+  readonly outcomeWorker: Pick<OutcomeWorker, 'wake'>
+}
+
+const BODY_BYTES_MAX = 64 * 1024
+
+/** Definitions of outcomes, and outcomes. */
+export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = async (
+  app,
+  { outcomes, outcomeDefinitions, outcomeWorker },
+) => {
+  app.put(
+    '/v1/outcome-definitions/:id',
+    {
+      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
+      schema: {
+        params: Type.Object({ id: OutcomeDefinitionId }),
+        body: OutcomeDefinitionBody,
+        response: {
+          200: OutcomeDefinitionSchema,
+          ...errorResponses(400, 401, 403, 409, 413, 415),
+        },
+      },
+      config: { operation: 'outcome_definitions.put', access: DEPLOYERS },
+    },
+    async (request) => {
+      const { label, window_months, bad_rule_text, maturity_months } = request.body
+      const stored = await outcomeDefinitions.put(userCaller(request), {
+        id: request.params.id,
+        label,
+        windowMonths: window_months,
+        badRuleText: bad_rule_text,
+        maturityMonths: maturity_months,
+      })
+      return definitionFields(stored)
+    },
+  )
+
+  app.get(
+    '/v1/outcome-definitions',
+    {
+      schema: {
+        querystring: OutcomeDefinitionsQuery,
+        response: { 200: OutcomeDefinitionsSchema, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'outcome_definitions.list', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const found = await outcomeDefinitions.list(provenCaller(request).teamId)
+      return { outcome_definitions: found.map(definitionFields) }
+    },
+  )
+
+  app.post(
+    '/v1/outcomes',
+    {
+      schema: {
+        body: OutcomesBody,
+        response: { 200: OutcomeResults, ...errorResponses(400, 401, 403, 413, 415) },
+      },
+      config: { operation: 'outcomes.send', access: OUTCOME_SENDERS },
+    },
+    async (request) => {
+      const { outcomes: items } = request.body
+      if (items.length > OUTCOMES_MAX) {
+        const message = `the request has ${items.length} outcomes, above ${OUTCOMES_MAX}: send them in parts, or as a file`
+        throw new AppError('batch_too_large', message)
+      }
+      const results = await outcomes.take(senderOf(provenCaller(request)), items)
+      const counts = countsOf(results)
+      if (counts.unmatched > 0) outcomeWorker.wake()
+      return { results: results.map(resultFields), counts }
+    },
+  )
+}
+
+/** Whose outcomes a caller may send. */
+export function senderOf(caller: Caller): OutcomeSender {
+  return caller.kind === 'key'
+    ? { teamId: caller.teamId, environment: caller.environment, by: caller.keyId }
+    : { teamId: caller.teamId, environment: null, by: caller.userId }
+}
+
+function definitionFields(definition: OutcomeDefinition) {
+  return {
+    id: definition.id,
+    label: definition.label,
+    window_months: definition.windowMonths,
+    bad_rule_text: definition.badRuleText,
+    maturity_months: definition.maturityMonths,
+  }
+}
+
+function resultFields({ status, applicant, matchedOf, message }: OutcomeResult, index: number) {
+  return {
+    index,
+    status,
+    ...(applicant !== null && { applicant: namesOf(applicant) }),
+    ...(matchedOf !== null && { matched_of: matchedOf }),
+    ...(message !== null && { message }),
+  }
+}
+
+function namesOf({ requestId, recordIndex }: NonNullable<OutcomeResult['applicant']>) {
+  return { request_id: requestId, record_index: recordIndex }
+}

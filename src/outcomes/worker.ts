@@ -1,0 +1,154 @@
+import pLimit from 'p-limit'
+import { AppError } from '../errors.ts'
+import type { ImportDirectory } from './import-files.ts'
+import { ImportRun } from './import-run.ts'
+import { ImportMovedError, type ImportStore } from './imports.ts'
+import type { OutcomeService, OutcomeStore } from './service.ts'
+
+/** Receives what an operator should see. */
+export interface OutcomeWorkLog {
+  failed(what: string, error: unknown): void
+}
+
+interface OutcomeWorkerOptions {
+  readonly outcomes: OutcomeService
+  readonly store: OutcomeStore
+  readonly imports: ImportStore
+  readonly files: ImportDirectory
+  readonly log: OutcomeWorkLog
+}
+
+const SOON_MS = 500
+const IDLE_MS = 60_000
+const PURGE_MS = 3_600_000
+/** After the database was away. */
+const RETRY_MS = 5_000
+/** An unfinished file of a process that died; a file takes a minute at most. */
+const LEFT_OVER_MS = 600_000
+/** Imports that wait in a process. */
+const IMPORTS_MAX = 20
+
+/**
+ * The work behind outcomes: imports, one after the other; held outcomes, tried again; and once an
+ * hour the removal of what is no longer needed. `close` waits for the running step.
+ */
+export class OutcomeWorker {
+  private readonly options: OutcomeWorkerOptions
+  private readonly turn = pLimit(1)
+  private readonly running = new Set<string>()
+  private timer: NodeJS.Timeout | undefined
+  private round: Promise<void> = Promise.resolve()
+  private purgedAtMs = 0
+  private isClosed = false
+  private readonly ending = new AbortController()
+
+  constructor(options: OutcomeWorkerOptions) {
+    this.options = options
+  }
+
+  /** Goes on with the imports of earlier processes. */
+  async start(): Promise<void> {
+    try {
+      const { files, imports } = this.options
+      for (const { id, isWhole, changedAtMs } of await files.list()) {
+        const found = isWhole ? await imports.find(id) : null
+        if (found?.status === 'running') this.run(id)
+        else if (Date.now() - changedAtMs > LEFT_OVER_MS || found !== null) await files.remove(id)
+      }
+    } catch (error) {
+      this.options.log.failed('the start of the imports of outcomes', error)
+      if (!this.isClosed) setTimeout(() => void this.start(), RETRY_MS).unref()
+      return
+    }
+    this.wake()
+  }
+
+  /** @throws AppError `unavailable` while too many imports wait */
+  requireRoom(): void {
+    if (this.running.size < IMPORTS_MAX) return
+    throw new AppError('unavailable', 'too many imports are under way: try again in a minute')
+  }
+
+  /** Works off an import. */
+  run(id: string): void {
+    if (this.running.has(id) || this.isClosed) return
+    this.running.add(id)
+    void this.turn(() => this.runToEnd(id)).finally(() => this.running.delete(id))
+  }
+
+  /** Tries held outcomes soon: some were added. */
+  wake(delayMs = SOON_MS): void {
+    if (this.isClosed) return
+    clearTimeout(this.timer)
+    const next = () => {
+      this.round = this.settle()
+    }
+    this.timer = setTimeout(next, delayMs).unref()
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    this.ending.abort()
+    clearTimeout(this.timer)
+    this.turn.clearQueue()
+    await this.round
+    await this.turn(async () => undefined)
+  }
+
+  private async settle(): Promise<void> {
+    let nextMs = IDLE_MS
+    try {
+      if ((await this.options.outcomes.settle()) > 0) nextMs = SOON_MS
+      else if (await this.isWaiting()) nextMs = 2 * SOON_MS
+      if (Date.now() - this.purgedAtMs > PURGE_MS) {
+        await this.options.outcomes.purge()
+        this.purgedAtMs = Date.now()
+      }
+    } catch (error) {
+      this.options.log.failed('the outcomes whose score was not known', error)
+    }
+    this.wake(nextMs)
+  }
+
+  /** Whether a held outcome has its next turn within seconds. */
+  private async isWaiting(): Promise<boolean> {
+    return (await this.options.store.due(Date.now() + 10 * SOON_MS, 1)).length > 0
+  }
+
+  private async runToEnd(id: string): Promise<void> {
+    const { imports, files, outcomes, store, log } = this.options
+    while (!this.isClosed) {
+      try {
+        const state = await imports.find(id)
+        if (state?.status !== 'running') break
+        const isClosing = () => this.isClosed
+        const run = new ImportRun({ files, imports, outcomes, store, isClosing }, state)
+        const end = await run.run()
+        if (end === 'stopped') return
+        await imports.end(id, end)
+        this.wake()
+        break
+      } catch (error) {
+        if (error instanceof ImportMovedError) return
+        log.failed(`the import ${id}`, error)
+        const isAway = error instanceof AppError && error.code === 'unavailable'
+        if (!isAway) {
+          await imports.end(id, 'failed').catch(() => undefined)
+          break
+        }
+        await pause(RETRY_MS, this.ending.signal)
+      }
+    }
+    if (!this.isClosed) await files.remove(id)
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,119 @@
+import { binOf } from '../reading/score-text.ts'
+import type { BinPerformance, PerformanceReport } from './report.ts'
+import type { ModelPerformance } from './service.ts'
+import type { Calibration } from './statistics/calibration.ts'
+
+const ASSUMES =
+  'the probabilities are calibrated: a change of the relation to outcomes stays unseen'
+
+/** A report as the API shows it. */
+export function performanceFields(
+  definition: string,
+  { model, asKnownAtMs, report }: ModelPerformance,
+) {
+  return {
+    definition,
+    model_id: model.modelId,
+    as_known_at: asKnownAtMs === null ? null : new Date(asKnownAtMs).toISOString(),
+    n: report.n,
+    good: report.good,
+    bad: report.bad,
+    coverage: report.coverage,
+    auc: report.auc,
+    auc_se: report.aucSe,
+    auc_low: report.aucLow,
+    auc_high: report.aucHigh,
+    gini: report.gini,
+    gini_low: report.giniLow,
+    gini_high: report.giniHigh,
+    ks: report.ks,
+    ks_score: report.ksScore,
+    brier: report.brier,
+    gains: report.gains.map(gainsFields),
+    calibration: {
+      grades: report.grades.map((one) => ({ grade: one.grade, ...calibrationFields(one) })),
+      bands: report.bands.map((one) => ({
+        min: one.min,
+        max: one.max,
+        ...calibrationFields(one),
+      })),
+      hosmer_lemeshow: hosmerLemeshowFields(report),
+    },
+    features: report.features.map(({ name, bins }, feature) => ({
+      name,
+      bins: bins.map((bin) => binFields(bin, model.card?.spec.features[feature]?.bins ?? [])),
+    })),
+    paired: report.paired.map((one) => ({
+      challenger_id: one.challengerId,
+      model_id: one.modelId,
+      n: one.n,
+      auc: one.auc,
+      auc_difference: one.aucDifference,
+      se: one.se,
+      z: one.z,
+      p_value: one.pValue,
+    })),
+    expected: {
+      method: 'cbpe' as const,
+      n: report.expected.n,
+      expected_bads: report.expected.expectedBads,
+      auc: report.expected.auc,
+      assumes: ASSUMES,
+    },
+  }
+}
+
+function gainsFields(band: PerformanceReport['gains'][number]) {
+  return {
+    min_score: band.minScore,
+    max_score: band.maxScore,
+    count: band.count,
+    good: band.good,
+    bad: band.bad,
+    cum_count: band.cumCount,
+    cum_good: band.cumGood,
+    cum_bad: band.cumBad,
+    share: band.share,
+    bad_rate: band.badRate,
+    cum_bad_rate: band.cumBadRate,
+    approval_rate: band.approvalRate,
+    lift: band.lift,
+  }
+}
+
+function calibrationFields(one: Calibration) {
+  return {
+    n: one.n,
+    bad: one.bad,
+    mean_pd: one.meanPd,
+    bad_rate: one.badRate,
+    bad_rate_low: one.badRateLow,
+    bad_rate_high: one.badRateHigh,
+    jeffreys_p: one.jeffreysP,
+    binomial_p: one.binomialP,
+    z: one.z,
+    light: one.light,
+  }
+}
+
+function hosmerLemeshowFields({ hosmerLemeshow }: PerformanceReport) {
+  if (hosmerLemeshow === null) return null
+  const { chi2, df, pValue } = hosmerLemeshow
+  return { chi2, df, p_value: pValue }
+}
+
+function binFields(one: BinPerformance, bins: readonly object[]) {
+  return {
+    outcome: one.outcome,
+    bin: one.bin === null ? null : binOf(bins[one.bin], one.bin),
+    points: one.points,
+    n: one.n,
+    good: one.good,
+    bad: one.bad,
+    bad_rate: one.badRate,
+    bad_rate_low: one.badRateLow,
+    bad_rate_high: one.badRateHigh,
+    woe: one.woe,
+    z: one.z,
+  }
+}

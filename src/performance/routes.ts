@@ -1,0 +1,62 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  Performance,
+  PerformanceQuery,
+  Vintages,
+  VintagesQuery,
+} from '../../schemas/performance.ts'
+import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import { performanceFields } from './response.ts'
+import type { PerformanceService } from './service.ts'
+
+interface PerformanceRouteOptions {
+  readonly performance: PerformanceService
+}
+
+const SlugParams = Type.Object({ slug: Type.String() })
+
+/** How good the scores of a deployment were. */
+export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOptions> = async (
+  app,
+  { performance },
+) => {
+  app.get(
+    '/v1/deployments/:slug/performance',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: PerformanceQuery,
+        response: { 200: Performance, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'performance.get', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { slug } = request.params
+      const found = await performance.get(provenCaller(request), slug, request.query)
+      return performanceFields(request.query.definition, found)
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug/performance/vintages',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: VintagesQuery,
+        response: { 200: Vintages, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'performance.vintages', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { slug } = request.params
+      const found = await performance.vintages(provenCaller(request), slug, request.query)
+      return {
+        definition: request.query.definition,
+        vintages: found.map(({ cohort, n, values }) => ({ cohort, n, values: [...values] })),
+      }
+    },
+  )
+}

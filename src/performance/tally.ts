@@ -1,0 +1,149 @@
+import { AppError } from '../errors.ts'
+import type { ScoredApplicant, StoredResult } from '../outcomes/applicant.ts'
+import { bookedAtOf, type LabelledApplicant } from './labelled.ts'
+import { APPLICANTS_MAX } from './population.ts'
+import { addMonths } from './statistics/vintages.ts'
+
+/** Counts of a report beside those of the log. */
+export interface CoverageCounts {
+  approved: number
+  booked: number
+  mature: number
+  matched: number
+  good: number
+  bad: number
+  indeterminate: number
+  excluded: number
+}
+
+/** Applicants of a bin, a grade or a band. */
+export interface GroupTally {
+  n: number
+  bad: number
+  pdSum: number
+  /** Sum of pd (1 - pd). */
+  pdVariance: number
+}
+
+/** The challenger and the model of the report, on the same good and bad applicants. */
+export interface PairTally {
+  readonly challengerId: string
+  readonly modelId: string
+  readonly champion: number[]
+  readonly challenger: number[]
+  readonly isBad: boolean[]
+}
+
+/** What a report needs of good and bad applicants, in one pass over them. */
+export class PerformanceTally {
+  readonly coverage: CoverageCounts = {
+    approved: 0,
+    booked: 0,
+    mature: 0,
+    matched: 0,
+    good: 0,
+    bad: 0,
+    indeterminate: 0,
+    excluded: 0,
+  }
+  /** Applicants with an outcome as `request/index`, and whether it is good or bad. */
+  readonly labelled = new Map<string, boolean>()
+  readonly byScore = new Map<number, { score: number; good: number; bad: number; pd: number }>()
+  readonly byGrade = new Map<string | null, GroupTally>()
+  /** For each feature by its cell, which the first form of the log writes differently. */
+  readonly byCell: Map<
+    string,
+    GroupTally & { readonly cell: number; readonly isFirstForm: boolean }
+  >[] = []
+  readonly pairs = new Map<string, PairTally>()
+  private readonly modelId: string
+  private readonly maturityMonths: number
+
+  constructor(modelId: string, maturityMonths: number) {
+    this.modelId = modelId
+    this.maturityMonths = maturityMonths
+  }
+
+  add(labelled: LabelledApplicant): void {
+    const { applicant, performance, decision } = labelled
+    const own = resultOf(applicant, this.modelId)
+    if (own === null) return
+    const { coverage } = this
+    const outcome = performance?.outcome ?? null
+    const isKnown = outcome === 'good' || outcome === 'bad'
+    this.labelled.set(`${applicant.requestId}/${applicant.recordIndex}`, isKnown)
+    if (this.labelled.size > APPLICANTS_MAX) {
+      const message = `the period has more than ${APPLICANTS_MAX} outcomes: choose a shorter one`
+      throw new AppError('invalid_request', message)
+    }
+    const bookedAtMs = bookedAtOf(labelled)
+    if (decision?.isApproved === true) coverage.approved++
+    if (bookedAtMs !== null) coverage.booked++
+    if (performance === null || outcome === null) return
+    coverage.matched++
+    coverage[outcome]++
+    if (bookedAtMs !== null && performance.asOfMs >= addMonths(bookedAtMs, this.maturityMonths)) {
+      coverage.mature++
+    }
+    if (isKnown) this.addKnown(applicant, own, outcome === 'bad')
+  }
+
+  private addKnown(
+    applicant: ScoredApplicant,
+    [, , score, pd, grade, cells]: NonNullable<StoredResult>,
+    isBad: boolean,
+  ): void {
+    if (score === null) return
+    const risk = pd ?? Number.NaN
+    const count = this.byScore.get(score) ?? { score, good: 0, bad: 0, pd: risk }
+    this.byScore.set(score, count)
+    if (isBad) count.bad++
+    else count.good++
+    this.byGrade.set(grade, addTo(this.byGrade.get(grade) ?? emptyGroup(), isBad, risk))
+    const { isFirstForm } = applicant
+    for (const [feature, cell] of cells.entries()) {
+      const column = this.byCell[feature] ?? new Map()
+      this.byCell[feature] = column
+      const name = `${cell} ${isFirstForm}`
+      const group = column.get(name) ?? { ...emptyGroup(), cell, isFirstForm }
+      addTo(group, isBad, risk)
+      column.set(name, group)
+    }
+    for (const other of applicant.results) this.addPair(other, score, isBad)
+  }
+
+  private addPair(other: StoredResult, champion: number, isBad: boolean): void {
+    if (other === null) return
+    const [modelId, challengerId, score] = other
+    if (challengerId === null || score === null || modelId === this.modelId) return
+    const name = `${challengerId} ${modelId}`
+    const pair = this.pairs.get(name) ?? {
+      challengerId,
+      modelId,
+      champion: [],
+      challenger: [],
+      isBad: [],
+    }
+    this.pairs.set(name, pair)
+    pair.champion.push(champion)
+    pair.challenger.push(score)
+    pair.isBad.push(isBad)
+  }
+}
+
+function resultOf({ results }: ScoredApplicant, modelId: string): NonNullable<StoredResult> | null {
+  return results.find((result) => result !== null && result[0] === modelId) ?? null
+}
+
+export function emptyGroup(): GroupTally {
+  return { n: 0, bad: 0, pdSum: 0, pdVariance: 0 }
+}
+
+/** Counts an applicant in a group. */
+export function addTo(group: GroupTally, isBad: boolean, pd: number): GroupTally {
+  group.n++
+  if (isBad) group.bad++
+  group.pdSum += pd
+  group.pdVariance += pd * (1 - pd)
+  return group
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { AppError } from '../errors.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import type { LoggedRequest, LoggedResult } from '../score-log/record/logged-request.ts'
+
+/** What one model said of one applicant. */
+export interface ScoredApplicant {
+  readonly result: LoggedResult
+  readonly isFirstForm: boolean
+  /** The lender's name for the application, as a hash; null for none. */
+  readonly reference: string | null
+  readonly scoredAtMs: number
+}
+
+export interface ApplicantQuery {
+  readonly teamId: string
+  readonly deploymentId: string
+  readonly modelId: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** All results of a model in a period, whether or not it answered. */
+export async function* applicantsOf(
+  log: Pick<LogReader, 'scan'>,
+  { modelId, ...query }: ApplicantQuery,
+): AsyncGenerator<ScoredApplicant> {
+  const turns = new TurnTaker()
+  for await (const requests of log.scan(query)) {
+    for (const request of requests) {
+      const position = request.models.findIndex((model) => model.modelId === modelId)
+      if (position < 0) continue
+      for (let index = 0; index < request.rows.length; index++) {
+        const found = applicantAt(request, index, position)
+        if (found !== null) yield found
+      }
+      if (turns.isOver) await turns.giveWay()
+    }
+  }
+}
+
+function applicantAt(
+  request: LoggedRequest,
+  index: number,
+  position: number,
+): ScoredApplicant | null {
+  const row = request.rows[index]
+  const result = row?.results[position] ?? null
+  if (row === undefined || result === null) return null
+  const { isBatch, scoredAtMs, engineVersion } = request
+  const reference = isBatch ? (row.id === null ? null : String(row.id)) : request.reference
+  return {
+    result,
+    isFirstForm: engineVersion === null,
+    reference: reference === null ? null : hashOf(reference),
+    scoredAtMs,
+  }
+}
+
+const HASH_CHARS = 22
+
+/** Half of the bits are enough: references are compared within one deployment. */
+function hashOf(reference: string): string {
+  return createHash('sha256').update(reference).digest('base64url').slice(0, HASH_CHARS)
+}
+
+/** About 300 MB. */
+const REFERENCES_MAX = 1_000_000
+
+/**
+ * Remembers the last scoring of each reference.
+ *
+ * It takes a million references; more are refused, because an answer from a part of the applicants
+ * would be wrong without a sign.
+ */
+export class LastOfReferences<Item> {
+  private readonly known = new Map<string, { readonly scoredAtMs: number; readonly item: Item }>()
+
+  /**
+   * @returns what the scoring replaces; `isLast` is false if a later one is known already
+   * @throws AppError `invalid_request` when there are too many
+   */
+  add(
+    reference: string,
+    scoredAtMs: number,
+    item: Item,
+  ): { readonly isLast: boolean; readonly replaced: Item | null } {
+    const before = this.known.get(reference)
+    // In the same millisecond the log's own order decides.
+    if (before !== undefined && before.scoredAtMs > scoredAtMs) {
+      return { isLast: false, replaced: null }
+    }
+    if (before === undefined && this.known.size >= REFERENCES_MAX) {
+      throw new AppError(
+        'invalid_request',
+        `the period has more than ${REFERENCES_MAX} references: choose a shorter one with from and to`,
+      )
+    }
+    this.known.set(reference, { scoredAtMs, item })
+    return { isLast: true, replaced: before?.item ?? null }
+  }
+}

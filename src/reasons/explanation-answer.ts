@@ -1,0 +1,58 @@
+import type { BinChange } from '../engine/index.ts'
+import type { ReasonAnswer } from '../scoring/reason-texts.ts'
+import type { Explanation } from './explanation.ts'
+
+/** An explanation in the words of the public contract. */
+export function explanationAnswer(explanation: Explanation) {
+  const { result, reasons, target, counterfactuals, featureNames, sensitivity, binOf } = explanation
+  const nameOf = (feature: number) => featureNames[feature] ?? ''
+  const changeAnswer = ({ feature, bin, gain }: BinChange) => ({
+    feature: nameOf(feature),
+    bin: binOf(feature, bin),
+    gain,
+  })
+  return {
+    request_id: explanation.requestId,
+    record_index: explanation.recordIndex,
+    model_id: explanation.modelId,
+    score: result.score,
+    risk_grade: result.grade,
+    pd: result.pd,
+    cutoff: explanation.cutoff,
+    reasons: reasons === null ? null : reasons.reasons.map(reasonCopy),
+    ...(reasons?.found.isTruncated === true && { reasons_truncated: true }),
+    ...(reasons?.found.isEmpty === true && { no_adverse_factor: true }),
+    key_factors: [...(reasons?.keyFactors ?? [])],
+    reason_method: reasons?.method ?? null,
+    score_range: explanation.scoreRange,
+    features: [...explanation.features],
+    counterfactuals: {
+      need: counterfactuals.need,
+      target: target === null ? null : targetAnswer(target),
+      single: counterfactuals.single.map(changeAnswer),
+      least_set: counterfactuals.leastSet?.map(changeAnswer) ?? null,
+    },
+    sensitivity:
+      sensitivity?.map((bins, feature) => ({
+        feature: nameOf(feature),
+        bins: bins.map(({ bin, points, score, grade }) => ({
+          ...binOf(feature, bin),
+          points,
+          score,
+          risk_grade: grade,
+        })),
+      })) ?? null,
+  }
+}
+
+/** The contract's arrays can be changed, so they are copies. */
+function reasonCopy({ features, bin_labels, ...reason }: ReasonAnswer) {
+  return { ...reason, features: [...features], bin_labels: [...bin_labels] }
+}
+
+function targetAnswer({ cutoff, grade }: NonNullable<Explanation['target']>) {
+  return {
+    ...(cutoff !== null && { cutoff }),
+    ...(grade !== null && { risk_grade: grade }),
+  }
+}

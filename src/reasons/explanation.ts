@@ -1,0 +1,212 @@
+import type { Caller } from '../access/caller.ts'
+import {
+  bestPoints,
+  type Counterfactuals,
+  compileReasons,
+  counterfactualsOf,
+  type FeatureReasonSpec,
+  type FoundReasons,
+  nextGradeOf,
+  type OtherBin,
+  otherBinsOf,
+  type ScoreTarget,
+  scoreRangeOf,
+} from '../engine/index.ts'
+import { AppError } from '../errors.ts'
+import { type FeatureOutcome, loggedFeature, loggedSlots } from '../reading/logged-feature.ts'
+import type { ScoreReadingService } from '../reading/service.ts'
+import type { StoredCard } from '../score-log/reading/stored-models.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import type { LoggedResult } from '../score-log/record/logged-request.ts'
+import {
+  type ReasonBaseline,
+  type ReasonMethodAnswer,
+  reasonMethodOf,
+} from '../scoring/reason-baseline.ts'
+import { type ReasonAnswer, ReasonTexts } from '../scoring/reason-texts.ts'
+import { type BinAnswer, binAnswer, featureWords, labelIn } from './bin-words.ts'
+
+export interface ExplanationQuery {
+  readonly lang: string
+  readonly record?: number | undefined
+  readonly cutoff?: number | undefined
+}
+
+/** Reasons of a logged score; null where the model had none at the time. */
+export interface ExplainedReasons {
+  readonly found: FoundReasons
+  readonly reasons: readonly ReasonAnswer[]
+  readonly keyFactors: readonly string[]
+  readonly method: ReasonMethodAnswer
+}
+
+export interface ExplainedFeature {
+  readonly name: string
+  readonly label: string | null
+  readonly source: string | null
+  readonly points: number
+  readonly outcome: FeatureOutcome | null
+  readonly bin: BinAnswer | null
+  readonly text: string
+}
+
+export interface Explanation {
+  readonly requestId: string
+  readonly recordIndex: number
+  readonly modelId: string
+  readonly result: LoggedResult
+  readonly cutoff: number | null
+  readonly reasons: ExplainedReasons | null
+  readonly scoreRange: { readonly min: number; readonly max: number }
+  readonly features: readonly ExplainedFeature[]
+  readonly target: ScoreTarget | null
+  readonly counterfactuals: Counterfactuals
+  /** For each feature the other bins; null for a card with too many bins. */
+  readonly sensitivity: readonly (readonly OtherBin[])[] | null
+  readonly binOf: (feature: number, bin: number) => BinAnswer
+  readonly featureNames: readonly string[]
+}
+
+interface ExplanationOptions {
+  readonly scores: ScoreReadingService
+  /** Reads a baseline by its id. */
+  readonly baseline: (baselineId: string) => Promise<ReasonBaseline | null>
+}
+
+/** More bins than this would make an answer of megabytes, and take a second. */
+const SENSITIVITY_BINS_MAX = 20_000
+const NOTHING_NEEDED: Counterfactuals = { need: 0, single: [], leastSet: null }
+
+/** Explains logged scores. */
+export class ExplanationService {
+  private readonly options: ExplanationOptions
+
+  constructor(options: ExplanationOptions) {
+    this.options = options
+  }
+
+  /**
+   * Explains what the model that answered said of an applicant: from the logged cells, the stored
+   * specification, and the baseline that was in force.
+   *
+   * @throws AppError `score_not_found`; `invalid_request` for a batch without `record`
+   */
+  async explain(caller: Caller, requestId: string, query: ExplanationQuery): Promise<Explanation> {
+    const { record, lang } = query
+    const { request, models, first } = await this.options.scores.get(caller, requestId, {
+      record,
+      limit: 1,
+    })
+    if (request.isBatch && record === undefined) {
+      throw new AppError('invalid_request', 'record is missing: it names a record of the batch')
+    }
+    const served = request.models[request.served]
+    const result = request.rows[first]?.results[request.served] ?? null
+    const card = models.get(served?.modelId ?? '')?.card ?? null
+    if (served === undefined || result === null || card === null) {
+      throw new AppError('score_not_found', 'the score log has no such score')
+    }
+    const isFirstForm = request.engineVersion === null
+    const { spec, model } = card
+    const slots = loggedSlots(card, result.cells, isFirstForm)
+    const { baselineId } = served
+    const baseline = baselineId === null ? null : await this.options.baseline(baselineId)
+    const cutoff = query.cutoff ?? baseline?.cutoff ?? null
+    const target =
+      cutoff === null
+        ? nextGradeOf(spec, model, result.score)
+        : { score: cutoff, cutoff, grade: null }
+    const extension = extensionOf(card)
+    const isActionable = (feature: number) => extension?.[feature]?.actionable !== false
+    const counterfactuals =
+      target === null ? NOTHING_NEEDED : counterfactualsOf(spec, model, slots, target, isActionable)
+    return {
+      requestId: request.requestId,
+      recordIndex: first,
+      modelId: served.modelId,
+      result,
+      cutoff,
+      reasons: explainedReasons(card, slots, { baseline, lang }),
+      scoreRange: scoreRangeOf(model),
+      features: explainedFeatures(card, result, { isFirstForm, lang, extension }),
+      target,
+      counterfactuals,
+      sensitivity: await sensitivityOf(card, slots),
+      binOf: (feature, bin) => binAnswer(spec, feature, bin, lang),
+      featureNames: model.featureNames,
+    }
+  }
+}
+
+type Extension = readonly FeatureReasonSpec[]
+
+/** What features declare; null where the extension has no effect. */
+function extensionOf({ spec, model }: StoredCard): Extension | null {
+  return compileReasons(spec, model)?.spec.features ?? null
+}
+
+interface ReasonContext {
+  readonly baseline: ReasonBaseline | null
+  readonly lang: string
+}
+
+function explainedReasons(
+  { spec, model }: StoredCard,
+  slots: Int32Array,
+  { baseline, lang }: ReasonContext,
+): ExplainedReasons | null {
+  const texts = ReasonTexts.of(spec, model, compileReasons(spec, model), baseline)
+  if (texts === null) return null
+  const { finder } = texts
+  const { found, reasons } = texts.answers(slots, lang)
+  return {
+    found,
+    reasons,
+    keyFactors: found.keyFactors.map((code) => finder.rules.codes[code] ?? ''),
+    method: reasonMethodOf(finder, baseline),
+  }
+}
+
+interface FeatureContext {
+  readonly isFirstForm: boolean
+  readonly lang: string
+  readonly extension: Extension | null
+}
+
+function explainedFeatures(
+  card: StoredCard,
+  { cells }: LoggedResult,
+  { isFirstForm, lang, extension }: FeatureContext,
+): ExplainedFeature[] {
+  const { spec, model } = card
+  const sign = (spec.scaling?.pdo ?? 1) < 0 ? -1 : 1
+  const best = bestPoints(model, sign)
+  return model.featureNames.map((name, feature) => {
+    const { points, bin, outcome } = loggedFeature(card, feature, cells[feature] ?? 0, isFirstForm)
+    const words = { feature, bin, outcome, points, best: best[feature] ?? 0, lang }
+    return {
+      name,
+      label: labelIn((spec.features[feature] ?? {}) as { label?: string }, lang),
+      source: extension?.[feature]?.source ?? null,
+      points,
+      outcome,
+      bin: bin === null ? null : binAnswer(spec, feature, bin, lang),
+      text: featureWords(spec, model, words),
+    }
+  })
+}
+
+async function sensitivityOf(
+  { spec, model }: StoredCard,
+  slots: Int32Array,
+): Promise<OtherBin[][] | null> {
+  const bins = spec.features.reduce((sum, feature) => sum + feature.bins.length, 0)
+  if (bins > SENSITIVITY_BINS_MAX) return null
+  const turns = new TurnTaker()
+  const table: OtherBin[][] = []
+  for (const feature of model.features.keys()) {
+    table.push(otherBinsOf(spec, model, slots, feature))
+    await turns.giveWay()
+  }
+  return table
+}

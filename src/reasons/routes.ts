@@ -1,0 +1,177 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  ExplanationQuery,
+  Explanation as ExplanationSchema,
+  MethodReportRequest,
+  MethodReport as MethodReportSchema,
+  PutReasonBaselineRequest,
+  PutReasonBaselineResult,
+  ReasonBaselineList,
+  ReasonBaselineRequest,
+  ReasonBaseline as ReasonBaselineSchema,
+  ReasonBaselinesQuery,
+} from '../../schemas/reasons.ts'
+import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
+import { provenCaller, userCaller } from '../access/request-caller.ts'
+import { DEFAULT_LANGUAGE } from '../engine/index.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { sendList } from '../http/list.ts'
+import type { ExplanationService } from './explanation.ts'
+import { explanationAnswer } from './explanation-answer.ts'
+import type { MethodReport } from './method-report.ts'
+import type { ReasonService, StoredBaseline } from './service.ts'
+
+interface ReasonRouteOptions {
+  readonly explanations: ExplanationService
+  readonly reasons: ReasonService
+}
+
+const BODY_BYTES_MAX = 64 * 1024
+const RequestParams = Type.Object({ request_id: Type.String() })
+const SlugParams = Type.Object({ slug: Type.String() })
+
+/** Baselines of reasons, and the comparison of methods. */
+export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async (
+  app,
+  { reasons, explanations },
+) => {
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+
+  app.post(
+    '/v1/deployments/:slug/reason-baselines',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: ReasonBaselineRequest,
+        response: {
+          201: ReasonBaselineSchema,
+          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
+        },
+      },
+      config: { operation: 'reason_baselines.create', access: DEPLOYERS },
+    },
+    async (request, reply) => {
+      const { model_id, band_points, min_population, ...rest } = request.body
+      const baseline = await reasons.createBaseline(userCaller(request), request.params.slug, {
+        ...rest,
+        modelId: model_id,
+        bandPoints: band_points,
+        minPopulation: min_population,
+      })
+      return reply.code(201).send(baselineAnswer(baseline))
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug/reason-baselines',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: ReasonBaselinesQuery,
+        response: { 200: ReasonBaselineList, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'reason_baselines.list', access: MEMBER_OR_READING_KEY },
+    },
+    (request, reply) => {
+      const caller = provenCaller(request)
+      const { slug } = request.params
+      return sendList(reply, request.query, {
+        read: (page) => reasons.listBaselines(caller, slug, page),
+        answer: (items) => ({ reason_baselines: items.map(baselineAnswer) }),
+      })
+    },
+  )
+
+  app.put(
+    '/v1/deployments/:slug/reason-baseline',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: PutReasonBaselineRequest,
+        response: {
+          200: PutReasonBaselineResult,
+          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
+        },
+      },
+      config: { operation: 'reason_baselines.put', access: DEPLOYERS },
+    },
+    async (request) => {
+      const { slug } = request.params
+      const { model_id, baseline_id } = request.body
+      const order = { modelId: model_id, baselineId: baseline_id }
+      const cacheVersion = await reasons.putInForce(userCaller(request), slug, order)
+      return { deployment_id: slug, model_id, baseline_id, cache_version: cacheVersion }
+    },
+  )
+
+  app.get(
+    '/v1/scores/:request_id/explanation',
+    {
+      schema: {
+        params: RequestParams,
+        querystring: ExplanationQuery,
+        response: { 200: ExplanationSchema, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'scores.explain', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { request_id } = request.params
+      const { lang = DEFAULT_LANGUAGE, record, cutoff } = request.query
+      const query = { lang, record, cutoff }
+      return explanationAnswer(await explanations.explain(provenCaller(request), request_id, query))
+    },
+  )
+
+  app.post(
+    '/v1/deployments/:slug/reason-method-report',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: MethodReportRequest,
+        response: { 200: MethodReportSchema, ...errorResponses(400, 401, 404, 413, 415, 422) },
+      },
+      config: { operation: 'reasons.method_report', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) =>
+      reportAnswer(
+        await reasons.reportMethods(provenCaller(request), request.params.slug, request.body),
+      ),
+  )
+}
+
+function baselineAnswer(baseline: StoredBaseline) {
+  const isoOf = (atMs: number) => new Date(atMs).toISOString()
+  return {
+    id: baseline.id,
+    model_id: baseline.modelId,
+    method: baseline.method,
+    cutoff: baseline.cutoff,
+    band_points: baseline.bandPoints,
+    from: baseline.fromMs === null ? null : isoOf(baseline.fromMs),
+    to: isoOf(baseline.toMs),
+    n: baseline.n,
+    dedupe: baseline.dedupe,
+    per_feature: Object.fromEntries(baseline.perFeature),
+    mean_total: baseline.meanTotal,
+    created_at: isoOf(baseline.createdAtMs),
+  }
+}
+
+function reportAnswer({ n, cutoff, pairs }: MethodReport) {
+  return {
+    n,
+    cutoff,
+    pairs: pairs.map(({ a, b, sameFirst, sameSet, meanJaccard }) => ({
+      a,
+      b,
+      same_first: sameFirst,
+      same_set: sameSet,
+      mean_jaccard: meanJaccard,
+    })),
+  }
+}

@@ -1,0 +1,288 @@
+import pLimit from 'p-limit'
+import type { Caller } from '../access/caller.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import type { DeploymentService } from '../deployments/service.ts'
+import { compileReasons, directionOf } from '../engine/index.ts'
+import { AppError } from '../errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
+import { readTimeRange } from '../rollups/moment.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import type { StoredModels } from '../score-log/reading/stored-models.ts'
+import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
+import { type ApplicantQuery, applicantsOf } from './applicants.ts'
+import { compareMethods, type MethodReport, type ReportedMethod } from './method-report.ts'
+import { type ExplainedCard, populationOf, type ScoreBand } from './population.ts'
+
+/** The methods whose averages are computed from scores. */
+export type BaselineMethod = 'mean_at_cutoff' | 'mean_all'
+
+/** A baseline as it was made; it never changes. */
+export interface StoredBaseline {
+  readonly id: string
+  readonly deploymentId: string
+  readonly modelId: string
+  readonly method: BaselineMethod
+  readonly cutoff: number | null
+  readonly bandPoints: number | null
+  readonly fromMs: number | null
+  readonly toMs: number
+  readonly minPopulation: number
+  readonly n: number
+  readonly dedupe: 'last' | 'none'
+  /** Name and average points of each feature, in spec order. */
+  readonly perFeature: readonly (readonly [string, number])[]
+  readonly meanTotal: number
+  readonly createdBy: string
+  readonly createdAtMs: number
+}
+
+/** What a baseline is to be made from. */
+export interface BaselineOrder {
+  readonly modelId: string
+  readonly method: string
+  readonly cutoff?: number | undefined
+  /** How far above the cut-off a score may lie; by default the points that double the odds. */
+  readonly bandPoints?: number | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly minPopulation?: number | undefined
+}
+
+export interface ReportOrder {
+  readonly methods: readonly ReportedMethod[]
+  readonly cutoff?: number | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+export interface ReasonStore {
+  hasModel(teamId: string, modelId: string): Promise<boolean>
+  /** The champion of a deployment with its baseline in force; null if the team has none such. */
+  championOf(
+    teamId: string,
+    deploymentId: string,
+  ): Promise<{ readonly modelId: string; readonly baselineId: string | null } | null>
+  insert(teamId: string, baseline: StoredBaseline, audit: NewAuditRecord): Promise<void>
+  list(deploymentId: string, page: PageRequest): Promise<Page<StoredBaseline>>
+  find(deploymentId: string, baselineId: string): Promise<StoredBaseline | null>
+  /** What reasons need of a baseline. */
+  baseline(baselineId: string): Promise<ReasonBaseline | null>
+}
+
+/** Answers whether a caller may see a deployment. */
+export interface VisibleDeployments {
+  /** @throws AppError `deployment_not_found` */
+  requireDeployment(caller: Caller, slug: string): Promise<void>
+}
+
+interface ReasonServiceOptions {
+  readonly store: ReasonStore
+  readonly log: Pick<LogReader, 'scan'>
+  readonly models: StoredModels
+  readonly deployments: DeploymentService
+  readonly visible: VisibleDeployments
+  readonly clock: Clock
+}
+
+const MIN_POPULATION = 200
+/** Scans of the log that run at a time, and that wait: each can keep a core busy for seconds. */
+const SCANS_MAX = 1
+const SCANS_WAITING_MAX = 8
+
+/** Baselines of reasons, and the comparison of methods. */
+export class ReasonService {
+  private readonly options: ReasonServiceOptions
+  private readonly scans = pLimit(SCANS_MAX)
+
+  constructor(options: ReasonServiceOptions) {
+    this.options = options
+  }
+
+  /**
+   * Averages what a model said of the applicants of a period, and keeps the result.
+   *
+   * @throws AppError `deployment_not_found`, `model_not_found`, `invalid_request`,
+   *   `reasons_not_configured`, `invalid_baseline`, `population_too_small`; `unavailable` when too
+   *   many wait
+   */
+  async createBaseline(
+    actor: Actor & Caller,
+    slug: string,
+    order: BaselineOrder,
+  ): Promise<StoredBaseline> {
+    const { store, visible, clock, log } = this.options
+    const { fromMs, toMs } = readTimeRange(order)
+    await visible.requireDeployment(actor, slug)
+    const card = await this.cardOf(actor.teamId, order.modelId)
+    const method = methodOf(card, order)
+    const band = method === 'mean_all' ? null : bandOf(card, order)
+    const createdAtMs = clock.epochMs()
+    const range = { fromMs, toMs: Math.min(toMs, createdAtMs + 1) }
+    const { modelId, minPopulation = MIN_POPULATION } = order
+    const query = { teamId: actor.teamId, deploymentId: slug, modelId, ...range }
+    const population = await this.scan(() => populationOf(card, applicantsOf(log, query), band))
+    if (population.n < minPopulation) {
+      throw new AppError(
+        'population_too_small',
+        `the period has ${population.n} such applicants, and min_population is ${minPopulation}: choose a longer period or a wider band`,
+      )
+    }
+    const names = card.model.featureNames
+    const baseline: StoredBaseline = {
+      id: newId('rbl_', createdAtMs),
+      deploymentId: slug,
+      modelId,
+      method,
+      cutoff: order.cutoff ?? null,
+      bandPoints: band?.points ?? null,
+      fromMs: Number.isFinite(range.fromMs) ? range.fromMs : null,
+      toMs: range.toMs,
+      minPopulation,
+      n: population.n,
+      dedupe: band === null ? 'none' : 'last',
+      perFeature: population.means.map((mean, index) => [names[index] ?? '', mean]),
+      meanTotal: population.meanTotal,
+      createdBy: actor.userId,
+      createdAtMs,
+    }
+    const { id: subject, n, cutoff } = baseline
+    const after = { deployment_id: slug, model_id: modelId, method, cutoff, n }
+    const change = { action: 'reason_baseline.create', subject, after } as const
+    await store.insert(actor.teamId, baseline, auditRecord(actor, change, createdAtMs))
+    return baseline
+  }
+
+  /** @throws AppError `deployment_not_found` */
+  async listBaselines(
+    caller: Caller,
+    slug: string,
+    page: PageRequest,
+  ): Promise<Page<StoredBaseline>> {
+    await this.options.visible.requireDeployment(caller, slug)
+    return this.options.store.list(slug, page)
+  }
+
+  /**
+   * Puts a baseline in force: the next scores of the model have their reasons against it.
+   *
+   * @returns the new cache version
+   * @throws AppError `deployment_not_found`, `model_not_found`, `baseline_not_found`,
+   *   `invalid_baseline`
+   */
+  async putInForce(
+    actor: Actor & Caller,
+    slug: string,
+    { modelId, baselineId }: { readonly modelId: string; readonly baselineId: string },
+  ): Promise<number> {
+    const { store, visible, deployments } = this.options
+    await visible.requireDeployment(actor, slug)
+    await this.requireModel(actor.teamId, modelId)
+    const baseline = isId(baselineId, 'rbl_') ? await store.find(slug, baselineId) : null
+    if (baseline === null) {
+      throw new AppError('baseline_not_found', 'the deployment has no reason baseline with this id')
+    }
+    if (baseline.modelId !== modelId) {
+      throw new AppError(
+        'invalid_baseline',
+        `the baseline is one of the model ${baseline.modelId}: send that model_id, or make a baseline of this one`,
+      )
+    }
+    const { after } = await deployments.change(actor, slug, async (present) => ({
+      action: 'deployment.set_reason_baseline',
+      challengerId: null,
+      next: { ...present, cacheVersion: present.cacheVersion + 1 },
+      reasonBaseline: { modelId, baselineId },
+    }))
+    return after.cacheVersion
+  }
+
+  /**
+   * Compares methods over the declines of a deployment's champion. Averages are those of the
+   * period; the last scoring of each reference counts.
+   *
+   * @throws AppError `deployment_not_found`, `invalid_request`, `reasons_not_configured`,
+   *   `invalid_baseline`, `population_too_small`; `unavailable` when too many wait
+   */
+  async reportMethods(caller: Caller, slug: string, order: ReportOrder): Promise<MethodReport> {
+    const { store, visible, log, clock } = this.options
+    const { fromMs, toMs } = readTimeRange(order)
+    await visible.requireDeployment(caller, slug)
+    const champion = await store.championOf(caller.teamId, slug)
+    if (champion === null) throw new AppError('deployment_not_found', 'there is no such deployment')
+    const { modelId, baselineId } = champion
+    const card = await this.cardOf(caller.teamId, modelId)
+    const findActive = baselineId === null ? null : await store.baseline(baselineId)
+    const cutoff = order.cutoff ?? findActive?.cutoff ?? null
+    if (cutoff === null) {
+      throw new AppError('invalid_request', 'cutoff is missing: no baseline in force has one')
+    }
+    const query: ApplicantQuery = {
+      teamId: caller.teamId,
+      deploymentId: slug,
+      modelId,
+      fromMs,
+      toMs: Math.min(toMs, clock.epochMs() + 1),
+    }
+    const band = order.methods.includes('mean_at_cutoff') ? bandOf(card, { cutoff }) : null
+    const { methods } = order
+    return this.scan(() =>
+      compareMethods(card, { methods, cutoff, band }, () => applicantsOf(log, query)),
+    )
+  }
+
+  /** @throws AppError `model_not_found`, `reasons_not_configured` */
+  private async cardOf(teamId: string, modelId: string): Promise<ExplainedCard> {
+    await this.requireModel(teamId, modelId)
+    const card = (await this.options.models.get([modelId])).get(modelId)?.card ?? null
+    const rules = card === null ? null : compileReasons(card.spec, card.model)
+    if (card === null || rules === null) {
+      throw new AppError(
+        'reasons_not_configured',
+        `the specification of the model ${modelId} has no reasons: deploy one with reasons.version 1`,
+      )
+    }
+    return { ...card, rules }
+  }
+
+  private async requireModel(teamId: string, modelId: string): Promise<void> {
+    const isOne = isId(modelId, 'mod_') && (await this.options.store.hasModel(teamId, modelId))
+    if (!isOne) throw new AppError('model_not_found', 'there is no model with this id')
+  }
+
+  private scan<Result>(run: () => Promise<Result>): Promise<Result> {
+    if (this.scans.pendingCount >= SCANS_WAITING_MAX) {
+      throw new AppError('unavailable', 'other baselines are under way: try again in a minute')
+    }
+    return this.scans(run)
+  }
+}
+
+function methodOf({ rules }: ExplainedCard, { method }: BaselineOrder): BaselineMethod {
+  if (method !== rules.method) {
+    throw new AppError(
+      'invalid_baseline',
+      `the reasons of the model have the method ${rules.method}: a baseline of ${method} does not fit it`,
+    )
+  }
+  if (method === 'mean_all' || method === 'mean_at_cutoff') return method
+  throw new AppError(
+    'invalid_baseline',
+    `the method ${method} takes its baselines from the specification: none can be computed`,
+  )
+}
+
+function bandOf(
+  { spec }: ExplainedCard,
+  { cutoff, bandPoints }: Pick<BaselineOrder, 'cutoff' | 'bandPoints'>,
+): ScoreBand {
+  const points = bandPoints ?? (spec.scaling === undefined ? null : Math.abs(spec.scaling.pdo))
+  if (cutoff === undefined) {
+    throw new AppError('invalid_request', 'cutoff is missing: the method mean_at_cutoff wants one')
+  }
+  if (points === null) {
+    throw new AppError('invalid_request', 'band_points is missing: the card has no pdo to take')
+  }
+  return { cutoff, points, sign: directionOf(spec) }
+}

@@ -1,0 +1,105 @@
+import { and, desc, eq } from 'drizzle-orm'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database } from '../platform/db/client.ts'
+import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
+import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
+import { readBaseline } from '../scoring/store.ts'
+import { deployments } from '../tables/deployments.ts'
+import { models } from '../tables/models.ts'
+import { reasonBaselines, reasonBaselinesInForce } from '../tables/reasons.ts'
+import type { ReasonStore, StoredBaseline } from './service.ts'
+
+/** Reason baselines in PostgreSQL. */
+export class PostgresReasonStore implements ReasonStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async hasModel(teamId: string, modelId: string): Promise<boolean> {
+    const [row] = await this.db
+      .select({ id: models.id })
+      .from(models)
+      .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
+    return row !== undefined
+  }
+
+  async championOf(teamId: string, deploymentId: string) {
+    const [row] = await this.db
+      .select({
+        modelId: deployments.championModelId,
+        baselineId: reasonBaselinesInForce.baselineId,
+      })
+      .from(deployments)
+      .leftJoin(
+        reasonBaselinesInForce,
+        and(
+          eq(reasonBaselinesInForce.deploymentId, deployments.id),
+          eq(reasonBaselinesInForce.modelId, deployments.championModelId),
+        ),
+      )
+      .where(and(eq(deployments.id, deploymentId), eq(deployments.teamId, teamId)))
+    return row ?? null
+  }
+
+  async insert(teamId: string, baseline: StoredBaseline, audit: NewAuditRecord): Promise<void> {
+    const { fromMs, toMs, perFeature, createdAtMs, ...row } = baseline
+    await this.db.transaction(async (tx) => {
+      await tx.insert(reasonBaselines).values({
+        ...row,
+        teamId,
+        startsAt: fromMs === null ? null : new Date(fromMs),
+        endsAt: new Date(toMs),
+        means: perFeature,
+        createdAt: new Date(createdAtMs),
+      })
+      await insertAuditRecord(tx, audit)
+    })
+  }
+
+  async list(deploymentId: string, page: PageRequest): Promise<Page<StoredBaseline>> {
+    const rows = await this.db
+      .select()
+      .from(reasonBaselines)
+      .where(
+        and(eq(reasonBaselines.deploymentId, deploymentId), rowsAfter(page, reasonBaselines.id)),
+      )
+      .orderBy(desc(reasonBaselines.id))
+      .limit(rowsToRead(page))
+    const { items, nextCursor } = pageOf(rows, page)
+    return { items: items.map(storedBaseline), nextCursor }
+  }
+
+  async find(deploymentId: string, baselineId: string): Promise<StoredBaseline | null> {
+    const [row] = await this.db
+      .select()
+      .from(reasonBaselines)
+      .where(
+        and(eq(reasonBaselines.id, baselineId), eq(reasonBaselines.deploymentId, deploymentId)),
+      )
+    return row === undefined ? null : storedBaseline(row)
+  }
+
+  baseline(baselineId: string): Promise<ReasonBaseline | null> {
+    return readBaseline(this.db, baselineId)
+  }
+}
+
+function storedBaseline({
+  teamId: _teamId,
+  startsAt,
+  endsAt,
+  means,
+  createdAt,
+  ...row
+}: typeof reasonBaselines.$inferSelect): StoredBaseline {
+  return {
+    ...row,
+    fromMs: startsAt?.getTime() ?? null,
+    toMs: endsAt.getTime(),
+    perFeature: means as StoredBaseline['perFeature'],
+    createdAtMs: createdAt.getTime(),
+  }
+}

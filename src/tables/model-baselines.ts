@@ -1,0 +1,33 @@
+import { sql } from 'drizzle-orm'
+import { check, doublePrecision, index, pgTable, text } from 'drizzle-orm/pg-core'
+import type { BaselineCounts } from '../../schemas/baselines.ts'
+import { teams } from './auth.ts'
+import { idText, jsonText, moment } from './columns.ts'
+import { models } from './models.ts'
+
+/**
+ * Development samples of models. Written by management and never changed: the newest of a model is
+ * in force, older ones stay because answers name them. Stability reads them.
+ */
+export const modelBaselines = pgTable(
+  'model_baselines',
+  {
+    id: idText('id').primaryKey(),
+    teamId: idText('team_id')
+      .notNull()
+      .references(() => teams.id),
+    modelId: idText('model_id')
+      .notNull()
+      .references(() => models.id),
+    origin: text('origin').$type<'period' | 'counts'>().notNull(),
+    n: doublePrecision('n').notNull(),
+    /** Null if a feature counts nobody. */
+    meanScore: doublePrecision('mean_score'),
+    counts: jsonText('counts').$type<BaselineCounts>().notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  (table) => [
+    index('model_baselines_model').on(table.modelId, table.id),
+    check('model_baselines_origin', sql`${table.origin} in ('period', 'counts')`),
+  ],
+)

@@ -1,0 +1,84 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { statsWith } from '../../support/expect/stats.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { Team } from '../../support/start/team.ts'
+
+const [backend = expect.fail('there is a database')] = backends
+/** Where pictures of the pages go, for a person to look at. */
+const PICTURES = process.env['SCORELINE_TEST_PICTURES']
+
+describe.skipIf(chromiumPath() === null)('in a browser', () => {
+  let service: TestService
+  let browser: ConsoleBrowser
+  let visitor: ConsolePage
+  let slug: string
+  let file: string
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    const team = await Team.of(service)
+    const champion = sampleSpec()
+    slug = (await team.deploy(champion)).slug
+    const successor = { ...champion, version: '1.1.0', base_points: 470 }
+    await team.challenge(slug, successor, 20)
+    await team.shadow(slug, true)
+    await team.done('PUT', '/v1/outcome-definitions/gb12', {
+      label: 'Bad within 12 months',
+      window_months: 12,
+      bad_rule_text: '90 days past due',
+      maturity_months: 12,
+    })
+    const lines = ['request_id,kind,definition,outcome,as_of']
+    const applicants = sampleApplicants().slice(0, 60)
+    for (const [index, { applicant }] of applicants.entries()) {
+      const { request_id, pd } = await team.score(slug, applicant)
+      const isBad = index % 4 === 0 || pd > 0.5
+      if (index % 5 > 0) {
+        lines.push(`${request_id},performance,gb12,${isBad ? 'bad' : 'good'},2026-06-30`)
+      }
+    }
+    lines.push('nothing,performance,gb12,great,2026-06-30')
+    file = lines.join('\n')
+    await statsWith(service, team.owner, slug, applicants.length)
+    browser = await ConsoleBrowser.start(service)
+    visitor = await browser.signIn()
+  }, 60_000)
+  afterAll(async () => {
+    await visitor?.close()
+    await browser?.close()
+    await service?.close()
+  })
+
+  test('outcomes are uploaded, and the page says how good the card is and where it is wrong', async () => {
+    const { page } = visitor
+    await visitor.go(`deployments/${slug}`)
+    await page.getByRole('link', { name: 'Performance' }).click()
+    await visitor.heading('Performance')
+    await visitor.sees('No good or bad outcome yet')
+    await page.getByLabel('Outcomes').setInputFiles({
+      name: 'outcomes.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(file),
+    })
+    await visitor.press('Upload')
+    await visitor.sees('48 accepted')
+    await visitor.sees('Line 50: outcome must be good or bad or indeterminate or excluded')
+    await visitor.go(`performance/${slug}/gb12`)
+    for (const text of ['Is the card still good?', 'Where is it wrong?', 'of 60 scored']) {
+      await visitor.sees(text)
+    }
+    expect(await visitor.violations()).toEqual([])
+    expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)
+    if (PICTURES !== undefined) {
+      mkdirSync(PICTURES, { recursive: true })
+      await page.screenshot({ path: join(PICTURES, 'performance.png'), fullPage: true })
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)
+  })
+})

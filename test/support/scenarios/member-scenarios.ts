@@ -1,0 +1,43 @@
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { OWNER } from '../start/service.ts'
+import type { TwoTeams } from '../start/team.ts'
+import type { Row } from './scenarios.ts'
+
+/** A new member of the team. */
+const newMember = () => ({
+  email: `${newId('usr_', 0)}@lender.example`,
+  password: 'a long password',
+  role: 'viewer',
+})
+const memberOf = async ({ team }: TwoTeams) =>
+  (await team.done('POST', '/v1/members', newMember())).id
+
+/** How the outcomes of members come about. */
+export const MEMBER_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
+  'GET /v1/members': { '200': ['an owner asks', ({ team }) => team.call('GET', '/v1/members')] },
+  'POST /v1/members': {
+    '201': ['a new email', ({ team }) => team.call('POST', '/v1/members', newMember())],
+    '409 member_exists': [
+      'a taken email',
+      ({ team }) => team.call('POST', '/v1/members', { ...newMember(), email: OWNER.email }),
+    ],
+  },
+  'PATCH /v1/members/{id}': {
+    '200': [
+      'another role',
+      async (of) => of.team.call('PATCH', `/v1/members/${await memberOf(of)}`, { role: 'modeler' }),
+    ],
+    '409 last_owner': [
+      'the last owner steps down',
+      ({ team, teamUsers }) =>
+        team.call('PATCH', `/v1/members/${teamUsers.owner.userId}`, { role: 'viewer' }),
+    ],
+  },
+  'DELETE /v1/members/{id}': {
+    '204': ['a member', async (of) => of.team.call('DELETE', `/v1/members/${await memberOf(of)}`)],
+    '409 last_owner': [
+      'the last owner leaves',
+      ({ team, teamUsers }) => team.call('DELETE', `/v1/members/${teamUsers.owner.userId}`),
+    ],
+  },
+}
