@@ -1,9 +1,11 @@
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
+import { BACKTEST_DOCS } from './docs/backtest.ts'
 import { COPY_DOCS } from './docs/copies.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
 import { EXPORT_DOCS } from './docs/export.ts'
 import { IMPORT_DOCS } from './docs/import.ts'
+import { JOB_DOCS } from './docs/jobs.ts'
 import { KEY_DOCS } from './docs/keys.ts'
 import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
@@ -11,7 +13,9 @@ import { MONITORING_DOCS } from './docs/monitoring.ts'
 import { OUTCOME_DOCS } from './docs/outcomes.ts'
 import { OWN_ACCOUNT_DOCS } from './docs/own-account.ts'
 import { PERFORMANCE_DOCS } from './docs/performance.ts'
+import { PROOF_DOCS } from './docs/proof.ts'
 import { REASON_DOCS } from './docs/reasons.ts'
+import { REPLAY_DOCS } from './docs/replay.ts'
 import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
@@ -35,6 +39,10 @@ export const DOCS = {
   ...MONITORING_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
+  ...REPLAY_DOCS,
+  ...PROOF_DOCS,
+  ...BACKTEST_DOCS,
+  ...JOB_DOCS,
   ...REASON_DOCS,
   ...OUTCOME_DOCS,
   ...PERFORMANCE_DOCS,

@@ -22,6 +22,7 @@ export const ERROR_CODES = {
   baseline_not_found: 'The deployment has no reason baseline with this id.',
   score_not_found:
     'The score log has no such request of the team, or the batch has no such record.',
+  job_not_found: 'The team has no such job: a job is kept for a week after its end.',
   definition_not_found: 'The team has no definition of outcomes with this id.',
   import_not_found: 'The team has no import of outcomes with this id.',
   not_found: 'No endpoint has this method and path.',

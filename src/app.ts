@@ -6,6 +6,7 @@ import { accessReviewRoutes } from './access-review/routes.ts'
 import { auditLogRoutes } from './audit/routes.ts'
 import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
+import { backtestRoutes } from './backtest/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
 import { scorecardRoutes } from './deployments/api-v1/routes.ts'
@@ -27,6 +28,7 @@ import { shutdownPlugin } from './http/shutdown.ts'
 import { validatorCompiler } from './http/validators.ts'
 import { idempotencyPlugin } from './idempotency/plugin.ts'
 import { importRoutes } from './import/routes.ts'
+import { jobRoutes } from './jobs/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { modelCopyRoutes } from './models/copies/routes.ts'
 import { modelRoutes } from './models/routes.ts'
@@ -40,6 +42,7 @@ import { performanceRoutes } from './performance/routes.ts'
 import { systemClock } from './platform/clock.ts'
 import { newId } from './platform/ids/ids.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
+import { proofRoutes } from './proof/routes.ts'
 import { CallerQuota } from './rate-limit/caller-quota.ts'
 import { LookUpGate } from './rate-limit/look-up-gate.ts'
 import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
@@ -47,6 +50,7 @@ import { logErasureRoutes } from './reading/erasure/routes.ts'
 import { logExportRoutes } from './reading/export/routes.ts'
 import { readingRoutes } from './reading/routes.ts'
 import { reasonRoutes } from './reasons/routes.ts'
+import { replayRoutes } from './replay/routes.ts'
 import { fallbackOf } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
@@ -157,6 +161,10 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(performanceRoutes, services)
   await app.register(logExportRoutes, services)
   await app.register(logErasureRoutes, services)
+  await app.register(jobRoutes, services)
+  await app.register(replayRoutes, services)
+  await app.register(proofRoutes, services)
+  await app.register(backtestRoutes, services)
   await app.register(healthRoutes, telemetry)
 
   installFastPath(app, services, {

@@ -5,6 +5,7 @@ import type { CacheLookups } from './platform/caches/stale-while-revalidate.ts'
 import type { DatabaseHealth } from './platform/db/health.ts'
 import type { MetricRegistry } from './platform/metrics/registry.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
+import type { NightlyReplay } from './replay/nightly.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
 import type { ChallengerFailures } from './scoring/challenger-failures.ts'
@@ -182,5 +183,30 @@ export function addIdempotencyMetrics(
     'scoreline_idempotent_requests_total',
     'Requests with an Idempotency-Key, by what became of them.',
     () => Object.entries(counts).map(([outcome, count]) => [{ outcome }, count]),
+  )
+}
+
+/** Adds the metrics of the nightly replay of a sample of the score log. */
+export function addReplayMetrics(
+  metrics: MetricRegistry,
+  nightly: Pick<NightlyReplay, 'counts' | 'lastEndSec'>,
+): void {
+  metrics.counter(
+    'scoreline_replayed_results_total',
+    'Logged results that the nightly replay recomputed, by outcome; any different one is a fault.',
+    () => [
+      [{ outcome: 'identical' }, nightly.counts.identical],
+      [{ outcome: 'different' }, nightly.counts.different],
+    ],
+  )
+  metrics.counter(
+    'scoreline_replay_failed_nights_total',
+    'Nightly replays that could not read the log.',
+    () => nightly.counts.failedNights,
+  )
+  metrics.gauge(
+    'scoreline_replay_last_end_seconds',
+    'When the last nightly replay ended, in seconds since 1970; 0 before the first.',
+    () => nightly.lastEndSec,
   )
 }

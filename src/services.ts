@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
+import { type Evidence, openEvidence } from './evidence/open.ts'
 import { ExportService } from './export/service.ts'
 import { ExportThread } from './export/thread.ts'
 import { errorFacts } from './http/error-facts.ts'
@@ -20,17 +21,18 @@ import { ModelService } from './models/service.ts'
 import { PostgresModelStore } from './models/store.ts'
 import { type MonitoringServices, openMonitoring } from './monitoring/open.ts'
 import { type OutcomeServices, openOutcomes } from './outcomes/open.ts'
-import { PerformanceService } from './performance/service.ts'
-import { PostgresPerformanceStore } from './performance/store.ts'
+import { openPerformance } from './performance/open.ts'
+import type { PerformanceService } from './performance/service.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type DataDir, openDataDir } from './platform/data-dir/data-dir.ts'
 import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
-import { DatabaseHealth } from './platform/db/health.ts'
+import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
+import { once } from './platform/once.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
@@ -51,6 +53,7 @@ import { PostgresServingStore } from './scoring/store.ts'
 import {
   addIdempotencyMetrics,
   addLimiterMetrics,
+  addReplayMetrics,
   addScoreLogMetrics,
   addServiceMetrics,
 } from './service-metrics.ts'
@@ -59,12 +62,15 @@ import { PostgresStatsStore } from './stats/store.ts'
 import { type AccessServices, openAccess } from './teams/open-access.ts'
 import { Telemetry } from './telemetry.ts'
 
+type EvidenceServices = Evidence['services']
+
 /** The domains with all that they need. */
 export interface Services
   extends AccessServices,
     MonitoringServices,
     OutcomeServices,
-    ReasonServices {
+    ReasonServices,
+    EvidenceServices {
   readonly models: ModelService
   readonly modelCopies: ModelCopyService
   readonly imports: ImportService
@@ -195,15 +201,16 @@ export async function createServices(config: Config, options: ServiceOptions): P
     dataDir,
   })
   opened.defer(() => domains.outcomeWorker.close())
-  writers.push(domains.keys, domains.serviceAccounts, domains.auth)
+  writers.push(domains.keys, domains.serviceAccounts, domains.auth, domains.background)
   addScoreLogMetrics(telemetry.metrics, openedLog)
   addLimiterMetrics(telemetry.metrics, limiter)
   addIdempotencyMetrics(telemetry.metrics, idempotency.service)
   telemetry.readiness.add('spool', () => openedLog.spool.refusal)
 
+  const { background: _, ...parts } = domains
   const ending = opened.move()
   return {
-    ...domains,
+    ...parts,
     idempotency: idempotency.service,
     telemetry,
     limiter,
@@ -214,15 +221,6 @@ export async function createServices(config: Config, options: ServiceOptions): P
     spool: openedLog.spool,
     drain: openedLog.drain,
     close: once(() => ending.disposeAsync()),
-  }
-}
-
-/** Makes `close` idempotent: every caller awaits the same shutdown. */
-function once(close: () => Promise<void>): () => Promise<void> {
-  let closing: Promise<void> | null = null
-  return () => {
-    closing ??= close()
-    return closing
   }
 }
 
@@ -253,7 +251,10 @@ type Domains = Omit<
   | 'spool'
   | 'drain'
   | 'close'
->
+> & {
+  /** Jobs and nightly replays. */
+  readonly background: { close(): Promise<void> }
+}
 
 function wire(
   config: Config,
@@ -327,8 +328,11 @@ function wire(
   const runner = new ImportThread()
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
-  const { reader, models: loggedModels, eraser } = openLogReader({ db, guarded, spool })
+  const logReader = openLogReader({ db, guarded, spool })
+  const { reader, models: loggedModels, eraser } = logReader
   const readingStore = guarded(new PostgresReadingStore(db))
+  // What questions to the log need.
+  const ofLog = { db, guarded, reader, models: loggedModels, clock }
   const outcomes = openOutcomes({
     db,
     guarded,
@@ -349,6 +353,18 @@ function wire(
       if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
     },
   })
+  const evidence = openEvidence({
+    db,
+    guarded,
+    logReader,
+    reading: scoreReading,
+    models,
+    jwtSecret,
+    clock,
+    log,
+    factsOf: errorFacts,
+  })
+  addReplayMetrics(metrics, evidence.nightly)
   return {
     ...access,
     models,
@@ -359,16 +375,10 @@ function wire(
     scorecards: new ScorecardService(deployments, clock),
     scoring,
     scoreReading,
-    ...openReasons({
-      db,
-      guarded,
-      reader,
-      models: loggedModels,
-      deployments,
-      scoreReading,
-      clock,
-    }),
-    ...openMonitoring({ db, guarded, reader, models: loggedModels, clock }),
+    ...evidence.services,
+    background: evidence,
+    ...openReasons({ ...ofLog, deployments, scoreReading }),
+    ...openMonitoring(ofLog),
     logErasures: new LogErasureService({
       eraser,
       store: readingStore,
@@ -377,16 +387,7 @@ function wire(
     }),
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     ...outcomes,
-    performance: new PerformanceService({
-      store: guarded(new PostgresPerformanceStore(db)),
-      definitions: outcomes.outcomeDefinitions,
-      log: reader,
-      models: loggedModels,
-    }),
+    performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
   }
-}
-
-function awayTooLong(awayMs: number, bridgedMs: number): string | null {
-  return awayMs > bridgedMs ? `away for ${Math.floor(awayMs / 1000)} s` : null
 }

@@ -122,7 +122,7 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
       at++
     }
     const block = encoder.encode()
-    if (block !== null) await db.execute(insertOf(block, { isSummed: false }))
+    if (block !== null) await db.execute(insertOf(block, { isSummed: false, sources: null }))
     blocks++
   }
   const tables = new PostgresBlockTables(db, { compiled: async () => models })

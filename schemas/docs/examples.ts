@@ -10,6 +10,7 @@ export const EXAMPLE_IDS = {
   user: 'usr_0VLGfZ8tXv2IbGy5RlPk7c',
   /** A member with the role `modeler`. */
   member: 'usr_0VLGm3XpNc6ViTs8EoRz1u',
+  job: 'job_0VLGm5Tt4Kp8SgDb2XwNq7',
   import: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4',
   serviceAccount: 'svc_0VLGj7KwB3cVx9ZmQt5Ra1',
   session: 'fam_0VLGj8LxC4dWy0AnRu6Sb2',

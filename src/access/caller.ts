@@ -86,6 +86,11 @@ export const SCORING_KEY = { by: 'key', scope: 'score' } as const satisfies Acce
 export const MEMBER_OR_READING_KEY: Access = { by: 'user-or-key', scope: 'read' }
 export const ANY_MEMBER: Access = { by: 'user', roles: ROLES }
 export const OWNER_OR_ADMIN: Access = { by: 'user', roles: ['owner', 'admin'] }
+/** Whoever may start work on the score log: all but viewers. */
+export const ANALYSTS: Access = {
+  by: 'user',
+  roles: ['owner', 'admin', 'lead_modeler', 'modeler'],
+}
 export const DEPLOYERS: Access = { by: 'user', roles: ['owner', 'admin', 'lead_modeler'] }
 /** A server that scores, or those who may deploy a model. */
 export const OUTCOME_SENDERS: Access = {

@@ -60,8 +60,8 @@ export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = a
 }
 
 /** NDJSON: one record a line, in the form of the list. */
-async function* linesOf(pieces: AsyncIterable<readonly AuditRecord[]>): AsyncGenerator<string> {
-  for await (const records of pieces) {
+async function* linesOf(parts: AsyncIterable<readonly AuditRecord[]>): AsyncGenerator<string> {
+  for await (const records of parts) {
     yield records.map((record) => `${JSON.stringify(exportedRecord(record))}\n`).join('')
   }
 }

@@ -32,8 +32,8 @@ export interface AuditLogStore {
 /** A record with its place in the order of the changes. */
 export type PlacedRecord = AuditRecord & { readonly position: number }
 
-/** Records in one piece of an export. */
-const PIECE_RECORDS = 500
+/** Records in one part of an export. */
+const PART_RECORDS = 500
 /** Exports under way in a process: each reads the database. */
 const EXPORTS_MAX = 2
 
@@ -77,12 +77,12 @@ export class AuditLogService {
         const found: readonly PlacedRecord[] = await this.store.following(
           teamId,
           position,
-          PIECE_RECORDS,
+          PART_RECORDS,
         )
-        const piece = found.filter((record) => record.position <= end)
-        if (piece.length === 0) return
-        yield piece
-        position = piece.at(-1)?.position ?? end
+        const part = found.filter((record) => record.position <= end)
+        if (part.length === 0) return
+        yield part
+        position = part.at(-1)?.position ?? end
       }
     } finally {
       this.exporting--

@@ -11,6 +11,7 @@ import { erasureFields } from '../reading/erasure/response.ts'
 import type { LogExportQuery } from '../reading/export/service.ts'
 import { ChoiceOption, readArguments, UsageError, ValueError } from './arguments.ts'
 import { cliFailure } from './failures.ts'
+import { declareVerify, verifyTeam } from './log-verify.ts'
 import { printable, sentence } from './print.ts'
 import {
   type CommandContext,
@@ -48,9 +49,14 @@ export async function reportOf(
   try {
     const request = readArguments(logProgram(call), args)
     if (request.kind === 'help') return { code: DONE, stdout: request.text, stderr: '' }
-    const isErasure = request.command.name() === 'erase'
+    const command = request.command.name()
+    const isErasure = command === 'erase'
     const services = await open()
     try {
+      if (command === 'verify') {
+        const { text, isRight } = await verifyTeam(services, request.values)
+        return { code: isRight ? DONE : REFUSED, stdout: text, stderr: '' }
+      }
       if (!isErasure) await exportLog(services, request.values, stdout)
       const erased = isErasure ? await eraseReference(services, request.values) : ''
       return { code: DONE, stdout: erased, stderr: '' }
@@ -70,9 +76,10 @@ export async function reportOf(
  */
 export function logProgram(call: string): Command {
   const program = new Command(call)
-    .summary('exports the score log, and erases references')
+    .summary('exports and verifies the score log, and erases references')
     .description('Works on the score log in the database that the environment variables name.')
   declareErase(program)
+  declareVerify(program, teamOption())
   const command = program
     .command('export')
     .summary('writes the scores of a team as NDJSON, CSV or Parquet')

@@ -10,7 +10,7 @@ import { PostgresModelStore } from '../models/store.ts'
 import { PostgresOutcomeStore } from '../outcomes/store.ts'
 import { InvalidatedCaches } from '../platform/caches/invalidation.ts'
 import { openFeed } from '../platform/caches/open-invalidation.ts'
-import { systemClock } from '../platform/clock.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 import { openDataDir } from '../platform/data-dir/data-dir.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { openDatabase } from '../platform/db/open.ts'
@@ -19,7 +19,12 @@ import { LogErasureService } from '../reading/erasure/service.ts'
 import { LogExportService } from '../reading/export/service.ts'
 import type { ReadingStore } from '../reading/service.ts'
 import { PostgresReadingStore } from '../reading/store.ts'
+import type { BlockReader } from '../score-log/blocks/block-store.ts'
+import { CheckpointSigner } from '../score-log/proof/checkpoint.ts'
+import type { TreeStore } from '../score-log/proof/log-tree.ts'
+import { PostgresTreeStore } from '../score-log/proof/tree-store.ts'
 import { openLogReader } from '../score-log/reading/open-reader.ts'
+import type { ModelSource } from '../score-log/record/model-source.ts'
 import { PostgresMemberStore } from '../teams/member-store.ts'
 import { MemberService } from '../teams/members.ts'
 import { PostgresTeamStore } from '../teams/team-store.ts'
@@ -34,6 +39,15 @@ export interface CliServices {
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly reading: ReadingStore
+  /** What the verification of the log reads. */
+  readonly verification: {
+    readonly blocks: BlockReader
+    readonly models: ModelSource
+    readonly trees: TreeStore
+    readonly signer: CheckpointSigner
+    readonly clock: Clock
+    readonly retentionDays: number
+  }
   close(): Promise<void>
 }
 
@@ -98,6 +112,14 @@ export async function createCliServices(
     }),
     logExports: new LogExportService({ ...log, store: reading, clock }),
     reading,
+    verification: {
+      blocks: log.blocks,
+      models: log.models,
+      trees: guarded(new PostgresTreeStore(db)),
+      signer: new CheckpointSigner(config.jwtSecret ?? dataDir?.secret('jwt-secret', 48) ?? ''),
+      clock,
+      retentionDays: config.scoreLogRetentionDays,
+    },
     close: () => ending.disposeAsync(),
   }
 }

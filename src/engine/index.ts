@@ -22,7 +22,7 @@ export {
   type ScoreTarget,
 } from './counterfactuals.ts'
 export { EngineError, type EngineErrorCode } from './errors.ts'
-export { DECIMAL, nextDown, nextUp } from './interval.ts'
+export { DECIMAL, nextDown, nextUp, parseInterval } from './interval.ts'
 export { type FoundReasons, type Reason, ReasonFinder } from './reason-finder.ts'
 export {
   type FeatureReasonSpec,
@@ -43,7 +43,7 @@ export {
   scoreRangeOf,
 } from './reasons.ts'
 export { type FeatureRule, rulesOf } from './rules.ts'
-export type { Scale } from './scaling.ts'
+export { probabilityOfDefault, type Scale } from './scaling.ts'
 export {
   type Applicant,
   isUnmatched,

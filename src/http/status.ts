@@ -17,6 +17,7 @@ export const STATUS_BY_CODE = {
   session_not_found: 404,
   member_not_found: 404,
   score_not_found: 404,
+  job_not_found: 404,
   baseline_not_found: 404,
   definition_not_found: 404,
   import_not_found: 404,

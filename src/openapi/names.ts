@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
+import * as backtest from '../../schemas/backtest.ts'
 import * as baselines from '../../schemas/baselines.ts'
 import * as common from '../../schemas/common.ts'
 import * as copies from '../../schemas/copies.ts'
@@ -8,6 +9,7 @@ import * as deployments from '../../schemas/deployments.ts'
 import * as errors from '../../schemas/errors.ts'
 import * as exports from '../../schemas/export.ts'
 import * as imports from '../../schemas/import.ts'
+import * as jobs from '../../schemas/jobs.ts'
 import * as keys from '../../schemas/keys.ts'
 import * as members from '../../schemas/members.ts'
 import * as models from '../../schemas/models.ts'
@@ -16,7 +18,9 @@ import * as monitoringQuery from '../../schemas/monitoring-query.ts'
 import * as outcomes from '../../schemas/outcomes.ts'
 import * as ownAccount from '../../schemas/own-account.ts'
 import * as performance from '../../schemas/performance.ts'
+import * as proof from '../../schemas/proof.ts'
 import * as reasons from '../../schemas/reasons.ts'
+import * as replay from '../../schemas/replay.ts'
 import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
@@ -28,6 +32,7 @@ import * as stats from '../../schemas/stats.ts'
 export const CONTRACT = {
   auditlog,
   auth,
+  backtest,
   baselines,
   common,
   copies,
@@ -35,10 +40,13 @@ export const CONTRACT = {
   errors,
   import: imports,
   export: exports,
+  jobs,
   keys,
   members,
   models,
   'own-account': ownAccount,
+  proof,
+  replay,
   reasons,
   monitoring,
   'monitoring-query': monitoringQuery,

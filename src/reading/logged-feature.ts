@@ -64,8 +64,8 @@ function ofFirstForm(feature: FeatureSpec | undefined, cell: number): LoggedFeat
   return { points, bin, outcome: feature.type === 'numeric' ? 'missing' : null }
 }
 
-/** -1 for a feature without a Missing bin. */
-function missingBinOf(feature: FeatureSpec): number {
+/** Index of the Missing bin; -1 for a feature without one. */
+export function missingBinOf(feature: FeatureSpec): number {
   return feature.type === 'numeric'
     ? feature.bins.findIndex(({ range }) => range.trim() === MISSING)
     : feature.bins.findIndex(({ value }) => value === MISSING)

@@ -41,6 +41,8 @@ export const scoreBlocks = pgTable(
     /** CRC-32 of the raw bytes. */
     checksum: bigint('checksum', { mode: 'number' }).notNull(),
     data: bytes('data').notNull(),
+    /** Which leaves of the trees hold its records, see `readSources`; null from before the trees. */
+    sources: bytes('sources'),
   },
   (table) => [
     primaryKey({ name: 'score_blocks_identity', columns: [table.firstAt, table.blockId] }),

@@ -2,6 +2,7 @@ import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
 import { resume, type Session, signOut } from './api.ts'
 import { AuditLogPage } from './audit.ts'
+import { BacktestPage } from './backtest.ts'
 import { CutoffsPage } from './cutoffs.ts'
 import { DeploymentPage } from './deployment.ts'
 import { DeploymentsPage } from './deployments.ts'
@@ -111,6 +112,7 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
   if (place === 'models') {
     if (id === undefined) return html`<${ModelsPage} session=${session} />`
     if (id === 'new') return html`<${UploadPage} session=${session} />`
+    if (id === 'backtest') return html`<${BacktestPage} session=${session} />`
     if (id === 'import') return html`<${ImportPage} session=${session} />`
     return html`<${ModelPage} id=${id} session=${session} />`
   }

@@ -14,10 +14,13 @@ export function ModelsPage({ session }: { session: Session }) {
     ...(status !== '' && { status }),
   }).toString()
   const listed = usePaged<ListedModel>(`v1/models${query && `?${query}`}`, 'models')
-  const actions =
-    deploys(session.role) &&
-    html`<a class="button primary" href="#/models/new">Upload a scorecard</a>
+  const actions = html`
+    ${session.role !== 'viewer' && html`<a class="button" href="#/models/backtest">Backtest a card</a>`}
+    ${
+      deploys(session.role) &&
+      html`<a class="button primary" href="#/models/new">Upload a scorecard</a>
       <a class="button" href="#/models/import">Import a tool's card</a>`
+    }`
   const chosen = (set: (value: string) => void) => (event: Event) =>
     set((event.currentTarget as HTMLSelectElement).value)
   return html`<${Page} title="Models" actions=${actions}>

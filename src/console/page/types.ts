@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type * as auditlog from '../../../schemas/auditlog.ts'
 import type * as deployments from '../../../schemas/deployments.ts'
 import type * as imports from '../../../schemas/import.ts'
+import type * as jobs from '../../../schemas/jobs.ts'
 import type * as keys from '../../../schemas/keys.ts'
 import type * as members from '../../../schemas/members.ts'
 import type * as models from '../../../schemas/models.ts'
@@ -91,4 +92,48 @@ export interface Feature {
     readonly value?: string
     readonly points: number
   }[]
+}
+
+/** A cell of a swap set. */
+export interface SwapCell {
+  readonly n: number
+  readonly share: number | null
+  readonly mean_pd_champion: number | null
+  readonly mean_pd_challenger_low: number | null
+  readonly mean_pd_challenger_high: number | null
+}
+
+/** The parts of the result of a backtest that the console reads. */
+export interface BacktestResult {
+  readonly n: number
+  readonly exact_share: number | null
+  readonly features: readonly {
+    readonly name: string
+    readonly map: string
+    readonly exact_share: number | null
+  }[]
+  readonly scores: {
+    readonly mean_low: number | null
+    readonly mean_high: number | null
+    readonly bands: readonly {
+      readonly min: number
+      readonly max: number
+      readonly n: number
+      readonly n_possible: number
+    }[]
+  }
+  readonly psi: { readonly psi: number | null }
+  readonly swap_set: {
+    readonly cutoff: number
+    readonly approval_rate: number | null
+    readonly challenger_approval_rate_low: number | null
+    readonly challenger_approval_rate_high: number | null
+    readonly cells: Readonly<
+      Record<'both_approve' | 'swap_out' | 'swap_in' | 'both_decline' | 'undecided', SwapCell>
+    >
+  } | null
+}
+
+export type BacktestJob = Omit<Static<typeof jobs.Job>, 'result'> & {
+  readonly result: BacktestResult | null
 }

@@ -59,3 +59,8 @@ export class DatabaseHealth {
     if (this.timer !== null) clearInterval(this.timer)
   }
 }
+
+/** Why a database that is away for longer than can be bridged makes a process unready; else null. */
+export function awayTooLong(awayMs: number, bridgedMs: number): string | null {
+  return awayMs > bridgedMs ? `away for ${Math.floor(awayMs / 1000)} s` : null
+}

@@ -18,6 +18,7 @@ type IdPrefix =
   | 'aud_'
   | 'fam_'
   | 'svc_'
+  | 'job_'
   | 'rbl_'
   | 'imp_'
 

@@ -15,15 +15,15 @@ export interface BlockRow {
   readonly raw_bytes: number
   readonly checksum: number
   readonly data: Uint8Array
+  readonly sources: Uint8Array | null
 }
 
 export const BLOCK_COLUMNS = sql`block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
   ${epochMs(sql`last_at`)} as last_at_ms, ${epochMs(sql`id_from`)} as id_from_ms,
   ${epochMs(sql`id_to`)} as id_to_ms, records, applicants, codec, raw_bytes,
-  checksum::float8 as checksum, data`
+  checksum::float8 as checksum, data, sources`
 
 export function blockOf(row: BlockRow): StoredBlock {
-  const { buffer, byteOffset, byteLength } = row.data
   return {
     blockId: row.block_id,
     firstAtMs: row.first_at_ms,
@@ -35,6 +35,11 @@ export function blockOf(row: BlockRow): StoredBlock {
     codec: CODECS[row.codec] ?? 'raw',
     rawBytes: row.raw_bytes,
     checksum: row.checksum,
-    data: Buffer.from(buffer, byteOffset, byteLength),
+    data: bufferOf(row.data),
+    sources: row.sources === null ? null : bufferOf(row.sources),
   }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }

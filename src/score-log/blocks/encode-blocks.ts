@@ -1,7 +1,14 @@
 import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
+import { type BlockTree, treesOf } from '../proof/leaves.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import { HEAD_AT, readHeadV4, SCORED_AT } from '../record/record-v4.ts'
 import { BlockEncoder, type EncodedBlock } from './block-encoder.ts'
+
+/** A block of records that are new to the database. */
+export interface DrainedBlock extends EncodedBlock {
+  /** The trees of its teams, by rising team id. */
+  readonly trees: readonly BlockTree[]
+}
 
 /**
  * Turns records of version 4 into blocks, one for each hour of UTC.
@@ -11,26 +18,30 @@ import { BlockEncoder, type EncodedBlock } from './block-encoder.ts'
 export async function encodeBlocks(
   payloads: readonly Buffer[],
   source: ModelSource,
-): Promise<EncodedBlock[]> {
+): Promise<DrainedBlock[]> {
   if (payloads.length === 0) return []
   const models = await source.compiled(modelIdsOf(payloads))
   return encodeByHour(payloads, models)
 }
 
 /** @param payloads can be reused afterwards */
-export function encodeByHour(payloads: readonly Buffer[], models: ModelsById): EncodedBlock[] {
-  const hours = new Map<number, BlockEncoder>()
+export function encodeByHour(payloads: readonly Buffer[], models: ModelsById): DrainedBlock[] {
+  const hours = new Map<number, { readonly encoder: BlockEncoder; readonly payloads: Buffer[] }>()
   for (const payload of payloads) {
     const scoredAtMs = payload.readDoubleLE(HEAD_AT + payload.readUInt16LE(1) + SCORED_AT)
     const hour = spanStart('hour', scoredAtMs) / SPAN_MS.hour
-    let encoder = hours.get(hour)
-    if (encoder === undefined) {
-      encoder = new BlockEncoder(models)
-      hours.set(hour, encoder)
+    let ofHour = hours.get(hour)
+    if (ofHour === undefined) {
+      ofHour = { encoder: new BlockEncoder(models), payloads: [] }
+      hours.set(hour, ofHour)
     }
-    encoder.add(payload)
+    ofHour.encoder.add(payload)
+    ofHour.payloads.push(payload)
   }
-  return [...hours.values()].flatMap((encoder) => encoder.encode() ?? [])
+  return [...hours.values()].flatMap((ofHour) => {
+    const block = ofHour.encoder.encode()
+    return block === null ? [] : { ...block, trees: treesOf(ofHour.payloads) }
+  })
 }
 
 /** Ids of the models of these records. */

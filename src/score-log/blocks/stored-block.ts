@@ -24,4 +24,6 @@ export interface StoredBlock extends BlockData {
   /** Number of requests. */
   readonly records: number
   readonly applicants: number
+  /** See `readSources`; null for a block from before the tree. */
+  readonly sources: Buffer | null
 }

@@ -3,11 +3,12 @@ import { type Database, rowsOf, type Transaction } from '../../platform/db/clien
 import { isDuplicate } from '../../platform/db/errors.ts'
 import type { ServedResults } from '../../rollups/rollup.ts'
 import { RollupSums } from '../../rollups/rollup-sums.ts'
-import type { EncodedBlock } from '../blocks/block-encoder.ts'
 import { CompiledModels } from '../blocks/compiled-models.ts'
-import { encodeBlocks } from '../blocks/encode-blocks.ts'
+import { type DrainedBlock, encodeBlocks } from '../blocks/encode-blocks.ts'
 import { insertOf as insertOfBlock } from '../blocks/insert-block.ts'
 import { ErasureList, ErasuresMovedError, NEWEST_ERASURE } from '../erasure/erasure-list.ts'
+import { writeDrainedSources } from '../proof/block-sources.ts'
+import { growTrees } from '../proof/tree-writer.ts'
 import type { ModelSource } from '../record/model-source.ts'
 import { isRecordV4 } from '../record/record.ts'
 import {
@@ -35,7 +36,7 @@ export interface LogBatch {
   /** Sums of the records of version 3. */
   readonly sums: RollupSums
   /** Records of version 4. */
-  readonly blocks: readonly EncodedBlock[]
+  readonly blocks: readonly DrainedBlock[]
   /** Place in the spool, which the transaction moves the cursor over; null for none. */
   readonly position: DrainPosition | null
   /** Version of the list of erasures that the batch was made with. */
@@ -109,7 +110,8 @@ export class PostgresScoreLogStore implements ScoreLogStore {
     const rows = rowsIn(records, this.erasures)
     try {
       await this.db.transaction(async (tx) => {
-        for (const block of blocks) await tx.execute(insertOfBlock(block, { isSummed: false }))
+        for (const block of blocks)
+          await tx.execute(insertOfBlock(block, { isSummed: false, sources: null }))
         if (rows.length > 0) {
           await tx.execute(sql`${insertOf(linesOf(rows))} on conflict do nothing`)
         }
@@ -148,7 +150,7 @@ export class PostgresScoreLogStore implements ScoreLogStore {
     })
   }
 
-  private blocksOf(records: readonly LoggedRecord[]): Promise<EncodedBlock[]> {
+  private blocksOf(records: readonly LoggedRecord[]): Promise<DrainedBlock[]> {
     const payloads = records.flatMap(({ record }) =>
       isRecordV4(record) ? [this.erasures.applied(record.payload)] : [],
     )
@@ -176,7 +178,7 @@ export class PostgresScoreLogStore implements ScoreLogStore {
       const { sums, written } = await this.db.transaction(async (tx) => {
         const newest = position === null ? await newestErasure(tx) : await moveCursor(tx, position)
         if (newest !== erasures) throw new ErasuresMovedError()
-        for (const block of blocks) await tx.execute(insertOfBlock(block, { isSummed: false }))
+        await insertBlocks(tx, blocks)
         if (!hasRows) return { sums: new RollupSums(), written: NO_ROLLUPS }
         // An attempt that missed its deadline may still run on a silent connection. It must end
         // before this one reads the rollups. Only this writer takes this lock.
@@ -201,6 +203,15 @@ export class PostgresScoreLogStore implements ScoreLogStore {
     } finally {
       this.running--
     }
+  }
+}
+
+/** Adds the blocks to the log, and their roots to the trees of the teams. */
+async function insertBlocks(tx: Transaction, blocks: readonly DrainedBlock[]): Promise<void> {
+  const sources = await growTrees(tx, blocks)
+  for (const [index, block] of blocks.entries()) {
+    const of = writeDrainedSources(sources[index] ?? [])
+    await tx.execute(insertOfBlock(block, { isSummed: false, sources: of }))
   }
 }
 

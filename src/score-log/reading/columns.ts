@@ -121,7 +121,8 @@ function blockReference(block: OpenBlock, group: BlockGroup, row: number): strin
   return id === null ? null : String(id)
 }
 
-function wantedRows(block: OpenBlock, group: BlockGroup, query: ScanQuery): Int32Array {
+/** Indexes of the rows of a group that a query asks for. */
+export function wantedRows(block: OpenBlock, group: BlockGroup, query: ScanQuery): Int32Array {
   const { teamId, deploymentId, fromMs, toMs } = query
   const isOther = deploymentId !== null && group.deploymentId !== deploymentId
   if (group.teamId !== teamId || isOther) return new Int32Array()

@@ -4,7 +4,8 @@ import type { BlockReader } from '../blocks/block-store.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
-import { columnsOfBlock, type ScannedColumns } from './columns.ts'
+import { type CellColumns, cellColumnsOfBlock } from './cell-columns.ts'
+import { columnsOfBlock, type ScannedColumns, wantedRows } from './columns.ts'
 import type { PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 import { isNewer, type LogPart } from './log-reader.ts'
 import { TurnTaker } from './turn-taker.ts'
@@ -99,6 +100,13 @@ export class LogBlocks implements LogPart {
   async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
     for await (const block of this.openIn(query)) {
       yield columnsOfBlock(block, await this.modelsOf(block), query)
+    }
+  }
+
+  async *cells(query: ScanQuery): AsyncGenerator<readonly CellColumns[]> {
+    for await (const block of this.openIn(query)) {
+      const models = await this.modelsOf(block)
+      yield cellColumnsOfBlock(block, models, (group) => wantedRows(block, group, query))
     }
   }
 

@@ -1,5 +1,6 @@
 import { isId, timeOfId } from '../../platform/ids/ids.ts'
 import type { LoggedRequest } from '../record/logged-request.ts'
+import type { CellColumns } from './cell-columns.ts'
 import type { ScannedColumns } from './columns.ts'
 import type { LogPosition, PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 
@@ -15,6 +16,8 @@ export interface LogPart {
   pick(query: ScanQuery, picked: PickedRequests): AsyncIterable<readonly LoggedRequest[]>
   /** The results of the same requests as columns, which is faster. */
   columns(query: ScanQuery): AsyncIterable<readonly ScannedColumns[]>
+  /** The cells and the results of the same requests as columns. */
+  cells(query: ScanQuery): AsyncIterable<readonly CellColumns[]>
 }
 
 /** Records of this process that the database does not have yet. */
@@ -71,6 +74,11 @@ export class LogReader {
   /** The results of the same requests as columns. */
   async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
     for (const part of this.parts.toReversed()) yield* part.columns(query)
+  }
+
+  /** The cells and the results of the same requests as columns. */
+  async *cells(query: ScanQuery): AsyncGenerator<readonly CellColumns[]> {
+    for (const part of this.parts.toReversed()) yield* part.cells(query)
   }
 }
 

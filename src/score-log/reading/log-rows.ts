@@ -1,4 +1,5 @@
 import type { LoggedRequest } from '../record/logged-request.ts'
+import { type CellColumns, cellColumnsOfRequests } from './cell-columns.ts'
 import { columnsOfRequests, type ScannedColumns } from './columns.ts'
 import { type FirstFormRow, requestOfRow } from './first-form.ts'
 import type { LogPosition, PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
@@ -91,6 +92,10 @@ export class LogRows implements LogPart {
 
   async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
     for await (const requests of this.scan(query)) yield columnsOfRequests(requests)
+  }
+
+  async *cells(query: ScanQuery): AsyncGenerator<readonly CellColumns[]> {
+    for await (const requests of this.scan(query)) yield cellColumnsOfRequests(requests)
   }
 
   async *scan(query: ScanQuery): AsyncGenerator<readonly LoggedRequest[]> {

@@ -27,6 +27,7 @@ export function openLogReader({ db, guarded, spool }: LogReaderOptions): {
   readonly reader: LogReader
   readonly models: StoredModels
   readonly eraser: LogEraser
+  readonly blocks: BlockReader
 } {
   const models = new StoredModels(guarded(new PostgresModelTextStore(db)))
   const erasures = new ErasureList(db)
@@ -42,7 +43,7 @@ export function openLogReader({ db, guarded, spool }: LogReaderOptions): {
   const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
   const store = guarded(new PostgresErasureStore(db))
   const eraser = new LogEraser({ blocks, rows, models, store })
-  return { reader: new LogReader(parts, tail), models, eraser }
+  return { reader: new LogReader(parts, tail), models, eraser, blocks }
 }
 
 /** Bounds each step of reading blocks, as a guarded store bounds each of its calls. */

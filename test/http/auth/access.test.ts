@@ -225,6 +225,7 @@ describe.each(backends)('on $name', (backend) => {
     const tokens = jsonOf(await teams.service.call({ url: '/api/auth/login', body: credentials }))
     const own = { method: 'GET', url: '/api/auth/sessions', token: tokens.access_token } as const
     const session = jsonOf(await teams.service.call(own)).sessions[0].id
+    const { id: job } = await team.done('POST', `/v1/deployments/${slug}/replays`, {})
     const sent = await team.service.call({
       url: '/v1/outcomes/imports',
       token: team.owner,
@@ -241,6 +242,7 @@ describe.each(backends)('on $name', (backend) => {
       request_id,
       account: account.id,
       session,
+      job,
     }
     return { ...made, challenger: entry.id, version: entry.version }
   }

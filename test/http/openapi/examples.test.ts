@@ -46,6 +46,8 @@ const SECRETS = new Set([
   ...['access_token', 'refresh_token', 'key', 'token', 'prefix', 'endpoint'],
   ...['latency_ms', 'spec_sha256', 'reference_sha256'],
 ])
+/** Operations that answer what goes on by itself: only the names of fields can be foretold. */
+const GROWING = new Set(['jobs.get', 'jobs.cancel', 'scores.proof', 'log.checkpoint'])
 const OPAQUE = /^(\w+)_[0-9A-Za-z]{22}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
@@ -88,6 +90,10 @@ describe.each(backends)('on $name', (backend) => {
     const { model_id: candidate } = await deploy('2.0.0', false)
     const ids = { ...SPOKEN_OF, champion, candidate, deployment: deployment.slug }
     if (operation.startsWith('scores.')) return { ...ids, request: await score(ids.deployment) }
+    if (operation.startsWith('jobs.')) {
+      const url = `/v1/deployments/${deployment.slug}/replays`
+      return { ...ids, job: (await manage('POST', url, {})).id }
+    }
     if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
     if (/^(outcome|performance)/.test(operation)) return outcomes(operation, ids)
     if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
@@ -212,6 +218,10 @@ describe.each(backends)('on $name', (backend) => {
     const isFirst = body === Object.values(doc.request ?? {})[0]
     const { example: success, mediaType } = doc.success
     if (!isFirst || success === undefined || mediaType !== undefined) return
+    if (GROWING.has(operation)) {
+      expect(Object.keys(response.json())).toEqual(Object.keys(success as object))
+      return
+    }
     const expected = masked(withIds(success, ids)) as object
     const answer = masked(response.json())
     if (!operation.endsWith('.list')) expect(answer).toEqual(expected)

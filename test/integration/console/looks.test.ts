@@ -139,6 +139,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     }
     expect(controls).toEqual({
       deployments: [],
+      [`deployments/${slug}`]: ['Try it', 'Copy the address'],
       [`deployments/${slug}`]: [...REPORTS, 'Try it', 'Copy the address'],
       [`deployments/${slug}/stability`]: REPORTS,
       [`deployments/${slug}/cutoffs`]: REPORTS,
@@ -169,7 +170,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const visitor = await browser.signIn({ who: await newMember('lead_modeler') })
     await visitor.go('models')
     await visitor.sees('4.0')
-    expect(await visitor.controls()).toEqual(['Upload a scorecard', "Import a tool's card"])
+    expect(await visitor.controls()).toEqual([
+      'Backtest a card',
+      'Upload a scorecard',
+      "Import a tool's card",
+    ])
     await visitor.go(`deployments/${slug}`)
     await visitor.sees('Newest answers')
     expect(await visitor.controls()).toEqual([...REPORTS, 'Try it', 'Copy the address'])

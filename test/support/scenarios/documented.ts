@@ -141,6 +141,21 @@ export const DECIDED: Table = {
   'GET /v1/scores/{request_id}': ['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
   'POST /v1/log/erasures': ['200', SIGNED, ROLE, QUOTA, ...BODY],
   'GET /v1/log/export': ['200', FORM, SIGNED, ROLE, DEPLOYMENT, QUOTA, AWAY],
+  'GET /v1/scores/{request_id}/proof': [
+    ...['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
+  ],
+  'POST /v1/backtests': [
+    ...['202', SIGNED, ROLE, DEPLOYMENT, MODEL, '422 invalid_spec', QUOTA, ...BODY],
+  ],
+  'GET /v1/log/checkpoint': ['200', FORM, SIGNED, QUOTA, AWAY],
+  'GET /v1/log/consistency': ['200', FORM, SIGNED, QUOTA, AWAY],
+  'GET /v1/log/key': ['200', FORM, SIGNED, QUOTA],
+  'GET /v1/jobs/{id}': ['200', SIGNED, '404 job_not_found', QUOTA, AWAY],
+  'POST /v1/jobs/{id}/cancel': ['200', SIGNED, ROLE, '404 job_not_found', QUOTA, AWAY],
+  'POST /v1/deployments/{slug}/replays': ['202', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
+  'POST /v1/scores/{request_id}/replay': [
+    ...['200', SIGNED, '404 score_not_found', QUOTA, ...BODY],
+  ],
   'PUT /v1/outcome-definitions/{id}': [
     ...['200', SIGNED, ROLE, '409 definition_in_use', QUOTA, ...BODY],
   ],

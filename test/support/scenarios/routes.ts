@@ -20,7 +20,7 @@ export interface Route {
   readonly operation: string
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
-  readonly id?: 'model' | 'key' | 'member' | 'account' | 'session' | 'definition' | 'import'
+  readonly id?: 'model' | 'key' | 'member' | 'account' | 'session' | 'job' | 'definition' | 'import'
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
@@ -41,6 +41,7 @@ export const IMPORTED = {
   name: 'Imported',
   scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
 }
+const ANALYSTS = ['owner', 'admin', 'lead_modeler', 'modeler'] as const
 const MANAGERS = ['owner', 'admin'] as const
 
 /**
@@ -210,6 +211,48 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
   ...OUTCOME_ROUTES,
   'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
+  'POST /v1/deployments/:slug/replays': {
+    operation: 'replays.start',
+    admitted: ANALYSTS,
+    success: '202',
+    body: {},
+  },
+  'POST /v1/scores/:request_id/replay': {
+    operation: 'scores.replay',
+    admitted: 'member or read key',
+    success: '404 score_not_found',
+    body: { features: {} },
+  },
+  'GET /v1/scores/:request_id/proof': {
+    operation: 'scores.proof',
+    admitted: 'member or read key',
+    success: '404 score_not_found',
+  },
+  'POST /v1/backtests': {
+    operation: 'backtests.start',
+    admitted: ANALYSTS,
+    success: '202',
+    body: { model_id: '<model>', source: { deployment: '<slug>' } },
+  },
+  'GET /v1/log/checkpoint': { operation: 'log.checkpoint', admitted: 'member or read key' },
+  'GET /v1/log/consistency': {
+    operation: 'log.consistency',
+    admitted: 'member or read key',
+    query: 'from=0&to=0',
+  },
+  'GET /v1/log/key': { operation: 'log.key', admitted: 'member or read key' },
+  'GET /v1/jobs/:id': {
+    operation: 'jobs.get',
+    admitted: ROLES,
+    id: 'job',
+    success: '404 job_not_found',
+  },
+  'POST /v1/jobs/:id/cancel': {
+    operation: 'jobs.cancel',
+    admitted: ANALYSTS,
+    id: 'job',
+    success: '404 job_not_found',
+  },
   ...MONITORING_ROUTES,
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
   'POST /api/v1/scorecards/:scorecard_id/challengers': {
@@ -244,6 +287,7 @@ export type IdName =
   | 'member'
   | 'account'
   | 'session'
+  | 'job'
   | 'challenger'
   | 'version'
   | 'request_id'
@@ -260,6 +304,7 @@ export const UNKNOWN: Ids = {
   challenger: newId('ch_', 0),
   version: 'none',
   request_id: newId('req_', 0),
+  job: newId('job_', 0),
   definition: 'gb12',
   import: newId('imp_', 0),
   account: newId('svc_', 0),

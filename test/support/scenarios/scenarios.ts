@@ -7,6 +7,7 @@ import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { MEMBER_SCENARIOS } from './member-scenarios.ts'
 import { MONITORING_SCENARIOS } from './monitoring-scenarios.ts'
 import { OUTCOME_SCENARIOS } from './outcome-scenarios.ts'
+import { PROOF_SCENARIOS } from './proof-scenarios.ts'
 import { REASON_SCENARIOS, withReasonRefusals } from './reason-scenarios.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import { SCORE_SCENARIOS } from './score-scenarios.ts'
@@ -152,6 +153,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
   },
   ...STATS_SCENARIOS,
   ...SCORE_SCENARIOS,
+  ...PROOF_SCENARIOS,
   ...MONITORING_SCENARIOS,
   ...OUTCOME_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {

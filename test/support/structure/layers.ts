@@ -13,11 +13,14 @@ export const LAYERS: readonly (readonly string[])[] = [
   // The parts that all routes share, and the record of every change.
   ['http', 'audit'],
   // Protection of the service and of its callers, and the record of its scores.
-  ['auth', 'rate-limit', 'overload', 'idempotency', 'score-log'],
+  ['auth', 'rate-limit', 'overload', 'idempotency', 'score-log', 'jobs'],
   // The domains.
   ['keys', 'deployments'],
   ['models', 'service-accounts', 'teams', 'access-review'],
   ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
+  // What is computed again from scores that were read back.
+  ['replay', 'proof', 'backtest'],
+  ['evidence'],
   // What became of the applicants, and how good the scores were.
   ['outcomes'],
   ['performance'],

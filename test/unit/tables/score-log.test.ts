@@ -4,6 +4,7 @@ import { PgDialect } from 'drizzle-orm/pg-core'
 import { describe, expect, test } from 'vitest'
 import { ROLLUP_COLUMNS } from '../../../src/rollups/rollup-rows.ts'
 import { logErasures } from '../../../src/tables/log-erasures.ts'
+import { logTreeNodes, logTrees } from '../../../src/tables/log-trees.ts'
 import { scoreBlocks, spoolCursors } from '../../../src/tables/score-blocks.ts'
 import { scoreLog, scoreRollups } from '../../../src/tables/score-log.ts'
 
@@ -25,9 +26,9 @@ const NOT_COLUMNS = [
   'score_log_partitions',
 ]
 
-const TABLES = [scoreLog, scoreRollups, scoreBlocks, spoolCursors] as const
+const TABLES = [scoreLog, scoreRollups, scoreBlocks, spoolCursors, logTreeNodes] as const
 
-const columnsOf = (table: (typeof TABLES)[number] | typeof logErasures) =>
+const columnsOf = (table: (typeof TABLES)[number] | typeof logErasures | typeof logTrees) =>
   Object.values(getTableColumns(table)).map(({ name }) => name)
 
 /** The code that holds SQL, without its comments. */
@@ -71,7 +72,10 @@ test('every name in the raw SQL is a column, or is introduced by the SQL itself'
     ([, alias = '', query = '', list = '']) => [alias, query, ...list.split(/, /)],
   )
   const known = new Set([
-    ...[...TABLES, logErasures].flatMap((table) => [getTableName(table), ...columnsOf(table)]),
+    ...[...TABLES, logErasures, logTrees].flatMap((table) => [
+      getTableName(table),
+      ...columnsOf(table),
+    ]),
     ...introduced,
     ...NOT_COLUMNS,
   ])

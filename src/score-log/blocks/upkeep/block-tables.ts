@@ -6,6 +6,7 @@ import { epochMs, momentText } from '../../../rollups/rollup-rows.ts'
 import { type KeyedRollup, merged } from '../../../rollups/rollup-sums.ts'
 import { SPAN_MS, SPANS, spanStart } from '../../../rollups/spans.ts'
 import { addToRollups } from '../../drain/rollup-writer.ts'
+import { readSources, writeMergedSources } from '../../proof/block-sources.ts'
 import type { ModelSource } from '../../record/model-source.ts'
 import { openBlock } from '../block-decoder.ts'
 import { BlockEncoder, type EncodedBlock } from '../block-encoder.ts'
@@ -31,6 +32,12 @@ const MERGE_WITHIN_MS = 2 * SPAN_MS.day
 const SUPERSEDED_MS = 10 * 60_000
 /** About a millisecond of work; then the event loop serves others. */
 const RECORDS_A_TURN = 50
+
+interface JoinedBlock {
+  readonly block: EncodedBlock
+  /** See `readSources`. */
+  readonly sources: Buffer | null
+}
 
 interface BlockKey {
   readonly block_id: string
@@ -69,12 +76,12 @@ export class PostgresBlockTables implements BlockTables {
   async merge(nowMs: number): Promise<number> {
     const blocks = await this.smallBlocks(nowMs)
     if (blocks.length < 2) return 0
-    const encoded = await this.encoded(blocks).catch((error: unknown) => {
+    const whole = await this.joined(blocks).catch((error: unknown) => {
       // Without this the next round would try the same blocks, and no others.
       this.skippedHours.add(spanStart('hour', blocks[0]?.firstAtMs ?? 0))
       throw error
     })
-    const done = await unlessLocked(this.db, 'score_blocks', (tx) => replace(tx, blocks, encoded))
+    const done = await unlessLocked(this.db, 'score_blocks', (tx) => replace(tx, blocks, whole))
     return done === true ? blocks.length : 0
   }
 
@@ -115,17 +122,19 @@ export class PostgresBlockTables implements BlockTables {
   }
 
   /** The requests of all blocks in the order of time, as one block. */
-  private async encoded(blocks: readonly StoredBlock[]): Promise<EncodedBlock> {
-    const opened = blocks.map(openBlock)
-    const models = await this.models.compiled(opened.flatMap(({ modelIds }) => modelIds))
+  private async joined(blocks: readonly StoredBlock[]): Promise<JoinedBlock> {
+    const opened = blocks.map((stored) => ({ stored, block: openBlock(stored) }))
+    const models = await this.models.compiled(opened.flatMap(({ block }) => block.modelIds))
     const requests = opened
-      .flatMap((block) =>
-        Array.from({ length: block.count }, (_, index) => ({
+      .flatMap(({ stored, block }) => {
+        const of = readSources(stored.sources, (record) => block.teamId(record))
+        return Array.from({ length: block.count }, (_, index) => ({
           block,
           index,
+          source: of.sources[of.sourceOf(index)] ?? null,
           atMs: block.scoredAtMs(index),
-        })),
-      )
+        }))
+      })
       .sort((one, other) => one.atMs - other.atMs)
     const encoder = new BlockEncoder(models)
     for (const [number, { block, index }] of requests.entries()) {
@@ -134,7 +143,8 @@ export class PostgresBlockTables implements BlockTables {
     }
     const encoded = encoder.encode()
     if (encoded === null) throw new Error('blocks without requests')
-    return encoded
+    const sources = writeMergedSources(requests.map(({ source }) => source))
+    return { block: encoded, sources }
   }
 }
 
@@ -142,7 +152,7 @@ export class PostgresBlockTables implements BlockTables {
 async function replace(
   tx: Transaction,
   blocks: readonly StoredBlock[],
-  encoded: EncodedBlock,
+  { block, sources }: JoinedBlock,
 ): Promise<boolean> {
   const keys = blocks.map(({ blockId, firstAtMs }) => ({
     block_id: blockId,
@@ -160,7 +170,7 @@ async function replace(
       .sort((a, b) => a - b)
       .join()
   if (checksums(locked) !== checksums(blocks)) return false
-  await tx.execute(insertOf(encoded, { isSummed: true }))
+  await tx.execute(insertOf(block, { isSummed: true, sources }))
   await tx.execute(sql`update score_blocks set superseded_at = now() where ${areIn(keys)}`)
   return true
 }

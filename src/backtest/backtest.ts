@@ -1,0 +1,139 @@
+import { type CompiledModel, probabilityOfDefault, rulesOf } from '../engine/index.ts'
+import type { Card } from '../reading/logged-feature.ts'
+import type { CellColumns } from '../score-log/reading/cell-columns.ts'
+import type { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { CellMaps, type FeatureMap } from './cell-maps.ts'
+import { pointsOf } from './possible-points.ts'
+import { ScoreBands } from './score-bands.ts'
+import { SwapSet } from './swap-set.ts'
+import { ANY_VALUE } from './value-set.ts'
+
+/** Rows between two looks at the clock. */
+const ROWS_A_LOOK = 200
+
+/**
+ * What a candidate card would have given to logged applicants, as far as their logged cells tell.
+ * The score of an applicant lies between two bounds that some values with these cells give; it is
+ * exact, to the bit, where the bounds are equal.
+ */
+export class Backtest {
+  private readonly candidate: Card
+  private readonly maps: CellMaps
+  private readonly bands: ScoreBands
+  private readonly swaps: readonly SwapSet[]
+  private readonly exactOfFeature: number[]
+  private readonly impossible: boolean[]
+  private n = 0
+  private exact = 0
+  private readonly sums = { exact: 0, low: 0, high: 0 }
+
+  constructor(candidate: Card, cutoffs: readonly number[]) {
+    this.candidate = candidate
+    const { model, spec } = candidate
+    this.maps = new CellMaps(candidate)
+    const all = rulesOf(model).map((rule) => pointsOf(rule, ANY_VALUE))
+    const sum = (end: 'low' | 'high') =>
+      all.reduce((score, points) => score + points[end], model.basePoints)
+    this.bands = new ScoreBands(sum('low'), sum('high'))
+    this.swaps = cutoffs.map((cutoff) => new SwapSet(cutoff, signOf(model)))
+    this.exactOfFeature = spec.features.map(() => 0)
+    this.impossible = spec.features.map(() => false)
+  }
+
+  /**
+   * Adds the wanted applicants of these columns.
+   *
+   * @param cards those of their models by id
+   * @throws Error if the logged results can't be read
+   */
+  async add(
+    columns: CellColumns,
+    cards: ReadonlyMap<string, { readonly card: Card | null }>,
+    turns: TurnTaker,
+  ): Promise<void> {
+    const own = columns.models.map(({ modelId }) => cards.get(modelId)?.card ?? null)
+    const maps = this.maps.mapsOf(columns, own)
+    for (const [feature, { isImpossible }] of maps.entries()) {
+      if (isImpossible) this.impossible[feature] = true
+    }
+    const results = columns.models.map((model) => model.results())
+    for (const [index, row] of columns.wanted.entries()) {
+      if (index % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
+      const served = columns.served(columns.requestOfRow[row] ?? 0)
+      const result = results[served]
+      this.addRow(row, maps, {
+        score: result?.scores[row] ?? Number.NaN,
+        pd: result?.pds[row] ?? Number.NaN,
+        sign: signOf(own[served]?.model ?? this.candidate.model),
+      })
+    }
+  }
+
+  get result() {
+    const { n, exact, sums } = this
+    const { features } = this.candidate.spec
+    const [swapSet = null] = this.swaps
+    return {
+      n,
+      exact_share: n === 0 ? null : exact / n,
+      features: features.map(({ name }, index) => {
+        const share = n === 0 ? null : (this.exactOfFeature[index] ?? 0) / n
+        const isBounded = share !== null && share < 1
+        const map = this.impossible[index] ? 'impossible' : isBounded ? 'bounded' : 'exact'
+        return { name, map, exact_share: share }
+      }),
+      scores: {
+        mean: exact === 0 ? null : sums.exact / exact,
+        mean_low: n === 0 ? null : sums.low / n,
+        mean_high: n === 0 ? null : sums.high / n,
+        bands: this.bands.bands,
+      },
+      psi: this.bands.stability,
+      swap_set: swapSet?.fields ?? null,
+      swap_sets: this.swaps.map(({ fields }) => fields),
+      performance: null,
+    }
+  }
+
+  private addRow(
+    row: number,
+    maps: readonly FeatureMap[],
+    served: { readonly score: number; readonly pd: number; readonly sign: number },
+  ): void {
+    const { model } = this.candidate
+    // Sums in the order of the spec: rounding is monotone, so the bounds hold, and equal bounds are
+    // the bits that scoring gives.
+    let low = model.basePoints
+    let high = model.basePoints
+    for (let feature = 0; feature < maps.length; feature++) {
+      const points = maps[feature]?.of(row)
+      if (points === undefined) continue
+      low += points.low
+      high += points.high
+      if (points.low === points.high) {
+        this.exactOfFeature[feature] = (this.exactOfFeature[feature] ?? 0) + 1
+      }
+    }
+    this.n++
+    this.sums.low += low
+    this.sums.high += high
+    if (low === high) {
+      this.exact++
+      this.sums.exact += low
+    }
+    this.bands.add(low, high, served.score)
+    if (this.swaps.length === 0) return
+    const ends = [pdOf(model, low), pdOf(model, high)]
+    const pd = { low: Math.min(...ends), high: Math.max(...ends) }
+    for (const swap of this.swaps) swap.add(served, { low, high, pd })
+  }
+}
+
+/** 1 where a higher score is a lower risk, also without a scale; -1 where it is a higher one. */
+function signOf({ scale }: CompiledModel): number {
+  return scale !== null && scale.factor < 0 ? -1 : 1
+}
+
+function pdOf({ scale }: CompiledModel, score: number): number {
+  return scale === null ? Number.NaN : probabilityOfDefault(scale, score)
+}

@@ -1,0 +1,38 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { BacktestRequest } from '../../schemas/backtest.ts'
+import { errorResponses } from '../../schemas/errors.ts'
+import { Job } from '../../schemas/jobs.ts'
+import { ANALYSTS } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { jobFields } from '../jobs/response.ts'
+import type { BacktestService } from './service.ts'
+
+interface BacktestRouteOptions {
+  readonly backtests: BacktestService
+}
+
+/** A larger card is registered first: the specification is kept with its job. */
+const BODY_BYTES_MAX = 4 * 1024 * 1024
+
+/** Starts backtests. */
+export const backtestRoutes: FastifyPluginAsyncTypebox<BacktestRouteOptions> = async (
+  app,
+  { backtests },
+) => {
+  app.post(
+    '/v1/backtests',
+    {
+      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
+      schema: {
+        body: BacktestRequest,
+        response: { 202: Job, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+      },
+      config: { operation: 'backtests.start', access: ANALYSTS },
+    },
+    async (request, reply) => {
+      const job = await backtests.start(userCaller(request), request.body)
+      return reply.code(202).send(jobFields(job))
+    },
+  )
+}

@@ -1,0 +1,114 @@
+import type { Caller } from '../access/caller.ts'
+import type { Actor } from '../audit/record.ts'
+import { checkSpec, compileModel } from '../engine/index.ts'
+import { AppError } from '../errors.ts'
+import type { Job, JobHandler } from '../jobs/job.ts'
+import type { JobService } from '../jobs/service.ts'
+import type { ModelService } from '../models/service.ts'
+import type { Card } from '../reading/logged-feature.ts'
+import type { ScoreReadingService } from '../reading/service.ts'
+import { readTimeRange } from '../rollups/moment.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import type { StoredModels } from '../score-log/reading/stored-models.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { Backtest } from './backtest.ts'
+
+export const BACKTEST_JOB = 'backtest'
+
+/** A request for a backtest, with the names of the API. */
+export interface BacktestOrder {
+  readonly model_id?: string | undefined
+  readonly spec?: unknown
+  readonly source: {
+    readonly deployment: string
+    readonly from?: string | undefined
+    readonly to?: string | undefined
+  }
+  readonly cutoffs?: readonly number[] | undefined
+  /** Reserved for the performance on known outcomes. */
+  readonly definition?: string | undefined
+}
+
+interface BacktestOptions {
+  readonly jobs: JobService
+  readonly reading: ScoreReadingService
+  readonly models: ModelService
+  readonly source: { readonly reader: LogReader; readonly models: StoredModels }
+  /** How many applicants a scan will read, to tell how far a job is. */
+  readonly sizes: {
+    applicantsOf(query: {
+      readonly deploymentId: string
+      readonly fromMs: number
+      readonly toMs: number
+    }): Promise<number>
+  }
+}
+
+/** Says what a candidate card would have given to the applicants of a period. */
+export class BacktestService {
+  private readonly options: BacktestOptions
+
+  constructor(options: BacktestOptions) {
+    this.options = options
+  }
+
+  /**
+   * Starts a backtest as a job.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`, `model_not_found`, `invalid_spec`;
+   *   see `JobService.start`
+   */
+  async start(caller: Caller & Actor, order: BacktestOrder): Promise<Job> {
+    const { model_id: modelId, spec, source } = order
+    if ((modelId === undefined) === (spec === undefined)) {
+      throw new AppError(
+        'invalid_request',
+        'give the candidate as model_id or as spec, and not both',
+      )
+    }
+    readTimeRange(source)
+    await this.options.reading.requireDeployment(caller, source.deployment)
+    if (modelId !== undefined) await this.options.models.get(caller.teamId, modelId)
+    else cardOf(spec)
+    return this.options.jobs.start(caller, BACKTEST_JOB, order)
+  }
+
+  /** Runs a job of `start`. */
+  readonly run: JobHandler = async (input, { teamId, signal, report }) => {
+    // Written by `start`.
+    const { model_id: modelId, spec, source, cutoffs = [] } = input as BacktestOrder
+    const { reader, models } = this.options.source
+    const card =
+      modelId === undefined
+        ? cardOf(spec)
+        : ((await models.get([modelId])).get(modelId)?.card ?? null)
+    if (card === null) {
+      throw new AppError('invalid_spec', 'this version of the service does not accept the model')
+    }
+    const query = { deploymentId: source.deployment, ...readTimeRange(source) }
+    const total = await this.options.sizes.applicantsOf(query)
+    const backtest = new Backtest(card, cutoffs)
+    const turns = new TurnTaker()
+    let done = 0
+    for await (const portion of reader.cells({ teamId, ...query })) {
+      signal.throwIfAborted()
+      for (const columns of portion) {
+        const ids = columns.models.map((model) => model.modelId)
+        await backtest.add(columns, await models.get(ids), turns)
+        done += columns.wanted.length
+      }
+      report({ done, total: Math.max(done, total) })
+    }
+    report({ done, total: done })
+    return backtest.result
+  }
+}
+
+/** @throws AppError `invalid_spec` with details for every fault */
+function cardOf(spec: unknown): Card {
+  const check = checkSpec(spec)
+  if (check.ok) return { spec: check.spec, model: compileModel(check.spec) }
+  throw new AppError('invalid_spec', 'the specification of the candidate is invalid', {
+    details: check.faults.map(({ path, message }) => ({ path: `spec.${path}`, message })),
+  })
+}

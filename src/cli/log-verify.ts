@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
+import { AppError } from '../errors.ts'
+import { type VerifyReport, verifyLog } from '../proof/verify.ts'
+import { SPAN_MS, spanStart } from '../rollups/spans.ts'
+import { originOf, type TreeState } from '../score-log/proof/checkpoint.ts'
+import { EXIT_CODES } from './report.ts'
+import type { CliServices } from './services.ts'
+
+/** Declares `log verify`. */
+export function declareVerify(program: Command, team: Option): void {
+  program
+    .command('verify')
+    .summary('checks that the score log of a team is as it was logged')
+    .description(
+      'Recomputes the Merkle tree of a team from the records in the database, and names every ' +
+        'drained block that was changed, lost or added. With a checkpoint that was kept elsewhere ' +
+        'it also shows that nobody changed the tree together with the records. It changes ' +
+        'nothing. It reads the PostgreSQL of DATABASE_URL, where the service can keep running, or ' +
+        'the embedded database under DATA_DIR, where the service must be stopped first.',
+    )
+    .addOption(team)
+    .addOption(
+      new Option(
+        '--checkpoint <FILE>',
+        'a checkpoint of GET /v1/log/checkpoint that was kept outside of the service',
+      ),
+    )
+    .addOption(new Option('--json', 'prints JSON'))
+    .addHelpText('after', ['', EXIT_CODES].join('\n'))
+}
+
+/** Runs `log verify`. @returns what to print, and whether all is right */
+export async function verifyTeam(
+  { teams, verification }: CliServices,
+  values: ReadonlyMap<string, unknown>,
+): Promise<{ readonly text: string; readonly isRight: boolean }> {
+  const teamId = String(values.get('team'))
+  await teams.require(teamId)
+  const file = values.get('checkpoint')
+  const checkpoint =
+    file === undefined ? null : await readCheckpoint(verification.signer, String(file), teamId)
+  const today = spanStart('day', verification.clock.epochMs())
+  const report = await verifyLog({
+    ...verification,
+    teamId,
+    checkpoint,
+    keptFromMs: today - (verification.retentionDays - 1) * SPAN_MS.day,
+  })
+  const isRight = report.findings.length === 0
+  const text = values.get('json') === true ? jsonOf(report) : textOf(report, checkpoint)
+  return { text, isRight }
+}
+
+async function readCheckpoint(
+  signer: { read(note: string): TreeState | null },
+  file: string,
+  teamId: string,
+): Promise<TreeState> {
+  const text = await readFile(file, 'utf8').catch((cause: Error) => {
+    throw new AppError('invalid_request', `${file} can't be read: ${cause.message}`, { cause })
+  })
+  const state = signer.read(text)
+  if (state === null) {
+    throw new AppError('invalid_request', `${file} is not a checkpoint that this service signed`)
+  }
+  if (state.origin !== originOf(teamId)) {
+    throw new AppError('invalid_request', `${file} is a checkpoint of another team`)
+  }
+  return state
+}
+
+function textOf(report: VerifyReport, checkpoint: TreeState | null): string {
+  const { blocks, applicants, expiredBlocks, root, findings } = report
+  const lines = findings.map(({ message }) => `${message}.`)
+  const against = checkpoint === null ? '' : `, and began as the checkpoint of ${checkpoint.size}`
+  lines.push(
+    `${blocks} blocks, ${applicants} applicants, ${expiredBlocks} blocks beyond the retention.`,
+    findings.length === 0
+      ? `The log is as it was logged${against}. Root: ${root.toString('hex')}`
+      : `The log is NOT as it was logged: ${findings.length} findings.`,
+  )
+  return `${lines.join('\n')}\n`
+}
+
+function jsonOf({ blocks, applicants, expiredBlocks, root, findings }: VerifyReport): string {
+  return `${JSON.stringify({
+    blocks,
+    applicants,
+    expired_blocks: expiredBlocks,
+    root: root.toString('hex'),
+    findings,
+  })}\n`
+}

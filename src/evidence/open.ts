@@ -1,0 +1,82 @@
+import type { Logger } from 'pino'
+import { BACKTEST_JOB, BacktestService } from '../backtest/service.ts'
+import { openJobs } from '../jobs/open.ts'
+import type { JobService } from '../jobs/service.ts'
+import { PostgresJobStore } from '../jobs/store.ts'
+import type { ModelService } from '../models/service.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/db/client.ts'
+import { ProofService } from '../proof/service.ts'
+import type { ScoreReadingService } from '../reading/service.ts'
+import type { NightlyReplay } from '../replay/nightly.ts'
+import { openReplay } from '../replay/open.ts'
+import { REPLAY_JOB, type ReplayService } from '../replay/service.ts'
+import { PostgresReplayStore } from '../replay/store.ts'
+import { CheckpointSigner } from '../score-log/proof/checkpoint.ts'
+import { PostgresTreeStore } from '../score-log/proof/tree-store.ts'
+import { openLogReader } from '../score-log/reading/open-reader.ts'
+
+interface EvidenceOptions {
+  readonly db: Database
+  /** Bounds the calls of a store, see `guardStore`. */
+  readonly guarded: <Store extends object>(store: Store) => Store
+  /** What reads the log for all requests. */
+  readonly logReader: ReturnType<typeof openLogReader>
+  readonly reading: ScoreReadingService
+  readonly models: ModelService
+  readonly jwtSecret: string | Buffer
+  readonly clock: Clock
+  readonly log: Logger
+  /** The facts of an error that may appear in the service's log. */
+  readonly factsOf: (error: unknown) => object
+}
+
+/** What is computed from the log again, and the jobs that do it. */
+export interface Evidence {
+  readonly services: {
+    readonly jobs: JobService
+    readonly replays: ReplayService
+    readonly backtests: BacktestService
+    readonly proofs: ProofService
+  }
+  readonly nightly: NightlyReplay
+  close(): Promise<void>
+}
+
+/** Wires replay, backtest and proof, and begins to run their jobs. */
+export function openEvidence(options: EvidenceOptions): Evidence {
+  const { db, guarded, logReader, reading, models, jwtSecret, clock, log, factsOf } = options
+  const jobs = openJobs({ store: guarded(new PostgresJobStore(db)), clock, log, factsOf })
+  const store = guarded(new PostgresReplayStore(db))
+  const replay = openReplay({
+    store,
+    // A card that was changed in the database must not be hidden by one in memory.
+    openSource: () => openLogReader({ db, guarded }),
+    jobs: jobs.service,
+    reading,
+    clock,
+    log,
+    factsOf,
+  })
+  const backtests = new BacktestService({
+    jobs: jobs.service,
+    reading,
+    models,
+    source: logReader,
+    sizes: store,
+  })
+  const proofs = new ProofService({
+    reading,
+    blocks: logReader.blocks,
+    models: logReader.models,
+    trees: guarded(new PostgresTreeStore(db)),
+    signer: new CheckpointSigner(jwtSecret),
+  })
+  jobs.start({ [REPLAY_JOB]: replay.service.run, [BACKTEST_JOB]: backtests.run })
+  replay.nightly.start()
+  return {
+    services: { jobs: jobs.service, replays: replay.service, backtests, proofs },
+    nightly: replay.nightly,
+    close: async () => void (await Promise.all([jobs.close(), replay.nightly.close()])),
+  }
+}

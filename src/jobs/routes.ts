@@ -1,0 +1,35 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import { Job } from '../../schemas/jobs.ts'
+import { ANALYSTS, ANY_MEMBER } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
+import { jobFields } from './response.ts'
+import type { JobService } from './service.ts'
+
+interface JobRouteOptions {
+  readonly jobs: JobService
+}
+
+const JobParams = Type.Object({ id: Type.String() })
+
+/** Routes of jobs, whatever they do. */
+export const jobRoutes: FastifyPluginAsyncTypebox<JobRouteOptions> = async (app, { jobs }) => {
+  app.get(
+    '/v1/jobs/:id',
+    {
+      schema: { params: JobParams, response: { 200: Job, ...errorResponses(401, 404) } },
+      config: { operation: 'jobs.get', access: ANY_MEMBER },
+    },
+    async (request) => jobFields(await jobs.get(userCaller(request), request.params.id)),
+  )
+
+  app.post(
+    '/v1/jobs/:id/cancel',
+    {
+      schema: { params: JobParams, response: { 200: Job, ...errorResponses(401, 403, 404) } },
+      config: { operation: 'jobs.cancel', access: ANALYSTS },
+    },
+    async (request) => jobFields(await jobs.cancel(userCaller(request), request.params.id)),
+  )
+}

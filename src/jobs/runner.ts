@@ -1,0 +1,167 @@
+import { AppError } from '../errors.ts'
+import type { JobFailure, JobHandler, JobProgress, TakenJob } from './job.ts'
+
+/** What a runner needs from the database. */
+export interface JobRunStore {
+  /**
+   * Takes the oldest job that waits, or whose lease has run out, of the team that has the fewest
+   * running jobs.
+   *
+   * @param runner unique for each run
+   */
+  take(kinds: readonly string[], runner: string, leaseMs: number): Promise<TakenJob | null>
+  /** Renews the lease. @returns false if the run has lost it, as by a cancellation */
+  renew(jobId: string, runner: string, leaseMs: number, progress: JobProgress): Promise<boolean>
+  /** Ends the job, unless the run has lost its lease. */
+  finish(jobId: string, runner: string, end: JobEnd): Promise<void>
+  /** Gives the job back, so that another replica takes it at once. */
+  release(jobId: string, runner: string): Promise<void>
+  /** Removes jobs that ended before the time that they are kept. */
+  removeOld(keptMs: number): Promise<void>
+}
+
+export type JobEnd =
+  | { readonly status: 'done'; readonly result: object; readonly progress: JobProgress }
+  | { readonly status: 'failed'; readonly failure: JobFailure; readonly progress: JobProgress }
+
+interface JobRunnerOptions {
+  readonly store: JobRunStore
+  readonly handlers: Readonly<Record<string, JobHandler>>
+  readonly newRunner: () => string
+  /** Receives what went wrong beside a job, and the errors that failed one. */
+  readonly onFailed: (error: unknown, jobId: string | null) => void
+  readonly timings?: Partial<JobTimings>
+}
+
+interface JobTimings {
+  /** How often a free runner looks for a job. */
+  readonly pollMs: number
+  /** After so long without a heartbeat another replica takes the job. */
+  readonly leaseMs: number
+  readonly heartbeatMs: number
+}
+
+const TIMINGS: JobTimings = { pollMs: 2_000, leaseMs: 30_000, heartbeatMs: 3_000 }
+/** A job that ends its process each time must not go round forever. */
+const ATTEMPTS_MAX = 5
+const KEPT_MS = 7 * 24 * 3_600_000
+const CLEAN_EVERY_MS = 3_600_000
+
+/**
+ * Runs jobs, one at a time in each process.
+ *
+ * States: *waiting*, until a job is added or the next look; *running*, with a heartbeat that renews
+ * the lease and stores the progress; *closed*, which gives a running job back. A job whose process
+ * died starts again on another replica when its lease has run out.
+ */
+export class JobRunner {
+  private readonly options: JobRunnerOptions
+  private readonly timings: JobTimings
+  private readonly ending = new AbortController()
+  private timer: NodeJS.Timeout | undefined
+  private round: Promise<void> | null = null
+  private cleanedAtMs = Number.NEGATIVE_INFINITY
+  /** Jobs that this process has ended, by outcome. */
+  readonly counts = { done: 0, failed: 0, lost: 0 }
+
+  constructor(options: JobRunnerOptions) {
+    this.options = options
+    this.timings = { ...TIMINGS, ...options.timings }
+  }
+
+  start(): void {
+    if (this.ending.signal.aborted) return
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.wake(), this.timings.pollMs).unref()
+  }
+
+  /** Looks for a job now. */
+  wake(): void {
+    if (this.ending.signal.aborted || this.round !== null) return
+    this.round = this.runAll().finally(() => {
+      this.round = null
+      this.start()
+    })
+  }
+
+  /** Gives a running job back and takes no other. */
+  async close(): Promise<void> {
+    clearTimeout(this.timer)
+    this.ending.abort()
+    await this.round
+  }
+
+  private async runAll(): Promise<void> {
+    const { store, handlers, newRunner, onFailed } = this.options
+    try {
+      await this.clean()
+      while (!this.ending.signal.aborted) {
+        const runner = newRunner()
+        const job = await store.take(Object.keys(handlers), runner, this.timings.leaseMs)
+        if (job === null) return
+        await this.run(job, runner)
+      }
+    } catch (error) {
+      onFailed(error, null)
+    }
+  }
+
+  private async clean(): Promise<void> {
+    if (performance.now() - this.cleanedAtMs < CLEAN_EVERY_MS) return
+    await this.options.store.removeOld(KEPT_MS)
+    this.cleanedAtMs = performance.now()
+  }
+
+  private async run(job: TakenJob, runner: string): Promise<void> {
+    const { store, onFailed } = this.options
+    let progress: JobProgress = { done: 0, total: 0 }
+    const lost = new AbortController()
+    const signal = AbortSignal.any([lost.signal, this.ending.signal])
+    const heartbeat = setInterval(() => {
+      store.renew(job.id, runner, this.timings.leaseMs, progress).then(
+        (isOurs) => isOurs || lost.abort(),
+        (error: unknown) => onFailed(error, job.id),
+      )
+    }, this.timings.heartbeatMs).unref()
+    const report = (now: JobProgress) => {
+      progress = now
+    }
+    try {
+      const result = await this.resultOf(job, { teamId: job.teamId, signal, report })
+      signal.throwIfAborted()
+      await store.finish(job.id, runner, { status: 'done', result, progress })
+      this.counts.done++
+    } catch (error) {
+      if (this.ending.signal.aborted) await store.release(job.id, runner)
+      else if (lost.signal.aborted) this.counts.lost++
+      else {
+        this.counts.failed++
+        onFailed(error, job.id)
+        await store.finish(job.id, runner, {
+          status: 'failed',
+          failure: failureOf(error),
+          progress,
+        })
+      }
+    } finally {
+      clearInterval(heartbeat)
+    }
+  }
+
+  private resultOf(job: TakenJob, run: Parameters<JobHandler>[1]): Promise<object> {
+    const handler = this.options.handlers[job.kind]
+    if (handler === undefined) throw new TypeError(`no handler runs jobs of the kind ${job.kind}`)
+    if (job.attempts > ATTEMPTS_MAX) {
+      throw new AppError(
+        'internal_error',
+        `the job was begun ${ATTEMPTS_MAX} times and never ended`,
+      )
+    }
+    return handler(job.input, run)
+  }
+}
+
+function failureOf(error: unknown): JobFailure {
+  if (error instanceof AppError) return { code: error.code, message: error.message }
+  return { code: 'internal_error', message: 'the job failed for an unknown reason' }
+}

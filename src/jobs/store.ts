@@ -1,0 +1,155 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { type Database, rowsOf } from '../platform/db/client.ts'
+import { parseStoredJson } from '../platform/json.ts'
+import type { Job, JobFailure, JobProgress, JobStatus, NewJob, TakenJob } from './job.ts'
+import type { JobEnd, JobRunStore } from './runner.ts'
+import type { JobStore } from './service.ts'
+
+interface JobRow {
+  readonly id: string
+  readonly team_id: string
+  readonly kind: string
+  readonly status: JobStatus
+  readonly done: number
+  readonly total: number
+  readonly created_ms: number
+  readonly finished_ms: number | null
+  readonly result: string | null
+  readonly failure: string | null
+}
+
+const COLUMNS = sql`id, team_id, kind, status, progress_done::float8 as done,
+  progress_total::float8 as total,
+  (extract(epoch from created_at) * 1000)::float8 as created_ms,
+  (extract(epoch from finished_at) * 1000)::float8 as finished_ms,
+  result::text as result, failure::text as failure`
+
+/** Jobs in PostgreSQL. Leases are on the database's clock, which all replicas share. */
+export class PostgresJobStore implements JobStore, JobRunStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async add(job: NewJob, openMax: number): Promise<boolean> {
+    const { id, teamId, kind, input, createdBy, createdAt } = job
+    const added = await this.db.transaction(async (tx) => {
+      // Two requests at one time must not both find the last free place.
+      await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${teamId}, 2))`)
+      return rowsOf(
+        tx,
+        sql`insert into jobs (id, team_id, kind, status, input, progress_done, progress_total,
+            attempts, created_by, created_at)
+          select ${id}, ${teamId}, ${kind}, 'queued', ${JSON.stringify(input)}::text::json, 0, 0, 0,
+            ${createdBy}, ${createdAt.toISOString()}::timestamptz
+          where (select count(*) from jobs where team_id = ${teamId} and finished_at is null)
+            < ${openMax}::integer
+          returning 1`,
+      )
+    })
+    return added.length > 0
+  }
+
+  async find(teamId: string, jobId: string): Promise<Job | null> {
+    const rows = await rowsOf<JobRow>(
+      this.db,
+      sql`select ${COLUMNS} from jobs where id = ${jobId} and team_id = ${teamId}`,
+    )
+    return jobOf(rows)
+  }
+
+  async cancel(teamId: string, jobId: string): Promise<Job | null> {
+    await this.db.execute(sql`update jobs
+      set status = 'cancelled', finished_at = now(), runner = null, leased_until = null
+      where id = ${jobId} and team_id = ${teamId} and finished_at is null`)
+    return this.find(teamId, jobId)
+  }
+
+  async take(kinds: readonly string[], runner: string, leaseMs: number): Promise<TakenJob | null> {
+    const [row] = await rowsOf<{
+      id: string
+      team_id: string
+      kind: string
+      input: string
+      attempts: number
+    }>(
+      this.db,
+      sql`update jobs set status = 'running', runner = ${runner}, attempts = attempts + 1,
+          leased_until = ${inMs(leaseMs)}
+        where id = (
+          select id from jobs as waiting
+          where finished_at is null and (status = 'queued' or leased_until < now())
+            and kind in (${sql.join(
+              kinds.map((kind) => sql`${kind}`),
+              sql`, `,
+            )})
+          order by (select count(*) from jobs as busy where busy.team_id = waiting.team_id
+            and busy.status = 'running' and busy.leased_until >= now()), id
+          limit 1 for update skip locked
+        )
+        returning id, team_id, kind, input::text as input, attempts`,
+    )
+    if (row === undefined) return null
+    const { id, team_id, kind, input, attempts } = row
+    return { id, teamId: team_id, kind, input: parseStoredJson(input), attempts }
+  }
+
+  async renew(
+    jobId: string,
+    runner: string,
+    leaseMs: number,
+    { done, total }: JobProgress,
+  ): Promise<boolean> {
+    const renewed = await rowsOf(
+      this.db,
+      sql`update jobs set leased_until = ${inMs(leaseMs)}, progress_done = ${done},
+          progress_total = ${total}
+        where id = ${jobId} and runner = ${runner} and status = 'running' returning 1`,
+    )
+    return renewed.length > 0
+  }
+
+  async finish(jobId: string, runner: string, end: JobEnd): Promise<void> {
+    const result = end.status === 'done' ? JSON.stringify(end.result) : null
+    const failure = end.status === 'failed' ? JSON.stringify(end.failure) : null
+    await this.db.execute(sql`update jobs set status = ${end.status}, finished_at = now(),
+        runner = null, leased_until = null, progress_done = ${end.progress.done},
+        progress_total = ${end.progress.total}, result = ${result}::text::json,
+        failure = ${failure}::text::json
+      where id = ${jobId} and runner = ${runner} and status = 'running'`)
+  }
+
+  async release(jobId: string, runner: string): Promise<void> {
+    await this.db.execute(sql`update jobs set status = 'queued', runner = null,
+        leased_until = null, attempts = attempts - 1
+      where id = ${jobId} and runner = ${runner} and status = 'running'`)
+  }
+
+  async removeOld(keptMs: number): Promise<void> {
+    await this.db.execute(sql`delete from jobs where finished_at < ${inMs(-keptMs)}`)
+  }
+}
+
+function inMs(ms: number): SQL {
+  return sql`now() + ${ms}::float8 * interval '1 millisecond'`
+}
+
+function jobOf([row]: readonly JobRow[]): Job | null {
+  if (row === undefined) return null
+  return {
+    id: row.id,
+    teamId: row.team_id,
+    kind: row.kind,
+    status: row.status,
+    progress: { done: row.done, total: row.total },
+    createdAt: new Date(row.created_ms),
+    finishedAt: row.finished_ms === null ? null : new Date(row.finished_ms),
+    result: row.result === null ? null : parseStoredJson(row.result),
+    failure:
+      row.failure === null
+        ? null
+        : // Written by `finish`.
+          (parseStoredJson(row.failure) as JobFailure),
+  }
+}

@@ -1,0 +1,94 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  Checkpoint,
+  Consistency,
+  ConsistencyQuery,
+  ProofQuery,
+  ScoreProof,
+  VerifierKey,
+} from '../../schemas/proof.ts'
+import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import type { ProofService } from './service.ts'
+
+interface ProofRouteOptions {
+  readonly proofs: ProofService
+}
+
+const RequestParams = Type.Object({ request_id: Type.String() })
+const NoQuery = Type.Object({}, { additionalProperties: false })
+const hexOf = (hash: Buffer) => hash.toString('hex')
+
+/** Routes that prove what the score log holds. */
+export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
+  app,
+  { proofs },
+) => {
+  app.get(
+    '/v1/scores/:request_id/proof',
+    {
+      schema: {
+        params: RequestParams,
+        querystring: ProofQuery,
+        response: { 200: ScoreProof, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'scores.proof', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { params, query } = request
+      const proof = await proofs.prove(provenCaller(request), params.request_id, query.record)
+      const { leaf, sequence, index, size, path } = proof.block
+      return {
+        leaf: Buffer.from(leaf).toString('base64'),
+        block: { sequence, index, size, path: path.map(hexOf) },
+        tree: { index: sequence, size: proof.treeSize, path: proof.treePath.map(hexOf) },
+        checkpoint: proof.checkpoint,
+      }
+    },
+  )
+
+  app.get(
+    '/v1/log/checkpoint',
+    {
+      schema: {
+        querystring: NoQuery,
+        response: { 200: Checkpoint, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'log.checkpoint', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { origin, size, root, note } = await proofs.checkpoint(provenCaller(request))
+      return { origin, size, root: hexOf(root), checkpoint: note }
+    },
+  )
+
+  app.get(
+    '/v1/log/consistency',
+    {
+      schema: {
+        querystring: ConsistencyQuery,
+        response: { 200: Consistency, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'log.consistency', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { from, to } = request.query
+      const path = await proofs.consistency(provenCaller(request), from, to)
+      return { from, to, path: path.map(hexOf) }
+    },
+  )
+
+  app.get(
+    '/v1/log/key',
+    {
+      schema: {
+        querystring: NoQuery,
+        response: { 200: VerifierKey, ...errorResponses(400, 401) },
+      },
+      config: { operation: 'log.key', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => ({ key: proofs.verifierKey(provenCaller(request)) }),
+  )
+}

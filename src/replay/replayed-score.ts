@@ -1,0 +1,115 @@
+import { type Applicant, ModelScore, scoreApplicant } from '../engine/index.ts'
+import { AppError } from '../errors.ts'
+import { type Card, type FeatureOutcome, loggedFeature } from '../reading/logged-feature.ts'
+import { binOf } from '../reading/score-text.ts'
+import type { ScorePage } from '../reading/service.ts'
+
+/** What a feature was, as the API shows it. */
+interface ShownFeature {
+  /** Null where the first form of the log does not tell. */
+  readonly outcome: FeatureOutcome | null
+  readonly points: number
+  readonly bin: object | null
+}
+
+export interface Compared<Value> {
+  readonly logged: Value
+  readonly recomputed: Value
+}
+
+/** A logged score beside the one that the features give now. */
+export interface ReplayedScore {
+  readonly request_id: string
+  readonly record_index: number
+  readonly model_id: string
+  readonly identical: boolean
+  readonly spec_sha256: Compared<string | null>
+  readonly score: Compared<number>
+  readonly pd: Compared<number | null>
+  readonly risk_grade: Compared<string | null>
+  readonly features: readonly ({
+    readonly name: string
+    readonly identical: boolean
+  } & Compared<ShownFeature>)[]
+}
+
+/**
+ * Scores features with the model that answered a request, and compares with the first record of the
+ * page.
+ *
+ * @throws AppError `invalid_request` for a value that can't be scored, or where the model has gone
+ */
+export function replayScore(
+  { request, models, first }: ScorePage,
+  features: object,
+): ReplayedScore {
+  const result = request.rows[first]?.results[request.served] ?? null
+  const model = request.models[request.served]
+  const stored = model === undefined ? undefined : models.get(model.modelId)
+  const card = stored?.card ?? null
+  if (result === null || model === undefined || card === null) {
+    throw new AppError('invalid_request', "the model of this score can't score any more")
+  }
+  // The schema lets objects in only.
+  const now = scored(card, features as Applicant)
+  const isFirstForm = request.engineVersion === null
+  const compared = card.spec.features.map(({ name }, index) => {
+    const logged = shown(card, index, result.cells[index] ?? -1, isFirstForm)
+    const recomputed = shown(card, index, now.cells[index] ?? -1, false)
+    const isSameOutcome = logged.outcome === null || logged.outcome === recomputed.outcome
+    const identical = isSameOutcome && indexOf(logged) === indexOf(recomputed)
+    return { name, identical, logged, recomputed }
+  })
+  const specSha256 = {
+    logged: model.specSha256,
+    recomputed: stored?.specSha256 ?? null,
+  }
+  const isSameSpec = specSha256.logged === null || specSha256.logged === specSha256.recomputed
+  return {
+    request_id: request.requestId,
+    record_index: first,
+    model_id: model.modelId,
+    identical:
+      isSameSpec &&
+      Object.is(result.score, now.score) &&
+      result.pd === now.pd &&
+      result.grade === now.grade &&
+      compared.every(({ identical }) => identical),
+    spec_sha256: specSha256,
+    score: { logged: result.score, recomputed: now.score },
+    pd: { logged: result.pd, recomputed: now.pd },
+    risk_grade: { logged: result.grade, recomputed: now.grade },
+    features: compared,
+  }
+}
+
+/** @throws AppError `invalid_request` naming the features */
+function scored({ model }: Card, applicant: Applicant) {
+  const result = new ModelScore(model)
+  scoreApplicant(applicant, result)
+  if (result.invalidCount > 0) {
+    const faulty = model.featureNames.filter((_, index) => result.outcomeOf(index) === 'invalid')
+    throw new AppError('invalid_request', 'a feature must be a number, a text or null', {
+      details: faulty.map((name) => ({
+        path: `features.${name}`,
+        message: 'must be a number, a text or null',
+      })),
+    })
+  }
+  return {
+    score: result.score,
+    pd: Number.isNaN(result.pd) ? null : result.pd,
+    grade: result.grade,
+    cells: Array.from(result.slots, (slot) => model.cellOfSlot[slot] ?? -1),
+  }
+}
+
+function shown(card: Card, feature: number, cell: number, isFirstForm: boolean): ShownFeature {
+  const { points, bin, outcome } = loggedFeature(card, feature, cell, isFirstForm)
+  const spec = card.spec.features[feature]
+  return { outcome, points, bin: bin === null ? null : binOf(spec?.bins[bin], bin) }
+}
+
+function indexOf({ bin }: ShownFeature): unknown {
+  return bin === null ? null : (bin as { readonly index: number }).index
+}

@@ -1,0 +1,59 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import { Job } from '../../schemas/jobs.ts'
+import { ReplayedScore, ReplayRequest, ScoreReplayRequest } from '../../schemas/replay.ts'
+import { ANALYSTS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
+import { provenCaller, userCaller } from '../access/request-caller.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { jobFields } from '../jobs/response.ts'
+import type { ReplayService } from './service.ts'
+
+interface ReplayRouteOptions {
+  readonly replays: ReplayService
+}
+
+const SlugParams = Type.Object({ slug: Type.String() })
+const RequestParams = Type.Object({ request_id: Type.String() })
+/** As the body of a single score. */
+const BODY_BYTES_MAX = 1024 * 1024
+
+/** Routes that recompute logged results. */
+export const replayRoutes: FastifyPluginAsyncTypebox<ReplayRouteOptions> = async (
+  app,
+  { replays },
+) => {
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+
+  app.post(
+    '/v1/deployments/:slug/replays',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        body: ReplayRequest,
+        response: { 202: Job, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'replays.start', access: ANALYSTS },
+    },
+    async (request, reply) => {
+      const { slug } = request.params
+      const job = await replays.start(userCaller(request), slug, request.body)
+      return reply.code(202).send(jobFields(job))
+    },
+  )
+
+  app.post(
+    '/v1/scores/:request_id/replay',
+    {
+      bodyLimit,
+      schema: {
+        params: RequestParams,
+        body: ScoreReplayRequest,
+        response: { 200: ReplayedScore, ...errorResponses(400, 401, 404, 413, 415) },
+      },
+      config: { operation: 'scores.replay', access: MEMBER_OR_READING_KEY },
+    },
+    (request) => replays.score(provenCaller(request), request.params.request_id, request.body),
+  )
+}

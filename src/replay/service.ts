@@ -1,0 +1,131 @@
+import type { Caller } from '../access/caller.ts'
+import type { Actor } from '../audit/record.ts'
+import { AppError } from '../errors.ts'
+import type { Job, JobHandler } from '../jobs/job.ts'
+import type { JobService } from '../jobs/service.ts'
+import type { ScoreReadingService } from '../reading/service.ts'
+import { readTimeRange } from '../rollups/moment.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import type { StoredModels } from '../score-log/reading/stored-models.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { type ReplayDifference, type ReplayTotals, replayColumns } from './replayed-columns.ts'
+import { type ReplayedScore, replayScore } from './replayed-score.ts'
+
+export const REPLAY_JOB = 'replay'
+
+export interface ReplayQuery {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** What a replay job reads. */
+interface ReplayInput extends ReplayQuery {
+  readonly deployment_id: string
+}
+
+/** Reads the log with models that were loaded for this replay, and none from before. */
+export interface ReplaySource {
+  readonly reader: LogReader
+  readonly models: StoredModels
+}
+
+/** How many applicants a scan will read, to tell how far a job is. */
+export interface ScanSizes {
+  applicantsOf(query: {
+    readonly deploymentId: string
+    readonly fromMs: number
+    readonly toMs: number
+  }): Promise<number>
+}
+
+interface ReplayOptions {
+  readonly jobs: JobService
+  readonly reading: ScoreReadingService
+  readonly openSource: () => ReplaySource
+  readonly sizes: ScanSizes
+}
+
+/** Recomputes logged results from their bins, or from the features sent again. Stores nothing. */
+export class ReplayService {
+  private readonly options: ReplayOptions
+
+  constructor(options: ReplayOptions) {
+    this.options = options
+  }
+
+  /**
+   * Starts a job that recomputes all results of a deployment in a period.
+   *
+   * @throws AppError `deployment_not_found`, `invalid_request`; see `JobService.start`
+   */
+  async start(caller: Caller & Actor, deploymentId: string, query: ReplayQuery): Promise<Job> {
+    readTimeRange(query)
+    await this.options.reading.requireDeployment(caller, deploymentId)
+    const input: ReplayInput = { deployment_id: deploymentId, ...query }
+    return this.options.jobs.start(caller, REPLAY_JOB, input)
+  }
+
+  /** Runs a job of `start`. */
+  readonly run: JobHandler = async (input, { teamId, signal, report }) => {
+    // Written by `start`.
+    const { deployment_id: deploymentId, ...query } = input as ReplayInput
+    const { fromMs, toMs } = readTimeRange(query)
+    const { openSource, sizes } = this.options
+    const { reader, models } = openSource()
+    const total = await sizes.applicantsOf({ deploymentId, fromMs, toMs })
+    const totals: ReplayTotals = { n: 0, identical: 0, different: [] }
+    const turns = new TurnTaker()
+    let done = 0
+    for await (const portion of reader.cells({ teamId, deploymentId, fromMs, toMs })) {
+      signal.throwIfAborted()
+      for (const columns of portion) {
+        const ids = columns.models.map(({ modelId }) => modelId)
+        await replayColumns(columns, await models.get(ids), totals, turns)
+        done += columns.wanted.length
+      }
+      report({ done, total: Math.max(done, total) })
+    }
+    report({ done, total: done })
+    return replayFields(totals)
+  }
+
+  /**
+   * Scores features again with the model that answered, and compares with what was logged.
+   *
+   * @throws AppError `score_not_found`, `invalid_request`
+   */
+  async score(
+    caller: Caller,
+    requestId: string,
+    { features, record }: { readonly features: object; readonly record?: number | undefined },
+  ): Promise<ReplayedScore> {
+    const page = await this.options.reading.get(caller, requestId, { record: record ?? 0 })
+    if (page.request.isBatch && record === undefined) {
+      throw new AppError(
+        'invalid_request',
+        'the request is a batch: record says which of its records',
+      )
+    }
+    return replayScore(page, features)
+  }
+}
+
+function replayFields({ n, identical, different }: ReplayTotals) {
+  return {
+    n,
+    identical,
+    different: different.map(differenceFields),
+    verdict: n === identical ? 'deterministic' : 'differs',
+  }
+}
+
+function differenceFields(of: ReplayDifference) {
+  return {
+    request_id: of.requestId,
+    record_index: of.recordIndex,
+    model_id: of.modelId,
+    field: of.field,
+    logged: of.logged,
+    recomputed: of.recomputed,
+  }
+}

@@ -1,0 +1,45 @@
+import { sql } from 'drizzle-orm'
+import { type Database, rowsOf } from '../platform/db/client.ts'
+import { momentText } from '../rollups/rollup-rows.ts'
+import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../score-log/blocks/block-rows.ts'
+import { deploymentHash } from '../score-log/blocks/hashes.ts'
+import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
+import type { BlockSamples } from './nightly.ts'
+import type { ScanSizes } from './service.ts'
+
+/** What a replay asks PostgreSQL beside the log. */
+export class PostgresReplayStore implements BlockSamples, ScanSizes {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  /** All applicants of blocks that hold some of the query: an upper bound. */
+  async applicantsOf(query: {
+    readonly deploymentId: string
+    readonly fromMs: number
+    readonly toMs: number
+  }): Promise<number> {
+    const [row] = await rowsOf<{ applicants: number | null }>(
+      this.db,
+      sql`select sum(applicants)::float8 as applicants from score_blocks
+        where superseded_at is null
+          and deployments @> ${`{${deploymentHash(query.deploymentId)}}`}::integer[]
+          and first_at < ${momentText(query.toMs)} and last_at >= ${momentText(query.fromMs)}`,
+    )
+    return row?.applicants ?? 0
+  }
+
+  async blocksSince(fromMs: number, blocksMax: number): Promise<StoredBlock[]> {
+    const rows = await rowsOf<BlockRow>(
+      this.db,
+      sql`select ${BLOCK_COLUMNS} from score_blocks where (first_at, block_id) in (
+          select first_at, block_id from score_blocks
+          where first_at >= ${momentText(fromMs)} and superseded_at is null
+          order by random() limit ${blocksMax}
+        )`,
+    )
+    return rows.map(blockOf)
+  }
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+
+const LEAF = Buffer.of(0)
+const NODE = Buffer.of(1)
+
+/** A part of a tree: the leaves from `start` to before `end`. */
+export type LeafRange = readonly [start: number, end: number]
+
+/**
+ * Hash of a leaf.
+ *
+ * @source RFC 9162, section 2.1.1
+ */
+export function leafHash(data: Uint8Array): Buffer {
+  return createHash('sha256').update(LEAF).update(data).digest()
+}
+
+/** Hash of a node over its two children. */
+export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+  return createHash('sha256').update(NODE).update(left).update(right).digest()
+}
+
+/** Root of a tree without leaves. */
+export function emptyRoot(): Buffer {
+  return createHash('sha256').digest()
+}
+
+/** The largest power of two below a number above 1. */
+function splitOf(leaves: number): number {
+  let split = 1
+  while (split * 2 < leaves) split *= 2
+  return split
+}
+
+/** Root over the hashes of leaves. */
+export function rootOf(
+  leaves: readonly Buffer[],
+  [start, end]: LeafRange = [0, leaves.length],
+): Buffer {
+  if (end - start === 0) return emptyRoot()
+  if (end - start === 1) return leaves[start] ?? emptyRoot()
+  const split = start + splitOf(end - start)
+  return nodeHash(rootOf(leaves, [start, split]), rootOf(leaves, [split, end]))
+}
+
+/**
+ * The parts of a tree whose roots prove that it holds a leaf, from the leaf upwards.
+ *
+ * @source RFC 9162, section 2.1.3.1
+ */
+export function inclusionRanges(index: number, [start, end]: LeafRange): LeafRange[] {
+  if (end - start <= 1) return []
+  const split = splitOf(end - start)
+  const middle = start + split
+  return index < split
+    ? [...inclusionRanges(index, [start, middle]), [middle, end]]
+    : [...inclusionRanges(index - split, [middle, end]), [start, middle]]
+}
+
+/**
+ * The parts of a tree whose roots prove that it began as the tree of its first `from` leaves.
+ *
+ * @param from above 0, at most `to`
+ * @source RFC 9162, section 2.1.4.1
+ */
+export function consistencyRanges(from: number, to: number): LeafRange[] {
+  return subProof(from, [0, to], true)
+}
+
+function subProof(from: number, [start, end]: LeafRange, isWhole: boolean): LeafRange[] {
+  const leaves = end - start
+  if (from === leaves) return isWhole ? [] : [[start, end]]
+  const split = splitOf(leaves)
+  const middle = start + split
+  return from <= split
+    ? [...subProof(from, [start, middle], isWhole), [middle, end]]
+    : [...subProof(from - split, [middle, end], false), [start, middle]]
+}
+
+/** The roots of these parts. */
+export function hashesOf(leaves: readonly Buffer[], ranges: readonly LeafRange[]): Buffer[] {
+  return ranges.map((range) => rootOf(leaves, range))
+}
+
+/** The root of a complete part of a growing tree: 2^level leaves, the `position`-th such part. */
+export interface TreeNode {
+  readonly level: number
+  readonly position: number
+  readonly hash: Buffer
+}
+
+/** Each such level is stored, so that no proof reads more than a few hundred rows. */
+export const STORED_LEVELS = 8
+
+/**
+ * The right edge of a growing tree: the roots of its complete parts, the largest first. It is all
+ * that adding a leaf needs.
+ */
+export class TreeEdge {
+  private readonly hashes: Buffer[]
+  private leaves: number
+
+  /** @param bytes as `bytes` gives them */
+  constructor(size = 0, bytes: Buffer = Buffer.alloc(0)) {
+    this.leaves = size
+    this.hashes = Array.from({ length: bytes.length / HASH_BYTES }, (_, index) =>
+      Buffer.from(bytes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)),
+    )
+  }
+
+  get size(): number {
+    return this.leaves
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.hashes)
+  }
+
+  get root(): Buffer {
+    const last = this.hashes.at(-1)
+    if (last === undefined) return emptyRoot()
+    return this.hashes.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last)
+  }
+
+  /** Adds a leaf. @returns the parts that it completes, of stored levels above 0 */
+  add(hash: Buffer): TreeNode[] {
+    const completed: TreeNode[] = []
+    let own = hash
+    let level = 0
+    let rest = this.leaves
+    while (rest % 2 === 1) {
+      own = nodeHash(this.hashes.pop() ?? emptyRoot(), own)
+      level++
+      rest = (rest - 1) / 2
+      if (level % STORED_LEVELS === 0) completed.push({ level, position: rest, hash: own })
+    }
+    this.hashes.push(own)
+    this.leaves++
+    return completed
+  }
+}
+
+export const HASH_BYTES = 32

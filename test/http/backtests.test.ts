@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { card, numeric, sampleApplicants, sampleSpec } from '../support/cards/cards.ts'
+import { outcomeOf } from '../support/expect/answers.ts'
+import { endOfJob } from '../support/expect/jobs.ts'
+import { statsWith } from '../support/expect/stats.ts'
+import { backends } from '../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../support/start/team.ts'
+
+describe.each(backends)('on $name', (backend) => {
+  let teams: TwoTeams
+  let team: Team
+
+  beforeAll(async () => {
+    teams = await startTwoTeams(backend)
+    team = teams.team
+  })
+  afterAll(() => teams.service.close())
+
+  const backtest = async (order: object) => {
+    const job = await team.done('POST', '/v1/backtests', order)
+    expect(job).toMatchObject({ kind: 'backtest', status: 'queued' })
+    return endOfJob(team, job.id)
+  }
+
+  // What a card would have done must be what it does when it scores the same applicants.
+  test('a re-pointed card is what a deployment of it answers, to the bit', async () => {
+    const { slug } = await team.deploy(sampleSpec())
+    const applicants = sampleApplicants()
+      .map(({ applicant }) => applicant)
+      .slice(0, 100)
+    await team.scoreBatch(slug, applicants)
+    await statsWith(teams.service, team.owner, slug, applicants.length)
+    const spec = { ...sampleSpec(), version: '2', base_points: 431.7 }
+    const { slug: truth } = await team.deploy(spec)
+    const { results } = await team.scoreBatch(truth, applicants)
+    const cutoff = results[50].score
+    const job = await backtest({ spec, source: { deployment: slug }, cutoffs: [cutoff] })
+    expect(job).toMatchObject({ status: 'done', progress: { done: 100, total: 100 } })
+    const { result } = job
+    expect(result).toMatchObject({ n: 100, exact_share: 1, performance: null })
+    const scores = results.map(({ score }: { score: number }) => score)
+    const sum = scores.reduce((total: number, score: number) => total + score, 0)
+    expect(result.scores.mean).toBeCloseTo(sum / 100, 9)
+    const approved = scores.filter((score: number) => score >= cutoff).length
+    expect(result.swap_set.challenger_approval_rate).toBe(approved / 100)
+  })
+
+  test('a registered model of the team is tried, with what it lacks told', async () => {
+    const { slug } = await team.deploy(sampleSpec())
+    await team.score(slug, {})
+    await statsWith(teams.service, team.owner, slug, 1)
+    const model_id = await team.register(card([numeric('a_new_feature', [['Missing', 3]])]))
+    const { result } = await backtest({ model_id, source: { deployment: slug } })
+    expect(result).toMatchObject({ n: 1, exact_share: 0, swap_set: null })
+    expect(result.features).toMatchObject([{ name: 'a_new_feature', map: 'impossible' }])
+  })
+
+  test('a faulty order says what to change', async () => {
+    const { slug, modelId } = await team.deploy(sampleSpec())
+    const source = { deployment: slug }
+    const answers = [
+      { source },
+      { source, model_id: modelId, spec: sampleSpec() },
+      { source, spec: { ...sampleSpec(), features: [] } },
+      {
+        source: { ...source, from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' },
+        model_id: modelId,
+      },
+    ].map(async (order) => outcomeOf(await team.call('POST', '/v1/backtests', order)))
+    expect(await Promise.all(answers)).toEqual([
+      '400 invalid_request',
+      '400 invalid_request',
+      '422 invalid_spec',
+      '400 invalid_request',
+    ])
+  })
+
+  test("another team's deployment, model and job look like none", async () => {
+    const { slug, modelId } = await team.deploy(sampleSpec())
+    const theirs = await teams.otherTeam.deploy(sampleSpec())
+    const send = async (order: object) =>
+      outcomeOf(await teams.otherTeam.call('POST', '/v1/backtests', order))
+    const source = { deployment: theirs.slug }
+    expect(await send({ model_id: modelId, source })).toBe('404 model_not_found')
+    const foreign = { model_id: theirs.modelId, source: { deployment: slug } }
+    expect(await send(foreign)).toBe('404 deployment_not_found')
+    const { id } = await team.done('POST', '/v1/backtests', {
+      model_id: modelId,
+      source: { deployment: slug },
+    })
+    expect(outcomeOf(await teams.otherTeam.call('GET', `/v1/jobs/${id}`))).toBe('404 job_not_found')
+  })
+})

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { statsWith } from '../../support/expect/stats.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+import { Team } from '../../support/start/team.ts'
+
+const [backend = expect.fail('there is a database')] = backends
+
+describe.skipIf(chromiumPath() === null)('in a browser', () => {
+  let service: TestService
+  let browser: ConsoleBrowser
+  let visitor: ConsolePage
+
+  beforeAll(async () => {
+    service = await TestService.start(backend)
+    const team = await Team.of(service)
+    const { slug } = await team.deploy(sampleSpec())
+    const applicants = sampleApplicants().slice(0, 50)
+    await team.scoreBatch(
+      slug,
+      applicants.map(({ applicant }) => applicant),
+    )
+    await statsWith(service, team.owner, slug, 50)
+    browser = await ConsoleBrowser.start(service)
+    visitor = await browser.signIn()
+  })
+  afterAll(async () => {
+    await visitor?.close()
+    await browser?.close()
+    await service?.close()
+  })
+
+  // A modeler must see what a card would have done before anyone registers it.
+  test('a card from a file is tried on logged applicants, and what it would have done is shown', async () => {
+    const { page } = visitor
+    await visitor.go('models')
+    await page.getByRole('link', { name: 'Backtest a card' }).click()
+    await visitor.heading('Backtest')
+    const spec = { ...sampleSpec(), version: '2', base_points: 300 }
+    await page.getByLabel('Scorecard').setInputFiles({
+      name: 'candidate.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(spec)),
+    })
+    await page.getByLabel('Cut-off (optional)').fill('480')
+    await visitor.press('Backtest')
+    await visitor.sees('Exact scores')
+    await visitor.sees('100 %')
+    const swaps = page.getByRole('table', { name: 'Swap set' })
+    expect(await swaps.getByRole('row').count()).toBe(6)
+    await visitor.sees('Only the present card approves')
+  })
+})

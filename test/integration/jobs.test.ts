@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { JobHandler } from '../../src/jobs/job.ts'
+import { JobRunner } from '../../src/jobs/runner.ts'
+import { JobService, OPEN_JOBS_MAX } from '../../src/jobs/service.ts'
+import { PostgresJobStore } from '../../src/jobs/store.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import type { DatabaseHandle } from '../../src/platform/db/client.ts'
+import { newId } from '../../src/platform/ids/ids.ts'
+import { backends, type TestDatabase } from '../support/start/databases.ts'
+import { openTestDatabase } from '../support/start/seeded-database.ts'
+import { insertTeam } from '../support/start/users.ts'
+
+const KIND = 'a kind of the tests'
+
+describe.each(backends)('on $name', (backend) => {
+  let database: TestDatabase
+  let handle: DatabaseHandle
+  let store: PostgresJobStore
+  const runners: JobRunner[] = []
+
+  beforeAll(async () => {
+    database = await backend.create()
+    handle = await openTestDatabase(database)
+    store = new PostgresJobStore(handle.db)
+  })
+  afterAll(async () => {
+    await Promise.all(runners.map((runner) => runner.close()))
+    await handle.close()
+    await database.drop()
+  })
+
+  /** A team with a service; each has jobs of its own kind. */
+  const newTeam = async () => {
+    const teamId = await insertTeam(handle.db)
+    const service = new JobService({ store, clock: systemClock, onAdded: () => undefined })
+    const actor = { userId: 'usr_1', teamId }
+    const kind = `${KIND} ${teamId}`
+    return {
+      teamId,
+      kind,
+      start: (input: object = {}) => service.start(actor, kind, input),
+      get: (id: string) => service.get(actor, id),
+      cancel: (id: string) => service.cancel(actor, id),
+    }
+  }
+
+  const run = (kind: string, handler: JobHandler, timings: object = {}) => {
+    const runner = new JobRunner({
+      store,
+      handlers: { [kind]: handler },
+      newRunner: () => newId('job_', 0),
+      onFailed: () => undefined,
+      timings: { pollMs: 10, leaseMs: 5_000, heartbeatMs: 20, ...timings },
+    })
+    runners.push(runner)
+    runner.wake()
+    return runner
+  }
+
+  const until = async (isSo: () => Promise<boolean>) => {
+    const endMs = performance.now() + 20_000
+    while (!(await isSo())) {
+      if (performance.now() > endMs) throw new Error('it did not come to that')
+      await delay(10)
+    }
+  }
+
+  test('a job is run once with its input, shows its progress, and keeps its result', async () => {
+    const team = await newTeam()
+    const { id } = await team.start({ of: 'the caller' })
+    const inputs: unknown[] = []
+    const go = Promise.withResolvers<void>()
+    run(team.kind, async (input, { report }) => {
+      inputs.push(input)
+      report({ done: 1, total: 2 })
+      await go.promise
+      report({ done: 2, total: 2 })
+      return { answer: 42 }
+    })
+    await until(async () => (await team.get(id)).progress.done === 1)
+    expect(await team.get(id)).toMatchObject({ status: 'running', result: null, finishedAt: null })
+    go.resolve()
+    await until(async () => (await team.get(id)).status === 'done')
+    expect(await team.get(id)).toMatchObject({
+      progress: { done: 2, total: 2 },
+      result: { answer: 42 },
+    })
+    expect(inputs).toEqual([{ of: 'the caller' }])
+  })
+
+  // A replica can be killed at any time; whoever started the job does not know where it ran.
+  test('a job whose replica died is run again by another one', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    const dead = Promise.withResolvers<void>()
+    // Without heartbeats it looks like a killed process; its late result must not count.
+    run(team.kind, () => dead.promise.then(() => ({ by: 'the dead' })), {
+      leaseMs: 150,
+      heartbeatMs: 60_000,
+    })
+    await until(async () => (await team.get(id)).status === 'running')
+    await delay(200)
+    run(team.kind, async () => ({ by: 'the living' }))
+    await until(async () => (await team.get(id)).status === 'done')
+    dead.resolve()
+    await delay(50)
+    expect((await team.get(id)).result).toEqual({ by: 'the living' })
+  })
+
+  test('a cancelled job stops, and stays cancelled', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    const stopped = Promise.withResolvers<void>()
+    run(team.kind, async (_, { signal }) => {
+      signal.addEventListener('abort', () => stopped.resolve())
+      await stopped.promise
+      return {}
+    })
+    await until(async () => (await team.get(id)).status === 'running')
+    const cancelled = await team.cancel(id)
+    expect(cancelled).toMatchObject({ status: 'cancelled', result: null })
+    await stopped.promise
+    expect(await team.cancel(id)).toEqual(cancelled)
+  })
+
+  test('a job that is running when its process ends goes back to the queue at once', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    const runner = run(team.kind, async (_, { signal }) => {
+      await delay(60_000, undefined, { signal })
+      return {}
+    })
+    await until(async () => (await team.get(id)).status === 'running')
+    await runner.close()
+    expect((await team.get(id)).status).toBe('queued')
+  })
+
+  test('a job that ends its process each time fails in the end', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    for (let n = 0; n < 5; n++) expect(await store.take([team.kind], `dead ${n}`, -1)).toBeTruthy()
+    run(team.kind, async () => ({}))
+    await until(async () => (await team.get(id)).finishedAt !== null)
+    expect(await team.get(id)).toMatchObject({ status: 'failed', result: null })
+  })
+
+  test(`a team has at most ${OPEN_JOBS_MAX} open jobs, and another team its own`, async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const [first] = await Promise.all(Array.from({ length: OPEN_JOBS_MAX }, () => team.start()))
+    await expect(team.start()).rejects.toMatchObject({ code: 'unavailable' })
+    await other.start()
+    await team.cancel(first?.id ?? '')
+    await team.start()
+    await expect(other.get(first?.id ?? '')).rejects.toMatchObject({ code: 'job_not_found' })
+    await expect(other.cancel(first?.id ?? '')).rejects.toMatchObject({ code: 'job_not_found' })
+  })
+
+  test('a job leaves a week after its end', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    await team.cancel(id)
+    await store.removeOld(7 * 24 * 3_600_000)
+    expect((await team.get(id)).status).toBe('cancelled')
+    await store.removeOld(-1_000)
+    await expect(team.get(id)).rejects.toMatchObject({ code: 'job_not_found' })
+  })
+})

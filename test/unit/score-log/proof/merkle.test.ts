@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { LogTree, type TreeStore } from '../../../../src/score-log/proof/log-tree.ts'
+import {
+  consistencyRanges,
+  hashesOf,
+  inclusionRanges,
+  leafHash,
+  rootOf,
+  TreeEdge,
+  type TreeNode,
+} from '../../../../src/score-log/proof/merkle.ts'
+
+/** Computed by another implementation, see PROVENANCE.md beside the file. */
+const REFERENCE: readonly {
+  readonly n: number
+  readonly root: string
+  /** SHA-256 over the proofs of all leaves, in their order. */
+  readonly inclusion: string
+  /** SHA-256 over the proofs of all older sizes from 1 on. */
+  readonly consistency: string
+}[] = JSON.parse(readFileSync('test/fixtures/merkle/reference.json', 'utf8'))
+
+const leavesOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => leafHash(Buffer.of(index % 256, index >> 8)))
+const oneByteLeaves = (count: number) =>
+  Array.from({ length: count }, (_, index) => leafHash(Buffer.of(index)))
+const digest = (hashes: readonly Buffer[]) =>
+  createHash('sha256').update(Buffer.concat(hashes)).digest('hex')
+
+/** A store of a tree as the drain writes it, whose leaves are these roots. */
+function storedTree(roots: readonly Buffer[]) {
+  const edge = new TreeEdge()
+  const nodes = new Map<string, Buffer>()
+  let reads = 0
+  for (const [position, root] of roots.entries()) {
+    nodes.set(`0 ${position}`, root)
+    const completed: TreeNode[] = edge.add(leafHash(root))
+    for (const { level, position: at, hash } of completed) nodes.set(`${level} ${at}`, hash)
+  }
+  const store: Pick<TreeStore, 'nodes'> = {
+    nodes: async (_, level, first, count) => {
+      reads++
+      const found = new Map<number, Buffer>()
+      for (let at = first; at < first + count; at++) {
+        const hash = nodes.get(`${level} ${at}`)
+        if (hash !== undefined) found.set(at, hash)
+      }
+      return found
+    },
+  }
+  return { edge, tree: () => new LogTree(store as TreeStore, 1), reads: () => reads }
+}
+
+describe('for every size to 64', () => {
+  test('roots and all proofs are those of another implementation', () => {
+    expect(REFERENCE.length).toBe(64)
+    for (const { n, root, inclusion, consistency } of REFERENCE) {
+      const leaves = oneByteLeaves(n)
+      expect(rootOf(leaves).toString('hex')).toBe(root)
+      const all = leaves.flatMap((_, index) => hashesOf(leaves, inclusionRanges(index, [0, n])))
+      expect(digest(all), `inclusion in ${n}`).toBe(inclusion)
+      const older = leaves.flatMap((_, index) => hashesOf(leaves, consistencyRanges(index + 1, n)))
+      expect(digest(older), `consistency with ${n}`).toBe(consistency)
+    }
+  })
+})
+
+// The leaves of RFC 6962's reference tree, whose roots were published with Certificate Transparency.
+test('the tree of the known leaves has the known roots', () => {
+  const leaves = [
+    ...['', '00', '10', '2021', '3031', '40414243', '5051525354555657'],
+    '606162636465666768696a6b6c6d6e6f',
+  ].map((hex) => leafHash(Buffer.from(hex, 'hex')))
+  const roots = [0, 1, 2, 3, 8].map((size) => rootOf(leaves.slice(0, size)).toString('hex'))
+  expect(roots).toEqual([
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
+    'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
+    'aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77',
+    '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
+  ])
+})
+
+test('the right edge gives the root of every size, also from its bytes', () => {
+  const leaves = leavesOf(600)
+  let edge = new TreeEdge()
+  for (const [index, leaf] of leaves.entries()) {
+    expect(edge.root).toEqual(rootOf(leaves, [0, index]))
+    edge.add(leaf)
+    edge = new TreeEdge(edge.size, edge.bytes)
+  }
+})
+
+test('a stored tree gives the proofs of the whole tree, and reads few nodes', async () => {
+  const roots = Array.from({ length: 70_000 }, (_, index) => Buffer.from(`block ${index}`))
+  const leaves = roots.map(leafHash)
+  const { edge, tree, reads } = storedTree(roots)
+  expect(edge.root).toEqual(rootOf(leaves))
+  for (const index of [0, 255, 256, 65_535, 65_536, 69_999]) {
+    const path = await tree().inclusion(index, leaves.length)
+    expect(path).toEqual(hashesOf(leaves, inclusionRanges(index, [0, leaves.length])))
+  }
+  expect(reads()).toBeLessThanOrEqual(6 * 6)
+})
+
+test('a stored tree gives proofs of consistency between any sizes', async () => {
+  const roots = Array.from({ length: 1_000 }, (_, index) => Buffer.from(`block ${index}`))
+  const leaves = roots.map(leafHash)
+  const { tree } = storedTree(roots)
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 1_000 }), fc.nat(1_000), async (one, other) => {
+      const [from, to] = [Math.min(one, Math.max(1, other)), Math.max(one, other)]
+      const path = await tree().consistency(from, to)
+      expect(path).toEqual(hashesOf(leaves, consistencyRanges(from, to)))
+    }),
+    { numRuns: 60 },
+  )
+})
