@@ -51,6 +51,16 @@ export const OutcomesBody = Type.Object(
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
+export const OutcomeKind = Type.String({ enum: ['decision', 'performance'] })
+
+export const LendingDecision = Type.String({
+  enum: ['approved', 'declined', 'counteroffer', 'withdrawn', 'incomplete', 'not_taken_up'],
+})
+
+export const DecisionOverride = Type.String({ enum: ['none', 'high_side', 'low_side'] })
+
+export const AccountOutcome = Type.String({ enum: ['good', 'bad', 'indeterminate', 'excluded'] })
+
 /** The documented form of an item. */
 export const OutcomeItem = Type.Object({
   request_id: text('The `request_id` of the score; this, or `deployment` and `reference`'),
@@ -64,22 +74,18 @@ export const OutcomeItem = Type.Object({
   reference: text(
     '`X-Reference-Id` of the score, or the `id` of its record; of several scores the last',
   ),
-  kind: Type.String({ enum: ['decision', 'performance'] }),
-  decision: Type.Optional(
-    Type.String({
-      enum: ['approved', 'declined', 'counteroffer', 'withdrawn', 'incomplete', 'not_taken_up'],
-    }),
-  ),
+  kind: OutcomeKind,
+  decision: Type.Optional(LendingDecision),
   cutoff: Type.Optional(Type.Number()),
   decided_at: text('A date, or ISO 8601'),
   automated: Type.Optional(Type.Boolean()),
-  override: Type.Optional(Type.String({ enum: ['none', 'high_side', 'low_side'] })),
+  override: Type.Optional(DecisionOverride),
   override_reason: Type.Optional(Type.String()),
   policy_reasons: Type.Optional(Type.Array(Type.String())),
   booked_at: text('A date, or ISO 8601; of a decision or of an outcome'),
   amount: Type.Optional(Type.Number()),
   definition: text('Of an outcome: id of its definition'),
-  outcome: Type.Optional(Type.String({ enum: ['good', 'bad', 'indeterminate', 'excluded'] })),
+  outcome: Type.Optional(AccountOutcome),
   window_months: Type.Optional(Type.Integer({ description: 'As in the definition' })),
   as_of: text('Of an outcome: until when the account was observed'),
   event_date: text('When the account became bad'),
@@ -111,36 +117,42 @@ export const OutcomeCounts = Type.Object(
   { description: 'They add up to the number of outcomes that were sent' },
 )
 
-export const OutcomeResults = Type.Object({
-  results: Type.Array(
-    Type.Object({
-      index: Type.Integer({ description: 'Position in the request, from 0' }),
-      status: OutcomeStatus,
-      applicant: Type.Optional(
-        Type.Object({ request_id: Type.String(), record_index: Type.Integer() }),
-      ),
-      matched_of: Type.Optional(
-        Type.Integer({ description: 'Number of scores with the reference; 1 for a request' }),
-      ),
-      message: Type.Optional(Type.String({ description: 'What is wrong, and what to change' })),
-    }),
+export const OutcomeApplicant = Type.Object({
+  request_id: Type.String(),
+  record_index: Type.Integer(),
+})
+
+export const OutcomeResult = Type.Object({
+  index: Type.Integer({ description: 'Position in the request, from 0' }),
+  status: OutcomeStatus,
+  applicant: Type.Optional(OutcomeApplicant),
+  matched_of: Type.Optional(
+    Type.Integer({ description: 'Number of scores with the reference; 1 for a request' }),
   ),
+  message: Type.Optional(Type.String({ description: 'What is wrong, and what to change' })),
+})
+
+export const OutcomeResults = Type.Object({
+  results: Type.Array(OutcomeResult),
   counts: OutcomeCounts,
 })
 
-export const OutcomeImportStarted = Type.Object({
-  id: Type.String(),
-  status: Type.Unsafe<'running'>(Type.String({ enum: ['running'] })),
-})
+export const OutcomeImportStart = Type.Unsafe<'running'>(Type.String({ enum: ['running'] }))
+
+export const OutcomeImportStatus = Type.Unsafe<'running' | 'done' | 'failed'>(
+  Type.String({ enum: ['running', 'done', 'failed'] }),
+)
+
+export const OutcomeImportStarted = Type.Object({ id: Type.String(), status: OutcomeImportStart })
+
+export const OutcomeImportError = Type.Object({ line: Type.Integer(), message: Type.String() })
 
 export const OutcomeImport = Type.Object({
   id: Type.String(),
-  status: Type.Unsafe<'running' | 'done' | 'failed'>(
-    Type.String({ enum: ['running', 'done', 'failed'] }),
-  ),
+  status: OutcomeImportStatus,
   lines: Type.Integer({ description: 'Lines that are done, the header of a CSV file included' }),
   counts: OutcomeCounts,
-  errors: Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() }), {
+  errors: Type.Array(OutcomeImportError, {
     description: 'The first 1,000 lines that are invalid or ambiguous',
   }),
 })

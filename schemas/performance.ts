@@ -102,6 +102,61 @@ export const BinPerformance = Type.Object({
   }),
 })
 
+export const GradeCalibration = Type.Object({
+  grade: Type.Union([Type.String(), Type.Null()]),
+  ...CALIBRATION,
+})
+
+export const BandCalibration = Type.Object({
+  min: Type.Number(),
+  max: Type.Number({ description: 'Exclusive' }),
+  ...CALIBRATION,
+})
+
+export const HosmerLemeshow = Type.Object({
+  chi2: Type.Number(),
+  df: Type.Integer(),
+  p_value: Type.Number(),
+})
+
+export const Calibration = Type.Object({
+  grades: Type.Array(GradeCalibration),
+  bands: Type.Array(BandCalibration),
+  hosmer_lemeshow: Type.Union([HosmerLemeshow, Type.Null()]),
+})
+
+export const FeaturePerformance = Type.Object({
+  name: Type.String(),
+  bins: Type.Array(BinPerformance),
+})
+
+export const PairedPerformance = Type.Object({
+  challenger_id: Type.String(),
+  model_id: Type.String(),
+  n: Type.Integer(),
+  auc: NullableNumber,
+  auc_difference: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Challenger less the model of the report, on the same applicants',
+  }),
+  se: NullableNumber,
+  z: NullableNumber,
+  p_value: NullableNumber,
+})
+
+export const ExpectedPerformance = Type.Object(
+  {
+    method: Type.Literal('cbpe'),
+    n: Type.Integer(),
+    expected_bads: Type.Number(),
+    auc: NullableNumber,
+    assumes: Type.String(),
+  },
+  {
+    description:
+      'What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it',
+  },
+)
+
 /** How good the scores of a model were. */
 export const Performance = Type.Object({
   definition: Type.String(),
@@ -124,61 +179,21 @@ export const Performance = Type.Object({
   ks_score: NullableNumber,
   brier: NullableNumber,
   gains: Type.Array(GainsBand, { description: 'From the best scores to the worst' }),
-  calibration: Type.Object({
-    grades: Type.Array(
-      Type.Object({ grade: Type.Union([Type.String(), Type.Null()]), ...CALIBRATION }),
-    ),
-    bands: Type.Array(
-      Type.Object({
-        min: Type.Number(),
-        max: Type.Number({ description: 'Exclusive' }),
-        ...CALIBRATION,
-      }),
-    ),
-    hosmer_lemeshow: Type.Union([
-      Type.Object({ chi2: Type.Number(), df: Type.Integer(), p_value: Type.Number() }),
-      Type.Null(),
-    ]),
+  calibration: Calibration,
+  features: Type.Array(FeaturePerformance),
+  paired: Type.Array(PairedPerformance),
+  expected: ExpectedPerformance,
+})
+
+export const Vintage = Type.Object({
+  cohort: Type.String({ description: 'Month of booking, such as 2025-03' }),
+  n: Type.Integer(),
+  values: Type.Array(NullableNumber, {
+    description: 'Share that was bad after 0, 1, 2 … months; null where nobody was observed',
   }),
-  features: Type.Array(Type.Object({ name: Type.String(), bins: Type.Array(BinPerformance) })),
-  paired: Type.Array(
-    Type.Object({
-      challenger_id: Type.String(),
-      model_id: Type.String(),
-      n: Type.Integer(),
-      auc: NullableNumber,
-      auc_difference: Type.Union([Type.Number(), Type.Null()], {
-        description: 'Challenger less the model of the report, on the same applicants',
-      }),
-      se: NullableNumber,
-      z: NullableNumber,
-      p_value: NullableNumber,
-    }),
-  ),
-  expected: Type.Object(
-    {
-      method: Type.Literal('cbpe'),
-      n: Type.Integer(),
-      expected_bads: Type.Number(),
-      auc: NullableNumber,
-      assumes: Type.String(),
-    },
-    {
-      description:
-        'What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it',
-    },
-  ),
 })
 
 export const Vintages = Type.Object({
   definition: Type.String(),
-  vintages: Type.Array(
-    Type.Object({
-      cohort: Type.String({ description: 'Month of booking, such as 2025-03' }),
-      n: Type.Integer(),
-      values: Type.Array(NullableNumber, {
-        description: 'Share that was bad after 0, 1, 2 … months; null where nobody was observed',
-      }),
-    }),
-  ),
+  vintages: Type.Array(Vintage),
 })

@@ -1,7 +1,7 @@
 /**
  * Population stability index of two distributions over the same cells, in natural logarithms:
- * the sum over cells of (a - e) ln(a / e), with the shares a and e. A cell that is empty on one side
- * counts as half an applicant there; one that is empty on both sides does not count.
+ * the sum over cells of (a - e) ln(a / e), with the shares a and e. A cell that is empty on one
+ * side counts as half an applicant there; one that is empty on both sides does not count.
  *
  * @returns null where a side has no applicant
  * @source E. M. Lewis, An Introduction to Credit Scoring (1994)

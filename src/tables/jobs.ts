@@ -4,8 +4,8 @@ import { teams } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 
 /**
- * Work that takes longer than a request. Written by `src/jobs`; any replica takes a waiting job, and
- * one whose lease has run out. A row leaves a week after its job has ended.
+ * Work that takes longer than a request. Written by `src/jobs`; any replica takes a waiting job,
+ * and one whose lease has run out. A row leaves a week after its job has ended.
  */
 export const jobs = pgTable(
   'jobs',

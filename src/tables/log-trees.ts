@@ -2,8 +2,9 @@ import { bigint, integer, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-c
 import { bytes, idText, moment } from './columns.ts'
 
 /**
- * The Merkle tree of each team: its leaves are the roots of drained blocks. The drain moves it on in
- * the transaction of the blocks. No foreign keys: the drain must not fail because of another table.
+ * The Merkle tree of each team: its leaves are the roots of drained blocks. The drain moves it on
+ * in the transaction of the blocks. No foreign keys: the drain must not fail because of another
+ * table.
  */
 export const logTrees = pgTable('log_trees', {
   id: integer('id').generatedAlwaysAsIdentity().unique(),
@@ -16,8 +17,8 @@ export const logTrees = pgTable('log_trees', {
 
 /**
  * What proofs need of the trees. Level 0 has the root of each drained block; levels 8, 16 and so on
- * have the roots of complete parts with 2^level leaves. Written by the drain and never changed; rows
- * stay when the records leave, because newer proofs need them.
+ * have the roots of complete parts with 2^level leaves. Written by the drain and never changed;
+ * rows stay when the records leave, because newer proofs need them.
  */
 export const logTreeNodes = pgTable(
   'log_tree_nodes',
@@ -26,7 +27,9 @@ export const logTreeNodes = pgTable(
     level: smallint('level').notNull(),
     position: bigint('position', { mode: 'number' }).notNull(),
     hash: bytes('hash').notNull(),
-    /** Number of applicants of a drained block, and when the first was scored; null above level 0. */
+    /**
+     * Number of applicants of a drained block, and when the first was scored; null above level 0.
+     */
     applicants: integer('applicants'),
     firstAt: moment('first_at'),
   },

@@ -41,7 +41,9 @@ export const scoreBlocks = pgTable(
     /** CRC-32 of the raw bytes. */
     checksum: bigint('checksum', { mode: 'number' }).notNull(),
     data: bytes('data').notNull(),
-    /** Which leaves of the trees hold its records, see `readSources`; null from before the trees. */
+    /**
+     * Which leaves of the trees hold its records, see `readSources`; null from before the trees.
+     */
     sources: bytes('sources'),
   },
   (table) => [

@@ -60,7 +60,9 @@ export class DatabaseHealth {
   }
 }
 
-/** Why a database that is away for longer than can be bridged makes a process unready; else null. */
+/**
+ * Why a database that is away for longer than can be bridged makes a process unready; else null.
+ */
 export function awayTooLong(awayMs: number, bridgedMs: number): string | null {
   return awayMs > bridgedMs ? `away for ${Math.floor(awayMs / 1000)} s` : null
 }

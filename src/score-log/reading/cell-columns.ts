@@ -19,7 +19,9 @@ export interface CellModel {
   readonly specSha256: string | null
   /** 1 where the model gave a result, 0 where it failed. */
   readonly scored: Uint8Array
-  /** Cells, an array for each feature in spec order; see `LoggedResult` for those of the first form. */
+  /**
+   * Cells, an array for each feature in spec order; see `LoggedResult` for those of the first form.
+   */
   readonly cells: readonly ArrayLike<number>[]
   /** @throws Error if the results are not stored and do not follow from the model */
   results(): LoggedResults

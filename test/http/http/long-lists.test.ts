@@ -37,8 +37,12 @@ describe.each(backends)('on $name', (backend) => {
       const all = await read(url)
       expect(all.statusCode).toBe(200)
       expect(all.headers['content-type']).toBe('application/json; charset=utf-8')
+      // Work in the background asks for pages of its own tables.
       const portions = statements.filter(
-        (one) => one.startsWith('select') && one.includes(' limit '),
+        (one) =>
+          one.startsWith('select') &&
+          one.includes(' limit ') &&
+          !/outcome|jobs|score_blocks|log_trees/.test(one),
       )
       expect(portions).toHaveLength(3)
 

@@ -68,7 +68,8 @@ describe('for every size to 64', () => {
   })
 })
 
-// The leaves of RFC 6962's reference tree, whose roots were published with Certificate Transparency.
+// The leaves of RFC 6962's reference tree, whose roots were published with Certificate
+// Transparency.
 test('the tree of the known leaves has the known roots', () => {
   const leaves = [
     ...['', '00', '10', '2021', '3031', '40414243', '5051525354555657'],
