@@ -19,9 +19,9 @@ interface Project {
 // test:faults`).
 const PROJECTS: readonly Project[] = [
   { name: 'unit', testTimeoutMs: 120_000, usesDatabases: false, isIsolated: false },
-  { name: 'http', testTimeoutMs: 30_000, usesDatabases: true, isIsolated: false },
-  { name: 'integration', testTimeoutMs: 60_000, usesDatabases: true, isIsolated: true },
-  { name: 'faults', testTimeoutMs: 60_000, usesDatabases: true, isIsolated: true },
+  { name: 'http', testTimeoutMs: 60_000, usesDatabases: true, isIsolated: false },
+  { name: 'integration', testTimeoutMs: 120_000, usesDatabases: true, isIsolated: true },
+  { name: 'faults', testTimeoutMs: 120_000, usesDatabases: true, isIsolated: true },
 ]
 
 const databases = fileURLToPath(new URL('./support/global-setup.ts', import.meta.url))

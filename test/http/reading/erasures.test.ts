@@ -68,7 +68,9 @@ describe.each(backends)('on $name', (backend) => {
 
     // The second time there is nothing, and it harms nothing.
     expect(await erase('A-1')).toMatchObject({ places: 0, requests: 0 })
-    const { records: audit } = await team.done('GET', '/v1/audit-log?limit=2')
+    const audit = (await team.done('GET', '/v1/audit-log?limit=20')).records
+      .filter(({ action }: { action: string }) => action === 'log.erase')
+      .slice(0, 2)
     expect(
       audit.map(({ action, after }: { action: string; after: object }) => [action, after]),
     ).toEqual([
