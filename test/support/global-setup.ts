@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import type { TestProject } from 'vitest/node'
 import { openDatabase } from '../../src/platform/db/open.ts'
+import { dataRoot } from './start/data-root.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -52,7 +52,7 @@ function serverOf(variable: string, kind: string): string | null {
 }
 
 async function makeTemplates(serverUrl: string | null): Promise<Templates> {
-  const directory = mkdtempSync(join(tmpdir(), 'scoreline-template-'))
+  const directory = mkdtempSync(join(dataRoot(), 'scoreline-template-'))
   const embeddedTemplate = join(directory, 'postgres')
   const onCrash = (error: Error) => {
     throw error

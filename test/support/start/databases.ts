@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { databaseUrl, onServer } from '../global-setup.ts'
+import { dataRoot } from './data-root.ts'
 
 /** A database of the test's own, and the directory that goes with it. */
 export interface TestDatabase {
@@ -63,7 +63,7 @@ export function embeddedDataDir(): string {
 
 /** An empty data directory. */
 export function newDataDir(): string {
-  const parent = mkdtempSync(join(tmpdir(), 'scoreline-test-'))
+  const parent = mkdtempSync(join(dataRoot(), 'scoreline-test-'))
   const dataDir = join(parent, 'data')
   mkdirSync(dataDir)
   return dataDir
