@@ -139,8 +139,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     }
     expect(controls).toEqual({
       deployments: [],
-      [`deployments/${slug}`]: ['Try it', 'Copy the address'],
-      [`deployments/${slug}`]: [...REPORTS, 'Try it', 'Copy the address'],
+      [`deployments/${slug}`]: [...REPORTS, 'Performance', 'Try it', 'Copy the address'],
       [`deployments/${slug}/stability`]: REPORTS,
       [`deployments/${slug}/cutoffs`]: REPORTS,
       [`deployments/${slug}/swap-set`]: REPORTS,
@@ -177,7 +176,12 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     ])
     await visitor.go(`deployments/${slug}`)
     await visitor.sees('Newest answers')
-    expect(await visitor.controls()).toEqual([...REPORTS, 'Try it', 'Copy the address'])
+    expect(await visitor.controls()).toEqual([
+      ...REPORTS,
+      'Performance',
+      'Try it',
+      'Copy the address',
+    ])
     await visitor.close()
   })
 
