@@ -26,13 +26,13 @@ import type { PerformanceService } from './performance/service.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
+import { closedWithin, once } from './platform/closing.ts'
 import { type DataDir, openDataDir } from './platform/data-dir/data-dir.ts'
 import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
-import { once } from './platform/once.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { LogErasureService } from './reading/erasure/service.ts'
@@ -119,6 +119,8 @@ interface ServiceOptions {
 }
 
 const JWT_SECRET_BYTES = 48
+/** Longest wait for work in the background: a later process repeats what was not committed. */
+const BACKGROUND_CLOSE_MS = 1_500
 /** How long scoring continues from memory while the database is unavailable. */
 const UNAVAILABLE_TTL_MS = 4 * 60 * 60 * 1000
 
@@ -200,8 +202,9 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     dataDir,
   })
-  opened.defer(() => domains.outcomeWorker.close())
-  writers.push(domains.keys, domains.serviceAccounts, domains.auth, domains.background)
+  const background = [domains.auth, domains.outcomeWorker, domains.background]
+  writers.push(domains.keys, domains.serviceAccounts)
+  writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
   addLimiterMetrics(telemetry.metrics, limiter)
   addIdempotencyMetrics(telemetry.metrics, idempotency.service)

@@ -37,8 +37,9 @@ export function lockDirectory(path: string): DirectoryLock | null {
     makeDirectory(path)
     closeToOthers(join(path, LOCK_FILE))
     database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 })
-    // Without a journal, which would need room on a full disk.
-    database.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
+    // A journal on disk would need room on a full one. SQLite ignores OFF in its defensive mode,
+    // which Node sets.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database?.close()
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return null
