@@ -359,6 +359,7 @@ function wire(
     logReader,
     reading: scoreReading,
     models,
+    definitions: outcomes.outcomeDefinitions,
     jwtSecret,
     clock,
     log,
