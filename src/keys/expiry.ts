@@ -21,8 +21,8 @@ export function readExpiry(
 }
 
 /**
- * When the secret before a rotation ends: after the overlap, but never later than the rotation found
- * it to end. A rotation can't revive what has expired.
+ * When the secret before a rotation ends: after the overlap, but never later than without the
+ * rotation. What has expired is not revived.
  *
  * @param previousEnd the end before the rotation; null: none
  * @returns a moment that is not after `epochMs` if the secret ends at once
