@@ -28,7 +28,9 @@ export const BacktestRequest = Type.Object(
     ),
     definition: Type.Optional(
       Type.String({
-        description: 'Outcome definition for `performance`, where outcomes are known',
+        minLength: 1,
+        maxLength: 64,
+        description: 'Id of an outcome definition, for `performance`',
       }),
     ),
   },

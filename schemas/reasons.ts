@@ -254,7 +254,8 @@ export const Counterfactuals = Type.Object({
   need: Type.Number({ description: 'Points to the target; 0 where it is reached' }),
   target: Type.Union([CounterfactualTarget, Type.Null()]),
   single: Type.Array(CounterfactualChange, {
-    description: 'Changes of one feature that would have reached it, the least gain first',
+    description:
+      'Changes of one feature that would have reached it, the least gain first; for a card of more than 20,000 bins the least of each feature',
   }),
   least_set: Type.Union([Type.Array(CounterfactualChange), Type.Null()], {
     description: 'The fewest changes that would have reached it, where no single one does',

@@ -362,6 +362,7 @@ function wire(
     logReader,
     reading: scoreReading,
     models,
+    definitions: outcomes.outcomeDefinitions,
     jwtSecret,
     clock,
     log,

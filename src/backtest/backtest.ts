@@ -1,7 +1,9 @@
 import { type CompiledModel, probabilityOfDefault, rulesOf } from '../engine/index.ts'
+import type { Direction } from '../performance/statistics/discrimination.ts'
 import type { Card } from '../reading/logged-feature.ts'
 import type { CellColumns } from '../score-log/reading/cell-columns.ts'
 import type { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { CandidatePerformance, type KnownOutcomes } from './candidate-performance.ts'
 import { CellMaps, type FeatureMap } from './cell-maps.ts'
 import { pointsOf } from './possible-points.ts'
 import { ScoreBands } from './score-bands.ts'
@@ -23,11 +25,13 @@ export class Backtest {
   private readonly swaps: readonly SwapSet[]
   private readonly exactOfFeature: number[]
   private readonly impossible: boolean[]
+  private readonly performance: CandidatePerformance | null
   private n = 0
   private exact = 0
   private readonly sums = { exact: 0, low: 0, high: 0 }
 
-  constructor(candidate: Card, cutoffs: readonly number[]) {
+  /** @param outcomes null where none are asked for */
+  constructor(candidate: Card, cutoffs: readonly number[], outcomes: KnownOutcomes | null = null) {
     this.candidate = candidate
     const { model, spec } = candidate
     this.maps = new CellMaps(candidate)
@@ -38,6 +42,7 @@ export class Backtest {
     this.swaps = cutoffs.map((cutoff) => new SwapSet(cutoff, signOf(model)))
     this.exactOfFeature = spec.features.map(() => 0)
     this.impossible = spec.features.map(() => false)
+    this.performance = outcomes === null ? null : new CandidatePerformance(outcomes, signOf(model))
   }
 
   /**
@@ -59,13 +64,16 @@ export class Backtest {
     const results = columns.models.map((model) => model.results())
     for (const [index, row] of columns.wanted.entries()) {
       if (index % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
-      const served = columns.served(columns.requestOfRow[row] ?? 0)
+      const request = columns.requestOfRow[row] ?? 0
+      const served = columns.served(request)
       const result = results[served]
-      this.addRow(row, maps, {
+      const score = this.addRow(row, maps, {
         score: result?.scores[row] ?? Number.NaN,
         pd: result?.pds[row] ?? Number.NaN,
         sign: signOf(own[served]?.model ?? this.candidate.model),
       })
+      if (this.performance === null) continue
+      this.performance.add(`${columns.requestId(request)}/${columns.recordIndex(row)}`, score)
     }
   }
 
@@ -91,15 +99,16 @@ export class Backtest {
       psi: this.bands.stability,
       swap_set: swapSet?.fields ?? null,
       swap_sets: this.swaps.map(({ fields }) => fields),
-      performance: null,
+      performance: this.performance?.fields((score) => pdOf(this.candidate.model, score)) ?? null,
     }
   }
 
+  /** @returns the score, or null where it is not exact */
   private addRow(
     row: number,
     maps: readonly FeatureMap[],
     served: { readonly score: number; readonly pd: number; readonly sign: number },
-  ): void {
+  ): number | null {
     const { model } = this.candidate
     // Sums in the order of the spec: rounding is monotone, so the bounds hold, and equal bounds are
     // the bits that scoring gives.
@@ -122,15 +131,17 @@ export class Backtest {
       this.sums.exact += low
     }
     this.bands.add(low, high, served.score)
-    if (this.swaps.length === 0) return
+    const score = low === high ? low : null
+    if (this.swaps.length === 0) return score
     const ends = [pdOf(model, low), pdOf(model, high)]
     const pd = { low: Math.min(...ends), high: Math.max(...ends) }
     for (const swap of this.swaps) swap.add(served, { low, high, pd })
+    return score
   }
 }
 
 /** 1 where a higher score is a lower risk, also without a scale; -1 where it is a higher one. */
-function signOf({ scale }: CompiledModel): number {
+function signOf({ scale }: CompiledModel): Direction {
   return scale !== null && scale.factor < 0 ? -1 : 1
 }
 

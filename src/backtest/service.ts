@@ -5,6 +5,8 @@ import { AppError } from '../errors.ts'
 import type { Job, JobHandler } from '../jobs/job.ts'
 import type { JobService } from '../jobs/service.ts'
 import type { ModelService } from '../models/service.ts'
+import type { OutcomeDefinitions } from '../outcomes/definitions.ts'
+import type { LabelledStore } from '../performance/labelled.ts'
 import type { Card } from '../reading/logged-feature.ts'
 import type { ScoreReadingService } from '../reading/service.ts'
 import { readTimeRange } from '../rollups/moment.ts'
@@ -12,6 +14,7 @@ import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { Backtest } from './backtest.ts'
+import { readOutcomes } from './candidate-performance.ts'
 
 export const BACKTEST_JOB = 'backtest'
 
@@ -25,7 +28,7 @@ export interface BacktestOrder {
     readonly to?: string | undefined
   }
   readonly cutoffs?: readonly number[] | undefined
-  /** Reserved for the performance on known outcomes. */
+  /** Id of an outcome definition; absent: no performance. */
   readonly definition?: string | undefined
 }
 
@@ -34,6 +37,10 @@ interface BacktestOptions {
   readonly reading: ScoreReadingService
   readonly models: ModelService
   readonly source: { readonly reader: LogReader; readonly models: StoredModels }
+  readonly outcomes: {
+    readonly definitions: Pick<OutcomeDefinitions, 'get'>
+    readonly store: LabelledStore
+  }
   /** How many applicants a scan will read, to tell how far a job is. */
   readonly sizes: {
     applicantsOf(query: {
@@ -55,11 +62,11 @@ export class BacktestService {
   /**
    * Starts a backtest as a job.
    *
-   * @throws AppError `invalid_request`, `deployment_not_found`, `model_not_found`, `invalid_spec`;
-   *   see `JobService.start`
+   * @throws AppError `invalid_request`, `deployment_not_found`, `model_not_found`,
+   *   `definition_not_found`, `invalid_spec`; see `JobService.start`
    */
   async start(caller: Caller & Actor, order: BacktestOrder): Promise<Job> {
-    const { model_id: modelId, spec, source } = order
+    const { model_id: modelId, spec, source, definition } = order
     if ((modelId === undefined) === (spec === undefined)) {
       throw new AppError(
         'invalid_request',
@@ -70,13 +77,16 @@ export class BacktestService {
     await this.options.reading.requireDeployment(caller, source.deployment)
     if (modelId !== undefined) await this.options.models.get(caller.teamId, modelId)
     else cardOf(spec)
+    if (definition !== undefined) {
+      await this.options.outcomes.definitions.get(caller.teamId, definition)
+    }
     return this.options.jobs.start(caller, BACKTEST_JOB, order)
   }
 
   /** Runs a job of `start`. */
   readonly run: JobHandler = async (input, { teamId, signal, report }) => {
     // Written by `start`.
-    const { model_id: modelId, spec, source, cutoffs = [] } = input as BacktestOrder
+    const { model_id: modelId, spec, source, cutoffs = [], definition } = input as BacktestOrder
     const { reader, models } = this.options.source
     const card =
       modelId === undefined
@@ -87,7 +97,12 @@ export class BacktestService {
     }
     const query = { deploymentId: source.deployment, ...readTimeRange(source) }
     const total = await this.options.sizes.applicantsOf(query)
-    const backtest = new Backtest(card, cutoffs)
+    const scope = { teamId, definition: definition ?? '', ...query }
+    const outcomes =
+      definition === undefined
+        ? null
+        : await readOutcomes(this.options.outcomes.store, scope, signal)
+    const backtest = new Backtest(card, cutoffs, outcomes)
     const turns = new TurnTaker()
     let done = 0
     for await (const portion of reader.cells({ teamId, ...query })) {

@@ -31,6 +31,13 @@ export interface Counterfactuals {
   readonly leastSet: readonly BinChange[] | null
 }
 
+interface CounterfactualOptions {
+  /** Whether somebody could change the feature. */
+  readonly isActionable: (feature: number) => boolean
+  /** Whether `single` has the least sufficient change of each feature only, for a large card. */
+  readonly leastOnly: boolean
+}
+
 /** The score of an applicant with a feature in another bin. */
 export interface OtherBin {
   readonly bin: number
@@ -75,32 +82,34 @@ export function nextGradeOf(
  * adding up the changed applicant's points as scoring does, wherever a rounding could decide.
  *
  * @param slots of every feature, each valid
- * @param isActionable whether somebody could change the feature
  */
 export function counterfactualsOf(
   spec: ScorecardSpec,
   model: CompiledModel,
   slots: ArrayLike<number>,
   { score: target }: ScoreTarget,
-  isActionable: (feature: number) => boolean,
+  { isActionable, leastOnly }: CounterfactualOptions,
 ): Counterfactuals {
   const sign = directionOf(spec)
   const sums = new ChangedScore(model, slots)
   const need = sign * (target - sums.with([]))
   if (!(need > 0)) return { need: 0, single: [], leastSet: null }
+  const isClose = (gain: number) =>
+    Math.abs(gain - need) <= ROUNDING * (Math.abs(target) + Math.abs(need) + Math.abs(gain))
   const reaches = (changes: readonly BinChange[]) => {
     const gain = changes.reduce((sum, change) => sum + change.gain, 0)
-    if (Math.abs(gain - need) > ROUNDING * (Math.abs(target) + Math.abs(need) + Math.abs(gain))) {
-      return gain > need
-    }
-    return sign * (sums.with(changes) - target) >= 0
+    return isClose(gain) ? sign * (sums.with(changes) - target) >= 0 : gain > need
   }
   const single: BinChange[] = []
   const best: BinChange[] = []
   for (const feature of model.features.keys()) {
     if (!isActionable(feature)) continue
     const gains = gainsOf(spec, model, { feature, slot: slots[feature]!, sign })
-    single.push(...gains.filter((change) => reaches([change])))
+    const { bins } = spec.features[feature]!
+    const byPoints = (one: BinChange, other: BinChange) =>
+      sign * (bins[one.bin]!.points - bins[other.bin]!.points)
+    if (leastOnly) single.push(...leastOf(gains, { byPoints, isClose, reaches }))
+    else single.push(...gains.filter((change) => reaches([change])))
     const most = gains.reduce<BinChange | null>(
       (found, change) => (found === null || change.gain > found.gain ? change : found),
       null,
@@ -115,6 +124,38 @@ export function counterfactualsOf(
     if (reaches(changes)) return { need, single, leastSet: changes }
   }
   return { need, single, leastSet: null }
+}
+
+interface Sufficiency {
+  /** Orders changes of a feature by points: of equal gains one can be rounded. */
+  readonly byPoints: (one: BinChange, other: BinChange) => number
+  readonly isClose: (gain: number) => boolean
+  readonly reaches: (changes: readonly BinChange[]) => boolean
+}
+
+/**
+ * The least sufficient of the changes of a feature: none or one. Only changes whose gain is close
+ * need an addition of all points, and of those a few: what a greater gain than an insufficient one
+ * adds up to is never less.
+ */
+function leastOf(
+  gains: readonly BinChange[],
+  { byPoints, isClose, reaches }: Sufficiency,
+): readonly BinChange[] {
+  const close = gains.filter(({ gain }) => isClose(gain)).sort(byPoints)
+  let [from, to] = [0, close.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (reaches(close.slice(middle, middle + 1))) to = middle
+    else from = middle + 1
+  }
+  if (from < close.length) return close.slice(from, from + 1)
+  let least: BinChange | null = null
+  for (const change of gains) {
+    if (isClose(change.gain) || !reaches([change])) continue
+    if (least === null || change.gain < least.gain) least = change
+  }
+  return least === null ? [] : [least]
 }
 
 /** Relative error that a sum of a thousand points can have, with room. */

@@ -4,6 +4,8 @@ import { openJobs } from '../jobs/open.ts'
 import type { JobService } from '../jobs/service.ts'
 import { PostgresJobStore } from '../jobs/store.ts'
 import type { ModelService } from '../models/service.ts'
+import type { OutcomeDefinitions } from '../outcomes/definitions.ts'
+import { PostgresPerformanceStore } from '../performance/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/client.ts'
 import { ProofService } from '../proof/service.ts'
@@ -24,6 +26,7 @@ interface EvidenceOptions {
   readonly logReader: ReturnType<typeof openLogReader>
   readonly reading: ScoreReadingService
   readonly models: ModelService
+  readonly definitions: OutcomeDefinitions
   readonly jwtSecret: string | Buffer
   readonly clock: Clock
   readonly log: Logger
@@ -45,7 +48,8 @@ export interface Evidence {
 
 /** Wires replay, backtest and proof, and begins to run their jobs. */
 export function openEvidence(options: EvidenceOptions): Evidence {
-  const { db, guarded, logReader, reading, models, jwtSecret, clock, log, factsOf } = options
+  const { db, guarded, logReader, reading, models, definitions, jwtSecret, clock, log, factsOf } =
+    options
   const jobs = openJobs({ store: guarded(new PostgresJobStore(db)), clock, log, factsOf })
   const store = guarded(new PostgresReplayStore(db))
   const replay = openReplay({
@@ -63,6 +67,7 @@ export function openEvidence(options: EvidenceOptions): Evidence {
     reading,
     models,
     source: logReader,
+    outcomes: { definitions, store: guarded(new PostgresPerformanceStore(db)) },
     sizes: store,
   })
   const proofs = new ProofService({

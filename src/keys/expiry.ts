@@ -19,3 +19,18 @@ export function readExpiry(
   const details = [{ path: 'expires_at', message }]
   throw new AppError('invalid_request', `expires_at ${message}`, { details })
 }
+
+/**
+ * When the secret before a rotation ends: after the overlap, but never later than without the
+ * rotation. What has expired is not revived.
+ *
+ * @param previousEnd the end before the rotation; null: none
+ * @returns a moment that is not after `epochMs` if the secret ends at once
+ */
+export function previousSecretEnd(
+  previousEnd: Date | null,
+  { epochMs, overlapSeconds }: { readonly epochMs: number; readonly overlapSeconds: number },
+): Date {
+  const endMs = previousEnd?.getTime() ?? Number.POSITIVE_INFINITY
+  return new Date(Math.min(epochMs + overlapSeconds * 1000, endMs))
+}

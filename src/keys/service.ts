@@ -11,7 +11,7 @@ import {
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
-import { readExpiry } from './expiry.ts'
+import { previousSecretEnd, readExpiry } from './expiry.ts'
 import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
 import { LastUses } from './last-uses.ts'
 import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
@@ -114,7 +114,8 @@ export class KeyService {
   /**
    * Gives a key of the actor's team a new secret. A secret from an earlier rotation ends at once.
    *
-   * @param order `overlapSeconds`: how long the present secret stays valid, 0 or more
+   * @param order `overlapSeconds`: how long the present secret stays valid, 0 or more, unless it
+   *   ends before
    * @throws AppError `key_not_found`; `invalid_request` for an end that is past or too far ahead
    */
   async rotate(
@@ -124,26 +125,28 @@ export class KeyService {
   ): Promise<Rotated> {
     const epochMs = this.options.clock.epochMs()
     const end = readExpiry(order.expiresAt, { epochMs, lifeMsMax: LIFE_MS_MAX })
-    const previousUntil = new Date(epochMs + order.overlapSeconds * 1000)
+    const { overlapSeconds } = order
     let keySecret = ''
     const before = await this.change(actor, keyId, {
-      set: ({ environment }) => {
+      set: ({ environment, expiresAt }) => {
         keySecret = newKeySecret(environment)
+        const previousUntil = previousSecretEnd(expiresAt, { epochMs, overlapSeconds })
         const next = { keyHash: keyHashOf(keySecret), keyPrefix: keyPrefixOf(keySecret) }
         return { ...next, previousUntil, ...(end && { expiresAt: end }) }
       },
       audit: (key) => {
         const keyPrefix = keyPrefixOf(keySecret)
         const next = { ...key, keyPrefix, expiresAt: end ?? key.expiresAt }
-        const after = { ...auditedFieldsOf(next), overlap_seconds: order.overlapSeconds }
+        const after = { ...auditedFieldsOf(next), overlap_seconds: overlapSeconds }
         const change = { action: 'key.rotate', subject: keyId, after } as const
         return auditRecord(actor, { ...change, before: auditedFieldsOf(key) }, epochMs)
       },
     })
+    const previousUntil = previousSecretEnd(before.expiresAt, { epochMs, overlapSeconds })
     return {
       key: { ...before, keyPrefix: keyPrefixOf(keySecret), expiresAt: end ?? before.expiresAt },
       keySecret,
-      previousUntil: order.overlapSeconds === 0 ? null : previousUntil,
+      previousUntil: previousUntil.getTime() <= epochMs ? null : previousUntil,
     }
   }
 

@@ -93,7 +93,7 @@ export function meanScoreOf(card: Card, features: Baseline['features']): number 
 /** The mean points of the counted applicants; null without any. */
 export function meanPointsOf(
   cells: FeatureLayout['cells'],
-  counts: readonly (number | null)[] | null,
+  counts: ArrayLike<number | null> | null,
 ): number | null {
   const n = sumOf(counts ?? [])
   if (counts === null || n === 0) return null
@@ -101,8 +101,10 @@ export function meanPointsOf(
 }
 
 /** Sum of the known counts. */
-export function sumOf(counts: readonly (number | null)[]): number {
-  return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)
+export function sumOf(counts: ArrayLike<number | null>): number {
+  let sum = 0
+  for (let place = 0; place < counts.length; place++) sum += counts[place] ?? 0
+  return sum
 }
 
 /** The fields of a specification that hold its development sample. */

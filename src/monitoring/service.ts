@@ -11,6 +11,7 @@ import { AppError } from '../errors.ts'
 import { readTimeRange } from '../rollups/moment.ts'
 import type { TimeRange } from '../rollups/spans.ts'
 import type { Dedupe, ReaderOf } from '../score-log/reading/applicant-scan.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { Baseline } from './baseline.ts'
 import { type Interval, intervalAt, intervalStart } from './calendar.ts'
 import { cellLayout } from './cell-layout.ts'
@@ -25,6 +26,7 @@ import {
   type StabilityInput,
   scoreStability,
 } from './stability.ts'
+import { StabilityPoints } from './stability-points.ts'
 import { readZeroFill, type ZeroFill } from './statistics/population-stability.ts'
 import { type SwapRule, SwapTally } from './swap-set.ts'
 
@@ -129,27 +131,25 @@ export class MonitoringService {
     const subject = await this.subjectOf(caller, slug, query)
     const tallies = await this.talliesOf(caller, slug, query, { subject, range, interval })
     const { model, input } = subject
+    const maker = new StabilityPoints(input, tallies)
+    const turns = new TurnTaker()
+    const points: StabilitySeries['points'] = []
+    for (const [startMs, tally] of tallies.periods) {
+      const { fromMs, toMs } = intervalAt(interval, startMs, range)
+      points.push({
+        from: new Date(fromMs).toISOString(),
+        to: new Date(toMs).toISOString(),
+        n: tally.n,
+        ...maker.at(tally),
+      })
+      await turns.giveWay()
+    }
     return {
       deployment_id: slug,
       model_id: model.stored.modelId,
       model_version: model.stored.version,
       interval,
-      points: tallies.periods.map(([startMs, tally]) => {
-        const { fromMs, toMs } = intervalAt(interval, startMs, range)
-        const { psi, mean, cv_95, verdict } = scoreStability(input, tally)
-        return {
-          from: new Date(fromMs).toISOString(),
-          to: new Date(toMs).toISOString(),
-          n: tally.n,
-          score: { psi, mean, cv_95, verdict },
-          features: featureStabilities(input, tallies, tally).map((feature) => ({
-            name: feature.name,
-            csi_psi: feature.csi_psi,
-            csi_points: feature.csi_points,
-            verdict: feature.verdict,
-          })),
-        }
-      }),
+      points,
     }
   }
 

@@ -153,7 +153,7 @@ function pointsMoved(
   expected: readonly (number | null)[] | null,
   actual: Float64Array,
 ): number | null {
-  const now = meanPointsOf(cells, [...actual])
+  const now = meanPointsOf(cells, actual)
   const then = meanPointsOf(cells, expected)
   return now === null || then === null ? null : now - then
 }

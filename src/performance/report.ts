@@ -1,6 +1,7 @@
 import { loggedFeature } from '../reading/logged-feature.ts'
 import type { StoredModel } from '../score-log/reading/stored-models.ts'
 import type { Population } from './population.ts'
+import { brierOf } from './statistics/brier.ts'
 import {
   type Calibration,
   calibrationOf,
@@ -110,16 +111,6 @@ export function reportOf(
 }
 
 type Count = { readonly score: number; readonly good: number; readonly bad: number; pd: number }
-
-/** Mean squared difference of probability and outcome; null where a probability is unknown. */
-function brierOf(counts: readonly Count[]): number | null {
-  let [sum, n] = [0, 0]
-  for (const { good, bad, pd } of counts) {
-    sum += good * pd ** 2 + bad * (1 - pd) ** 2
-    n += good + bad
-  }
-  return n === 0 || Number.isNaN(sum) ? null : sum / n
-}
 
 function calibrated({ n, bad, pdSum }: GroupTally): Calibration {
   const meanPd = pdSum / n

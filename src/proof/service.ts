@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import type { Caller } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
 import { timeOfId } from '../platform/ids/ids.ts'
@@ -25,11 +26,16 @@ export interface ScoreProof {
   readonly checkpoint: string
 }
 
+/** Proofs that are made at a time, and that wait: each decodes a block and hashes all of it. */
+const PROOFS_MAX = 2
+const PROOFS_WAITING_MAX = 8
+
 type TeamCaller = Pick<Caller, 'teamId'>
 
 /** Proofs and checkpoints of the score log of a team. */
 export class ProofService {
   private readonly options: ProofOptions
+  private readonly turns = pLimit(PROOFS_MAX)
 
   constructor(options: ProofOptions) {
     this.options = options
@@ -39,10 +45,11 @@ export class ProofService {
    * Proves one record of a request.
    *
    * @throws AppError `score_not_found`, also for a score from before the tree; `unavailable` for a
-   *   score that is not in the database yet; `invalid_request` for a batch without `record`
+   *   score that is not in the database yet, and when too many proofs wait; `invalid_request` for a
+   *   batch without `record`
    */
   async prove(caller: Caller, requestId: string, record: number | undefined): Promise<ScoreProof> {
-    const { reading, blocks, models } = this.options
+    const { reading } = this.options
     const { request } = await reading.get(caller, requestId, { record: record ?? 0 })
     if (request.isBatch && record === undefined) {
       throw new AppError(
@@ -52,8 +59,7 @@ export class ProofService {
     }
     const idMs = timeOfId(requestId) ?? 0
     const of = { requestId, record: record ?? 0, idMs }
-    const block =
-      request.engineVersion === null ? 'untraced' : await proveInBlock({ blocks, models }, of)
+    const block = request.engineVersion === null ? 'untraced' : await this.inTurn(of)
     if (block === null) {
       throw new AppError(
         'unavailable',
@@ -99,6 +105,14 @@ export class ProofService {
   /** The key that verifies the team's checkpoints, as signed notes write it. */
   verifierKey({ teamId }: TeamCaller): string {
     return this.options.signer.verifierKey(originOf(teamId))
+  }
+
+  /** @throws AppError `unavailable` when too many proofs wait */
+  private async inTurn(of: Parameters<typeof proveInBlock>[1]): ReturnType<typeof proveInBlock> {
+    if (this.turns.pendingCount >= PROOFS_WAITING_MAX) {
+      throw new AppError('unavailable', 'other proofs are under way: try again in a minute')
+    }
+    return this.turns(() => proveInBlock(this.options, of))
   }
 
   private sign(state: TreeState): string {

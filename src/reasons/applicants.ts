@@ -65,17 +65,30 @@ function hashOf(reference: string): string {
   return createHash('sha256').update(reference).digest('base64url').slice(0, HASH_CHARS)
 }
 
-/** About 300 MB. */
-const REFERENCES_MAX = 1_000_000
+/** What references may take, and what one takes: the text and its place, and four bytes a slot. */
+const REFERENCES_BYTES_MAX = 320 * 1024 * 1024
+const REFERENCE_BYTES = 250
+const SLOT_BYTES = 4
+
+/** How many references `LastOfReferences` takes of a card with so many features. */
+export function referencesMax(features: number): number {
+  return Math.floor(REFERENCES_BYTES_MAX / (REFERENCE_BYTES + SLOT_BYTES * features))
+}
 
 /**
  * Remembers the last scoring of each reference.
  *
- * It takes a million references; more are refused, because an answer from a part of the applicants
- * would be wrong without a sign.
+ * It takes as many references as fit in 320 MiB; more are refused, because an answer from a part of
+ * the applicants would be wrong without a sign.
  */
 export class LastOfReferences<Item> {
   private readonly known = new Map<string, { readonly scoredAtMs: number; readonly item: Item }>()
+  private readonly features: number
+
+  /** @param features of the card whose slots the items are */
+  constructor(features: number) {
+    this.features = features
+  }
 
   /**
    * @returns what the scoring replaces; `isLast` is false if a later one is known already
@@ -91,10 +104,12 @@ export class LastOfReferences<Item> {
     if (before !== undefined && before.scoredAtMs > scoredAtMs) {
       return { isLast: false, replaced: null }
     }
-    if (before === undefined && this.known.size >= REFERENCES_MAX) {
+    const max = referencesMax(this.features)
+    if (before === undefined && this.known.size >= max) {
+      const most = `the most for a card of ${this.features} features`
       throw new AppError(
         'invalid_request',
-        `the period has more than ${REFERENCES_MAX} references: choose a shorter one with from and to`,
+        `the period has more than ${max} references, ${most}: choose a shorter one with from and to`,
       )
     }
     this.known.set(reference, { scoredAtMs, item })

@@ -60,8 +60,9 @@ export interface Explanation {
   readonly scoreRange: { readonly min: number; readonly max: number }
   readonly features: readonly ExplainedFeature[]
   readonly target: ScoreTarget | null
+  /** For a card with more than `LISTED_BINS_MAX` bins with the least change of each feature. */
   readonly counterfactuals: Counterfactuals
-  /** For each feature the other bins; null for a card with too many bins. */
+  /** For each feature the other bins; null for a card with more than `LISTED_BINS_MAX` bins. */
   readonly sensitivity: readonly (readonly OtherBin[])[] | null
   readonly binOf: (feature: number, bin: number) => BinAnswer
   readonly featureNames: readonly string[]
@@ -74,7 +75,7 @@ interface ExplanationOptions {
 }
 
 /** More bins than this would make an answer of megabytes, and take a second. */
-const SENSITIVITY_BINS_MAX = 20_000
+const LISTED_BINS_MAX = 20_000
 const NOTHING_NEEDED: Counterfactuals = { need: 0, single: [], leastSet: null }
 
 /** Explains logged scores. */
@@ -118,8 +119,11 @@ export class ExplanationService {
         : { score: cutoff, cutoff, grade: null }
     const extension = extensionOf(card)
     const isActionable = (feature: number) => extension?.[feature]?.actionable !== false
+    const bins = spec.features.reduce((sum, feature) => sum + feature.bins.length, 0)
+    const isLarge = bins > LISTED_BINS_MAX
+    const options = { isActionable, leastOnly: isLarge }
     const counterfactuals =
-      target === null ? NOTHING_NEEDED : counterfactualsOf(spec, model, slots, target, isActionable)
+      target === null ? NOTHING_NEEDED : counterfactualsOf(spec, model, slots, target, options)
     return {
       requestId: request.requestId,
       recordIndex: first,
@@ -131,7 +135,7 @@ export class ExplanationService {
       features: explainedFeatures(card, result, { isFirstForm, lang, extension }),
       target,
       counterfactuals,
-      sensitivity: await sensitivityOf(card, slots),
+      sensitivity: isLarge ? null : await sensitivityOf(card, slots),
       binOf: (feature, bin) => binAnswer(spec, feature, bin, lang),
       featureNames: model.featureNames,
     }
@@ -199,9 +203,7 @@ function explainedFeatures(
 async function sensitivityOf(
   { spec, model }: StoredCard,
   slots: Int32Array,
-): Promise<OtherBin[][] | null> {
-  const bins = spec.features.reduce((sum, feature) => sum + feature.bins.length, 0)
-  if (bins > SENSITIVITY_BINS_MAX) return null
+): Promise<OtherBin[][]> {
   const turns = new TurnTaker()
   const table: OtherBin[][] = []
   for (const feature of model.features.keys()) {

@@ -61,7 +61,7 @@ export async function compareMethods(
     const lists = finders.map((finder) => codesOf(finder, slots))
     for (const tally of tallies) tally.add(lists, times)
   }
-  const last = new LastOfReferences<Int32Array | null>()
+  const last = new LastOfReferences<Int32Array | null>(card.model.features.length)
   for await (const applicant of applicants()) {
     const { result, reference, isFirstForm } = applicant
     const isDeclined = card.rules.sign * (result.score - cutoff) < 0

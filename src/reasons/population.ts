@@ -41,7 +41,7 @@ export async function populationOf(
   band: ScoreBand | null,
 ): Promise<Population> {
   const tally = new PopulationTally(card.model)
-  const last = new LastOfReferences<Int32Array | null>()
+  const last = new LastOfReferences<Int32Array | null>(card.model.features.length)
   for await (const applicant of applicants) {
     const slots = isIn(band, applicant.result.score)
       ? loggedSlots(card, applicant.result.cells, applicant.isFirstForm)

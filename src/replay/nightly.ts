@@ -17,8 +17,11 @@ interface NightlyReplayOptions {
   readonly samples: BlockSamples
   readonly openSource: () => ReplaySource
   readonly clock: Clock
-  /** Receives the first difference of a night. */
-  readonly onDifferent: (difference: ReplayDifference, count: number) => void
+  /** Receives the first difference of a night; what an applicant was given is not for a log. */
+  readonly onDifferent: (
+    difference: Omit<ReplayDifference, 'logged' | 'recomputed'>,
+    count: number,
+  ) => void
   readonly onFailed: (error: unknown) => void
 }
 
@@ -65,7 +68,10 @@ export class NightlyReplay {
       this.counts.identical += totals.identical
       this.counts.different += different
       const [first] = totals.different
-      if (first !== undefined) onDifferent(first, different)
+      if (first !== undefined) {
+        const { requestId, recordIndex, modelId, field } = first
+        onDifferent({ requestId, recordIndex, modelId, field }, different)
+      }
       this.lastEndSec = Math.floor(clock.epochMs() / 1_000)
     } catch (error) {
       if (this.ending.signal.aborted) return

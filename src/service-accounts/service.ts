@@ -2,7 +2,7 @@ import { ACCOUNT_LIFE_DAYS, ACCOUNT_LIFE_DAYS_MAX } from '../../schemas/service-
 import { outranks, type Role, type UserCaller } from '../access/caller.ts'
 import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
-import { readExpiry } from '../keys/expiry.ts'
+import { previousSecretEnd, readExpiry } from '../keys/expiry.ts'
 import { type KeyUse, LastUses } from '../keys/last-uses.ts'
 import { keyHashOf, keyPrefixOf } from '../keys/secret.ts'
 import {
@@ -151,7 +151,8 @@ export class ServiceAccountService {
   /**
    * Gives an account a new token. A token from an earlier rotation ends at once.
    *
-   * @param order `overlapSeconds`: how long the present token stays valid, 0 or more
+   * @param order `overlapSeconds`: how long the present token stays valid, 0 or more,
+   *   unless it ends before
    * @throws AppError `service_account_not_found`; `insufficient_role` if the account's role is not
    *   below the actor's; `invalid_request` for an end that is past or too far ahead
    */
@@ -164,23 +165,26 @@ export class ServiceAccountService {
     const end = readExpiry(order.expiresAt, { epochMs, lifeMsMax: LIFE_MS_MAX })
     const token = newAccountToken()
     const tokenPrefix = keyPrefixOf(token)
-    const until = new Date(epochMs + order.overlapSeconds * 1000)
+    const { overlapSeconds } = order
+    const untilOf = (ending: Date) => previousSecretEnd(ending, { epochMs, overlapSeconds })
     const before = await this.change(actor, accountId, (account) => {
       const expiresAt = end ?? account.expiresAt
-      const set = { tokenHash: keyHashOf(token), tokenPrefix, expiresAt, previousUntil: until }
+      const previousUntil = untilOf(account.expiresAt)
+      const set = { tokenHash: keyHashOf(token), tokenPrefix, expiresAt, previousUntil }
       const after = {
         ...auditedFieldsOf({ ...account, tokenPrefix, expiresAt }),
-        overlap_seconds: order.overlapSeconds,
+        overlap_seconds: overlapSeconds,
       }
       const subject = accountId
       const change = { action: 'service_account.rotate', subject, after } as const
       const audited = { ...change, before: auditedFieldsOf(account) }
       return { set, audit: auditRecord(actor, audited, epochMs) }
     })
+    const previousUntil = untilOf(before.expiresAt)
     return {
       account: { ...before, tokenPrefix, expiresAt: end ?? before.expiresAt },
       token,
-      previousUntil: order.overlapSeconds === 0 ? null : until,
+      previousUntil: previousUntil.getTime() <= epochMs ? null : previousUntil,
     }
   }
 

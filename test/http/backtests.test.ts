@@ -45,6 +45,64 @@ describe.each(backends)('on $name', (backend) => {
     expect(result.swap_set.challenger_approval_rate).toBe(approved / 100)
   })
 
+  // Reference values are counted pair by pair from the answers of a deployment of the candidate.
+  test('a candidate is held against known outcomes, where its score is exact', async () => {
+    const { slug } = await team.deploy(sampleSpec())
+    const applicants = sampleApplicants()
+      .map(({ applicant }) => applicant)
+      .slice(0, 40)
+    const spec = { ...sampleSpec(), version: '3', base_points: 431.7 }
+    const { slug: truth } = await team.deploy(spec)
+    const { results: candidates } = await team.scoreBatch(truth, applicants)
+    const { request_id } = await team.scoreBatch(slug, applicants)
+    await statsWith(teams.service, team.owner, slug, 40)
+    await team.done('PUT', '/v1/outcome-definitions/gb', {
+      label: 'Bad within a year',
+      window_months: 12,
+      bad_rule_text: '90 days past due',
+      maturity_months: 0,
+    })
+    const kinds = ['good', 'bad', 'good', 'indeterminate', 'excluded']
+    const outcomes = applicants.slice(0, 35).map((_, record_index) => ({
+      request_id,
+      record_index,
+      kind: 'performance',
+      definition: 'gb',
+      as_of: '2026-06-30',
+      outcome: kinds[(record_index * record_index) % 5],
+    }))
+    await team.done('POST', '/v1/outcomes', { outcomes })
+    const of = (kind: string): { score: number; pd: number }[] =>
+      candidates.filter((_: object, index: number) => outcomes[index]?.outcome === kind)
+    const [goods, bads] = [of('good'), of('bad')]
+    const wins = goods.flatMap(({ score }) =>
+      bads.map((bad) => (score > bad.score ? 1 : score === bad.score ? 0.5 : 0)),
+    )
+    const auc = wins.reduce<number>((sum, win) => sum + win, 0) / wins.length
+    const squares = [...goods.map(({ pd }) => pd ** 2), ...bads.map(({ pd }) => (1 - pd) ** 2)]
+    const brier = squares.reduce((sum, square) => sum + square, 0) / squares.length
+    const source = { deployment: slug }
+    const { result } = await backtest({ spec, source, definition: 'gb' })
+    expect(result.performance).toMatchObject({
+      definition: 'gb',
+      n: goods.length + bads.length,
+      good: goods.length,
+      bad: bads.length,
+      coverage: { scored: 40, exact: 40, matched: 35, good: goods.length, bad: bads.length },
+    })
+    expect(result.performance.auc).toBeCloseTo(auc, 12)
+    expect(result.performance.gini).toBeCloseTo(2 * auc - 1, 12)
+    expect(result.performance.brier).toBeCloseTo(brier, 12)
+    const unknown = card([numeric('a_new_feature', [['Missing', 3]])])
+    const open = await backtest({ spec: unknown, source, definition: 'gb' })
+    expect(open.result.performance).toMatchObject({
+      n: 0,
+      auc: null,
+      brier: null,
+      coverage: { scored: 40, exact: 0, matched: 35 },
+    })
+  })
+
   test('a registered model of the team is tried, with what it lacks told', async () => {
     const { slug } = await team.deploy(sampleSpec())
     await team.score(slug, {})
@@ -66,12 +124,14 @@ describe.each(backends)('on $name', (backend) => {
         source: { ...source, from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' },
         model_id: modelId,
       },
+      { source, model_id: modelId, definition: 'gb12' },
     ].map(async (order) => outcomeOf(await team.call('POST', '/v1/backtests', order)))
     expect(await Promise.all(answers)).toEqual([
       '400 invalid_request',
       '400 invalid_request',
       '422 invalid_spec',
       '400 invalid_request',
+      '404 definition_not_found',
     ])
   })
 

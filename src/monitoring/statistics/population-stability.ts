@@ -73,10 +73,50 @@ export function populationStability(
   return {
     psi,
     zeroBins,
-    cv95: chiSquaredQuantile(CHANCE, used - 1) * noise,
+    cv95: chanceQuantile(used - 1) * noise,
     pValue: chiSquaredTail(psi / noise, used - 1),
     cells: raw.map((cell, index) => ({ ...cell, psi: parts[index] ?? 0 })),
   }
+}
+
+/** An index without its cells. */
+export type StabilityFigures = Pick<Stability, 'psi' | 'cv95'>
+
+/**
+ * The index of `populationStability` to the bit, for many pairs of samples: it makes no objects for
+ * cells.
+ */
+export function stabilityFigures(
+  expected: ArrayLike<number>,
+  actual: ArrayLike<number>,
+  zeroFill: ZeroFill,
+): StabilityFigures {
+  let [expectedSum, actualSum, used] = [0, 0, 0]
+  for (let cell = 0; cell < expected.length; cell++) {
+    const [e, a] = [expected[cell] ?? 0, actual[cell] ?? 0]
+    expectedSum += e
+    actualSum += a
+    if (e > 0 || a > 0) used++
+  }
+  if (expectedSum === 0 || actualSum === 0) return { psi: null, cv95: null }
+  const sums = filledSums(expected, actual, zeroFill)
+  let psi = 0
+  for (let cell = 0; cell < expected.length; cell++) {
+    psi += partOf(expected[cell] ?? 0, actual[cell] ?? 0, sums, zeroFill)
+  }
+  const noise = 1 / expectedSum + 1 / actualSum
+  return { psi, cv95: chanceQuantile(used - 1) * noise }
+}
+
+const quantiles = new Map<number, number>()
+
+/** A feature has at most about a thousand cells, so these are few. */
+function chanceQuantile(degrees: number): number {
+  const known = quantiles.get(degrees)
+  if (known !== undefined) return known
+  const quantile = chiSquaredQuantile(CHANCE, degrees)
+  quantiles.set(degrees, quantile)
+  return quantile
 }
 
 /**
@@ -98,25 +138,45 @@ function partsOf(
   actual: readonly number[],
   zeroFill: ZeroFill,
 ): number[] {
-  const isUsed = (cell: number) => (expected[cell] ?? 0) > 0 || (actual[cell] ?? 0) > 0
-  const filled = (counts: readonly number[]) =>
-    zeroFill.kind === 'count'
-      ? counts.map((count, cell) => (count === 0 && isUsed(cell) ? zeroFill.count : count))
-      : counts
-  const e = filled(expected)
-  const a = filled(actual)
-  const [eSum, aSum] = [sum(e), sum(a)]
-  return e.map((count, cell) => {
-    if (!isUsed(cell)) return 0
-    let eShare = count / eSum
-    let aShare = (a[cell] ?? 0) / aSum
-    if (zeroFill.kind === 'skip' && (eShare === 0 || aShare === 0)) return 0
-    if (zeroFill.kind === 'share') {
-      eShare ||= zeroFill.share
-      aShare ||= zeroFill.share
-    }
-    return (aShare - eShare) * Math.log(aShare / eShare)
-  })
+  const sums = filledSums(expected, actual, zeroFill)
+  return expected.map((count, cell) => partOf(count, actual[cell] ?? 0, sums, zeroFill))
+}
+
+interface Sums {
+  readonly expected: number
+  readonly actual: number
+}
+
+/** Sums of the counts, with what stands for those that are empty on one side. */
+function filledSums(
+  expected: ArrayLike<number>,
+  actual: ArrayLike<number>,
+  zeroFill: ZeroFill,
+): Sums {
+  let [expectedSum, actualSum] = [0, 0]
+  for (let cell = 0; cell < expected.length; cell++) {
+    const [e, a] = [expected[cell] ?? 0, actual[cell] ?? 0]
+    if (e <= 0 && a <= 0) continue
+    expectedSum += filled(e, zeroFill)
+    actualSum += filled(a, zeroFill)
+  }
+  return { expected: expectedSum, actual: actualSum }
+}
+
+function filled(count: number, zeroFill: ZeroFill): number {
+  return count === 0 && zeroFill.kind === 'count' ? zeroFill.count : count
+}
+
+function partOf(expected: number, actual: number, sums: Sums, zeroFill: ZeroFill): number {
+  if (expected <= 0 && actual <= 0) return 0
+  let e = filled(expected, zeroFill) / sums.expected
+  let a = filled(actual, zeroFill) / sums.actual
+  if (zeroFill.kind === 'skip' && (e === 0 || a === 0)) return 0
+  if (zeroFill.kind === 'share') {
+    e ||= zeroFill.share
+    a ||= zeroFill.share
+  }
+  return (a - e) * Math.log(a / e)
 }
 
 function shareOf(count: number, total: number): number | null {

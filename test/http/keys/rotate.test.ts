@@ -66,6 +66,23 @@ describe.each(backends)('the life of a key on $name', (backend) => {
     expect(keys).toContainEqual(expect.objectContaining({ id, expires_at, created_by }))
   })
 
+  // An operator who forgets that a leaked key has ended must not open it again.
+  test('a rotation does not revive an expired secret, nor lengthen its life', async () => {
+    const isoAt = (fromNow: number) => new Date(clock.epochMs() + fromNow).toISOString()
+    const order = () => ({ overlap_seconds: 2 * 3600, expires_at: isoAt(24 * HOUR_MS) })
+    const end = { expires_at: isoAt(HOUR_MS) }
+    const [ending, ended] = [await make(end), await make(end)]
+    const next = await team.done('POST', `/v1/keys/${ending.id}/rotate`, order())
+    expect(next.previous_valid_until).toBe(ending.expires_at)
+    expect(await score(ending.key)).toBe('200')
+    clock.advance(HOUR_MS)
+    expect([await score(ending.key), await score(next.key)]).toEqual(['401 invalid_api_key', '200'])
+    const revived = await team.done('POST', `/v1/keys/${ended.id}/rotate`, order())
+    expect(revived).not.toHaveProperty('previous_valid_until')
+    expect(await score(revived.key)).toBe('200')
+    expect(await score(ended.key)).toBe('401 invalid_api_key')
+  })
+
   test('a key with allowed addresses scores from them alone, and says why', async () => {
     const { key } = await make({ allowed_addresses: ['192.0.2.0/24', '2001:db8::/32'] })
     for (const inside of ['192.0.2.9', '2001:db8:1::5', '::ffff:192.0.2.9', '192.0.2.9']) {

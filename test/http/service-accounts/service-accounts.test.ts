@@ -100,6 +100,22 @@ describe.each(backends)('service accounts on $name', (backend) => {
     expect(await membersBy(rotated.token)).toBe('200')
   })
 
+  test('a rotation does not revive an expired token, nor lengthen its life', async () => {
+    const isoAt = (fromNow: number) => new Date(clock.epochMs() + fromNow).toISOString()
+    const order = () => ({ overlap_seconds: 7200, expires_at: isoAt(DAY_MS) })
+    const end = isoAt(3_600_000)
+    const [ending, ended] = [await make({ expires_at: end }), await make({ expires_at: end })]
+    const next = await team.done('POST', `${URL}/${ending.id}/rotate`, order())
+    expect(next.previous_valid_until).toBe(end)
+    clock.advance(3_600_000)
+    const later = await team.done('POST', `${URL}/${ended.id}/rotate`, order())
+    expect(later).not.toHaveProperty('previous_valid_until')
+    expect([await membersBy(ending.token), await membersBy(ended.token)]).toEqual(
+      Array(2).fill('401 unauthorized'),
+    )
+    expect([await membersBy(next.token), await membersBy(later.token)]).toEqual(['200', '200'])
+  })
+
   test('a second rotation ends the first token at once, and a revocation ends all', async () => {
     const { id, token: first } = await make()
     const second = (await team.done('POST', `${URL}/${id}/rotate`, { overlap_seconds: 600 })).token

@@ -146,6 +146,7 @@ export const DECIDED: Table = {
   ],
   'POST /v1/backtests': [
     ...['202', SIGNED, ROLE, DEPLOYMENT, MODEL, '422 invalid_spec', QUOTA, ...BODY],
+    '404 definition_not_found',
   ],
   'GET /v1/log/checkpoint': ['200', FORM, SIGNED, QUOTA, AWAY],
   'GET /v1/log/consistency': ['200', FORM, SIGNED, QUOTA, AWAY],

@@ -53,6 +53,13 @@ export const PROOF_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
       ({ team }, { slug }) =>
         team.call('POST', '/v1/backtests', { spec: numberedSpec(2), source: { deployment: slug } }),
     ],
+    '404 definition_not_found': [
+      'an unknown definition of outcomes',
+      ({ team }, { slug }) => {
+        const order = { spec: numberedSpec(2), source: { deployment: slug }, definition: 'none' }
+        return team.call('POST', '/v1/backtests', order)
+      },
+    ],
     '422 invalid_spec': [
       'an empty specification',
       ({ team }, { slug }) =>

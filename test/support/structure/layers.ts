@@ -18,12 +18,12 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['keys', 'deployments'],
   ['models', 'service-accounts', 'teams', 'access-review'],
   ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
-  // What is computed again from scores that were read back.
-  ['replay', 'proof', 'backtest'],
-  ['evidence'],
   // What became of the applicants, and how good the scores were.
   ['outcomes'],
   ['performance'],
+  // What is computed again from scores that were read back.
+  ['replay', 'proof', 'backtest'],
+  ['evidence'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.

@@ -78,7 +78,16 @@ test('changes are enough when made, and no fewer are', () => {
           ? sign * (score.score - target.score) >= 0
           : 'CBA'.indexOf(score.grade ?? '') * sign >= 'CBA'.indexOf(target.grade) * sign
       const isActionable = (feature: number) => fixed[feature] !== true
-      const found = counterfactualsOf(spec, model, now.slots, target, isActionable)
+      const options = { isActionable, leastOnly: false }
+      const found = counterfactualsOf(spec, model, now.slots, target, options)
+      const brief = { isActionable, leastOnly: true }
+      const least = found.single.filter(
+        ({ feature }, at, all) => all.findIndex((one) => one.feature === feature) === at,
+      )
+      expect(counterfactualsOf(spec, model, now.slots, target, brief)).toEqual({
+        ...found,
+        single: least,
+      })
       const withChanges = (changes: readonly { feature: number; bin: number }[]) => {
         const bins = [...own]
         for (const { feature, bin } of changes) bins[feature] = bin

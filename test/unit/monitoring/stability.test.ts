@@ -4,6 +4,7 @@ import { specBaseline } from '../../../src/monitoring/baseline.ts'
 import { cellLayout } from '../../../src/monitoring/cell-layout.ts'
 import { ModelTallies } from '../../../src/monitoring/model-tally.ts'
 import { featureStabilities, scoreStability } from '../../../src/monitoring/stability.ts'
+import { StabilityPoints } from '../../../src/monitoring/stability-points.ts'
 import { scanApplicants } from '../../../src/score-log/reading/applicant-scan.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 import { logOf, scanned } from '../../support/score-log/scanned.ts'
@@ -59,6 +60,14 @@ test('a feature has both indices of a worked example', async () => {
   expect(feature).toMatchObject({ n: 100, n_expected: 100, missing_share: 0.1, zero_bins: 0 })
   // The other two cells, of numbers in no bin and of texts, are unknown and empty.
   expect(feature?.cells.map(({ expected }) => expected)).toEqual([50, 45, 5, null, null])
+  const point = new StabilityPoints(input, tallies).at(tallies.single)
+  const { csi_psi, csi_points, verdict } = feature ?? {}
+  expect(point.features).toEqual([{ name: 'age', csi_psi, csi_points, verdict }])
+  const unsampled = new StabilityPoints({ ...input, baseline: null }, tallies)
+  expect(unsampled.at(tallies.single)).toMatchObject({
+    score: { psi: null, cv_95: null, verdict: null },
+    features: [{ csi_psi: null, csi_points: null, verdict: null }],
+  })
   const score = scoreStability(input, tallies.single)
   expect((score.mean ?? 0) - (score.mean_expected ?? 0)).toBeCloseTo(1.675, 12)
 })

@@ -4,6 +4,7 @@ import { mcNemar } from '../../../../src/monitoring/statistics/mcnemar.ts'
 import {
   populationStability,
   readZeroFill,
+  stabilityFigures,
   verdictOf,
   type ZeroFill,
 } from '../../../../src/monitoring/statistics/population-stability.ts'
@@ -117,4 +118,17 @@ test("McNemar's test is that of statsmodels, and null without a difference", () 
   expect(found?.chi2).toBeCloseTo(3.3333333333333335, 12)
   expect(found?.pValue).toBeCloseTo(0.06788915486182893, 12)
   expect(mcNemar(0, 0)).toBeNull()
+})
+
+test('the figures of a series have the bits of a whole index', () => {
+  const counts = fc.array(fc.tuple(fc.nat(9), fc.nat(9)), { minLength: 1, maxLength: 8 })
+  const fills = fc.constantFrom('0.5', '1', 'skip', 'share:0.0001').map(fillOf)
+  fc.assert(
+    fc.property(counts, fills, (pairs, fill) => {
+      const expected = pairs.map(([count]) => count)
+      const actual = pairs.map(([, count]) => count)
+      const { psi, cv95 } = populationStability(expected, actual, fill)
+      expect(stabilityFigures(expected, Float64Array.from(actual), fill)).toEqual({ psi, cv95 })
+    }),
+  )
 })

@@ -1,0 +1,77 @@
+import type { StabilitySeries } from '../../schemas/monitoring.ts'
+import { meanPointsOf } from './baseline.ts'
+import type { ModelTallies, ModelTally } from './model-tally.ts'
+import type { StabilityInput } from './stability.ts'
+import { stabilityFigures, verdictOf } from './statistics/population-stability.ts'
+
+type Point = Pick<StabilitySeries['points'][number], 'score' | 'features'>
+
+/** What all points share of a feature. */
+interface ExpectedFeature {
+  /** Places of the cells whose counts the sample knows; null without a sample. */
+  readonly places: readonly number[] | null
+  readonly expected: Float64Array
+  /** Counts of a point at these places. */
+  readonly actual: Float64Array
+  readonly meanPoints: number | null
+}
+
+const NO_FIGURES = { psi: null, cv95: null }
+
+/**
+ * Makes the points of a series: the indices of `scoreStability` and `featureStabilities`, without
+ * an object for each cell of each point.
+ */
+export class StabilityPoints {
+  private readonly input: StabilityInput
+  private readonly tallies: ModelTallies
+  private readonly bands: readonly number[] | null
+  private readonly features: readonly ExpectedFeature[]
+
+  constructor(input: StabilityInput, tallies: ModelTallies) {
+    this.input = input
+    this.tallies = tallies
+    this.bands = input.baseline?.bands?.map(({ n }) => n) ?? null
+    this.features = input.layouts.map(({ cells }, feature) => {
+      const counts = input.baseline?.features[feature] ?? null
+      const places = counts && [...cells.keys()].filter((place) => (counts[place] ?? null) !== null)
+      return {
+        places,
+        expected: Float64Array.from(places ?? [], (place) => counts?.[place] ?? 0),
+        actual: new Float64Array(places?.length ?? 0),
+        meanPoints: meanPointsOf(cells, counts),
+      }
+    })
+  }
+
+  /** The point of a period. */
+  at(tally: ModelTally): Point {
+    const { input, bands } = this
+    const { zeroFill, thresholds } = input
+    const score = bands === null ? NO_FIGURES : stabilityFigures(bands, tally.bands, zeroFill)
+    const verdict = bands === null ? null : verdictOf(score, thresholds)
+    return {
+      score: { psi: score.psi, mean: tally.meanScore, cv_95: score.cv95, verdict },
+      features: input.layouts.map((_, feature) => this.featureAt(tally, feature)),
+    }
+  }
+
+  private featureAt(tally: ModelTally, feature: number): Point['features'][number] {
+    const { zeroFill, thresholds, layouts } = this.input
+    const { name = '', cells = [] } = layouts[feature] ?? {}
+    const {
+      places = null,
+      expected = [],
+      actual = [],
+      meanPoints = null,
+    } = this.features[feature] ?? {}
+    const counts = this.tallies.countsOf(tally, feature)
+    const now = meanPointsOf(cells, counts)
+    const points = now === null || meanPoints === null ? null : now - meanPoints
+    if (places === null) return { name, csi_psi: null, csi_points: points, verdict: null }
+    for (const [at, place] of places.entries()) actual[at] = counts[place] ?? 0
+    const figures = stabilityFigures(expected, actual, zeroFill)
+    const verdict = verdictOf(figures, thresholds)
+    return { name, csi_psi: figures.psi, csi_points: points, verdict }
+  }
+}
