@@ -2,7 +2,7 @@ import { accessSync, constants, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 
 const MEMORY = '/dev/shm'
-/** Room for the databases of tests that run side by side, 30 MB each, and of some that broke off. */
+/** Room for the databases of tests that run side by side, 30 MB each, and some left behind. */
 const FREE_BYTES_MIN = 2 * 1024 ** 3
 
 /**
