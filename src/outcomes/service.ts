@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import type { Environment } from '../access/caller.ts'
+import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ScoredApplicant } from './applicant.ts'
@@ -144,8 +145,14 @@ export class OutcomeService {
     })
   }
 
-  /** Tries held items whose turn it is; returns how many were attached. */
-  async settle(): Promise<number> {
+  /**
+   * Tries held items whose turn it is; returns how many were attached. Where the items of a sender
+   * fail, they are tried again later, and those of other senders go on.
+   *
+   * @param onFault receives the errors of such items
+   * @throws AppError `unavailable`
+   */
+  async settle(onFault: (error: unknown) => void): Promise<number> {
     const nowMs = this.clock.epochMs()
     const due = await this.store.due(nowMs, HELD_AT_A_TIME)
     const groups = new Map<string, HeldItem[]>()
@@ -155,7 +162,15 @@ export class OutcomeService {
       groups.set(name, [...(groups.get(name) ?? []), held])
     }
     let attached = 0
-    for (const group of groups.values()) attached += await this.settleGroup(group, nowMs)
+    for (const group of groups.values()) {
+      try {
+        attached += await this.settleGroup(group, nowMs)
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'unavailable') throw error
+        onFault(error)
+        await this.postpone(group, nowMs)
+      }
+    }
     return attached
   }
 
@@ -178,20 +193,27 @@ export class OutcomeService {
     const matches = await this.turn(() => this.matcher.match(sender, targets))
     const matched: MatchedFact[] = []
     const settled: number[] = []
-    const waiting = new Map<number, number[]>()
-    for (const [index, { id, item, tries }] of group.entries()) {
+    const waiting: HeldItem[] = []
+    for (const [index, held] of group.entries()) {
       const match = matches[index]
       if (match?.kind === 'matched') {
-        matched.push({ applicant: match.applicant, fact: item.fact })
-        settled.push(id)
-        continue
-      }
+        matched.push({ applicant: match.applicant, fact: held.item.fact })
+        settled.push(held.id)
+      } else waiting.push(held)
+    }
+    if (matched.length > 0) await this.store.write({ sender, matched, held: [], settled })
+    await this.postpone(waiting, nowMs)
+    return matched.length
+  }
+
+  /** The more often an item was tried, the later its next try. */
+  private async postpone(group: readonly HeldItem[], nowMs: number): Promise<void> {
+    const waiting = new Map<number, number[]>()
+    for (const { id, tries } of group) {
       const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(tries, 20))
       waiting.set(pauseMs, [...(waiting.get(pauseMs) ?? []), id])
     }
-    if (matched.length > 0) await this.store.write({ sender, matched, held: [], settled })
     for (const [pauseMs, ids] of waiting) await this.store.postpone(ids, nowMs + pauseMs)
-    return matched.length
   }
 }
 

@@ -96,18 +96,27 @@ export class OutcomeWorker {
   }
 
   private async settle(): Promise<void> {
+    const { outcomes, log } = this.options
+    const onFault = (error: unknown) => log.failed('the outcomes whose score was not known', error)
     let nextMs = IDLE_MS
     try {
-      if ((await this.options.outcomes.settle()) > 0) nextMs = SOON_MS
+      if ((await outcomes.settle(onFault)) > 0) nextMs = SOON_MS
       else if (await this.isWaiting()) nextMs = 2 * SOON_MS
-      if (Date.now() - this.purgedAtMs > PURGE_MS) {
-        await this.options.outcomes.purge()
-        this.purgedAtMs = Date.now()
-      }
     } catch (error) {
-      this.options.log.failed('the outcomes whose score was not known', error)
+      onFault(error)
     }
+    await this.purge()
     this.wake(nextMs)
+  }
+
+  private async purge(): Promise<void> {
+    if (Date.now() - this.purgedAtMs <= PURGE_MS) return
+    try {
+      await this.options.outcomes.purge()
+      this.purgedAtMs = Date.now()
+    } catch (error) {
+      this.options.log.failed('the removal of outcomes that are no longer needed', error)
+    }
   }
 
   /** Whether a held outcome has its next turn within seconds. */
