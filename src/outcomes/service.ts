@@ -107,7 +107,13 @@ export class OutcomeService {
 
   /** Takes items; one result for each, in order. Faults of an item concern this item alone. */
   async take(sender: OutcomeSender, values: readonly unknown[]): Promise<OutcomeResult[]> {
-    const judged = await this.judge(sender, values)
+    const turns = new TurnTaker()
+    const read: ReadItem[] = []
+    for (const value of values) {
+      read.push(readItem(value))
+      if (turns.isOver) await turns.giveWay()
+    }
+    const judged = await this.judge(sender, read)
     const matched = judged.flatMap(({ fact }) => (fact === null ? [] : [fact]))
     const held = judged.flatMap(({ held }) => (held === null ? [] : [held]))
     if (matched.length === 0 && held.length === 0) return judged.map(resultOf)
@@ -115,15 +121,9 @@ export class OutcomeService {
     return withStatuses(judged, statuses)
   }
 
-  /** Reads and matches items, and stores nothing. */
-  judge(sender: OutcomeSender, values: readonly unknown[]): Promise<JudgedItem[]> {
+  /** Matches items that were read, and stores nothing; one answer for each, in order. */
+  judge(sender: OutcomeSender, read: readonly ReadItem[]): Promise<JudgedItem[]> {
     return this.turn(async () => {
-      const turns = new TurnTaker()
-      const read: ReadItem[] = []
-      for (const value of values) {
-        read.push(readItem(value))
-        if (turns.isOver) await turns.giveWay()
-      }
       const items = read.flatMap(({ item }) => (item === null ? [] : [item]))
       const named = items.map(({ fact }) => fact.definition).filter((id) => id !== '')
       const windows = await this.store.windowsOf(sender.teamId, [...new Set(named)])
