@@ -90,6 +90,8 @@ const HELD_AT_A_TIME = 2_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 3_600_000
 const HOLD_MS = 30 * 86_400_000
+/** Requests that wait in a process: each can cost a pass over the log. */
+const WAITING_MAX = 8
 
 /** Takes outcomes and attaches them to the scores of their applicants. */
 export class OutcomeService {
@@ -105,15 +107,16 @@ export class OutcomeService {
     this.clock = clock
   }
 
-  /** Takes items; one result for each, in order. Faults of an item concern this item alone. */
+  /**
+   * Takes items; one result for each, in order. Faults of an item concern this item alone.
+   *
+   * @throws AppError `unavailable` when too many wait
+   */
   async take(sender: OutcomeSender, values: readonly unknown[]): Promise<OutcomeResult[]> {
-    const turns = new TurnTaker()
-    const read: ReadItem[] = []
-    for (const value of values) {
-      read.push(readItem(value))
-      if (turns.isOver) await turns.giveWay()
+    if (this.turn.pendingCount >= WAITING_MAX) {
+      throw new AppError('unavailable', 'other outcomes are under way: try again in a minute')
     }
-    const judged = await this.judge(sender, read)
+    const judged = await this.turn(async () => this.matched(sender, await itemsOf(values)))
     const matched = judged.flatMap(({ fact }) => (fact === null ? [] : [fact]))
     const held = judged.flatMap(({ held }) => (held === null ? [] : [held]))
     if (matched.length === 0 && held.length === 0) return judged.map(resultOf)
@@ -123,25 +126,27 @@ export class OutcomeService {
 
   /** Matches items that were read, and stores nothing; one answer for each, in order. */
   judge(sender: OutcomeSender, read: readonly ReadItem[]): Promise<JudgedItem[]> {
-    return this.turn(async () => {
-      const items = read.flatMap(({ item }) => (item === null ? [] : [item]))
-      const named = items.map(({ fact }) => fact.definition).filter((id) => id !== '')
-      const windows = await this.store.windowsOf(sender.teamId, [...new Set(named)])
-      const faults = items.map((item) => definitionFault(item, windows))
-      const valid = items.filter((_, index) => faults[index] === null)
-      const matches = await this.matcher.match(
-        sender,
-        valid.map(({ target }) => target),
-      )
-      let [nextItem, nextMatch] = [0, 0]
-      return read.map(({ item, fault }) => {
-        if (item === null) return invalid(fault)
-        const wrong = faults[nextItem++] ?? null
-        if (wrong !== null) return invalid(wrong)
-        const match = matches[nextMatch++]
-        if (match === undefined) throw new Error('an outcome has no match')
-        return judgedOf(item, match)
-      })
+    return this.turn(() => this.matched(sender, read))
+  }
+
+  private async matched(sender: OutcomeSender, read: readonly ReadItem[]): Promise<JudgedItem[]> {
+    const items = read.flatMap(({ item }) => (item === null ? [] : [item]))
+    const named = items.map(({ fact }) => fact.definition).filter((id) => id !== '')
+    const windows = await this.store.windowsOf(sender.teamId, [...new Set(named)])
+    const faults = items.map((item) => definitionFault(item, windows))
+    const valid = items.filter((_, index) => faults[index] === null)
+    const matches = await this.matcher.match(
+      sender,
+      valid.map(({ target }) => target),
+    )
+    let [nextItem, nextMatch] = [0, 0]
+    return read.map(({ item, fault }) => {
+      if (item === null) return invalid(fault)
+      const wrong = faults[nextItem++] ?? null
+      if (wrong !== null) return invalid(wrong)
+      const match = matches[nextMatch++]
+      if (match === undefined) throw new Error('an outcome has no match')
+      return judgedOf(item, match)
     })
   }
 
@@ -215,6 +220,16 @@ export class OutcomeService {
     }
     for (const [pauseMs, ids] of waiting) await this.store.postpone(ids, nowMs + pauseMs)
   }
+}
+
+async function itemsOf(values: readonly unknown[]): Promise<ReadItem[]> {
+  const turns = new TurnTaker()
+  const read: ReadItem[] = []
+  for (const value of values) {
+    read.push(readItem(value))
+    if (turns.isOver) await turns.giveWay()
+  }
+  return read
 }
 
 /** An item that was matched and is not stored yet: a fact, an item to hold, or neither. */
