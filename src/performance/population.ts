@@ -67,7 +67,7 @@ export async function populationOf(options: PopulationOptions): Promise<Populati
         addScoring(last, nameOf(part.reference(row), key), scoring)
       }
     }
-    if (last.size > APPLICANTS_MAX) throw tooMany()
+    if (last.size > APPLICANTS_MAX) throw tooMany('applicants')
   }
   return { scored: last.size + forgotten, unlabelled: unlabelledOf(last.values()) }
 }
@@ -100,8 +100,9 @@ function unlabelledOf(scorings: Iterable<LastScoring>): ExpectedCount[] {
   return [...counts.values()]
 }
 
-function tooMany(): AppError {
-  const message = `the period has more than ${APPLICANTS_MAX} applicants: choose a shorter one`
+/** The error of a report above `APPLICANTS_MAX`. */
+export function tooMany(what: 'applicants' | 'outcomes'): AppError {
+  const message = `the period has more than ${APPLICANTS_MAX} ${what}: choose a shorter one`
   return new AppError('invalid_request', message)
 }
 

@@ -7,9 +7,9 @@ import { readMoment, readTimeRange } from '../rollups/moment.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { bookedAtOf, type LabelledStore, labelledApplicants } from './labelled.ts'
-import { type PopulationLog, populationOf } from './population.ts'
+import { APPLICANTS_MAX, type PopulationLog, populationOf, tooMany } from './population.ts'
 import { type PerformanceReport, reportOf } from './report.ts'
-import { type Vintage, type VintageAccount, vintagesOf } from './statistics/vintages.ts'
+import { type Vintage, VintageTally } from './statistics/vintages.ts'
 import { PerformanceTally } from './tally.ts'
 
 export interface PerformanceQuery {
@@ -99,7 +99,7 @@ export class PerformanceService {
   }
 
   /**
-   * The share of bad accounts by month of booking and months since.
+   * The share of bad accounts by month of booking and months since, in one pass over the outcomes.
    *
    * @throws AppError as `get`
    */
@@ -117,22 +117,27 @@ export class PerformanceService {
     const definition = await this.options.definitions.get(caller.teamId, query.definition)
     const scan = { teamId: caller.teamId, deploymentId: slug, ...range }
     return this.inTurn(async () => {
-      const accounts: VintageAccount[] = []
+      const tally = new VintageTally(definition.windowMonths)
+      const turns = new TurnTaker()
+      let applicants = 0
       for await (const portion of labelledApplicants(this.options.store, {
         ...scan,
         definition: definition.id,
         asKnownAtMs,
       })) {
+        applicants += portion.length
+        if (applicants > APPLICANTS_MAX) throw tooMany('outcomes')
         for (const labelled of portion) {
+          if (turns.isOver) await turns.giveWay()
           const { performance } = labelled
           const bookedAtMs = bookedAtOf(labelled)
           if (performance === null || performance.outcome === 'excluded') continue
           if (bookedAtMs === null) continue
           const { asOfMs, eventAtMs } = performance
-          accounts.push({ bookedAtMs, asOfMs, eventAtMs })
+          tally.add({ bookedAtMs, asOfMs, eventAtMs })
         }
       }
-      return vintagesOf(accounts, definition.windowMonths)
+      return tally.vintages()
     })
   }
 

@@ -8,7 +8,7 @@ import { discriminationOf } from '../../../src/performance/statistics/discrimina
 import { expectedPerformance } from '../../../src/performance/statistics/expected.ts'
 import { gainsOf } from '../../../src/performance/statistics/gains.ts'
 import { comparePaired, scoreCountsOf } from '../../../src/performance/statistics/paired.ts'
-import { addMonths, vintagesOf } from '../../../src/performance/statistics/vintages.ts'
+import { addMonths, VintageTally } from '../../../src/performance/statistics/vintages.ts'
 
 const RISKS = [0.1, 0.35, 0.24, 0.8, 0.2, 0.85, 0.13, 0.85, 0.74, 0.58, 0.71, 0.25]
 const BADS = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1].map((bad) => bad === 1)
@@ -238,20 +238,30 @@ describe('vintages', () => {
   })
 
   test('a value counts those that were observed so long, to the day', () => {
-    const found = vintagesOf(
-      [
-        account('2025-03-10', '2025-05-10', '2025-05-10'),
-        account('2025-03-31', '2025-05-31'),
-        account('2025-03-01', '2025-04-30'),
-        account('2025-03-15', '2025-04-14'),
-        account('2025-04-01', '2025-05-01', '2025-04-30'),
-      ],
-      3,
-    )
-    expect(found).toEqual([
+    const tally = new VintageTally(3)
+    for (const one of [
+      account('2025-03-10', '2025-05-10', '2025-05-10'),
+      account('2025-03-31', '2025-05-31'),
+      account('2025-03-01', '2025-04-30'),
+      account('2025-03-15', '2025-04-14'),
+      account('2025-04-01', '2025-05-01', '2025-04-30'),
+    ]) {
+      tally.add(one)
+    }
+    expect(tally.vintages()).toEqual([
       { cohort: '2025-03', n: 4, values: [0, 0, 0.5, null] },
       { cohort: '2025-04', n: 1, values: [0, 1, null, null] },
     ])
+  })
+
+  test('a month ends at the time of day of the booking', () => {
+    const tally = new VintageTally(1)
+    const bookedAtMs = Date.parse('2025-01-31T18:00:00Z')
+    const endMs = Date.parse('2025-02-28T18:00:00Z')
+    tally.add({ bookedAtMs, asOfMs: endMs, eventAtMs: endMs })
+    tally.add({ bookedAtMs, asOfMs: endMs + 1, eventAtMs: endMs + 1 })
+    tally.add({ bookedAtMs, asOfMs: endMs - 1, eventAtMs: null })
+    expect(tally.vintages()).toEqual([{ cohort: '2025-01', n: 3, values: [0, 0.5] }])
   })
 
   test('a month later is the last day where the month is shorter', () => {
