@@ -30,7 +30,7 @@ export interface DeploymentFacts {
 export interface PerformanceStore {
   /** Null if the team has no such deployment. */
   deployment(teamId: string, deploymentId: string): Promise<DeploymentFacts | null>
-  hasModel(teamId: string, modelId: string): Promise<boolean>
+  hasModel(teamId: string, modelId: string, environment: Environment): Promise<boolean>
 }
 
 export interface ModelPerformance {
@@ -69,9 +69,9 @@ export class PerformanceService {
     const range = readTimeRange(query)
     const asKnownAtMs =
       query.as_known_at === undefined ? null : readMoment('as_known_at', query.as_known_at)
-    const { champion } = await this.requireDeployment(caller, slug)
+    const { environment, champion } = await this.requireDeployment(caller, slug)
     const definition = await this.options.definitions.get(caller.teamId, query.definition)
-    const model = await this.requireModel(caller, query.model ?? champion)
+    const model = await this.requireModel(caller.teamId, environment, query.model ?? champion)
     const { modelId } = model
     return this.inTurn(async () => {
       const { store, log, models } = this.options
@@ -155,9 +155,14 @@ export class PerformanceService {
     return facts
   }
 
-  private async requireModel(caller: Caller, modelId: string): Promise<StoredModel> {
+  /** A model of another environment than the deployment looks like one that does not exist. */
+  private async requireModel(
+    teamId: string,
+    environment: Environment,
+    modelId: string,
+  ): Promise<StoredModel> {
     const { store, models } = this.options
-    const isOne = isId(modelId, 'mod_') && (await store.hasModel(caller.teamId, modelId))
+    const isOne = isId(modelId, 'mod_') && (await store.hasModel(teamId, modelId, environment))
     const found = isOne ? (await models.get([modelId])).get(modelId) : undefined
     if (found !== undefined) return found
     throw new AppError('model_not_found', 'the team has no such model')
