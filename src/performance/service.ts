@@ -94,7 +94,7 @@ export class PerformanceService {
         labelled: tally.labelled,
       })
       const others = await models.get([...tally.pairs.values()].map((pair) => pair.modelId))
-      return { model, asKnownAtMs, report: reportOf(tally, population, model, others) }
+      return { model, asKnownAtMs, report: await reportOf(tally, population, model, others) }
     })
   }
 
