@@ -9,11 +9,9 @@ import { provenCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
 import type { ImportFormat, OutcomeImports } from './imports.ts'
 import { senderOf } from './routes.ts'
-import type { OutcomeWorker } from './worker.ts'
 
 interface OutcomeImportRouteOptions {
   readonly outcomeImports: OutcomeImports
-  readonly outcomeWorker: Pick<OutcomeWorker, 'requireRoom'>
 }
 
 const FORMATS: Readonly<Record<string, ImportFormat>> = {
@@ -24,7 +22,7 @@ const FORMATS: Readonly<Record<string, ImportFormat>> = {
 /** Files of outcomes. Their bodies go to the disk as they come, and never into memory. */
 export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOptions> = async (
   app,
-  { outcomeImports, outcomeWorker },
+  { outcomeImports },
 ) => {
   const bytesMax = IMPORT_BODIES * (app.initialConfig.bodyLimit ?? 0)
   // Only for the routes of this plugin.
@@ -46,7 +44,6 @@ export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOp
     },
     async (request, reply) => {
       const format = formatOf(request)
-      outcomeWorker.requireRoom()
       const sender = senderOf(provenCaller(request))
       const body = request.body as Readable
       const started = await outcomeImports.take(sender, format, body, bytesMax)
@@ -64,8 +61,7 @@ export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOp
       config: { operation: 'outcomes.get_import', access: OUTCOME_SENDERS },
     },
     async (request) => {
-      const { teamId } = provenCaller(request)
-      const found = await outcomeImports.get(teamId, request.params.id)
+      const found = await outcomeImports.get(senderOf(provenCaller(request)), request.params.id)
       const { id, status, lines, counts, errors } = found
       return { id, status, lines, counts, errors: [...errors] }
     },

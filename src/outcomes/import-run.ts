@@ -9,6 +9,7 @@ import {
   readJsonLine,
 } from './import-lines.ts'
 import type { ImportStore, OutcomeImport } from './imports.ts'
+import { type ReadItem, readItem } from './item.ts'
 import {
   countsOf,
   type JudgedItem,
@@ -22,13 +23,16 @@ import {
 /** A line of a file with the position of its end. */
 interface Line {
   readonly number: number
+  readonly bytes: number
   readonly endOffset: number
   /** Null for a blank line, and for the header. */
-  readonly read: LineValue | null
+  readonly read: ReadItem | null
 }
 
-/** Lines that one pass over the log looks for, and that one transaction stores. */
+/** Lines that one pass over the log looks for: a round ends where either is reached. */
 const ROUND_LINES = 10_000
+const ROUND_BYTES = 8 * 1024 * 1024
+/** Lines that one transaction stores. */
 const STEP_LINES = 1_000
 const ERRORS_MAX = 1_000
 
@@ -69,11 +73,14 @@ export class ImportRun {
       header = read
     }
     let round: Line[] = []
+    let roundBytes = 0
     for await (const line of this.lines(header)) {
       round.push(line)
-      if (round.length < ROUND_LINES) continue
+      roundBytes += line.bytes
+      if (round.length < ROUND_LINES && roundBytes < ROUND_BYTES) continue
       await this.store(round)
       round = []
+      roundBytes = 0
       if (this.options.isClosing()) return 'stopped'
     }
     if (round.length > 0) await this.store(round)
@@ -103,7 +110,13 @@ export class ImportRun {
         const isHeader = header !== null && number === 1
         const isBlank = isHeader || bytes.length === 0
         const read = header === null ? readJsonLine : (one: Buffer) => readCsvLine(one, header)
-        yield { number, endOffset: part.offset + at, read: isBlank ? null : read(bytes) }
+        yield {
+          number,
+          bytes: bytes.length,
+          endOffset: part.offset + at,
+          // What a line holds beyond its item is not kept: it can be many times the line.
+          read: isBlank ? null : itemOf(read(bytes)),
+        }
         if (turns.isOver) await turns.giveWay()
       }
     }
@@ -111,14 +124,12 @@ export class ImportRun {
 
   private async store(round: readonly Line[]): Promise<void> {
     const { sender } = this.state
-    const values = round.flatMap(({ read }) => (read?.fault === null ? [read.value] : []))
-    const judged = await this.options.outcomes.judge(sender, values)
+    const read = round.flatMap(({ read }) => (read === null ? [] : [read]))
+    const judged = await this.options.outcomes.judge(sender, read)
     let next = 0
     for (let start = 0; start < round.length; start += STEP_LINES) {
       const lines = round.slice(start, start + STEP_LINES)
-      const ofLines = lines.map(({ read }) =>
-        read?.fault === null ? (judged[next++] ?? null) : null,
-      )
+      const ofLines = lines.map(({ read }) => (read === null ? null : (judged[next++] ?? null)))
       await this.step(lines, ofLines)
     }
   }
@@ -171,14 +182,8 @@ function afterStep(
   const add = (line: number, message: string) => {
     if (errors.length < ERRORS_MAX) errors.push({ line, message })
   }
-  let [next, faults] = [0, 0]
-  for (const [index, { number, read }] of lines.entries()) {
-    if (read === null) continue
-    if (read.fault !== null) {
-      faults++
-      add(number, read.fault)
-      continue
-    }
+  let next = 0
+  for (const [index, { number }] of lines.entries()) {
     if (judged[index] === null) continue
     const result = results[next++]
     if (result?.message != null && result.status !== 'unmatched') add(number, result.message)
@@ -188,17 +193,18 @@ function afterStep(
     ...state,
     offset: last?.endOffset ?? state.offset,
     lines: last?.number ?? state.lines,
-    counts: sumOf(state.counts, countsOf(results), faults),
+    counts: sumOf(state.counts, countsOf(results)),
     errors,
   }
 }
 
-function sumOf(before: OutcomeCounts, more: OutcomeCounts, faults: number): OutcomeCounts {
-  const sums = OUTCOME_STATUSES.map((status) => {
-    const extra = status === 'invalid' ? faults : 0
-    return [status, before[status] + more[status] + extra]
-  })
+function sumOf(before: OutcomeCounts, more: OutcomeCounts): OutcomeCounts {
+  const sums = OUTCOME_STATUSES.map((status) => [status, before[status] + more[status]])
   return Object.fromEntries(sums) as OutcomeCounts
+}
+
+function itemOf({ value, fault }: LineValue): ReadItem {
+  return fault === null ? readItem(value) : { item: null, fault }
 }
 
 /** Without the carriage return of a line, and the mark at the start of a file. */

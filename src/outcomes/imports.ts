@@ -54,8 +54,14 @@ interface OutcomeImportsOptions {
   readonly store: ImportStore
   readonly files: ImportFiles
   readonly clock: Clock
+  /**
+   * Keeps a place for an upload; what it returns gives the place back.
+   *
+   * @throws AppError `unavailable`
+   */
+  readonly reserve: (teamId: string) => () => void
   /** Starts the work on an import, which goes on by itself. */
-  readonly start: (id: string) => void
+  readonly start: (id: string, teamId: string) => void
 }
 
 /** Takes files of outcomes. */
@@ -69,9 +75,35 @@ export class OutcomeImports {
   /**
    * Takes a file. Its bytes are on disk when this returns, and are worked off in the background.
    *
-   * @throws AppError `payload_too_large`, `unavailable`
+   * @throws AppError `payload_too_large`; `unavailable` while too many imports are under way
    */
   async take(
+    sender: OutcomeSender,
+    format: ImportFormat,
+    body: AsyncIterable<Uint8Array>,
+    bytesMax: number,
+  ): Promise<{ readonly id: string; readonly status: 'running' }> {
+    const release = this.options.reserve(sender.teamId)
+    try {
+      return await this.receive(sender, format, body, bytesMax)
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * The progress of an import. A key sees those of its environment.
+   *
+   * @throws AppError `import_not_found`
+   */
+  async get({ teamId, environment }: OutcomeSender, id: string): Promise<OutcomeImport> {
+    const found = isId(id, 'imp_') ? await this.options.store.find(id) : null
+    const isOwn = environment === null || environment === found?.sender.environment
+    if (found?.sender.teamId === teamId && isOwn) return found
+    throw new AppError('import_not_found', 'the team has no such import of outcomes')
+  }
+
+  private async receive(
     sender: OutcomeSender,
     format: ImportFormat,
     body: AsyncIterable<Uint8Array>,
@@ -92,14 +124,7 @@ export class OutcomeImports {
       await files.remove(id)
       throw error
     }
-    start(id)
+    start(id, sender.teamId)
     return { id, status: 'running' }
-  }
-
-  /** @throws AppError `import_not_found` */
-  async get(teamId: string, id: string): Promise<OutcomeImport> {
-    const found = isId(id, 'imp_') ? await this.options.store.find(id) : null
-    if (found?.sender.teamId === teamId) return found
-    throw new AppError('import_not_found', 'the team has no such import of outcomes')
   }
 }

@@ -79,6 +79,9 @@ const NO_DATE_MS = 0
 const TEXT_CHARS_MAX = 1_000
 const REFERENCE_CHARS_MAX = 4_096
 const TEXTS_MAX = 50
+/** Moments that tables and calendars hold: 1900 to 2199. */
+const MOMENT_MS_MIN = Date.UTC(1900, 0, 1)
+const MOMENT_MS_END = Date.UTC(2200, 0, 1)
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
 /** Reads an item of a request or a line of a file. The fault says what to change. */
@@ -194,7 +197,9 @@ function faultOf(field: Field, given: unknown, charsMax: number): string | null 
     return isIndex ? null : 'a whole number from 0'
   }
   if (field === 'flag') return typeof given === 'boolean' ? null : 'true or false'
-  if (field === 'moment') return isMoment(given) ? null : 'a date as 2026-01-31, or ISO 8601'
+  if (field === 'moment') {
+    return isMoment(given) ? null : 'a date as 2026-01-31, or ISO 8601, in the years 1900 to 2199'
+  }
   if (field === 'texts') {
     const isList = Array.isArray(given) && given.length <= TEXTS_MAX
     return isList && given.every((one) => isText(one, charsMax))
@@ -217,9 +222,9 @@ function isText(given: unknown, charsMax: number): boolean {
 
 /** Dates that a calendar has: JavaScript reads 2026-02-30 as a day of March. */
 function isMoment(given: unknown): boolean {
-  if (typeof given !== 'string' || !MOMENT.test(given) || Number.isNaN(Date.parse(given))) {
-    return false
-  }
+  if (typeof given !== 'string' || !MOMENT.test(given)) return false
+  const ms = Date.parse(given)
+  if (!(ms >= MOMENT_MS_MIN && ms < MOMENT_MS_END)) return false
   const day = given.slice(0, 10)
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
 }

@@ -1,9 +1,10 @@
 import type { Environment } from '../access/caller.ts'
-import { isId, timeOfId } from '../platform/ids/ids.ts'
+import { isId } from '../platform/ids/ids.ts'
 import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 import { applicantOf, referenceOf, type ScoredApplicant } from './applicant.ts'
+import { windowsOfIds } from './id-windows.ts'
 import type { OutcomeTarget } from './item.ts'
 
 export type Match =
@@ -39,11 +40,8 @@ export interface KnownApplicants {
   ): Promise<ReadonlyMap<string, Environment>>
 }
 
-/** Up to so many are looked up one by one; more of them in one pass over the log. */
+/** Up to so many are looked up one by one; more of them in a pass over the log. */
 const LOOKED_UP_MAX = 20
-/** How far a request's time may lie from the time in its id. */
-const ID_BEFORE_MS = 120_000
-const ID_AFTER_MS = 600_000
 const NOT_YET = 'no score of the team is known by this name; it is tried again for 30 days'
 
 /**
@@ -60,7 +58,7 @@ export class OutcomeMatcher {
   }
 
   /**
-   * One match for each target. Many of them cost one pass over the part of the log in which they
+   * One match for each target. Many of them cost one pass over the parts of the log in which they
    * can be: each block is opened, and only the requests with one of the names are read.
    */
   async match(scope: MatchScope, targets: readonly OutcomeTarget[]): Promise<Match[]> {
@@ -120,19 +118,11 @@ export class OutcomeMatcher {
       }
       return
     }
-    const times = requestIds.flatMap((id) => timeOfId(id) ?? [])
-    const range = {
-      fromMs: times.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY),
-      toMs: times.reduce((most, ms) => Math.max(most, ms), 0),
+    for (const { fromMs, toMs, requestIds: ofWindow } of windowsOfIds(requestIds)) {
+      const query = { teamId, deploymentId: null, fromMs, toMs }
+      const picked = { requestIds: ofWindow, references: new Set<string>() }
+      for await (const requests of this.reader.pick(query, picked)) yield* requests
     }
-    const query = {
-      teamId,
-      deploymentId: null,
-      fromMs: range.fromMs - ID_BEFORE_MS,
-      toMs: range.toMs + ID_AFTER_MS,
-    }
-    const picked = { requestIds: new Set(requestIds), references: new Set<string>() }
-    for await (const requests of this.reader.pick(query, picked)) yield* requests
   }
 
   private async visible(

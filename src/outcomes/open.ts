@@ -44,7 +44,8 @@ export function openOutcomes(options: OutcomesOptions): OutcomeServices {
       store: imports,
       files,
       clock,
-      start: (id) => outcomeWorker.run(id),
+      reserve: (teamId) => outcomeWorker.reserve(teamId),
+      start: (id, teamId) => outcomeWorker.run(id, teamId),
     }),
     outcomeWorker,
   }

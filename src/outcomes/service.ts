@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import type { Environment } from '../access/caller.ts'
+import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ScoredApplicant } from './applicant.ts'
@@ -89,6 +90,8 @@ const HELD_AT_A_TIME = 2_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 3_600_000
 const HOLD_MS = 30 * 86_400_000
+/** Requests that wait in a process: each can cost a pass over the log. */
+const WAITING_MAX = 8
 
 /** Takes outcomes and attaches them to the scores of their applicants. */
 export class OutcomeService {
@@ -104,9 +107,16 @@ export class OutcomeService {
     this.clock = clock
   }
 
-  /** Takes items; one result for each, in order. Faults of an item concern this item alone. */
+  /**
+   * Takes items; one result for each, in order. Faults of an item concern this item alone.
+   *
+   * @throws AppError `unavailable` when too many wait
+   */
   async take(sender: OutcomeSender, values: readonly unknown[]): Promise<OutcomeResult[]> {
-    const judged = await this.judge(sender, values)
+    if (this.turn.pendingCount >= WAITING_MAX) {
+      throw new AppError('unavailable', 'other outcomes are under way: try again in a minute')
+    }
+    const judged = await this.turn(async () => this.matched(sender, await itemsOf(values)))
     const matched = judged.flatMap(({ fact }) => (fact === null ? [] : [fact]))
     const held = judged.flatMap(({ held }) => (held === null ? [] : [held]))
     if (matched.length === 0 && held.length === 0) return judged.map(resultOf)
@@ -114,38 +124,40 @@ export class OutcomeService {
     return withStatuses(judged, statuses)
   }
 
-  /** Reads and matches items, and stores nothing. */
-  judge(sender: OutcomeSender, values: readonly unknown[]): Promise<JudgedItem[]> {
-    return this.turn(async () => {
-      const turns = new TurnTaker()
-      const read: ReadItem[] = []
-      for (const value of values) {
-        read.push(readItem(value))
-        if (turns.isOver) await turns.giveWay()
-      }
-      const items = read.flatMap(({ item }) => (item === null ? [] : [item]))
-      const named = items.map(({ fact }) => fact.definition).filter((id) => id !== '')
-      const windows = await this.store.windowsOf(sender.teamId, [...new Set(named)])
-      const faults = items.map((item) => definitionFault(item, windows))
-      const valid = items.filter((_, index) => faults[index] === null)
-      const matches = await this.matcher.match(
-        sender,
-        valid.map(({ target }) => target),
-      )
-      let [nextItem, nextMatch] = [0, 0]
-      return read.map(({ item, fault }) => {
-        if (item === null) return invalid(fault)
-        const wrong = faults[nextItem++] ?? null
-        if (wrong !== null) return invalid(wrong)
-        const match = matches[nextMatch++]
-        if (match === undefined) throw new Error('an outcome has no match')
-        return judgedOf(item, match)
-      })
+  /** Matches items that were read, and stores nothing; one answer for each, in order. */
+  judge(sender: OutcomeSender, read: readonly ReadItem[]): Promise<JudgedItem[]> {
+    return this.turn(() => this.matched(sender, read))
+  }
+
+  private async matched(sender: OutcomeSender, read: readonly ReadItem[]): Promise<JudgedItem[]> {
+    const items = read.flatMap(({ item }) => (item === null ? [] : [item]))
+    const named = items.map(({ fact }) => fact.definition).filter((id) => id !== '')
+    const windows = await this.store.windowsOf(sender.teamId, [...new Set(named)])
+    const faults = items.map((item) => definitionFault(item, windows))
+    const valid = items.filter((_, index) => faults[index] === null)
+    const matches = await this.matcher.match(
+      sender,
+      valid.map(({ target }) => target),
+    )
+    let [nextItem, nextMatch] = [0, 0]
+    return read.map(({ item, fault }) => {
+      if (item === null) return invalid(fault)
+      const wrong = faults[nextItem++] ?? null
+      if (wrong !== null) return invalid(wrong)
+      const match = matches[nextMatch++]
+      if (match === undefined) throw new Error('an outcome has no match')
+      return judgedOf(item, match)
     })
   }
 
-  /** Tries held items whose turn it is; returns how many were attached. */
-  async settle(): Promise<number> {
+  /**
+   * Tries held items whose turn it is; returns how many were attached. Where the items of a sender
+   * fail, they are tried again later, and those of other senders go on.
+   *
+   * @param onFault receives the errors of such items
+   * @throws AppError `unavailable`
+   */
+  async settle(onFault: (error: unknown) => void): Promise<number> {
     const nowMs = this.clock.epochMs()
     const due = await this.store.due(nowMs, HELD_AT_A_TIME)
     const groups = new Map<string, HeldItem[]>()
@@ -155,7 +167,15 @@ export class OutcomeService {
       groups.set(name, [...(groups.get(name) ?? []), held])
     }
     let attached = 0
-    for (const group of groups.values()) attached += await this.settleGroup(group, nowMs)
+    for (const group of groups.values()) {
+      try {
+        attached += await this.settleGroup(group, nowMs)
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'unavailable') throw error
+        onFault(error)
+        await this.postpone(group, nowMs)
+      }
+    }
     return attached
   }
 
@@ -178,21 +198,38 @@ export class OutcomeService {
     const matches = await this.turn(() => this.matcher.match(sender, targets))
     const matched: MatchedFact[] = []
     const settled: number[] = []
-    const waiting = new Map<number, number[]>()
-    for (const [index, { id, item, tries }] of group.entries()) {
+    const waiting: HeldItem[] = []
+    for (const [index, held] of group.entries()) {
       const match = matches[index]
       if (match?.kind === 'matched') {
-        matched.push({ applicant: match.applicant, fact: item.fact })
-        settled.push(id)
-        continue
-      }
+        matched.push({ applicant: match.applicant, fact: held.item.fact })
+        settled.push(held.id)
+      } else waiting.push(held)
+    }
+    if (matched.length > 0) await this.store.write({ sender, matched, held: [], settled })
+    await this.postpone(waiting, nowMs)
+    return matched.length
+  }
+
+  /** The more often an item was tried, the later its next try. */
+  private async postpone(group: readonly HeldItem[], nowMs: number): Promise<void> {
+    const waiting = new Map<number, number[]>()
+    for (const { id, tries } of group) {
       const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(tries, 20))
       waiting.set(pauseMs, [...(waiting.get(pauseMs) ?? []), id])
     }
-    if (matched.length > 0) await this.store.write({ sender, matched, held: [], settled })
     for (const [pauseMs, ids] of waiting) await this.store.postpone(ids, nowMs + pauseMs)
-    return matched.length
   }
+}
+
+async function itemsOf(values: readonly unknown[]): Promise<ReadItem[]> {
+  const turns = new TurnTaker()
+  const read: ReadItem[] = []
+  for (const value of values) {
+    read.push(readItem(value))
+    if (turns.isOver) await turns.giveWay()
+  }
+  return read
 }
 
 /** An item that was matched and is not stored yet: a fact, an item to hold, or neither. */

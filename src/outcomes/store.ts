@@ -364,7 +364,9 @@ async function hold(
   if ((count?.held ?? 0) >= HELD_MAX) return
   const rows = items.map((item) => ({
     item,
-    hash: createHash('sha256').update(JSON.stringify(item)).digest('hex'),
+    hash: createHash('sha256')
+      .update(JSON.stringify([environment, item]))
+      .digest('hex'),
     ref: referenceHashOf(teamId, item.target),
   }))
   await tx.execute(sql`insert into held_outcomes (team_id, item, item_hash, reference_hash,

@@ -25,8 +25,9 @@ const PURGE_MS = 3_600_000
 const RETRY_MS = 5_000
 /** An unfinished file of a process that died; a file takes a minute at most. */
 const LEFT_OVER_MS = 600_000
-/** Imports that wait in a process. */
+/** Files that a process receives or works off, of all teams and of one. */
 const IMPORTS_MAX = 20
+const TEAM_IMPORTS_MAX = 5
 
 /**
  * The work behind outcomes: imports, one after the other; held outcomes, tried again; and once an
@@ -35,7 +36,9 @@ const IMPORTS_MAX = 20
 export class OutcomeWorker {
   private readonly options: OutcomeWorkerOptions
   private readonly turn = pLimit(1)
-  private readonly running = new Set<string>()
+  /** The teams of imports under way by id, and those of uploads. */
+  private readonly running = new Map<string, string>()
+  private readonly uploads = new Map<symbol, string>()
   private timer: NodeJS.Timeout | undefined
   private round: Promise<void> = Promise.resolve()
   private purgedAtMs = 0
@@ -52,7 +55,7 @@ export class OutcomeWorker {
       const { files, imports } = this.options
       for (const { id, isWhole, changedAtMs } of await files.list()) {
         const found = isWhole ? await imports.find(id) : null
-        if (found?.status === 'running') this.run(id)
+        if (found?.status === 'running') this.run(id, found.sender.teamId)
         else if (Date.now() - changedAtMs > LEFT_OVER_MS || found !== null) await files.remove(id)
       }
     } catch (error) {
@@ -63,16 +66,30 @@ export class OutcomeWorker {
     this.wake()
   }
 
-  /** @throws AppError `unavailable` while too many imports wait */
-  requireRoom(): void {
-    if (this.running.size < IMPORTS_MAX) return
-    throw new AppError('unavailable', 'too many imports are under way: try again in a minute')
+  /**
+   * Keeps a place for an upload, which counts as an import under way.
+   *
+   * @returns gives the place back
+   * @throws AppError `unavailable` while too many imports are under way
+   */
+  reserve(teamId: string): () => void {
+    const teams = [...this.running.values(), ...this.uploads.values()]
+    if (teams.filter((one) => one === teamId).length >= TEAM_IMPORTS_MAX) {
+      const message = `the team has ${TEAM_IMPORTS_MAX} imports under way: wait for one of them`
+      throw new AppError('unavailable', message)
+    }
+    if (teams.length >= IMPORTS_MAX) {
+      throw new AppError('unavailable', 'too many imports are under way: try again in a minute')
+    }
+    const upload = Symbol(teamId)
+    this.uploads.set(upload, teamId)
+    return () => void this.uploads.delete(upload)
   }
 
   /** Works off an import. */
-  run(id: string): void {
+  run(id: string, teamId: string): void {
     if (this.running.has(id) || this.isClosed) return
-    this.running.add(id)
+    this.running.set(id, teamId)
     void this.turn(() => this.runToEnd(id)).finally(() => this.running.delete(id))
   }
 
@@ -96,18 +113,27 @@ export class OutcomeWorker {
   }
 
   private async settle(): Promise<void> {
+    const { outcomes, log } = this.options
+    const onFault = (error: unknown) => log.failed('the outcomes whose score was not known', error)
     let nextMs = IDLE_MS
     try {
-      if ((await this.options.outcomes.settle()) > 0) nextMs = SOON_MS
+      if ((await outcomes.settle(onFault)) > 0) nextMs = SOON_MS
       else if (await this.isWaiting()) nextMs = 2 * SOON_MS
-      if (Date.now() - this.purgedAtMs > PURGE_MS) {
-        await this.options.outcomes.purge()
-        this.purgedAtMs = Date.now()
-      }
     } catch (error) {
-      this.options.log.failed('the outcomes whose score was not known', error)
+      onFault(error)
     }
+    await this.purge()
     this.wake(nextMs)
+  }
+
+  private async purge(): Promise<void> {
+    if (Date.now() - this.purgedAtMs <= PURGE_MS) return
+    try {
+      await this.options.outcomes.purge()
+      this.purgedAtMs = Date.now()
+    } catch (error) {
+      this.options.log.failed('the removal of outcomes that are no longer needed', error)
+    }
   }
 
   /** Whether a held outcome has its next turn within seconds. */

@@ -3,11 +3,12 @@ import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import type { ScanQuery } from '../score-log/reading/log-query.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ExpectedCount } from './statistics/expected.ts'
+import { sortedByScore } from './statistics/paired.ts'
 
 /** Applicants of a period who were scored, and those of them without a good or bad outcome. */
 export interface Population {
   readonly scored: number
-  /** By score; empty where the model gives no probability. */
+  /** Rising by score; empty where the model gives no probability. */
   readonly unlabelled: readonly ExpectedCount[]
 }
 
@@ -67,9 +68,9 @@ export async function populationOf(options: PopulationOptions): Promise<Populati
         addScoring(last, nameOf(part.reference(row), key), scoring)
       }
     }
-    if (last.size > APPLICANTS_MAX) throw tooMany()
+    if (last.size > APPLICANTS_MAX) throw tooMany('applicants')
   }
-  return { scored: last.size + forgotten, unlabelled: unlabelledOf(last.values()) }
+  return { scored: last.size + forgotten, unlabelled: await unlabelledOf(last.values()) }
 }
 
 /** A reference can't look like the key of a request. */
@@ -89,19 +90,23 @@ function addScoring(last: Map<string, LastScoring>, name: string, scoring: LastS
   Object.assign(found, isLater ? scoring : {}, { isLabelled })
 }
 
-function unlabelledOf(scorings: Iterable<LastScoring>): ExpectedCount[] {
+async function unlabelledOf(scorings: Iterable<LastScoring>): Promise<ExpectedCount[]> {
+  const turns = new TurnTaker()
+  let looked = 0
   const counts = new Map<number, { score: number; n: number; pd: number }>()
   for (const { score, pd, isLabelled } of scorings) {
+    if (looked++ % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
     if (isLabelled || Number.isNaN(pd)) continue
     const count = counts.get(score) ?? { score, n: 0, pd }
     counts.set(score, count)
     count.n++
   }
-  return [...counts.values()]
+  return sortedByScore(counts)
 }
 
-function tooMany(): AppError {
-  const message = `the period has more than ${APPLICANTS_MAX} applicants: choose a shorter one`
+/** The error of a report above `APPLICANTS_MAX`. */
+export function tooMany(what: 'applicants' | 'outcomes'): AppError {
+  const message = `the period has more than ${APPLICANTS_MAX} ${what}: choose a shorter one`
   return new AppError('invalid_request', message)
 }
 

@@ -1,5 +1,6 @@
 import { loggedFeature } from '../reading/logged-feature.ts'
 import type { StoredModel } from '../score-log/reading/stored-models.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { Population } from './population.ts'
 import { brierOf } from './statistics/brier.ts'
 import {
@@ -18,7 +19,7 @@ import {
 } from './statistics/discrimination.ts'
 import { type ExpectedPerformance, expectedPerformance } from './statistics/expected.ts'
 import { type GainsBand, gainsOf } from './statistics/gains.ts'
-import { comparePaired, type PairedComparison } from './statistics/paired.ts'
+import { comparePaired, type PairedComparison, sortedByScore } from './statistics/paired.ts'
 import { type CoverageCounts, emptyGroup, type GroupTally, type PerformanceTally } from './tally.ts'
 
 type Card = NonNullable<StoredModel['card']>
@@ -69,43 +70,48 @@ export function directionOf({ card }: StoredModel): Direction {
 }
 
 /**
- * Makes the report of a model.
+ * Makes the report of a model. It gives way to the event loop between its parts, and within those
+ * that sort applicants or compare models.
  *
  * @param model the model of the report
  * @param others models of the pairs, by id
  */
-export function reportOf(
+export async function reportOf(
   tally: PerformanceTally,
   population: Population,
   model: StoredModel,
   others: ReadonlyMap<string, StoredModel>,
-): PerformanceReport {
+): Promise<PerformanceReport> {
   const direction = directionOf(model)
-  const counts = [...tally.byScore.values()].sort((a, b) => a.score - b.score)
+  const counts = await sortedByScore(tally.byScore)
   const good = counts.reduce((sum, count) => sum + count.good, 0)
   const bad = counts.reduce((sum, count) => sum + count.bad, 0)
   const grades = gradesOf(tally, model)
+  const turns = new TurnTaker()
+  const discrimination = discriminationOf(counts, direction)
+  await turns.giveWay()
+  const gains = gainsOf(counts, direction)
+  await turns.giveWay()
+  const paired: PerformanceReport['paired'][number][] = []
+  for (const pair of tally.pairs.values()) {
+    const other = others.get(pair.modelId)
+    const challenger = other === undefined ? direction : directionOf(other)
+    const compared = await comparePaired(pair, { champion: direction, challenger })
+    paired.push({ challengerId: pair.challengerId, modelId: pair.modelId, ...compared })
+  }
   return {
     n: good + bad,
     good,
     bad,
     coverage: { scored: population.scored, ...tally.coverage },
-    ...discriminationOf(counts, direction),
+    ...discrimination,
     brier: brierOf(counts),
-    gains: gainsOf(counts, direction),
+    gains,
     grades,
     bands: bandsOf(counts, Math.abs(model.card?.spec.scaling?.pdo ?? BAND_WIDTH_DEFAULT)),
     hosmerLemeshow: hosmerLemeshow(grades),
     features: model.card === null ? [] : featuresOf(tally, model.card, good, bad),
-    paired: [...tally.pairs.values()].map((pair) => {
-      const other = others.get(pair.modelId)
-      const challenger = other === undefined ? direction : directionOf(other)
-      return {
-        challengerId: pair.challengerId,
-        modelId: pair.modelId,
-        ...comparePaired(pair, { champion: direction, challenger }),
-      }
-    }),
+    paired,
     expected: expectedPerformance(population.unlabelled, direction),
   }
 }

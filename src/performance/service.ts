@@ -7,9 +7,9 @@ import { readMoment, readTimeRange } from '../rollups/moment.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { bookedAtOf, type LabelledStore, labelledApplicants } from './labelled.ts'
-import { type PopulationLog, populationOf } from './population.ts'
+import { APPLICANTS_MAX, type PopulationLog, populationOf, tooMany } from './population.ts'
 import { type PerformanceReport, reportOf } from './report.ts'
-import { type Vintage, type VintageAccount, vintagesOf } from './statistics/vintages.ts'
+import { type Vintage, VintageTally } from './statistics/vintages.ts'
 import { PerformanceTally } from './tally.ts'
 
 export interface PerformanceQuery {
@@ -30,7 +30,7 @@ export interface DeploymentFacts {
 export interface PerformanceStore {
   /** Null if the team has no such deployment. */
   deployment(teamId: string, deploymentId: string): Promise<DeploymentFacts | null>
-  hasModel(teamId: string, modelId: string): Promise<boolean>
+  hasModel(teamId: string, modelId: string, environment: Environment): Promise<boolean>
 }
 
 export interface ModelPerformance {
@@ -69,9 +69,9 @@ export class PerformanceService {
     const range = readTimeRange(query)
     const asKnownAtMs =
       query.as_known_at === undefined ? null : readMoment('as_known_at', query.as_known_at)
-    const { champion } = await this.requireDeployment(caller, slug)
+    const { environment, champion } = await this.requireDeployment(caller, slug)
     const definition = await this.options.definitions.get(caller.teamId, query.definition)
-    const model = await this.requireModel(caller, query.model ?? champion)
+    const model = await this.requireModel(caller.teamId, environment, query.model ?? champion)
     const { modelId } = model
     return this.inTurn(async () => {
       const { store, log, models } = this.options
@@ -94,12 +94,12 @@ export class PerformanceService {
         labelled: tally.labelled,
       })
       const others = await models.get([...tally.pairs.values()].map((pair) => pair.modelId))
-      return { model, asKnownAtMs, report: reportOf(tally, population, model, others) }
+      return { model, asKnownAtMs, report: await reportOf(tally, population, model, others) }
     })
   }
 
   /**
-   * The share of bad accounts by month of booking and months since.
+   * The share of bad accounts by month of booking and months since, in one pass over the outcomes.
    *
    * @throws AppError as `get`
    */
@@ -117,22 +117,27 @@ export class PerformanceService {
     const definition = await this.options.definitions.get(caller.teamId, query.definition)
     const scan = { teamId: caller.teamId, deploymentId: slug, ...range }
     return this.inTurn(async () => {
-      const accounts: VintageAccount[] = []
+      const tally = new VintageTally(definition.windowMonths)
+      const turns = new TurnTaker()
+      let applicants = 0
       for await (const portion of labelledApplicants(this.options.store, {
         ...scan,
         definition: definition.id,
         asKnownAtMs,
       })) {
+        applicants += portion.length
+        if (applicants > APPLICANTS_MAX) throw tooMany('outcomes')
         for (const labelled of portion) {
+          if (turns.isOver) await turns.giveWay()
           const { performance } = labelled
           const bookedAtMs = bookedAtOf(labelled)
           if (performance === null || performance.outcome === 'excluded') continue
           if (bookedAtMs === null) continue
           const { asOfMs, eventAtMs } = performance
-          accounts.push({ bookedAtMs, asOfMs, eventAtMs })
+          tally.add({ bookedAtMs, asOfMs, eventAtMs })
         }
       }
-      return vintagesOf(accounts, definition.windowMonths)
+      return tally.vintages()
     })
   }
 
@@ -150,9 +155,14 @@ export class PerformanceService {
     return facts
   }
 
-  private async requireModel(caller: Caller, modelId: string): Promise<StoredModel> {
+  /** A model of another environment than the deployment looks like one that does not exist. */
+  private async requireModel(
+    teamId: string,
+    environment: Environment,
+    modelId: string,
+  ): Promise<StoredModel> {
     const { store, models } = this.options
-    const isOne = isId(modelId, 'mod_') && (await store.hasModel(caller.teamId, modelId))
+    const isOne = isId(modelId, 'mod_') && (await store.hasModel(teamId, modelId, environment))
     const found = isOne ? (await models.get([modelId])).get(modelId) : undefined
     if (found !== undefined) return found
     throw new AppError('model_not_found', 'the team has no such model')

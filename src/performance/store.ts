@@ -40,10 +40,11 @@ export class PostgresPerformanceStore implements LabelledStore, PerformanceStore
     return row === undefined ? null : row
   }
 
-  async hasModel(teamId: string, modelId: string): Promise<boolean> {
+  async hasModel(teamId: string, modelId: string, environment: Environment): Promise<boolean> {
     const rows = await rowsOf<{ id: string }>(
       this.db,
-      sql`select id from models where team_id = ${teamId} and id = ${modelId}`,
+      sql`select id from models where team_id = ${teamId} and id = ${modelId}
+        and environment = ${environment}`,
     )
     return rows.length > 0
   }

@@ -1,7 +1,6 @@
-import { AppError } from '../errors.ts'
 import type { ScoredApplicant, StoredResult } from '../outcomes/applicant.ts'
 import { bookedAtOf, type LabelledApplicant } from './labelled.ts'
-import { APPLICANTS_MAX } from './population.ts'
+import { APPLICANTS_MAX, tooMany } from './population.ts'
 import { addMonths } from './statistics/vintages.ts'
 
 /** Counts of a report beside those of the log. */
@@ -72,10 +71,7 @@ export class PerformanceTally {
     const outcome = performance?.outcome ?? null
     const isKnown = outcome === 'good' || outcome === 'bad'
     this.labelled.set(`${applicant.requestId}/${applicant.recordIndex}`, isKnown)
-    if (this.labelled.size > APPLICANTS_MAX) {
-      const message = `the period has more than ${APPLICANTS_MAX} outcomes: choose a shorter one`
-      throw new AppError('invalid_request', message)
-    }
+    if (this.labelled.size > APPLICANTS_MAX) throw tooMany('outcomes')
     const bookedAtMs = bookedAtOf(labelled)
     if (decision?.isApproved === true) coverage.approved++
     if (bookedAtMs !== null) coverage.booked++

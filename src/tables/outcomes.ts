@@ -104,7 +104,7 @@ export const heldOutcomes = pgTable(
     id: bigserial('id', { mode: 'number' }).primaryKey(),
     teamId: idText('team_id').notNull(),
     item: jsonText('item').notNull(),
-    /** SHA-256 of the item: the same item is held once. */
+    /** SHA-256 of the environment and the item: the same item is held once in each. */
     itemHash: text('item_hash').notNull(),
     referenceHash: text('reference_hash'),
     /** Environment of the key that sent it; null: both. */

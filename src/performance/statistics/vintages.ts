@@ -16,33 +16,70 @@ export interface Vintage {
   readonly values: readonly (number | null)[]
 }
 
-/** @param monthsMax the last month of each vintage */
-export function vintagesOf(accounts: Iterable<VintageAccount>, monthsMax: number): Vintage[] {
-  const cohorts = new Map<string, { n: number; observed: number[]; bad: number[] }>()
-  for (const { bookedAtMs, asOfMs, eventAtMs } of accounts) {
-    const cohort = new Date(bookedAtMs).toISOString().slice(0, 7)
-    const found = cohorts.get(cohort) ?? {
-      n: 0,
-      observed: Array.from({ length: monthsMax + 1 }, () => 0),
-      bad: Array.from({ length: monthsMax + 1 }, () => 0),
-    }
-    cohorts.set(cohort, found)
+interface CohortTally {
+  n: number
+  readonly observed: number[]
+  readonly bad: number[]
+}
+
+/** Days of booking whose months are remembered, each as up to 601 numbers. */
+const DAYS_MAX = 2_000
+const DAY_MS = 86_400_000
+
+/** Counts accounts by month of booking, one after the other. */
+export class VintageTally {
+  private readonly monthsMax: number
+  private readonly cohorts = new Map<string, CohortTally>()
+  private readonly endsByDay = new Map<number, readonly number[]>()
+
+  /** @param monthsMax the last month of each vintage */
+  constructor(monthsMax: number) {
+    this.monthsMax = monthsMax
+  }
+
+  add({ bookedAtMs, asOfMs, eventAtMs }: VintageAccount): void {
+    const dayMs = Math.floor(bookedAtMs / DAY_MS) * DAY_MS
+    const cohort = new Date(dayMs).toISOString().slice(0, 7)
+    const found = this.cohorts.get(cohort) ?? this.emptyCohort()
+    this.cohorts.set(cohort, found)
     found.n++
-    for (let month = 0; month <= monthsMax; month++) {
-      const endMs = addMonths(bookedAtMs, month)
+    for (const [month, endOfDayMs] of this.monthsAfter(dayMs).entries()) {
+      const endMs = endOfDayMs + (bookedAtMs - dayMs)
       if (asOfMs < endMs) break
       found.observed[month] = (found.observed[month] ?? 0) + 1
       if (eventAtMs === null || eventAtMs > endMs) continue
       found.bad[month] = (found.bad[month] ?? 0) + 1
     }
   }
-  return [...cohorts]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([cohort, { n, observed, bad }]) => ({
-      cohort,
-      n,
-      values: observed.map((seen, month) => (seen === 0 ? null : (bad[month] ?? 0) / seen)),
-    }))
+
+  /** The vintages of what was added, by month of booking. */
+  vintages(): Vintage[] {
+    return [...this.cohorts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([cohort, { n, observed, bad }]) => ({
+        cohort,
+        n,
+        values: observed.map((seen, month) => (seen === 0 ? null : (bad[month] ?? 0) / seen)),
+      }))
+  }
+
+  private emptyCohort(): CohortTally {
+    const length = this.monthsMax + 1
+    return {
+      n: 0,
+      observed: Array.from({ length }, () => 0),
+      bad: Array.from({ length }, () => 0),
+    }
+  }
+
+  private monthsAfter(dayMs: number): readonly number[] {
+    const known = this.endsByDay.get(dayMs)
+    if (known !== undefined) return known
+    const ends = Array.from({ length: this.monthsMax + 1 }, (_, month) => addMonths(dayMs, month))
+    if (this.endsByDay.size >= DAYS_MAX) this.endsByDay.clear()
+    this.endsByDay.set(dayMs, ends)
+    return ends
+  }
 }
 
 /** The same day so many calendar months later, or the last day of a shorter month. */

@@ -30,10 +30,10 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => teams.service.close())
 
-  const start = (type: string, body: string) =>
+  const start = (type: string, body: string, token = team.key) =>
     teams.service.call({
       url: '/v1/outcomes/imports',
-      token: team.key,
+      token,
       body,
       headers: { 'content-type': type },
     })
@@ -97,9 +97,16 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await start('application/json', '{}'))).toBe('415 unsupported_media_type')
   })
 
-  test('the import of another team is not found', async () => {
-    const { id } = (await start('text/csv', 'kind\n')).json()
-    const response = await teams.otherTeam.call('GET', `/v1/outcomes/imports/${id}`)
-    expect(outcomeOf(response)).toBe('404 import_not_found')
+  test('the import of another team or environment is not found', async () => {
+    const production = await teams.service.createKey(team.owner, { environment: 'production' })
+    const staging = await teams.service.createKey(team.owner, { environment: 'staging' })
+    const { id } = (await start('text/csv', 'kind\n', production)).json()
+    const url = `/v1/outcomes/imports/${id}`
+    const read = async (token: string) =>
+      outcomeOf(await teams.service.call({ method: 'GET', url, token }))
+    expect(await read(production)).toBe('200')
+    expect(await read(team.owner)).toBe('200')
+    expect(await read(staging)).toBe('404 import_not_found')
+    expect(outcomeOf(await teams.otherTeam.call('GET', url))).toBe('404 import_not_found')
   })
 })

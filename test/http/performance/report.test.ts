@@ -187,8 +187,11 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await ask(`${theirs.slug}/performance?definition=gb3`))).toBe(
       '404 deployment_not_found',
     )
-    expect(outcomeOf(await ask(`${slug}/performance?definition=gb3&model=${theirs.modelId}`))).toBe(
-      '404 model_not_found',
-    )
+    const elsewhere = await team.register(numberedSpec(2), 'staging')
+    for (const modelId of [theirs.modelId, elsewhere]) {
+      expect(outcomeOf(await ask(`${slug}/performance?definition=gb3&model=${modelId}`))).toBe(
+        '404 model_not_found',
+      )
+    }
   })
 })

@@ -8,7 +8,8 @@ import { discriminationOf } from '../../../src/performance/statistics/discrimina
 import { expectedPerformance } from '../../../src/performance/statistics/expected.ts'
 import { gainsOf } from '../../../src/performance/statistics/gains.ts'
 import { comparePaired, scoreCountsOf } from '../../../src/performance/statistics/paired.ts'
-import { addMonths, vintagesOf } from '../../../src/performance/statistics/vintages.ts'
+import { addMonths, VintageTally } from '../../../src/performance/statistics/vintages.ts'
+import { timedTurns } from '../../support/expect/turns.ts'
 
 const RISKS = [0.1, 0.35, 0.24, 0.8, 0.2, 0.85, 0.13, 0.85, 0.74, 0.58, 0.71, 0.25]
 const BADS = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1].map((bad) => bad === 1)
@@ -36,8 +37,8 @@ function sample(n: number, hasTies: boolean) {
 
 // The values of the three libraries were written by NumPy 2.4, SciPy 1.17 and scikit-learn 1.8.
 describe('discrimination', () => {
-  test('a small set with a tie has the AUC, interval and KS of scikit-learn and SciPy', () => {
-    const found = discriminationOf(scoreCountsOf(RISKS, BADS), -1)
+  test('a small set with a tie has the AUC, interval and KS of scikit-learn and SciPy', async () => {
+    const found = discriminationOf(await scoreCountsOf(RISKS, BADS), -1)
     expect(found.auc).toBeCloseTo(0.7083333333333334, 14)
     expect(found.aucSe).toBeCloseTo(0.1687371394276382, 14)
     expect(found.aucLow).toBeCloseTo(0.3288288967519816, 13)
@@ -73,51 +74,64 @@ describe('discrimination', () => {
       ks: 0.6094668682360678,
       ksScore: 476.66314132511616,
     },
-  ])('$n applicants, ties $hasTies, have the figures of the libraries', (expected) => {
+  ])('$n applicants, ties $hasTies, have the figures of the libraries', async (expected) => {
     const { champion, challenger, isBad } = sample(expected.n, expected.hasTies)
     expect(isBad.filter(Boolean)).toHaveLength(expected.bads)
-    const found = discriminationOf(scoreCountsOf(champion, isBad), 1)
+    const found = discriminationOf(await scoreCountsOf(champion, isBad), 1)
     expect(found.auc).toBeCloseTo(expected.auc, 13)
     expect(found.aucSe).toBeCloseTo(expected.se, 13)
     expect(found.ks).toBeCloseTo(expected.ks, 13)
     expect(found.ksScore).toBeCloseTo(expected.ksScore, 10)
-    const paired = comparePaired({ champion, challenger, isBad }, { champion: 1, challenger: 1 })
+    const paired = await comparePaired(
+      { champion, challenger, isBad },
+      { champion: 1, challenger: 1 },
+    )
     expect(paired.auc).toBeCloseTo(expected.other, 13)
     expect(paired.aucDifference).toBeCloseTo(expected.difference, 13)
     expect(paired.se).toBeCloseTo(expected.differenceSe, 13)
     expect((paired.pValue ?? 1) / expected.p).toBeCloseTo(1, 9)
   })
 
-  test('any order of the rows gives the same bits, and a mirrored card the same figures', () => {
+  test('any order of the rows gives the same bits, and a mirrored card the same figures', async () => {
     const { champion, challenger, isBad } = sample(400, true)
     const order = champion.map((_, row) => row).sort((a, b) => ((a * 37) % 400) - ((b * 37) % 400))
     const shuffled = <T>(list: readonly T[]) => order.map((row) => list[row] as T)
-    const found = discriminationOf(scoreCountsOf(champion, isBad), 1)
+    const found = discriminationOf(await scoreCountsOf(champion, isBad), 1)
     const bad = shuffled(isBad)
-    expect(discriminationOf(scoreCountsOf(shuffled(champion), bad), 1)).toEqual(found)
+    expect(discriminationOf(await scoreCountsOf(shuffled(champion), bad), 1)).toEqual(found)
     const paired = { champion: shuffled(champion), challenger: shuffled(challenger), isBad: bad }
     const both = { champion: 1, challenger: 1 } as const
-    expect(comparePaired(paired, both)).toEqual(
-      comparePaired({ champion, challenger, isBad }, both),
+    expect(await comparePaired(paired, both)).toEqual(
+      await comparePaired({ champion, challenger, isBad }, both),
     )
     const mirrored = champion.map((score) => -score)
     const { ksScore: _, ...figures } = found
-    expect(discriminationOf(scoreCountsOf(mirrored, isBad), -1)).toMatchObject(figures)
+    expect(discriminationOf(await scoreCountsOf(mirrored, isBad), -1)).toMatchObject(figures)
   })
 
-  test('one score for all tells nothing apart, and has no interval', () => {
+  test('a comparison of many applicants leaves the event loop to scores', async () => {
+    const both = { champion: 1, challenger: 1 } as const
+    const rows = sample(100_000, false)
+    const { result, longestMs, totalMs } = await timedTurns(() => comparePaired(rows, both))
+    expect(result.n).toBe(100_000)
+    expect(longestMs).toBeLessThan(totalMs / 3)
+  })
+
+  test('one score for all tells nothing apart, and has no interval', async () => {
     const found = discriminationOf([{ score: 500, good: 30, bad: 5 }], 1)
     expect(found).toMatchObject({ auc: 0.5, aucSe: 0, aucLow: null, aucHigh: null, ks: 0 })
     const scores = { champion: [1, 1, 1, 1], challenger: [1, 1, 1, 1] }
     const isBad = [true, true, false, false]
-    expect(comparePaired({ ...scores, isBad }, { champion: 1, challenger: 1 })).toMatchObject({
-      n: 4,
-      auc: 0.5,
-      aucDifference: 0,
-      se: 0,
-      z: null,
-      pValue: null,
-    })
+    expect(await comparePaired({ ...scores, isBad }, { champion: 1, challenger: 1 })).toMatchObject(
+      {
+        n: 4,
+        auc: 0.5,
+        aucDifference: 0,
+        se: 0,
+        z: null,
+        pValue: null,
+      },
+    )
   })
 
   test('one class only has no figures', () => {
@@ -238,20 +252,30 @@ describe('vintages', () => {
   })
 
   test('a value counts those that were observed so long, to the day', () => {
-    const found = vintagesOf(
-      [
-        account('2025-03-10', '2025-05-10', '2025-05-10'),
-        account('2025-03-31', '2025-05-31'),
-        account('2025-03-01', '2025-04-30'),
-        account('2025-03-15', '2025-04-14'),
-        account('2025-04-01', '2025-05-01', '2025-04-30'),
-      ],
-      3,
-    )
-    expect(found).toEqual([
+    const tally = new VintageTally(3)
+    for (const one of [
+      account('2025-03-10', '2025-05-10', '2025-05-10'),
+      account('2025-03-31', '2025-05-31'),
+      account('2025-03-01', '2025-04-30'),
+      account('2025-03-15', '2025-04-14'),
+      account('2025-04-01', '2025-05-01', '2025-04-30'),
+    ]) {
+      tally.add(one)
+    }
+    expect(tally.vintages()).toEqual([
       { cohort: '2025-03', n: 4, values: [0, 0, 0.5, null] },
       { cohort: '2025-04', n: 1, values: [0, 1, null, null] },
     ])
+  })
+
+  test('a month ends at the time of day of the booking', () => {
+    const tally = new VintageTally(1)
+    const bookedAtMs = Date.parse('2025-01-31T18:00:00Z')
+    const endMs = Date.parse('2025-02-28T18:00:00Z')
+    tally.add({ bookedAtMs, asOfMs: endMs, eventAtMs: endMs })
+    tally.add({ bookedAtMs, asOfMs: endMs + 1, eventAtMs: endMs + 1 })
+    tally.add({ bookedAtMs, asOfMs: endMs - 1, eventAtMs: null })
+    expect(tally.vintages()).toEqual([{ cohort: '2025-01', n: 3, values: [0, 0.5] }])
   })
 
   test('a month later is the last day where the month is shorter', () => {

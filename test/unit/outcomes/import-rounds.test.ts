@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { ImportRun } from '../../../src/outcomes/import-run.ts'
+import type { ReadItem } from '../../../src/outcomes/item.ts'
+import { countsOf, type OutcomeWrite } from '../../../src/outcomes/service.ts'
+
+const MIB = 1024 * 1024
+
+async function roundsOf(line: string, lines: number) {
+  const rounds: (readonly ReadItem[])[] = []
+  let end: ReturnType<NonNullable<OutcomeWrite['progress']>> | undefined
+  const parts = async function* () {
+    const bytes = Buffer.from(`${line}\n`)
+    for (let number = 0; number < lines; number++) yield { bytes, offset: number * bytes.length }
+  }
+  const outcomes = {
+    judge: async (_sender: unknown, read: readonly ReadItem[]) => {
+      rounds.push(read)
+      return read.map(({ fault }) => ({
+        fact: null,
+        held: null,
+        status: 'invalid' as const,
+        matchedOf: null,
+        message: fault,
+      }))
+    },
+  }
+  const store = {
+    write: async ({ progress }: OutcomeWrite) => {
+      end = progress?.([])
+      return []
+    },
+  }
+  const run = new ImportRun(
+    { files: { parts } as never, imports: {} as never, outcomes, store, isClosing: () => false },
+    {
+      id: 'imp_1',
+      sender: { teamId: 'team_1', environment: null, by: 'usr_1' },
+      format: 'ndjson',
+      status: 'running',
+      offset: 0,
+      lines: 0,
+      counts: countsOf([]),
+      errors: [],
+    },
+  )
+  expect(await run.run()).toBe('done')
+  return { rounds, end }
+}
+
+test('a round of long lines ends at 8 MiB, and nothing of a faulty line is kept', async () => {
+  // Each line becomes an object of 5,000 fields, several times as large as its text.
+  const names = Array.from({ length: 5_000 }, (_, index) => `"f${index}":[]`)
+  const line = `{"kind":"decision","decision":"approved",${names.join(',')}}`
+  const { rounds, end } = await roundsOf(line, 400)
+  expect(rounds.length).toBe(Math.ceil((400 * line.length) / (8 * MIB)))
+  for (const round of rounds) expect(round.length * line.length).toBeLessThan(8 * MIB + 64 * 1024)
+  expect(new Set(rounds.flat().map((one) => JSON.stringify(one)))).toEqual(
+    new Set(['{"item":null,"fault":"\\"f0\\" is not a field of a decision"}']),
+  )
+  expect(end).toMatchObject({ lines: 400, counts: { invalid: 400 } })
+  expect(end?.errors[399]).toMatchObject({ line: 400 })
+})
+
+test('a round of short lines ends at 10,000', async () => {
+  const { rounds } = await roundsOf('{}', 20_001)
+  expect(rounds.map(({ length }) => length)).toEqual([10_000, 10_000, 1])
+})

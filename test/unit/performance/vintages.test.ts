@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import type { LabelledApplicant } from '../../../src/performance/labelled.ts'
+import { APPLICANTS_MAX } from '../../../src/performance/population.ts'
+import { PerformanceService } from '../../../src/performance/service.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { timedTurns } from '../../support/expect/turns.ts'
+
+const PORTION = 2_000
+const SLUG = newId('dep_', 0)
+const BOOKED_MS = Date.UTC(2015, 0, 1)
+
+/** The vintages of so many accounts. */
+function vintagesOf(applicants: number, windowMonths: number) {
+  const account = {
+    applicant: {},
+    performance: {
+      outcome: 'good',
+      asOfMs: Date.UTC(2026, 0, 1),
+      eventAtMs: null,
+      bookedAtMs: BOOKED_MS,
+    },
+    decision: null,
+  } as unknown as LabelledApplicant
+  let left = applicants
+  const store = {
+    deployment: async () => ({ environment: 'production', champion: 'mod_1' }),
+    portion: async () => {
+      const size = Math.min(left, PORTION)
+      left -= size
+      return { applicants: Array.from({ length: size }, () => account), next: left > 0 ? {} : null }
+    },
+  }
+  const definitions = { get: async () => ({ id: 'gb', windowMonths, maturityMonths: 0 }) }
+  const service = new PerformanceService({ store, definitions, log: {}, models: {} } as never)
+  const caller = { kind: 'user', userId: 'usr_1', teamId: 'team_1' } as never
+  return service.vintages(caller, SLUG, { definition: 'gb' })
+}
+
+test('vintages leave the event loop to scores', async () => {
+  const { result, longestMs, totalMs } = await timedTurns(() => vintagesOf(200_000, 120))
+  expect(result).toMatchObject([{ cohort: '2015-01', n: 200_000 }])
+  expect(longestMs).toBeLessThan(totalMs / 3)
+})
+
+test('vintages of too many applicants are refused', async () => {
+  await expect(vintagesOf(APPLICANTS_MAX + 1, 1)).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: 'the period has more than 1000000 outcomes: choose a shorter one',
+  })
+})
