@@ -4,9 +4,9 @@ import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
 import { type BlockSource, readSources } from '../score-log/proof/block-sources.ts'
 import type { TreeState } from '../score-log/proof/checkpoint.ts'
-import { leafHashesOf } from '../score-log/proof/leaves.ts'
+import { treeOver } from '../score-log/proof/leaves.ts'
 import type { TreeLeaf, TreeStore } from '../score-log/proof/log-tree.ts'
-import { emptyRoot, leafHash, rootOf, TreeEdge } from '../score-log/proof/merkle.ts'
+import { emptyRoot, leafHash, TreeEdge } from '../score-log/proof/merkle.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import { leavesIn } from './block-proof.ts'
 
@@ -153,11 +153,10 @@ async function rootsIn(
     const roots = []
     for (const { sequence } of own) {
       const requests = await leavesIn(block, bySource.get(`${teamId} ${sequence}`) ?? [], known)
-      const hashes = leafHashesOf(requests)
       const ids = requests.map(({ requestId }) => requestId).sort()
       const ends: [string, string] = [ids[0] ?? '', ids.at(-1) ?? '']
-      const root = rootOf(hashes)
-      roots.push({ sequence, root, size: hashes.length, isReadable: true, requests: ends })
+      const { root, size } = treeOver(requests)
+      roots.push({ sequence, root, size, isReadable: true, requests: ends })
     }
     return roots
   } catch (error) {
