@@ -143,6 +143,26 @@ describe.each(backends)('on $name', (backend) => {
     expect(await tables.merge(Date.now())).toBe(0)
   })
 
+  test('a block of many applicants is not merged, and those around it are', async () => {
+    const { db } = await open()
+    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const row = { id: null, results: [CARD.resultOf(APPLICANTS[0] ?? {})] }
+    const many = Array.from({ length: 16_384 }, () => row)
+    for (const rows of [[row], many, [row], many.slice(1), many.slice(1), many.slice(1)]) {
+      await store.append([logged(0, { rows, isBatch: rows.length > 1 })])
+    }
+    const tables = new PostgresBlockTables(db, SOURCE)
+    await tables.rollUp()
+    expect(await tables.merge(Date.now())).toBe(5)
+    expect(await tables.merge(Date.now())).toBe(0)
+    const rows = await rowsOf(
+      db,
+      sql`select applicants from score_blocks
+      where superseded_at is null order by applicants`,
+    )
+    expect(rows).toEqual([{ applicants: 16_384 }, { applicants: 2 + 3 * 16_383 }])
+  })
+
   test('a block whose model is unknown stays as it is, and others are merged', async () => {
     const db = await filled()
     const none: ModelSource = { compiled: async () => new Map() }

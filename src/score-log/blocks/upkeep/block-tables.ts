@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { type Database, rowsOf, type Transaction } from '../../../platform/db/client.ts'
 import { unlessLocked } from '../../../platform/db/transactions.ts'
@@ -7,7 +6,9 @@ import { type KeyedRollup, merged } from '../../../rollups/rollup-sums.ts'
 import { SPAN_MS, SPANS, spanStart } from '../../../rollups/spans.ts'
 import { addToRollups } from '../../drain/rollup-writer.ts'
 import { readSources, writeMergedSources } from '../../proof/block-sources.ts'
+import { TurnTaker } from '../../reading/turn-taker.ts'
 import type { ModelSource } from '../../record/model-source.ts'
+import type { OpenBlock } from '../block.ts'
 import { openBlock } from '../block-decoder.ts'
 import { BlockEncoder, type EncodedBlock } from '../block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../block-rows.ts'
@@ -22,16 +23,18 @@ const WRITER = 'blocks'
 const ROLLED_BLOCKS_MAX = 2_000
 /** A larger block gains too little from a merge to be worth its work. */
 const SMALL_RECORDS_MAX = 256
+const SMALL_RAW_BYTES_MAX = 1024 * 1024
+const SMALL_APPLICANTS_MAX = 16_384
+/** Bounds of a merge's memory and time. Two small blocks are always within them. */
 const MERGED_RECORDS_MAX = 8_192
-const MERGED_RAW_BYTES_MAX = 64 * 1024 * 1024
+const MERGED_RAW_BYTES_MAX = 4 * 1024 * 1024
+const MERGED_APPLICANTS_MAX = 65_536
 const MERGED_BLOCKS_MAX = 4_096
 /** An hour is merged this long after its end, and no more after two days. */
 const MERGE_AFTER_MS = 10 * 60_000
 const MERGE_WITHIN_MS = 2 * SPAN_MS.day
 /** How long readers that have listed a block may still read it. */
 const SUPERSEDED_MS = 10 * 60_000
-/** About a millisecond of work; then the event loop serves others. */
-const RECORDS_A_TURN = 50
 
 interface JoinedBlock {
   readonly block: EncodedBlock
@@ -94,7 +97,8 @@ export class PostgresBlockTables implements BlockTables {
   /** Small blocks of the oldest hour that has at least two of them. */
   private async smallBlocks(nowMs: number): Promise<StoredBlock[]> {
     const endMs = spanStart('hour', nowMs - MERGE_AFTER_MS)
-    const isSmall = sql`superseded_at is null and is_summed and records < ${SMALL_RECORDS_MAX}`
+    const isSmall = sql`superseded_at is null and is_summed and records < ${SMALL_RECORDS_MAX}
+      and raw_bytes < ${SMALL_RAW_BYTES_MAX} and applicants < ${SMALL_APPLICANTS_MAX}`
     const hours = await rowsOf<{ hour_ms: number }>(
       this.db,
       sql`select ${epochMs(sql`date_trunc('hour', first_at, 'UTC')`)} as hour_ms from score_blocks
@@ -108,7 +112,8 @@ export class PostgresBlockTables implements BlockTables {
       this.db,
       sql`select ${BLOCK_COLUMNS} from (
           select *, sum(records) over before_it as records_before,
-            sum(raw_bytes::bigint) over before_it as bytes_before
+            sum(raw_bytes::bigint) over before_it as bytes_before,
+            sum(applicants::bigint) over before_it as applicants_before
           from score_blocks
           where first_at >= ${momentText(hour.hour_ms)}
             and first_at < ${momentText(hour.hour_ms + SPAN_MS.hour)} and ${isSmall}
@@ -116,6 +121,7 @@ export class PostgresBlockTables implements BlockTables {
           order by first_at, block_id limit ${MERGED_BLOCKS_MAX}
         ) as small
         where records_before <= ${MERGED_RECORDS_MAX} and bytes_before <= ${MERGED_RAW_BYTES_MAX}
+          and applicants_before <= ${MERGED_APPLICANTS_MAX}
         order by first_at, block_id`,
     )
     return rows.map(blockOf)
@@ -123,7 +129,12 @@ export class PostgresBlockTables implements BlockTables {
 
   /** The requests of all blocks in the order of time, as one block. */
   private async joined(blocks: readonly StoredBlock[]): Promise<JoinedBlock> {
-    const opened = blocks.map((stored) => ({ stored, block: openBlock(stored) }))
+    const turns = new TurnTaker()
+    const opened: { readonly stored: StoredBlock; readonly block: OpenBlock }[] = []
+    for (const stored of blocks) {
+      opened.push({ stored, block: openBlock(stored) })
+      await turns.giveWay()
+    }
     const models = await this.models.compiled(opened.flatMap(({ block }) => block.modelIds))
     const requests = opened
       .flatMap(({ stored, block }) => {
@@ -137,9 +148,9 @@ export class PostgresBlockTables implements BlockTables {
       })
       .sort((one, other) => one.atMs - other.atMs)
     const encoder = new BlockEncoder(models)
-    for (const [number, { block, index }] of requests.entries()) {
+    for (const { block, index } of requests) {
       encoder.add(block.payload(index, models))
-      if (number % RECORDS_A_TURN === 0) await setImmediate()
+      await turns.giveWay()
     }
     const encoded = encoder.encode()
     if (encoded === null) throw new Error('blocks without requests')
