@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Database, rowsOf, type Transaction } from '../../../platform/db/client.ts'
+import { isDatabaseUnavailable } from '../../../platform/db/errors.ts'
 import { unlessLocked } from '../../../platform/db/transactions.ts'
 import { epochMs, momentText } from '../../../rollups/rollup-rows.ts'
 import { type KeyedRollup, merged } from '../../../rollups/rollup-sums.ts'
@@ -16,6 +17,7 @@ import { readSums } from '../block-sums.ts'
 import { insertOf } from '../insert-block.ts'
 import type { StoredBlock } from '../stored-block.ts'
 import type { BlockTables } from './block-upkeep.ts'
+import { FailedHours } from './failed-hours.ts'
 
 /** Names the rollups of blocks. */
 const WRITER = 'blocks'
@@ -33,8 +35,8 @@ const MERGED_BLOCKS_MAX = 4_096
 /** An hour is merged this long after its end, and no more after two days. */
 const MERGE_AFTER_MS = 10 * 60_000
 const MERGE_WITHIN_MS = 2 * SPAN_MS.day
-/** How long readers that have listed a block may still read it. */
-const SUPERSEDED_MS = 10 * 60_000
+/** How long readers that have listed a block may still read it; see `PostgresBlockReader`. */
+const SUPERSEDED_MS = 3 * SPAN_MS.hour
 
 interface JoinedBlock {
   readonly block: EncodedBlock
@@ -51,8 +53,7 @@ interface BlockKey {
 export class PostgresBlockTables implements BlockTables {
   private readonly db: Database
   private readonly models: ModelSource
-  /** Hours with a block that can't be merged. */
-  private readonly skippedHours = new Set<number>()
+  private readonly failedHours = new FailedHours()
 
   constructor(db: Database, models: ModelSource) {
     this.db = db
@@ -79,12 +80,18 @@ export class PostgresBlockTables implements BlockTables {
   async merge(nowMs: number): Promise<number> {
     const blocks = await this.smallBlocks(nowMs)
     if (blocks.length < 2) return 0
+    const hourMs = spanStart('hour', blocks[0]?.firstAtMs ?? 0)
     const whole = await this.joined(blocks).catch((error: unknown) => {
       // Without this the next round would try the same blocks, and no others.
-      this.skippedHours.add(spanStart('hour', blocks[0]?.firstAtMs ?? 0))
+      if (!isDatabaseUnavailable(error)) this.failedHours.skip(hourMs, nowMs)
       throw error
     })
-    const done = await unlessLocked(this.db, 'score_blocks', (tx) => replace(tx, blocks, whole))
+    const done = await unlessLocked(this.db, 'score_blocks', (tx) =>
+      replace(tx, blocks, whole),
+    ).catch((error: unknown) => {
+      this.failedHours.add(hourMs, nowMs)
+      throw error
+    })
     return done === true ? blocks.length : 0
   }
 
@@ -106,7 +113,7 @@ export class PostgresBlockTables implements BlockTables {
           and ${isSmall}
         group by 1 having count(*) > 1 order by 1`,
     )
-    const hour = hours.find(({ hour_ms }) => !this.skippedHours.has(hour_ms))
+    const hour = hours.find(({ hour_ms }) => !this.failedHours.isSkipped(hour_ms, nowMs))
     if (hour === undefined) return []
     const rows = await rowsOf<BlockRow>(
       this.db,
