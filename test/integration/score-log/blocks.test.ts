@@ -135,12 +135,45 @@ describe.each(backends)('on $name', (backend) => {
       { records: 50, superseded: false, summed: true },
       { records: 50, superseded: false, summed: true },
     ])
-    await tables.dropSuperseded(Date.now())
+    await tables.dropSuperseded(Date.now() + 2 * HOUR_MS)
     expect((await blocks(db)).length).toBe(22)
-    await tables.dropSuperseded(Date.now() + HOUR_MS)
+    await tables.dropSuperseded(Date.now() + 4 * HOUR_MS)
     expect((await blocks(db)).length).toBe(2)
     expect((await rollupOver(db, 'day', 'dep_0'))?.requestCount).toBe(50)
     expect(await tables.merge(Date.now())).toBe(0)
+  })
+
+  // A report over half of the log looks like one over all of it.
+  test('a reader that is overtaken by a merge fails, and one overtaken by the retention ends', async () => {
+    const db = await filled()
+    const tables = new PostgresBlockTables(db, SOURCE)
+    await tables.rollUp()
+    const reader = new PostgresBlockReader(db)
+    const query = { fromMs: START, toMs: START + HOUR_MS, order: 'oldest' } as const
+    const slow = reader.blocksIn(query)[Symbol.asyncIterator]()
+    await slow.next()
+    expect(await tables.merge(Date.now())).toBe(10)
+    await tables.dropSuperseded(Date.now() + 4 * HOUR_MS)
+    const rest = async () => {
+      while ((await slow.next()).done !== true);
+    }
+    await expect(rest()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the log was rewritten while it was read: read this period again',
+    })
+    const day = Math.floor(START / (24 * HOUR_MS)) * 24 * HOUR_MS
+    const log = new PostgresLogTables(db)
+    await log.makePartitions([day, day + 24 * HOUR_MS])
+    const scoredAtMs = day + 1_000
+    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    for (let number = 0; number < 10; number++) {
+      await store.append([logged(number, { scoredAtMs: scoredAtMs + number })])
+    }
+    let left = 0
+    for await (const _ of reader.blocksIn({ ...query, fromMs: day, toMs: day + 5_000 })) {
+      if (left++ === 0) await log.dropBefore(day + 24 * HOUR_MS)
+    }
+    expect(left).toBe(4)
   })
 
   test('a block of many applicants is not merged, and those around it are', async () => {
