@@ -104,6 +104,23 @@ describe.each(backends)('on $name', (backend) => {
     expect(await tables.rollUp()).toBe(0)
   })
 
+  test('blocks with large sums are rolled up a few at a time, and one block always', async () => {
+    const db = await filled()
+    const before = await allRollups(db)
+    const tables = new PostgresBlockTables(db, SOURCE)
+    // What follows the sums of a block is not read.
+    await db.execute(sql`update score_blocks
+      set sums = sums || decode(repeat('00', 300000), 'hex')`)
+    expect(await tables.rollUp()).toBe(3)
+    await db.execute(sql`update score_blocks set sums = sums || decode(repeat('00', 800000), 'hex')
+      where not is_summed`)
+    for (let rest = 17; rest > 0; rest--) expect(await tables.rollUp()).toBe(1)
+    expect(await tables.rollUp()).toBe(0)
+    expect((await allRollups(db)).map((rollup) => rollup?.resultCount)).toEqual(
+      before.map((rollup) => rollup?.resultCount),
+    )
+  })
+
   test('a batch over the end of an hour becomes two blocks', async () => {
     const { db } = await open()
     await new PostgresScoreLogStore(db, 'a', SOURCE).append(ALL)

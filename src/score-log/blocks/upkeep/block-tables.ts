@@ -3,7 +3,7 @@ import { type Database, rowsOf, type Transaction } from '../../../platform/db/cl
 import { isDatabaseUnavailable } from '../../../platform/db/errors.ts'
 import { unlessLocked } from '../../../platform/db/transactions.ts'
 import { epochMs, momentText } from '../../../rollups/rollup-rows.ts'
-import { type KeyedRollup, merged } from '../../../rollups/rollup-sums.ts'
+import { type KeyedRollup, mergeInto } from '../../../rollups/rollup-sums.ts'
 import { SPAN_MS, SPANS, spanStart } from '../../../rollups/spans.ts'
 import { addToRollups } from '../../drain/rollup-writer.ts'
 import { readSources, writeMergedSources } from '../../proof/block-sources.ts'
@@ -21,8 +21,9 @@ import { FailedHours } from './failed-hours.ts'
 
 /** Names the rollups of blocks. */
 const WRITER = 'blocks'
-/** Blocks of one transaction: a second of work. */
+/** Blocks of one transaction, and bytes of their sums unless one block alone has more. */
 const ROLLED_BLOCKS_MAX = 2_000
+const ROLLED_BYTES_MAX = 1024 * 1024
 /** A larger block gains too little from a merge to be worth its work. */
 const SMALL_RECORDS_MAX = 256
 const SMALL_RAW_BYTES_MAX = 1024 * 1024
@@ -66,10 +67,19 @@ export class PostgresBlockTables implements BlockTables {
       const blocks = await rowsOf<BlockKey & { readonly sums: Uint8Array }>(
         tx,
         sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, sums
-          from score_blocks where not is_summed order by first_at limit ${ROLLED_BLOCKS_MAX}`,
+          from (
+            select *, sum(octet_length(sums)) over up_to_it as bytes,
+              row_number() over up_to_it as number
+            from (
+              select block_id, first_at, sums from score_blocks
+              where not is_summed order by first_at limit ${ROLLED_BLOCKS_MAX}
+            ) as listed
+            window up_to_it as (order by first_at, block_id)
+          ) as counted
+          where number = 1 or bytes <= ${ROLLED_BYTES_MAX} order by first_at, block_id`,
       )
       if (blocks.length === 0) return 0
-      await addToRollups(tx, { writer: WRITER, added: rollupsOf(blocks.map(({ sums }) => sums)) })
+      await addToRollups(tx, { writer: WRITER, added: await rollupsOf(blocks) })
       await tx.execute(sql`update score_blocks set is_summed = true, sums = ''::bytea
         where ${areIn(blocks)}`)
       return blocks.length
@@ -194,9 +204,15 @@ async function replace(
 }
 
 /** The rollups of all minutes, hours and days. */
-function rollupsOf(sums: readonly Uint8Array[]): KeyedRollup[] {
-  const minutes = sums.flatMap((bytes) => readSums(Buffer.from(bytes)))
-  return SPANS.flatMap((span) => merged(minutes, span))
+async function rollupsOf(blocks: readonly { readonly sums: Uint8Array }[]): Promise<KeyedRollup[]> {
+  const turns = new TurnTaker()
+  const wholes = new Map<string, KeyedRollup>()
+  for (const { sums } of blocks) {
+    const minutes = readSums(Buffer.from(sums))
+    for (const span of SPANS) mergeInto(wholes, minutes, span)
+    await turns.giveWay()
+  }
+  return [...wholes.values()]
 }
 
 function areIn(keys: readonly BlockKey[]): SQL {
