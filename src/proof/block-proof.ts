@@ -2,8 +2,14 @@ import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import { readSources } from '../score-log/proof/block-sources.ts'
-import { inTreeOrder, leavesOf, type RequestLeaves } from '../score-log/proof/leaves.ts'
-import { hashesOf, inclusionRanges, leafHash, rootOf } from '../score-log/proof/merkle.ts'
+import {
+  inTreeOrder,
+  leafHashesOf,
+  leafTextOf,
+  leavesOf,
+  type RequestLeaves,
+} from '../score-log/proof/leaves.ts'
+import { HASH_BYTES, hashesOf, inclusionRanges, rootOf } from '../score-log/proof/merkle.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ModelSource, ModelsById } from '../score-log/record/model-source.ts'
 
@@ -47,15 +53,16 @@ export async function proveInBlock(
     const known = await models.compiled(block.modelIds)
     const requests = inTreeOrder(await leavesIn(block, ofSource, known))
     const before = requests.findIndex((request) => request.requestId === requestId)
-    const leaves = requests.flatMap((request) => request.leaves)
-    const index = requests.slice(0, before).reduce((sum, of) => sum + of.leaves.length, record)
-    const hashes = leaves.map((leaf) => leafHash(Buffer.from(leaf)))
+    const index = requests
+      .slice(0, before)
+      .reduce((sum, { hashes }) => sum + hashes.length / HASH_BYTES, record)
+    const hashes = leafHashesOf(requests)
     return {
-      leaf: leaves[index] ?? '',
+      leaf: leafTextOf(block.payload(found, known), record),
       sequence: source.sequence,
       index,
-      size: leaves.length,
-      path: hashesOf(hashes, inclusionRanges(index, [0, leaves.length])),
+      size: hashes.length,
+      path: hashesOf(hashes, inclusionRanges(index, [0, hashes.length])),
       root: rootOf(hashes),
     }
   }

@@ -1,12 +1,13 @@
+import { SPAN_MS } from '../rollups/spans.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
 import { type BlockSource, readSources } from '../score-log/proof/block-sources.ts'
 import type { TreeState } from '../score-log/proof/checkpoint.ts'
-import { leafHashesOf } from '../score-log/proof/leaves.ts'
+import { treeOver } from '../score-log/proof/leaves.ts'
 import type { TreeLeaf, TreeStore } from '../score-log/proof/log-tree.ts'
-import { emptyRoot, leafHash, rootOf, TreeEdge } from '../score-log/proof/merkle.ts'
+import { emptyRoot, leafHash, TreeEdge } from '../score-log/proof/merkle.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import { leavesIn } from './block-proof.ts'
 
@@ -45,6 +46,11 @@ interface VerifyOptions {
   readonly checkpoint: TreeState | null
 }
 
+/**
+ * Blocks leave in the order of the tree, but for blocks that were drained this late. The time of a
+ * leaf is in no hash: without this bound a changed time would let a deleted block pass as expired.
+ */
+const LATE_MS = SPAN_MS.day
 /** Leaves of one statement. */
 const PORTION_LEAVES = 1_000
 /** More would say the same again. */
@@ -59,14 +65,17 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
   const note = (finding: VerifyFinding) => {
     if (findings.length < FINDINGS_MAX) findings.push(finding)
   }
-  const found = await rootsOfRecords(options, note)
   const { trees, teamId, keptFromMs, checkpoint } = options
+  // First: what a running service drains meanwhile is not part of this tree.
   const { treeId, edge } = await trees.head(teamId)
+  const found = await rootsOfRecords(options, note)
+  const { edge: after } = await trees.head(teamId)
   const again = new TreeEdge()
   let checkpointRoot = checkpoint?.size === 0 ? emptyRoot() : null
   let applicants = 0
   let expiredBlocks = 0
-  for await (const leaf of leavesOfTree(trees, treeId)) {
+  let newestKeptMs = Number.NEGATIVE_INFINITY
+  for await (const leaf of leavesOfTree(trees, treeId, edge.size)) {
     if (leaf.sequence !== again.size) {
       note(treeChanged(`the root of block ${again.size} is not in log_tree_nodes`))
       break
@@ -74,14 +83,16 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
     const own = found.get(leaf.sequence)
     found.delete(leaf.sequence)
     if (own !== undefined) {
+      newestKeptMs = Math.max(newestKeptMs, own.lastAtMs)
       applicants += own.size
       if (own.isReadable && !own.root.equals(leaf.root)) note(changed(leaf, own))
-    } else if (leaf.firstAtMs < keptFromMs) expiredBlocks++
+    } else if (leaf.firstAtMs < keptFromMs && newestKeptMs < keptFromMs + LATE_MS) expiredBlocks++
     else note(missing(leaf))
     again.add(leafHash(leaf.root))
     if (again.size === checkpoint?.size) checkpointRoot = again.root
   }
   for (const [sequence, own] of found) {
+    if (sequence >= edge.size && sequence < after.size) continue
     note({
       what: 'block_changed',
       sequence,
@@ -103,6 +114,8 @@ interface FoundRoot {
   readonly root: Buffer
   readonly size: number
   readonly isReadable: boolean
+  /** When its newest record was scored. */
+  readonly lastAtMs: number
   /** The row of the database. */
   readonly where: string
   /** The first and the last request. */
@@ -153,16 +166,20 @@ async function rootsIn(
     const roots = []
     for (const { sequence } of own) {
       const requests = await leavesIn(block, bySource.get(`${teamId} ${sequence}`) ?? [], known)
-      const hashes = leafHashesOf(requests)
       const ids = requests.map(({ requestId }) => requestId).sort()
       const ends: [string, string] = [ids[0] ?? '', ids.at(-1) ?? '']
-      const root = rootOf(hashes)
-      roots.push({ sequence, root, size: hashes.length, isReadable: true, requests: ends })
+      const { root, size } = treeOver(requests)
+      const lastAtMs = requests.reduce(
+        (last, { scoredAtMs }) => Math.max(last, scoredAtMs),
+        Number.NEGATIVE_INFINITY,
+      )
+      roots.push({ sequence, root, size, isReadable: true, lastAtMs, requests: ends })
     }
     return roots
   } catch (error) {
     onUnreadable(error instanceof Error ? error.message : String(error), own)
-    const unreadable = { root: emptyRoot(), size: 0, isReadable: false }
+    const lastAtMs = Number.NEGATIVE_INFINITY
+    const unreadable = { root: emptyRoot(), size: 0, isReadable: false, lastAtMs }
     return own.map(({ sequence }) => ({ sequence, ...unreadable, requests: ['', ''] as const }))
   }
 }
@@ -181,12 +198,17 @@ function recordsBySource(stored: StoredBlock, block: OpenBlock): Map<string, num
   return records
 }
 
-async function* leavesOfTree(trees: TreeStore, treeId: number | null): AsyncGenerator<TreeLeaf> {
+/** The leaves of the tree of the first `size` blocks. */
+async function* leavesOfTree(
+  trees: TreeStore,
+  treeId: number | null,
+  size: number,
+): AsyncGenerator<TreeLeaf> {
   if (treeId === null) return
   let next = 0
-  for (;;) {
-    const portion = await trees.leaves(treeId, next, PORTION_LEAVES)
-    yield* portion
+  while (next < size) {
+    const portion = await trees.leaves(treeId, next, Math.min(PORTION_LEAVES, size - next))
+    yield* portion.filter(({ sequence }) => sequence < size)
     const last = portion.at(-1)
     if (last === undefined) return
     next = last.sequence + 1

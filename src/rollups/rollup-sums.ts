@@ -67,13 +67,22 @@ export class RollupSums {
 /** Merges rollups into those of longer spans. */
 export function merged(parts: readonly KeyedRollup[], span: Span): KeyedRollup[] {
   const wholes = new Map<string, KeyedRollup>()
+  mergeInto(wholes, parts, span)
+  return [...wholes.values()]
+}
+
+/** Merges rollups into those of longer spans, which are kept by the text of their key. */
+export function mergeInto(
+  wholes: Map<string, KeyedRollup>,
+  parts: readonly KeyedRollup[],
+  span: Span,
+): void {
   for (const { deploymentId, startsAtMs, rollup } of parts) {
     const key = { deploymentId, span, startsAtMs: spanStart(span, startsAtMs) }
     const found = wholes.get(rollupKeyText(key))
     if (found !== undefined) mergeRollup(found.rollup, rollup)
     else wholes.set(rollupKeyText(key), { ...key, rollup: copyOf(rollup) })
   }
-  return [...wholes.values()]
 }
 
 /** The key as one text. Unique, because ids contain no blank. */

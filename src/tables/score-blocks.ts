@@ -33,7 +33,7 @@ export const scoreBlocks = pgTable(
     isSummed: boolean('is_summed').notNull(),
     /** Set once a merged block holds the requests: readers that have listed this one finish. */
     supersededAt: moment('superseded_at'),
-    /** Bloom filter over the references, see `referenceFilter`; null without references. */
+    /** Bloom filter over the references, see `ReferenceFilter`; null without references. */
     referenceFilter: bytes('reference_filter'),
     /** Index in `CODECS`. */
     codec: smallint('codec').notNull(),

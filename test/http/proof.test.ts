@@ -7,12 +7,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { reportOf } from '../../src/cli/log.ts'
 import { createCliServices } from '../../src/cli/services.ts'
 import type { Database } from '../../src/platform/db/client.ts'
+import { verifyLog as verifyLogOf } from '../../src/proof/verify.ts'
 import { openBlock } from '../../src/score-log/blocks/block-decoder.ts'
 import { BlockEncoder } from '../../src/score-log/blocks/block-encoder.ts'
-import { PostgresBlockReader } from '../../src/score-log/blocks/block-store.ts'
+import { type BlockReader, PostgresBlockReader } from '../../src/score-log/blocks/block-store.ts'
 import { CompiledModels } from '../../src/score-log/blocks/compiled-models.ts'
 import { PostgresBlockTables } from '../../src/score-log/blocks/upkeep/block-tables.ts'
 import { PostgresErasureStore } from '../../src/score-log/erasure/erasure-store.ts'
+import { PostgresTreeStore } from '../../src/score-log/proof/tree-store.ts'
 import { HEAD_AT, LATENCY_AT } from '../../src/score-log/record/record-v4.ts'
 import { sampleSpec } from '../support/cards/cards.ts'
 import { outcomeOf } from '../support/expect/answers.ts'
@@ -279,6 +281,42 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
     const restore = await tampered(sql`superseded_at = now()`)
     expect((await findings()).map(([what]: string[]) => what)).toContain('block_missing')
     await restore()
+  })
+
+  // A spool that comes late has its place behind newer blocks; its time is in no hash.
+  test('names a block that has gone and is said to be older than the retention', async () => {
+    const expire = (position: number) =>
+      inDatabase(async (db) => {
+        await db.execute(sql`update log_tree_nodes set first_at = now() - interval '20 years'
+          where level = 0 and position = ${position}`)
+        await db.execute(sql`update score_blocks set superseded_at = now() where block_id = (
+          select block_id from score_blocks order by first_at, block_id
+          limit 1 offset ${position})`)
+      })
+    await expire(0)
+    expect(await verifyLog()).toMatchObject({ code: 0, expired_blocks: 1, findings: [] })
+    await expire(3)
+    expect(await findings()).toEqual([['block_missing', 3]])
+  })
+
+  test('is right while the service goes on scoring', async () => {
+    const report = await inDatabase(async (db) => {
+      const reader = new PostgresBlockReader(db)
+      const models = new CompiledModels(db)
+      const blocks: BlockReader = {
+        blocksAt: (idMs) => reader.blocksAt(idMs),
+        async *blocksIn(query) {
+          await scoreApart(team, slug, 1)
+          yield* reader.blocksIn(query)
+          await scoreApart(team, slug, 2)
+        },
+      }
+      const { teamId } = teams.teamUsers.owner
+      const trees = new PostgresTreeStore(db)
+      const of = { blocks, models, trees, teamId, keptFromMs: 0, checkpoint: null }
+      return verifyLogOf(of)
+    })
+    expect(report).toMatchObject({ blocks: 4, applicants: 4, findings: [] })
   })
 
   test('shows that the stored tree is another than that of a checkpoint kept elsewhere', async () => {

@@ -19,7 +19,7 @@ import { ByteWriter } from './bytes.ts'
 import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
 import { packed } from './compression.ts'
 import { GroupEncoder } from './group-encoder.ts'
-import { deploymentHash, referenceFilter, referenceHashes } from './hashes.ts'
+import { deploymentHash, ReferenceFilter } from './hashes.ts'
 import { RequestIdColumn } from './request-id-column.ts'
 import type { BlockData } from './stored-block.ts'
 
@@ -70,8 +70,8 @@ export class BlockEncoder {
   private readonly rows: number[] = []
   private readonly references = new ByteWriter()
   private hasReferences = false
-  /** Hashes of references and of the record ids of batches. */
-  private readonly filterHashes: number[][] = []
+  /** Over references and the record ids of batches. */
+  private readonly filter = new ReferenceFilter()
   private applicants = 0
   private firstAtMs = Number.POSITIVE_INFINITY
   private lastAtMs = Number.NEGATIVE_INFINITY
@@ -111,7 +111,7 @@ export class BlockEncoder {
     const referenceEnd = endOfText(payload, at)
     if (referenceEnd > at + 1) {
       this.hasReferences = true
-      this.addReference(group.head.teamId, payload.toString('utf8', at + 1, referenceEnd))
+      this.filter.add(group.head.teamId, payload.toString('utf8', at + 1, referenceEnd))
     }
     this.references.copy(payload, at, referenceEnd)
     const results = group.add(payload, referenceEnd, {
@@ -120,7 +120,7 @@ export class BlockEncoder {
       // In a batch the record's id is the reference.
       ...(flags === IS_BATCH && {
         onId: (id) => {
-          if (id !== null) this.filterHashes.push(referenceHashes(group.head.teamId, id))
+          if (id !== null) this.filter.add(group.head.teamId, id)
         },
       }),
     })
@@ -158,7 +158,7 @@ export class BlockEncoder {
       results: this.sums.results,
       deployments: [...deployments].sort((a, b) => a - b),
       sums: writeSums(this.sums.minuteRollups()),
-      referenceFilter: this.filterHashes.length === 0 ? null : referenceFilter(this.filterHashes),
+      referenceFilter: this.filter.bytes(),
     }
   }
 
@@ -203,10 +203,6 @@ export class BlockEncoder {
     if (found !== undefined) return found
     this.keys.set(key, this.keys.size)
     return this.keys.size - 1
-  }
-
-  private addReference(teamId: string, reference: string): void {
-    this.filterHashes.push(referenceHashes(teamId, reference))
   }
 }
 

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
+import { AppError } from '../../errors.ts'
 import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
@@ -30,7 +31,8 @@ export interface BlockQuery {
  *
  * The iterators list the blocks of one hour at a time and then read a bounded number of bytes at a
  * time. Each request of a listed hour comes exactly once, also when blocks are merged meanwhile:
- * merged blocks stay readable for minutes.
+ * merged blocks stay readable for three hours. A reader that takes longer over an hour of the log
+ * and meets a block that has gone fails with the AppError `unavailable`.
  */
 export interface BlockReader {
   /** Blocks that can hold the request whose id has this time, likely ones first. */
@@ -218,13 +220,36 @@ export class PostgresBlockReader implements BlockReader {
             from (values ${keys}) as wanted(at, id))`,
       )
       const byId = new Map(rows.map((row) => [row.block_id, row]))
-      for (const { block_id } of portion) {
+      for (const { block_id, first_at_ms } of portion) {
         const row = byId.get(block_id)
-        // Its day has left the log meanwhile.
+        // Else its day has left the log meanwhile, or a merge has replaced it long ago.
         if (row !== undefined) yield blockOf(row)
+        else if (await this.isKept(first_at_ms)) {
+          throw new AppError(
+            'unavailable',
+            'the log was rewritten while it was read: read this period again',
+          )
+        }
       }
     }
   }
+
+  /** Whether the log still has the day of a block. */
+  private async isKept(firstAtMs: number): Promise<boolean> {
+    const dayMs = spanStart('day', firstAtMs)
+    const [row] = await rowsOf<{ kept: boolean }>(
+      this.db,
+      sql`select to_regclass(${`score_blocks_p${dayNameOf(dayMs)}`}::text) is not null or exists (
+          select 1 from score_blocks where first_at >= ${momentText(dayMs)}
+            and first_at < ${momentText(dayMs + SPAN_MS.day)}) as kept`,
+    )
+    return row?.kept ?? false
+  }
+}
+
+/** The day of a moment, as partitions are named: `20261121`. */
+function dayNameOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')
 }
 
 /** @param name `20261121` */

@@ -16,19 +16,37 @@ export function referenceHashes(teamId: string, reference: string): number[] {
   return Array.from({ length: HASHES }, (_, index) => mixed(seed + Math.imul(index + 1, GOLDEN)))
 }
 
-/**
- * A Bloom filter, whose bit n is bit n % 8 of byte n / 8, as `get_bit` of PostgreSQL counts.
- *
- * @param hashes of each reference
- */
-export function referenceFilter(hashes: readonly (readonly number[])[]): Buffer {
-  const filter = Buffer.alloc(Math.ceil((hashes.length * BITS_EACH) / 8))
-  const bits = 8 * filter.length
-  for (const hash of hashes.flat()) {
-    const bit = hash % bits
-    filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7))
+/** The numbers of the references of a block, in memory that grows with them. */
+export class ReferenceFilter {
+  private numbers = new Uint32Array(HASHES)
+  private used = 0
+
+  add(teamId: string, reference: string): void {
+    const hashes = referenceHashes(teamId, reference)
+    if (this.used + HASHES > this.numbers.length) {
+      const larger = new Uint32Array(2 * this.numbers.length)
+      larger.set(this.numbers)
+      this.numbers = larger
+    }
+    this.numbers.set(hashes, this.used)
+    this.used += HASHES
   }
-  return filter
+
+  /**
+   * A Bloom filter, whose bit n is bit n % 8 of byte n / 8, as `get_bit` of PostgreSQL counts.
+   *
+   * @returns null without references
+   */
+  bytes(): Buffer | null {
+    if (this.used === 0) return null
+    const filter = Buffer.alloc(Math.ceil(((this.used / HASHES) * BITS_EACH) / 8))
+    const bits = 8 * filter.length
+    for (let at = 0; at < this.used; at++) {
+      const bit = (this.numbers[at] ?? 0) % bits
+      filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7))
+    }
+    return filter
+  }
 }
 
 /** Murmur's last step: each bit of the result depends on each bit of the number. */

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
+export const HASH_BYTES = 32
 const LEAF = Buffer.of(0)
 const NODE = Buffer.of(1)
 
@@ -12,17 +13,17 @@ export type LeafRange = readonly [start: number, end: number]
  * @source RFC 9162, section 2.1.1
  */
 export function leafHash(data: Uint8Array): Buffer {
-  return createHash('sha256').update(LEAF).update(data).digest()
+  return hash('sha256', Buffer.concat([LEAF, data]), 'buffer')
 }
 
 /** Hash of a node over its two children. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  return createHash('sha256').update(NODE).update(left).update(right).digest()
+  return hash('sha256', Buffer.concat([NODE, left, right]), 'buffer')
 }
 
 /** Root of a tree without leaves. */
 export function emptyRoot(): Buffer {
-  return createHash('sha256').digest()
+  return hash('sha256', '', 'buffer')
 }
 
 /** The largest power of two below a number above 1. */
@@ -139,5 +140,3 @@ export class TreeEdge {
     return completed
   }
 }
-
-export const HASH_BYTES = 32

@@ -58,7 +58,7 @@ interface Head {
   readonly edge: TreeEdge
 }
 
-/** In the order of the teams, so that two drains never wait for each other. */
+/** All locks are taken in the order of the teams, so that two drains never wait for each other. */
 async function lockedHeads(
   tx: Transaction,
   teamIds: readonly string[],
@@ -67,19 +67,19 @@ async function lockedHeads(
     teamIds.map((id) => sql`${id}`),
     sql`, `,
   )
-  const read = () =>
-    rowsOf<HeadRow>(
-      tx,
-      sql`select id, team_id, size::float8 as size, edge from log_trees
-        where team_id in (${ids}) order by team_id for update`,
-    )
-  let rows = await read()
-  if (rows.length < teamIds.length) {
+  const known = await rowsOf(tx, sql`select 1 from log_trees where team_id in (${ids})`)
+  if (known.length < teamIds.length) {
+    // Before the first lock: a drain that inserts a tree waits for one that has inserted it.
     await tx.execute(sql`insert into log_trees (team_id, size, edge)
       select team_id, 0, ''::bytea from unnest(array[${ids}]::text[]) as wanted(team_id)
+      where team_id not in (select team_id from log_trees)
       order by team_id on conflict do nothing`)
-    rows = await read()
   }
+  const rows = await rowsOf<HeadRow>(
+    tx,
+    sql`select id, team_id, size::float8 as size, edge from log_trees
+      where team_id in (${ids}) order by team_id for update`,
+  )
   return new Map(
     rows.map(({ id, team_id, size, edge }) => [
       team_id,

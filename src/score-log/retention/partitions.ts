@@ -14,7 +14,7 @@ const TABLES = [
   { table: 'score_blocks', moment: 'first_at' },
 ] as const
 /** Tables with rows that are often written again. */
-const OTHER_TABLES = ['api_keys', 'refresh_tokens']
+const OTHER_TABLES = ['api_keys', 'refresh_tokens', 'log_trees', 'log_tree_nodes', 'jobs']
 type LogTable = (typeof TABLES)[number]
 const NAME = /_p(\d{4})(\d{2})(\d{2})$/
 

@@ -104,6 +104,23 @@ describe.each(backends)('on $name', (backend) => {
     expect(await tables.rollUp()).toBe(0)
   })
 
+  test('blocks with large sums are rolled up a few at a time, and one block always', async () => {
+    const db = await filled()
+    const before = await allRollups(db)
+    const tables = new PostgresBlockTables(db, SOURCE)
+    // What follows the sums of a block is not read.
+    await db.execute(sql`update score_blocks
+      set sums = sums || decode(repeat('00', 300000), 'hex')`)
+    expect(await tables.rollUp()).toBe(3)
+    await db.execute(sql`update score_blocks set sums = sums || decode(repeat('00', 800000), 'hex')
+      where not is_summed`)
+    for (let rest = 17; rest > 0; rest--) expect(await tables.rollUp()).toBe(1)
+    expect(await tables.rollUp()).toBe(0)
+    expect((await allRollups(db)).map((rollup) => rollup?.resultCount)).toEqual(
+      before.map((rollup) => rollup?.resultCount),
+    )
+  })
+
   test('a batch over the end of an hour becomes two blocks', async () => {
     const { db } = await open()
     await new PostgresScoreLogStore(db, 'a', SOURCE).append(ALL)
@@ -135,12 +152,65 @@ describe.each(backends)('on $name', (backend) => {
       { records: 50, superseded: false, summed: true },
       { records: 50, superseded: false, summed: true },
     ])
-    await tables.dropSuperseded(Date.now())
+    await tables.dropSuperseded(Date.now() + 2 * HOUR_MS)
     expect((await blocks(db)).length).toBe(22)
-    await tables.dropSuperseded(Date.now() + HOUR_MS)
+    await tables.dropSuperseded(Date.now() + 4 * HOUR_MS)
     expect((await blocks(db)).length).toBe(2)
     expect((await rollupOver(db, 'day', 'dep_0'))?.requestCount).toBe(50)
     expect(await tables.merge(Date.now())).toBe(0)
+  })
+
+  // A report over half of the log looks like one over all of it.
+  test('a reader that is overtaken by a merge fails, and one overtaken by the retention ends', async () => {
+    const db = await filled()
+    const tables = new PostgresBlockTables(db, SOURCE)
+    await tables.rollUp()
+    const reader = new PostgresBlockReader(db)
+    const query = { fromMs: START, toMs: START + HOUR_MS, order: 'oldest' } as const
+    const slow = reader.blocksIn(query)[Symbol.asyncIterator]()
+    await slow.next()
+    expect(await tables.merge(Date.now())).toBe(10)
+    await tables.dropSuperseded(Date.now() + 4 * HOUR_MS)
+    const rest = async () => {
+      while ((await slow.next()).done !== true);
+    }
+    await expect(rest()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the log was rewritten while it was read: read this period again',
+    })
+    const day = Math.floor(START / (24 * HOUR_MS)) * 24 * HOUR_MS
+    const log = new PostgresLogTables(db)
+    await log.makePartitions([day, day + 24 * HOUR_MS])
+    const scoredAtMs = day + 1_000
+    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    for (let number = 0; number < 10; number++) {
+      await store.append([logged(number, { scoredAtMs: scoredAtMs + number })])
+    }
+    let left = 0
+    for await (const _ of reader.blocksIn({ ...query, fromMs: day, toMs: day + 5_000 })) {
+      if (left++ === 0) await log.dropBefore(day + 24 * HOUR_MS)
+    }
+    expect(left).toBe(4)
+  })
+
+  test('a block of many applicants is not merged, and those around it are', async () => {
+    const { db } = await open()
+    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const row = { id: null, results: [CARD.resultOf(APPLICANTS[0] ?? {})] }
+    const many = Array.from({ length: 16_384 }, () => row)
+    for (const rows of [[row], many, [row], many.slice(1), many.slice(1), many.slice(1)]) {
+      await store.append([logged(0, { rows, isBatch: rows.length > 1 })])
+    }
+    const tables = new PostgresBlockTables(db, SOURCE)
+    await tables.rollUp()
+    expect(await tables.merge(Date.now())).toBe(5)
+    expect(await tables.merge(Date.now())).toBe(0)
+    const rows = await rowsOf(
+      db,
+      sql`select applicants from score_blocks
+      where superseded_at is null order by applicants`,
+    )
+    expect(rows).toEqual([{ applicants: 16_384 }, { applicants: 2 + 3 * 16_383 }])
   })
 
   test('a block whose model is unknown stays as it is, and others are merged', async () => {

@@ -1,13 +1,15 @@
-import { setImmediate } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { type Database, rowsOf, type Transaction } from '../../../platform/db/client.ts'
+import { isDatabaseUnavailable } from '../../../platform/db/errors.ts'
 import { unlessLocked } from '../../../platform/db/transactions.ts'
 import { epochMs, momentText } from '../../../rollups/rollup-rows.ts'
-import { type KeyedRollup, merged } from '../../../rollups/rollup-sums.ts'
+import { type KeyedRollup, mergeInto } from '../../../rollups/rollup-sums.ts'
 import { SPAN_MS, SPANS, spanStart } from '../../../rollups/spans.ts'
 import { addToRollups } from '../../drain/rollup-writer.ts'
 import { readSources, writeMergedSources } from '../../proof/block-sources.ts'
+import { TurnTaker } from '../../reading/turn-taker.ts'
 import type { ModelSource } from '../../record/model-source.ts'
+import type { OpenBlock } from '../block.ts'
 import { openBlock } from '../block-decoder.ts'
 import { BlockEncoder, type EncodedBlock } from '../block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../block-rows.ts'
@@ -15,23 +17,27 @@ import { readSums } from '../block-sums.ts'
 import { insertOf } from '../insert-block.ts'
 import type { StoredBlock } from '../stored-block.ts'
 import type { BlockTables } from './block-upkeep.ts'
+import { FailedHours } from './failed-hours.ts'
 
 /** Names the rollups of blocks. */
 const WRITER = 'blocks'
-/** Blocks of one transaction: a second of work. */
+/** Blocks of one transaction, and bytes of their sums unless one block alone has more. */
 const ROLLED_BLOCKS_MAX = 2_000
+const ROLLED_BYTES_MAX = 1024 * 1024
 /** A larger block gains too little from a merge to be worth its work. */
 const SMALL_RECORDS_MAX = 256
+const SMALL_RAW_BYTES_MAX = 1024 * 1024
+const SMALL_APPLICANTS_MAX = 16_384
+/** Bounds of a merge's memory and time. Two small blocks are always within them. */
 const MERGED_RECORDS_MAX = 8_192
-const MERGED_RAW_BYTES_MAX = 64 * 1024 * 1024
+const MERGED_RAW_BYTES_MAX = 4 * 1024 * 1024
+const MERGED_APPLICANTS_MAX = 65_536
 const MERGED_BLOCKS_MAX = 4_096
 /** An hour is merged this long after its end, and no more after two days. */
 const MERGE_AFTER_MS = 10 * 60_000
 const MERGE_WITHIN_MS = 2 * SPAN_MS.day
-/** How long readers that have listed a block may still read it. */
-const SUPERSEDED_MS = 10 * 60_000
-/** About a millisecond of work; then the event loop serves others. */
-const RECORDS_A_TURN = 50
+/** How long readers that have listed a block may still read it; see `PostgresBlockReader`. */
+const SUPERSEDED_MS = 3 * SPAN_MS.hour
 
 interface JoinedBlock {
   readonly block: EncodedBlock
@@ -48,8 +54,7 @@ interface BlockKey {
 export class PostgresBlockTables implements BlockTables {
   private readonly db: Database
   private readonly models: ModelSource
-  /** Hours with a block that can't be merged. */
-  private readonly skippedHours = new Set<number>()
+  private readonly failedHours = new FailedHours()
 
   constructor(db: Database, models: ModelSource) {
     this.db = db
@@ -62,10 +67,19 @@ export class PostgresBlockTables implements BlockTables {
       const blocks = await rowsOf<BlockKey & { readonly sums: Uint8Array }>(
         tx,
         sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, sums
-          from score_blocks where not is_summed order by first_at limit ${ROLLED_BLOCKS_MAX}`,
+          from (
+            select *, sum(octet_length(sums)) over up_to_it as bytes,
+              row_number() over up_to_it as number
+            from (
+              select block_id, first_at, sums from score_blocks
+              where not is_summed order by first_at limit ${ROLLED_BLOCKS_MAX}
+            ) as listed
+            window up_to_it as (order by first_at, block_id)
+          ) as counted
+          where number = 1 or bytes <= ${ROLLED_BYTES_MAX} order by first_at, block_id`,
       )
       if (blocks.length === 0) return 0
-      await addToRollups(tx, { writer: WRITER, added: rollupsOf(blocks.map(({ sums }) => sums)) })
+      await addToRollups(tx, { writer: WRITER, added: await rollupsOf(blocks) })
       await tx.execute(sql`update score_blocks set is_summed = true, sums = ''::bytea
         where ${areIn(blocks)}`)
       return blocks.length
@@ -76,12 +90,18 @@ export class PostgresBlockTables implements BlockTables {
   async merge(nowMs: number): Promise<number> {
     const blocks = await this.smallBlocks(nowMs)
     if (blocks.length < 2) return 0
+    const hourMs = spanStart('hour', blocks[0]?.firstAtMs ?? 0)
     const whole = await this.joined(blocks).catch((error: unknown) => {
       // Without this the next round would try the same blocks, and no others.
-      this.skippedHours.add(spanStart('hour', blocks[0]?.firstAtMs ?? 0))
+      if (!isDatabaseUnavailable(error)) this.failedHours.skip(hourMs, nowMs)
       throw error
     })
-    const done = await unlessLocked(this.db, 'score_blocks', (tx) => replace(tx, blocks, whole))
+    const done = await unlessLocked(this.db, 'score_blocks', (tx) =>
+      replace(tx, blocks, whole),
+    ).catch((error: unknown) => {
+      this.failedHours.add(hourMs, nowMs)
+      throw error
+    })
     return done === true ? blocks.length : 0
   }
 
@@ -94,7 +114,8 @@ export class PostgresBlockTables implements BlockTables {
   /** Small blocks of the oldest hour that has at least two of them. */
   private async smallBlocks(nowMs: number): Promise<StoredBlock[]> {
     const endMs = spanStart('hour', nowMs - MERGE_AFTER_MS)
-    const isSmall = sql`superseded_at is null and is_summed and records < ${SMALL_RECORDS_MAX}`
+    const isSmall = sql`superseded_at is null and is_summed and records < ${SMALL_RECORDS_MAX}
+      and raw_bytes < ${SMALL_RAW_BYTES_MAX} and applicants < ${SMALL_APPLICANTS_MAX}`
     const hours = await rowsOf<{ hour_ms: number }>(
       this.db,
       sql`select ${epochMs(sql`date_trunc('hour', first_at, 'UTC')`)} as hour_ms from score_blocks
@@ -102,13 +123,14 @@ export class PostgresBlockTables implements BlockTables {
           and ${isSmall}
         group by 1 having count(*) > 1 order by 1`,
     )
-    const hour = hours.find(({ hour_ms }) => !this.skippedHours.has(hour_ms))
+    const hour = hours.find(({ hour_ms }) => !this.failedHours.isSkipped(hour_ms, nowMs))
     if (hour === undefined) return []
     const rows = await rowsOf<BlockRow>(
       this.db,
       sql`select ${BLOCK_COLUMNS} from (
           select *, sum(records) over before_it as records_before,
-            sum(raw_bytes::bigint) over before_it as bytes_before
+            sum(raw_bytes::bigint) over before_it as bytes_before,
+            sum(applicants::bigint) over before_it as applicants_before
           from score_blocks
           where first_at >= ${momentText(hour.hour_ms)}
             and first_at < ${momentText(hour.hour_ms + SPAN_MS.hour)} and ${isSmall}
@@ -116,6 +138,7 @@ export class PostgresBlockTables implements BlockTables {
           order by first_at, block_id limit ${MERGED_BLOCKS_MAX}
         ) as small
         where records_before <= ${MERGED_RECORDS_MAX} and bytes_before <= ${MERGED_RAW_BYTES_MAX}
+          and applicants_before <= ${MERGED_APPLICANTS_MAX}
         order by first_at, block_id`,
     )
     return rows.map(blockOf)
@@ -123,7 +146,12 @@ export class PostgresBlockTables implements BlockTables {
 
   /** The requests of all blocks in the order of time, as one block. */
   private async joined(blocks: readonly StoredBlock[]): Promise<JoinedBlock> {
-    const opened = blocks.map((stored) => ({ stored, block: openBlock(stored) }))
+    const turns = new TurnTaker()
+    const opened: { readonly stored: StoredBlock; readonly block: OpenBlock }[] = []
+    for (const stored of blocks) {
+      opened.push({ stored, block: openBlock(stored) })
+      await turns.giveWay()
+    }
     const models = await this.models.compiled(opened.flatMap(({ block }) => block.modelIds))
     const requests = opened
       .flatMap(({ stored, block }) => {
@@ -137,9 +165,9 @@ export class PostgresBlockTables implements BlockTables {
       })
       .sort((one, other) => one.atMs - other.atMs)
     const encoder = new BlockEncoder(models)
-    for (const [number, { block, index }] of requests.entries()) {
+    for (const { block, index } of requests) {
       encoder.add(block.payload(index, models))
-      if (number % RECORDS_A_TURN === 0) await setImmediate()
+      await turns.giveWay()
     }
     const encoded = encoder.encode()
     if (encoded === null) throw new Error('blocks without requests')
@@ -176,9 +204,15 @@ async function replace(
 }
 
 /** The rollups of all minutes, hours and days. */
-function rollupsOf(sums: readonly Uint8Array[]): KeyedRollup[] {
-  const minutes = sums.flatMap((bytes) => readSums(Buffer.from(bytes)))
-  return SPANS.flatMap((span) => merged(minutes, span))
+async function rollupsOf(blocks: readonly { readonly sums: Uint8Array }[]): Promise<KeyedRollup[]> {
+  const turns = new TurnTaker()
+  const wholes = new Map<string, KeyedRollup>()
+  for (const { sums } of blocks) {
+    const minutes = readSums(Buffer.from(sums))
+    for (const span of SPANS) mergeInto(wholes, minutes, span)
+    await turns.giveWay()
+  }
+  return [...wholes.values()]
 }
 
 function areIn(keys: readonly BlockKey[]): SQL {

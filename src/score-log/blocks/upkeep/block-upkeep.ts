@@ -56,15 +56,25 @@ export class BlockUpkeep {
 
   /** One round; never rejects. */
   async run(): Promise<void> {
-    const { tables, clock, onFailed } = this.options
+    await this.attempt(() => this.rollUpAndMerge())
+    // Also when a merge fails again and again: else the table would only grow.
+    const { tables, clock } = this.options
+    await this.attempt(() => tables.dropSuperseded(clock.epochMs()))
+  }
+
+  private async rollUpAndMerge(): Promise<void> {
+    const { tables, clock } = this.options
+    while (!this.isClosed && (await tables.rollUp()) > 0);
+    for (let merges = 0; merges < MERGES_MAX && !this.isClosed; merges++) {
+      if ((await tables.merge(clock.epochMs())) === 0) return
+    }
+  }
+
+  private async attempt(work: () => Promise<void>): Promise<void> {
     try {
-      while (!this.isClosed && (await tables.rollUp()) > 0);
-      for (let merges = 0; merges < MERGES_MAX && !this.isClosed; merges++) {
-        if ((await tables.merge(clock.epochMs())) === 0) break
-      }
-      await tables.dropSuperseded(clock.epochMs())
+      await work()
     } catch (error) {
-      onFailed(error)
+      this.options.onFailed(error)
     }
   }
 }
