@@ -1,5 +1,5 @@
 import type { Reporter } from 'vitest/node'
-import { chromiumPath, hasCurl, postgresPrograms } from './servers/programs.ts'
+import { chromiumPath, hasCurl, hasOpenssl, postgresPrograms } from './servers/programs.ts'
 
 /** What this machine lacks, each with how a run gets it. */
 function lacking(): string[] {
@@ -10,6 +10,7 @@ function lacking(): string[] {
     ...(TEST_REDIS_URL === undefined ? ['Redis (TEST_REDIS_URL)'] : []),
     ...(chromiumPath() === null ? ['Chromium (CHROMIUM_PATH)'] : []),
     ...(hasCurl() ? [] : ['curl']),
+    ...(hasOpenssl() ? [] : ['openssl']),
   ]
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import {
   CERTIFICATES,
   type CertificateName,
@@ -11,6 +11,7 @@ import {
 } from '../../support/servers/certificates.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { hasPostgresServer, PostgresServer } from '../../support/servers/postgres-server.ts'
+import { hasOpenssl } from '../../support/servers/programs.ts'
 
 const run = promisify(execFile)
 const ROOT = new URL('../../../', import.meta.url).pathname
@@ -36,10 +37,14 @@ const ASK_REDIS = `
 
 let certificates: Certificates
 
+const canCertify = hasOpenssl()
+
 beforeAll(() => {
-  certificates = new Certificates()
+  if (canCertify) certificates = new Certificates()
 })
-afterAll(() => certificates.remove())
+afterAll(() => {
+  if (canCertify) certificates.remove()
+})
 
 /** Node reads the authorities at its start, as an operator names them. */
 async function ask(script: string, url: string, isKnown = true): Promise<string> {
@@ -57,7 +62,7 @@ function expectVerdict(answer: string, name: CertificateName): void {
 }
 
 // Whoever can pretend to be the database gets every applicant's values.
-describe.skipIf(!hasPostgresServer)('TLS to PostgreSQL', () => {
+describe.skipIf(!canCertify || !hasPostgresServer)('TLS to PostgreSQL', () => {
   test.each(CERTIFICATES)(
     'sslmode=verify-full takes the %s certificate for what it is',
     async (name) => {
@@ -81,7 +86,7 @@ describe.skipIf(!hasPostgresServer)('TLS to PostgreSQL', () => {
   })
 })
 
-describe('TLS to Redis', () => {
+describe.skipIf(!canCertify || inject('redisUrl') === null)('TLS to Redis', () => {
   test.each(CERTIFICATES)('rediss:// takes the %s certificate for what it is', async (name) => {
     const port = await freePort()
     const files = ['--tls-cert-file', certificates.certificate(name)]

@@ -30,6 +30,12 @@ export function hasCurl(): boolean {
   return foundOrNull(isThere ? 'curl' : undefined, 'curl') !== null
 }
 
+/** Whether certificates can be made; under CI a machine without openssl is an error. */
+export function hasOpenssl(): boolean {
+  const isThere = spawnSync('openssl', ['version']).status === 0
+  return foundOrNull(isThere ? 'openssl' : undefined, 'openssl') !== null
+}
+
 /** The newest first. */
 function installedServers(): string[] {
   if (!existsSync(SERVERS)) return []
