@@ -14,9 +14,9 @@ interface Project {
   readonly isIsolated: boolean
 }
 
-// unit: no I/O. http: the app without a socket. integration: servers, sockets, processes. faults:
-// what takes long, because servers are killed or slowed, or a quota's minute passes (`npm run
-// test:faults`).
+// unit: no I/O. http: the app without a socket. integration: servers, sockets, processes. faults
+// (`npm run test:faults`): what takes long, because processes are started and killed, servers
+// slowed, requests sent in floods and races, or a quota's minute passes.
 const PROJECTS: readonly Project[] = [
   { name: 'unit', testTimeoutMs: 120_000, usesDatabases: false, isIsolated: false },
   { name: 'http', testTimeoutMs: 60_000, usesDatabases: true, isIsolated: false },
