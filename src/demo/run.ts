@@ -6,10 +6,18 @@ import { join } from 'node:path'
 import { loadConfig } from '../config.ts'
 import { type RunningServer, startFailureText, startServer } from '../server.ts'
 import { DemoClient } from './client.ts'
+import {
+  explainedCard,
+  printReasons,
+  type SampleCard,
+  type SampleReasons,
+} from './explained-card.ts'
 import { type DemoApplicant, printBatch, printCurlLines, printScore, printWhole } from './print.ts'
 
 const OWNER_EMAIL = 'owner@demo.example'
 const BATCH_SIZE = 5
+/** The lowest score of grade C; below it, the demo's lender declines. */
+const CUTOFF = 420
 const SAMPLE = new URL('./german-credit/', import.meta.url)
 
 /** Starts the service on an embedded database in `dataDir`. */
@@ -47,7 +55,8 @@ function readSample<T>(file: string): T {
 
 /** Deploys the sample scorecard, creates a key, scores, and prints the results. */
 async function show(url: string, password: string): Promise<void> {
-  const spec = readSample<{ name: string; version: string; base_points: number }>('spec.json')
+  const card = readSample<SampleCard>('spec.json')
+  const spec = explainedCard(card, readSample<SampleReasons>('reasons.json'))
   const applicants = readSample<DemoApplicant[]>('applicants.json')
   const [first] = applicants
   if (first === undefined) throw new Error('the sample has no applicants')
@@ -57,6 +66,13 @@ async function show(url: string, password: string): Promise<void> {
 
   console.log(`\nScorecard "${spec.name}" ${spec.version} is deployed:\n  ${endpoint}\n`)
   printScore(first, spec.base_points, await client.score(endpoint, keySecret, first.applicant))
+  const declined = applicants.find(({ score }) => score < CUTOFF)
+  if (declined !== undefined) {
+    const { id, applicant } = declined
+    const inLanguage = (lang: string) =>
+      client.scoreWithReasons(endpoint, keySecret, { applicant, lang })
+    printReasons(id, await inLanguage('en'), await inLanguage('de'))
+  }
   const batch = applicants.slice(0, BATCH_SIZE)
   printBatch(await client.scoreBatch(endpoint, keySecret, batch))
   const startedMs = performance.now()
