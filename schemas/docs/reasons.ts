@@ -16,6 +16,12 @@ const baseline = {
   created_at: EXAMPLE_TIME,
 } as const
 
+/** How often the codes of two features were reasons. */
+const counted = [
+  { code: 'age', text: 'age', n: 1, first: 1 },
+  { code: 'purpose', text: 'purpose', n: 1, first: 0 },
+] as const
+
 export const REASON_DOCS = {
   'reason_baselines.create': {
     tag: 'Reasons',
@@ -112,7 +118,7 @@ export const REASON_DOCS = {
         model_id: EXAMPLE_IDS.champion,
         n: 1,
         no_adverse_factor: 0,
-        reasons: [{ code: 'R07', text: 'Proportion of balances to limits', n: 1, first: 1 }],
+        reasons: counted,
         more_codes: 0,
         without_baseline: 0,
         grades: [
@@ -120,7 +126,7 @@ export const REASON_DOCS = {
             grade: 'B',
             n: 1,
             no_adverse_factor: 0,
-            reasons: [{ code: 'R07', text: 'Proportion of balances to limits', n: 1, first: 1 }],
+            reasons: counted,
             more_codes: 0,
           },
         ],

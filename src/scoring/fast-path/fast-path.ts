@@ -14,6 +14,7 @@ import {
   type QuotaDecision,
   quotaHeaders,
 } from '../../rate-limit/caller-quota.ts'
+import type { ReasonsWanted } from '../reason-texts.ts'
 import {
   isReference,
   isScoreBody,
@@ -22,7 +23,7 @@ import {
   SCORE_OPERATION,
   type ScoreBody,
   scoreRequestOf,
-  slugOf,
+  scoreUrlOf,
 } from '../score-request.ts'
 import type { ScoringService } from '../service.ts'
 import { attachFallback, type Fallback } from './fallback.ts'
@@ -44,6 +45,7 @@ interface FastPathOptions {
 /** The fields of a request's head that a score needs. */
 interface Head {
   readonly slug: string
+  readonly reasons: ReasonsWanted | null
   readonly keySecret: string
   readonly bodyBytes: number
   readonly routingKey: string | undefined
@@ -148,7 +150,7 @@ export class FastPath {
   }
 
   private score(scoring: Scoring, quotaDecision: QuotaDecision, body: ScoreBody): void {
-    const { caller, requestId, slug, routingKey, reference, receivedAtMs } = scoring
+    const { caller, requestId, slug, routingKey, reference, receivedAtMs, reasons } = scoring
     const scoreRequest = scoreRequestOf({
       requestId,
       slug,
@@ -156,6 +158,7 @@ export class FastPath {
       routingKey,
       reference,
       receivedAtMs,
+      reasons,
     })
     const fail = (failure: Error) => this.fallBack(scoring, { caller, quotaDecision, failure })
     try {
@@ -212,8 +215,8 @@ function headOf(
   { method, url = '', rawHeaders }: IncomingMessage,
   bodyBytesMax: number,
 ): Head | null {
-  const slug = method === 'POST' ? slugOf(url) : undefined
-  if (slug === undefined) return null
+  const place = method === 'POST' ? scoreUrlOf(url) : null
+  if (place === null) return null
   let authorization: string | undefined
   let type: string | undefined
   let length: string | undefined
@@ -256,7 +259,8 @@ function headOf(
   if (authorization?.startsWith(BEARER_PREFIX) !== true) return null
   if (!isUsualJson(type)) return null
   const keySecret = authorization.slice(BEARER_PREFIX.length)
-  return { slug, keySecret, bodyBytes, routingKey: routingKeyOf(routingKey), reference }
+  const { slug, reasons } = place
+  return { slug, reasons, keySecret, bodyBytes, routingKey: routingKeyOf(routingKey), reference }
 }
 
 /** @returns null for bytes that are not the body of a score */
