@@ -7,7 +7,7 @@ import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
 /** Links from each page of a deployment to its reports. */
-const REPORTS = ['Stability', 'Cut-offs', 'Challengers']
+const REPORTS = ['Stability', 'Cut-offs', 'Challengers', 'Reasons']
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -45,6 +45,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     [`deployments/${slug}/stability`, 'income: cells'],
     [`deployments/${slug}/cutoffs`, 'By grade'],
     [`deployments/${slug}/swap-set`, 'Migration of grades'],
+    [`deployments/${slug}/reasons`, 'The champion gives no reasons'],
     ['models', '4.0'],
     ['models/new', 'Description (optional)'],
     ['models/import', 'Sample with scores (optional)'],
@@ -143,13 +144,14 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       [`deployments/${slug}/stability`]: REPORTS,
       [`deployments/${slug}/cutoffs`]: REPORTS,
       [`deployments/${slug}/swap-set`]: REPORTS,
+      [`deployments/${slug}/reasons`]: REPORTS,
       models: [],
       [`models/${modelId}`]: [],
       try: [],
       keys: [],
       nowhere: [],
       scores: ['Find'],
-      [`scores/${requestId}`]: ['Copy the request id'],
+      [`scores/${requestId}`]: ['Copy the request id', 'Show'],
       [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
     })
     for (const place of ['members', 'audit', `audit/${slug}`]) {
