@@ -79,7 +79,7 @@ function Reasons({ found, scoredAt, lang }: ReasonsProps) {
       steps=${compared.map((one, at) => ({
         name: labelOf(one),
         points: differences[at] ?? 0,
-        detail: `${number(one.points)}, ${number(one.baseline_points)}`,
+        detail: `${signed(one.points)}, ${signed(one.baseline_points)}`,
       }))} />
     <h3>Text for a letter</h3>
     ${!hasLetter(lang) && html`<p class="muted">The sentences around the reasons are English: translate them.</p>`}

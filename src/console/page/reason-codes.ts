@@ -15,7 +15,7 @@ interface UsedCode {
 /** Longer lists are cut: a card can have 10,000 codes. */
 const CODES_MAX = 200
 
-/** How a card explains its scores: codes with their texts, and what features are measured against. */
+/** How a card explains its scores: codes with texts, and what features are measured against. */
 export function ReasonCodes({ spec }: { spec: Spec }) {
   if (!hasReasons(spec) || !isObject(spec.reasons)) {
     return html`<section><h2>Reasons</h2><p class="muted">The card gives no reasons for its scores: its specification has no <code>reasons</code> with version 1.</p></section>`
@@ -56,7 +56,7 @@ function Baselines({ spec }: { spec: Spec }) {
       </tr>`,
       )}
     <//>
-    <p class="muted">A feature without a baseline here is compared with scored applicants: see the reasons of a deployment.</p>`
+    <p class="muted">Without a baseline here, a feature is compared with the counts of its bins, or with scored applicants: see the reasons of a deployment.</p>`
 }
 
 function usedCodes({ features, reason_codes: texts }: Spec): UsedCode[] {

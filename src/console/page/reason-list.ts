@@ -26,7 +26,7 @@ export function ReasonList({ reasons, method, isTruncated, keyFactors }: ReasonL
         <th scope="row">${one.rank}. ${one.text}</th>
         <td class="optional"><code>${one.code}</code></td>
         <td class="number">${number(one.distance)}</td>
-        <td class="optional">${one.features.map((name, at) => `${name}: ${one.bin_labels[at] ?? 'in no bin'}`).join('; ') || NONE}</td>
+        <td class="optional">${one.features.map((name, at) => `${name}: ${one.bin_labels[at]?.replaceAll('%,%', ', ') ?? 'in no bin'}`).join('; ') || NONE}</td>
       </tr>`,
       )}
     <//>

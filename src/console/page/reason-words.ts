@@ -1,5 +1,5 @@
-// What the console reads from the part of a card that explains its scores. Cards of earlier versions
-// may hold anything there, so nothing is taken for granted.
+// What the console reads from the part of a card that explains its scores. Cards of earlier
+// versions may hold anything there, so nothing is taken for granted.
 import { count, number, when } from './format.ts'
 import type { Spec } from './types.ts'
 

@@ -71,7 +71,7 @@ function baselineOf({ attributes }: Element, model: Element): string {
   return attributes['baselineScore'] ?? model.attributes['baselineScore'] ?? ''
 }
 
-/** A feature with the baseline and codes of its characteristic, or without the codes of its bins. */
+/** A feature with the baseline and the codes of its characteristic. */
 export function withReasons(
   feature: SourceFeature,
   characteristic: Element,

@@ -1,6 +1,6 @@
 /**
- * Reasons of exported SQL against the engine. A portfolio that is declined in the warehouse must get
- * the reasons there that the service would give.
+ * Reasons of exported SQL against the engine. A portfolio that is declined in the warehouse must
+ * get the reasons there that the service would give.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
