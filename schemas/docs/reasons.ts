@@ -109,7 +109,7 @@ export const REASON_DOCS = {
     tag: 'Reasons',
     summary: 'Count the reasons of a period',
     description:
-      'Finds the reasons of each answer of a model in a period, as many as the card says and against the baseline that was in force then, and counts them by grade. It counts every answer, whether or not the caller asked for reasons. The period is any part of the log. One such count, or one baseline, is computed at a time, eight more wait, and beyond that it is 503.',
+      'Finds the reasons of each answer of a model in a period, as many as the card says and against the baseline that was in force then, and counts them by grade. It counts every answer, whether or not the caller asked for reasons. The period is any part of the log. One such count, or one baseline, is computed at a time; eight more wait, of one team three in all, and beyond that it is 503.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found', 'model_not_found', 'reasons_not_configured'],
     success: {

@@ -107,11 +107,15 @@ const MIN_POPULATION = 200
 /** Scans of the log that run at a time, and that wait: each can keep a core busy for seconds. */
 const SCANS_MAX = 1
 const SCANS_WAITING_MAX = 8
+/** Scans of one team that run or wait, so that others find a place. */
+const SCANS_OF_TEAM_MAX = 3
 
 /** Baselines of reasons, and the comparison of methods. */
 export class ReasonService {
   private readonly options: ReasonServiceOptions
   private readonly scans = pLimit(SCANS_MAX)
+  /** Scans that run or wait; a team without one has no entry. */
+  private readonly scansOfTeam = new Map<string, number>()
 
   constructor(options: ReasonServiceOptions) {
     this.options = options
@@ -139,7 +143,9 @@ export class ReasonService {
     const range = { fromMs, toMs: Math.min(toMs, createdAtMs + 1) }
     const { modelId, minPopulation = MIN_POPULATION } = order
     const query = { teamId: actor.teamId, deploymentId: slug, modelId, ...range }
-    const population = await this.scan(() => populationOf(card, applicantsOf(log, query), band))
+    const population = await this.scan(actor, () =>
+      populationOf(card, applicantsOf(log, query), band),
+    )
     if (population.n < minPopulation) {
       throw new AppError(
         'population_too_small',
@@ -261,7 +267,7 @@ export class ReasonService {
     }
     const band = order.methods.includes('mean_at_cutoff') ? bandOf(card, { cutoff }) : null
     const { methods } = order
-    return this.scan(() =>
+    return this.scan(caller, () =>
       compareMethods(card, { methods, cutoff, band }, () => applicantsOf(log, query)),
     )
   }
@@ -294,7 +300,7 @@ export class ReasonService {
     }
     const baseline = (id: string) => store.baseline(id)
     const { lang } = order
-    const counts = await this.scan(() =>
+    const counts = await this.scan(caller, () =>
       countReasons(card, applicantsOf(log, query), { lang, baseline }),
     )
     return { ...counts, modelId }
@@ -319,11 +325,20 @@ export class ReasonService {
     if (!isOne) throw new AppError('model_not_found', 'there is no model with this id')
   }
 
-  private scan<Result>(run: () => Promise<Result>): Promise<Result> {
-    if (this.scans.pendingCount >= SCANS_WAITING_MAX) {
-      throw new AppError('unavailable', 'other baselines are under way: try again in a minute')
+  private async scan<Result>({ teamId }: Caller, run: () => Promise<Result>): Promise<Result> {
+    const ofTeam = this.scansOfTeam.get(teamId) ?? 0
+    if (ofTeam >= SCANS_OF_TEAM_MAX || this.scans.pendingCount >= SCANS_WAITING_MAX) {
+      const message = 'other counts or baselines are under way: try again in a minute'
+      throw new AppError('unavailable', message)
     }
-    return this.scans(run)
+    this.scansOfTeam.set(teamId, ofTeam + 1)
+    try {
+      return await this.scans(run)
+    } finally {
+      const left = (this.scansOfTeam.get(teamId) ?? 1) - 1
+      if (left > 0) this.scansOfTeam.set(teamId, left)
+      else this.scansOfTeam.delete(teamId)
+    }
   }
 }
 

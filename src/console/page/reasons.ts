@@ -5,7 +5,7 @@ import { count, NONE, percent } from './format.ts'
 import { PERIOD_DEFAULT, PeriodField, periodQuery, ReportLinks } from './periods.ts'
 import { ReasonBaselines } from './reason-baselines.ts'
 import { LanguageField } from './reason-list.ts'
-import { hasReasons, languageName, languagesOf } from './reason-words.ts'
+import { hasReasons, isObject, languageName, languagesOf, textsOf } from './reason-words.ts'
 import { useLoaded } from './state.ts'
 import type { Deployment, Model, ReasonCounts } from './types.ts'
 import { Empty, numberHead, optionalHead, Page, Shown, Table } from './ui.ts'
@@ -44,12 +44,17 @@ interface CountsProps {
 
 function Counts({ slug, champion, period }: CountsProps) {
   const [lang, setLang] = useState('en')
-  const path = `v1/deployments/${slug}/reason-counts?lang=${encodeURIComponent(lang)}`
+  const path = `v1/deployments/${slug}/reason-counts`
   const loaded = useLoaded(
-    () => api<ReasonCounts>('GET', `${path}&${periodQuery(period)}`),
+    () => api<ReasonCounts>('GET', `${path}?${periodQuery(period)}`),
     [slug, period],
-    { also: lang },
   )
+  // A count reads the log, so another language takes its texts from the card.
+  const known = champion.spec.reason_codes
+  const textOf = (code: string) => {
+    const texts = isObject(known) && Object.hasOwn(known, code) ? textsOf(known[code]) : {}
+    return texts[lang] ?? texts['en'] ?? Object.values(texts)[0] ?? code
+  }
   return html`<section>
     <div class="section-head"><h2>Reasons of ${champion.name} ${champion.version}</h2>
       <${LanguageField} languages=${languagesOf(champion.spec)} lang=${lang} nameOf=${languageName} onChoose=${setLang} />
@@ -59,13 +64,18 @@ function Counts({ slug, champion, period }: CountsProps) {
       ${
         counts.n === 0
           ? html`<${Empty} title="No answers with reasons in this period"><p>Choose a longer one, or put a baseline in force below.</p><//>`
-          : html`<${ByGrade} counts=${counts} />`
+          : html`<${ByGrade} counts=${counts} textOf=${textOf} />`
       }
     `}<//>
   </section>`
 }
 
-function ByGrade({ counts }: { counts: ReasonCounts }) {
+interface ByGradeProps {
+  readonly counts: ReasonCounts
+  readonly textOf: (code: string) => string
+}
+
+function ByGrade({ counts, textOf }: ByGradeProps) {
   const { n, no_adverse_factor: empty, reasons, grades, more_codes: more } = counts
   const most = Math.max(1, ...reasons.map((one) => one.n))
   const shareOf = (code: string, at: number) => {
@@ -79,7 +89,7 @@ function ByGrade({ counts }: { counts: ReasonCounts }) {
     <${Table} caption="Reasons by grade" head=${['Reason', optionalHead('Code'), numberHead('Answers'), numberHead('Share'), optionalHead('First', 'number'), optionalHead('Share'), ...grades.map((grade) => numberHead(grade.grade === null ? 'No grade' : `In ${grade.grade}`))]}>
       ${reasons.map(
         (one) => html`<tr key=${one.code}>
-        <th scope="row">${one.text}</th>
+        <th scope="row">${textOf(one.code)}</th>
         <td class="optional"><code>${one.code}</code></td>
         <td class="number">${count(one.n)}</td>
         <td class="number">${percent(one.n / n)}</td>

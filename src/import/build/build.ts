@@ -55,7 +55,10 @@ export function buildSpec(
     }))
   checkSize(features, notes)
   requireUnseen(card, options, notes)
-  if (probabilities !== null) checkDirection(card, probabilities, notes)
+  if (probabilities !== null) {
+    const scaling = 'scaling' in probabilities ? probabilities.scaling : undefined
+    checkDirection(card, scaling, notes)
+  }
   if (options.probabilities !== 'none') noteRounding(card, notes)
   if (notes.faults.count > 0 || probabilities === null) return null
   return {
@@ -85,11 +88,11 @@ function reasonsOfFeature({ reasonCode, reasonBaseline }: SourceFeature): BuiltR
 /** The direction of reasons follows from the scale, so a card must agree with its own. */
 function checkDirection(
   { reasons }: SourceCard,
-  probabilities: { readonly scaling?: ScalingSpec },
+  scaling: ScalingSpec | undefined,
   notes: Notes,
 ): void {
   if (reasons == null) return
-  const isAbove = (probabilities.scaling?.pdo ?? 1) < 0
+  const isAbove = (scaling?.pdo ?? 1) < 0
   if (isAbove === reasons.isAbove) return
   const algorithm = reasons.isAbove ? 'pointsAbove' : 'pointsBelow'
   const scale = isAbove ? 'a negative pdo' : 'no negative pdo'

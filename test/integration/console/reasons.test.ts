@@ -127,6 +127,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(rows[0]).toMatch(/In A.*In B.*In C.*In D.*In E/s)
     expect(rows.length).toBeGreaterThan(10)
     await visitor.sees('No baselines yet')
+    await page.getByLabel('Language of texts').selectOption('de')
+    expect((await rowsOf('Reasons by grade')).join()).toContain('Guthaben auf dem Girokonto')
     await looksRight('reasons-by-grade')
   })
 
