@@ -51,7 +51,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     ['models/import', 'Sample with scores (optional)'],
     [`models/${modelId}`, 'Risk grades'],
     ['scores', 'Which score?'],
-    [`scores/${requestId}`, 'Specification SHA-256'],
+    [`scores/${requestId}`, 'What would have changed it'],
     ['try', 'Deployment'],
     [`try/${slug}`, 'income'],
     ['keys', 'key of a test'],
