@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checkSpec, compileModel } from '../../../src/engine/index.ts'
 import { writePmml } from '../../../src/export/pmml/pmml.ts'
 import { importCard } from '../../../src/import/import-card.ts'
+import { runImport } from '../../../src/import/run-import.ts'
 import { dmgCard, foundReasons, worksheetCard } from '../../support/cards/reason-cards.ts'
 import { find, readXml } from '../../support/naive/naive-pmml.ts'
 
@@ -95,6 +96,34 @@ describe('a card with reasons', () => {
     const { spec, faults } = imported(text, 20)
     expect(spec).toBeNull()
     expect(JSON.stringify(faults)).toContain('pointsAbove')
+  })
+
+  test('is refused where a fitted scale says that a higher score is a higher risk', () => {
+    const fitted = (pds: readonly [number, number, number]) => {
+      const rows = [
+        `engineering,25,500,29,${pds[0]}`,
+        `engineering,35,500,41,${pds[1]}`,
+        `marketing,40,500,54,${pds[2]}`,
+      ]
+      return runImport({
+        card: Buffer.from(written(dmgCard())),
+        options: {
+          name: 'card',
+          version: '1.0.0',
+          target: 'default_12m',
+          scaling: {},
+          probabilities: 'fit',
+        },
+        check: {
+          sample: Buffer.from(['department,age,income,score,pd', ...rows].join('\n')),
+          tolerance: 0,
+        },
+      })
+    }
+    expect(fitted([0.4, 0.3, 0.2])).toMatchObject({ faults: [], spec: { reasons: { version: 1 } } })
+    const { spec, faults } = fitted([0.2, 0.3, 0.4])
+    expect(spec).toBeNull()
+    expect(faults[0]?.message).toContain('pointsBelow')
   })
 
   test('never names a feature that is not eligible', () => {
