@@ -155,6 +155,8 @@ function differenceOf(jpmml: readonly string[], { service, net }: Compared): str
     : 'a code of several features: JPMML takes off what others gain'
 }
 
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
 function compare(folder: string): void {
   const differences = new Map<string, number>()
   let [rows, equal, unexplained] = [0, 0, 0]
@@ -171,13 +173,13 @@ function compare(folder: string): void {
       if (why !== null) differences.set(why, (differences.get(why) ?? 0) + 1)
       else {
         unexplained++
-        console.log(`${one}, row ${at}: ${jpmml.join()} for ${answer.service.join()}`)
+        say(`${one}, row ${at}: ${jpmml.join()} for ${answer.service.join()}`)
       }
     }
   }
-  console.log(`${equal} of ${rows} applicants have the same reasons`)
-  for (const [why, count] of differences) console.log(`${count}: ${why}`)
-  console.log(`${unexplained} differences without an explanation`)
+  say(`${equal} of ${rows} applicants have the same reasons`)
+  for (const [why, count] of differences) say(`${count}: ${why}`)
+  say(`${unexplained} differences without an explanation`)
   if (unexplained > 0) process.exitCode = 1
 }
 

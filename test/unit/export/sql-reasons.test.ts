@@ -39,7 +39,7 @@ test('reasons that take more columns than a database allows are refused, or left
 })
 
 // Beyond this, the order of additions could decide which reason is the fourth.
-test('distances that can not be added up exactly are refused', () => {
+test("distances that can't be added up exactly are refused", () => {
   expect(exported(wide(2, 4e8), { reasons: 1 })).toContain('AS reason_1')
   expect(exported(wide(2, 4e9), { reasons: 1 })).toEqual([
     { path: 'reasons', message: expect.stringContaining('too large') },
