@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
@@ -277,20 +278,23 @@ describe.each(backends)('on $name', (backend) => {
 describe('over a connection', () => {
   let service: TestService
   let port: number
+  let owner: string
+  let key: string
+  let url: string
   let head: (length: number) => string
 
   beforeAll(async () => {
     const backend = backends[0]
     if (backend === undefined) throw new Error('there is no database')
     service = await TestService.start(backend)
-    const owner = await service.signIn()
-    const slug = await service.deploy(owner, spec)
-    const key = await service.createKey(owner)
-    await service.call({ url: `/v1/score/${slug}`, token: key, body: {} })
+    owner = await service.signIn()
+    url = `/v1/score/${await service.deploy(owner, spec)}`
+    key = await service.createKey(owner)
+    await service.call({ url, token: key, body: {} })
     await service.app.listen({ host: '127.0.0.1', port: 0 })
     port = (service.app.server.address() as AddressInfo).port
     head = (length) =>
-      `POST /v1/score/${slug} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+      `POST ${url} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
   })
   afterAll(() => service.close())
 
@@ -345,6 +349,48 @@ describe('over a connection', () => {
       '"contributions":{"income":20,"job":0}',
       '"contributions":{"income":0,"job":-3}',
     ])
+  })
+
+  // A connection of its own for each: the fast path reads it, and gives it to Node for a refusal.
+  test('a request that leaves the fast path with its connection is counted once', async () => {
+    const limited = await service.createKey(owner, { rate_limit_per_minute: 4 })
+    const call = (body: string) =>
+      exchange([requestOf(body).replace(/Bearer \S+/, `Bearer ${limited}`)], 1)
+    const outcome = (text: string) => [
+      /HTTP\/1\.1 (\d+)/.exec(text)?.[1],
+      /x-ratelimit-remaining: (\d+)/.exec(text)?.[1],
+    ]
+    // Fastify looks up a key that is not cached yet.
+    expect(outcome(await call('{}'))).toEqual(['200', '3'])
+    expect(outcome(await call('{"income":true}'))).toEqual(['400', '2'])
+    expect(outcome(await call('{'))).toEqual(['400', '1'])
+    expect(outcome(await call('{}'))).toEqual(['200', '0'])
+    expect(outcome(await call('{}'))).toEqual(['429', '0'])
+  })
+
+  test('scores go on over a connection whose answers were all read', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    for (const [body, status] of [
+      ['{"income":1}', 200],
+      ['{}', 200],
+      [`{"income":${' '.repeat(300)}1}`, 200],
+      ['{"income":true}', 400],
+      ['{"income":1}', 200],
+    ] as const) {
+      const request = httpRequest({
+        port,
+        agent,
+        method: 'POST',
+        path: url,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      })
+      request.end(body)
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      expect(response.statusCode).toBe(status)
+      response.resume()
+      await once(response, 'end')
+    }
+    agent.destroy()
   })
 
   // The fast path has waited for the body, Fastify has not.
