@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 export const HASH_BYTES = 32
 const LEAF = Buffer.of(0)
-/** Of a node: its prefix 1, then its two children. A drain hashes one for each score. */
+/** The bytes of a node: 1, then its two children. A drain hashes one for each score. */
 const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, 1)
 
 /** A part of a tree: the leaves from `start` to before `end`. */

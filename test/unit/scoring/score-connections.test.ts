@@ -22,7 +22,7 @@ type Seen = string[]
 
 interface Reading {
   readonly seen: Seen
-  /** Of the requests that the fast path took: left to Node afterwards. */
+  /** Requests that the fast path took and then left to Node. */
   fallenBack: number
   /** Fallbacks that Node's server found for the request that they belong to. */
   resumed: number
