@@ -46,7 +46,7 @@ export function scoreRequestOf(call: ScoreCall): SingleRequest {
 }
 
 /** What the URL of a score says. */
-interface ScoreUrl {
+export interface ScoreUrl {
   readonly slug: string
   /** Null for an answer without reasons. */
   readonly reasons: ReasonsWanted | null
