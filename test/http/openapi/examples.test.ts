@@ -100,10 +100,11 @@ describe.each(backends)('on $name', (backend) => {
     }
     if (operation === COUNTS) {
       await service.call({ url: `/v1/score/${ids.deployment}`, token: key, body: { age: 20 } })
+      await statsWith(service, token, ids.deployment, 1)
       return ids
     }
     if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
-    if (/^(outcome|performance)/.test(operation)) return outcomes(operation, ids)
+    if (/^(outcome|performance|backtests)/.test(operation)) return outcomes(operation, ids)
     if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
     const needs = `${operation} ${JSON.stringify(body)}`
     const needsPredecessor = NEEDS_PREDECESSOR.test(needs)
