@@ -8,6 +8,14 @@ const LEVELS = {
   n_min: 1000,
   days: 30,
 } as const
+const UNCHANGED = {
+  in_model: true,
+  in_other: true,
+  changed: 0,
+  changed_share: null,
+  mean_difference: null,
+  pairs: [],
+} as const
 const NOT_EVALUATED = {
   verdict: null,
   n: null,
@@ -89,12 +97,21 @@ export const ALARM_DOCS = {
         model_id: EXAMPLE_IDS.champion,
         model_version: '1.0.0',
         other_model_id: EXAMPLE_IDS.candidate,
-        other_model_version: '1.1.0',
+        other_model_version: '2.0.0',
         n: 0,
         changed: 0,
         changed_share: null,
         mean_difference: null,
-        features: [],
+        features: [
+          {
+            name: 'age',
+            ...UNCHANGED,
+          },
+          {
+            name: 'purpose',
+            ...UNCHANGED,
+          },
+        ],
       },
     },
   },

@@ -92,7 +92,10 @@ export class PostgresAlarmStore implements AlarmStore {
       await tx
         .update(stabilityAlarms)
         .set({
-          ...{ verdict, n, psi, moved: [...moved] },
+          verdict,
+          n,
+          psi,
+          moved: [...moved],
           evaluatedAt: row.at,
           ...(isOther && { changedAt: row.at }),
           dueAt: sql`date_trunc('hour', now()) + interval '1 hour'`,

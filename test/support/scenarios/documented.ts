@@ -6,7 +6,7 @@
  */
 
 import { ACCESS_OUTCOMES } from './access-routes.ts'
-import { ALARM_OUTCOMES } from './alarm-scenarios.ts'
+import { ALARM_OUTCOMES } from './alarm-routes.ts'
 
 const KEYED = '401 invalid_api_key'
 const SIGNED = '401 unauthorized'

@@ -5,7 +5,7 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
 import { ACCESS_ROUTES } from './access-routes.ts'
-import { ALARM_ROUTES } from './alarm-scenarios.ts'
+import { ALARM_ROUTES } from './alarm-routes.ts'
 import { MONITORING_ROUTES } from './monitoring-routes.ts'
 import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
 
