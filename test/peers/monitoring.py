@@ -1,6 +1,6 @@
 """Computes the figures of `monitoring.ts` with libraries of others, and compares.
 
-    pip install numpy==2.3.4 scipy==1.16.3 statsmodels==0.14.5 psi-inference==0.1.0
+    pip install numpy==2.4.6 scipy==1.17.1 statsmodels==0.15.0 psi-inference==0.1.0
     node test/peers/monitoring.ts 500 > FIGURES && python test/peers/monitoring.py FIGURES
 
 PSI and its chance: numpy, scipy.stats.chi2, and psi-inference where no cell is empty. McNemar: statsmodels. False
@@ -47,7 +47,11 @@ def psi(case):
         close(case["psi"], index),
         close(case["cv95"], float(stats.chi2.ppf(0.95, degrees) * scale)),
         close(case["pValue"], float(stats.chi2.sf(index / scale, degrees)), 1e-6),
+        close(case["cv95"], psi_inference.psi_critical_value(n, m, len(expected))),
+        close(case["pValue"], psi_inference.psi_pvalue(index, n, m, len(expected)), 1e-6),
     ]
+    if zeros == 0:
+        equal.append(close(case["psi"], psi_inference.psi_statistic(expected, actual)))
     return all(equal)
 
 

@@ -89,12 +89,12 @@ function Report({ compared, spec, otherSpec, period }: Found & { period: string 
       }</p>
     </section>
     <section><h2>Features, most changed first</h2>
-      <${Table} caption="Features" head=${['Feature', numberHead('With other points'), numberHead('Share'), numberHead('Mean points change by'), optionalHead('')]}>
+      <${Table} caption="Features" head=${['Feature', numberHead('With other points'), numberHead('Share'), numberHead('Mean points change by'), optionalHead('In the cards')]}>
         ${sorted.map(
           (one) => html`<tr key=${one.name}><th scope="row">${one.name}</th>
           <td class="number">${count(one.changed)}</td><td class="number">${percent(one.changed_share)}</td>
           <td class="number">${signed(one.mean_difference)}</td>
-          <td class="optional">${!one.in_other && html`<${Badge} kind="off">removed<//>`}${!one.in_model && html`<${Badge} kind="good">new<//>`}</td></tr>`,
+          <td class="optional">${one.in_other ? (one.in_model ? 'both' : html`<${Badge} kind="good">new<//>`) : html`<${Badge} kind="off">removed<//>`}</td></tr>`,
         )}
       <//>
       ${sorted.map((one) => html`<${Bins} key=${one.name} name=${one.name} spec=${spec} otherSpec=${otherSpec} compared=${compared} />`)}

@@ -142,7 +142,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       deployments: [],
       [`deployments/${slug}`]: [...REPORTS, 'Performance', 'Try it', 'Copy the address'],
       [`deployments/${slug}/stability`]: REPORTS,
-      [`deployments/${slug}/cutoffs`]: REPORTS,
+      [`deployments/${slug}/cutoffs`]: [...REPORTS, 'Print', 'Save as CSV'],
       [`deployments/${slug}/swap-set`]: REPORTS,
       [`deployments/${slug}/versions`]: REPORTS,
       models: [],
