@@ -14,6 +14,7 @@ export interface Mark {
 
 /** Marks below a chart; more would hide the curves. */
 const MARKS_SHOWN = 12
+const TOGETHER_SEC = 60
 
 /** The marks of a deployment from a moment on. */
 export function useMarks(
@@ -28,10 +29,19 @@ export function useMarks(
 
 /** Promotions, rollbacks, shares and verdicts as marks; other changes move no curve. */
 export function marksOf({ changes }: DeploymentHistory): Mark[] {
-  return changes.flatMap((change) => {
+  const marks: Mark[] = []
+  for (const change of changes) {
     const text = markText(change)
-    return text === null ? [] : [{ at: change.at, atSec: Date.parse(change.at) / 1000, text }]
-  })
+    if (text === null) continue
+    const { at } = change
+    const atSec = Date.parse(at) / 1000
+    const before = marks.at(-1)
+    // Changes that were made together are one line in the chart.
+    if (before !== undefined && atSec - before.atSec < TOGETHER_SEC) {
+      marks[marks.length - 1] = { ...before, text: `${before.text}, ${text}` }
+    } else marks.push({ at, atSec, text })
+  }
+  return marks
 }
 
 /** What a change did, in few words; null for one that charts don't mark. */

@@ -225,8 +225,10 @@ class DemoDeployment {
     const { caller, services } = this.team
     const { deployments } = services
     const { modelId } = await this.team.register(spec, description)
-    const shadow = { action: 'toggle_shadow', shadow_mode: true }
-    await deployments.manageTraffic(caller, this.deploymentId, shadow)
+    if (this.challengerId === '') {
+      const shadow = { action: 'toggle_shadow', shadow_mode: true }
+      await deployments.manageTraffic(caller, this.deploymentId, shadow)
+    }
     const { challenger } = await deployments.manageTraffic(caller, this.deploymentId, {
       action: 'add_challenger',
       model_id: modelId,

@@ -60,8 +60,9 @@ test('a table is saved as CSV with numbers in full, and no text is a formula', (
   expect(text).toBe(`name,share\r\n"a ""b"", c",0.30000000000000004\r\n'=1+1,\r\n`)
 })
 
+let minutes = 0
 const change = (kind: HistoryChange['kind'], rest: Partial<HistoryChange> = {}): HistoryChange => ({
-  at: '2026-01-02T00:00:00.000Z',
+  at: new Date(60_000 * minutes++).toISOString(),
   kind,
   champion_model_id: 'mod_1',
   champion_version: '2.0',
@@ -94,6 +95,19 @@ test('promotions, shares, rollbacks and verdicts are marks; a new name is none',
     'verdict: major shift',
   ])
   const [first] = marks
-  expect(marksWithin(marks, first?.atSec ?? 0, first?.atSec ?? 0)).toHaveLength(5)
+  expect(marksWithin(marks, first?.atSec ?? 0, 1e9)).toHaveLength(5)
   expect(marksWithin(marks, 0, (first?.atSec ?? 0) - 1)).toEqual([])
+})
+
+test('changes within a minute are one mark', () => {
+  const at = '2026-01-02T00:00:00.000Z'
+  const marks = marksOf({
+    deployment_id: 'dep_1',
+    changes: [
+      change('toggle_shadow', { at, shadow_mode: true }),
+      change('promote', { at: '2026-01-02T00:00:59.000Z' }),
+      change('rollback', { at: '2026-01-02T00:01:00.000Z' }),
+    ],
+  })
+  expect(marks.map(({ text }) => text)).toEqual(['shadow mode, 2.0 promoted', 'rolled back to 2.0'])
 })
