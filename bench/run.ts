@@ -32,6 +32,8 @@ const OPERATED = {
   soak: 'twenty minutes of mixed traffic',
   'log-store': 'bytes and processor time of a logged score, at three rates',
   'log-reading': 'reading back and counting in a log of millions of scores',
+  replay: 'recomputing millions of logged scores, and backtests over a million',
+  outcomes: 'a million outcomes as a file, beside scoring',
 } as const
 
 const SCENARIOS = { ...COMPARED, ...PEERS, ...OPERATED }

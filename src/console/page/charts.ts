@@ -20,6 +20,8 @@ interface ChartProps {
   /** Seconds since 1970, or the lower ends of bins. */
   readonly along: readonly number[]
   readonly format?: (value: number | null) => string
+  /** Head of the first column of the table; absent: of times or scores. */
+  readonly alongName?: string
 }
 
 const HEIGHT_PX = 200
@@ -27,6 +29,11 @@ const HEIGHT_PX = 200
 /** Curves over time. */
 export function TimeChart(props: ChartProps & { shape?: 'line' | 'bars' }) {
   return html`<${Chart} ...${props} isTime=${true} shape=${props.shape ?? 'line'} />`
+}
+
+/** Curves along scores, months or other numbers. */
+export function NumberChart(props: ChartProps) {
+  return html`<${Chart} ...${props} isTime=${false} shape="line" />`
 }
 
 /** Histograms with a common bin width, for one or several models. */
@@ -99,7 +106,7 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
     <div class="plot" role="img" aria-label=${`${title}: ${summary}`} ref=${place}></div>
     <details>
       <summary>As a table</summary>
-      <${Table} caption=${title} head=${[isTime ? 'From' : 'From score', ...curves.map(({ name }) => numberHead(name))]}>
+      <${Table} caption=${title} head=${[props.alongName ?? (isTime ? 'From' : 'From score'), ...curves.map(({ name }) => numberHead(name))]}>
         ${along.map((at, index) =>
           curves.every(({ values }) => !values[index])
             ? null
