@@ -82,7 +82,7 @@ export class Backtest {
   /** The result of what was added. It gives way to the event loop. */
   async result() {
     const { n, exact, sums } = this
-    const { model, spec } = this.candidate
+    const { spec } = this.candidate
     const [swapSet = null] = this.swaps
     return {
       n,
