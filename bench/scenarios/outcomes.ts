@@ -4,7 +4,7 @@
  * them, and what scoring loses beside the import.
  *
  *   npm run bench -- outcomes [--outcomes 1000000] [--scores 1000000] [--rounds 1] [--rate 300]
- *     [--order time|random]
+ *     [--order time|random] [--formats ndjson,csv]
  *
  * Needs the programs of PostgreSQL and Redis, of which it starts its own.
  */
@@ -19,6 +19,7 @@ import { Fleet } from '../lib/fleet.ts'
 import { type Deployed, deployOnly, fillLog } from '../lib/log-fill.ts'
 import { randomApplicants } from '../lib/logged-scores.ts'
 import { peakMiB } from '../lib/peak-memory.ts'
+import { processesCpuMs } from '../lib/processor-time.ts'
 import { type Round, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '1' },
     rate: { type: 'string', default: '300' },
     order: { type: 'string', default: 'time' },
+    formats: { type: 'string', default: 'ndjson,csv' },
   },
 })
 const OUTCOMES = Number(values.outcomes)
@@ -153,7 +155,13 @@ function latencies({ latency, non2xx, errors }: autocannon.Result) {
   return { p50: latency.p50, p99: latency.p99, max: latency.max }
 }
 
-async function round(format: Format, servers: { serverUrl: string; redisUrl: string }) {
+interface Servers {
+  readonly serverUrl: string
+  readonly redisUrl: string
+  readonly postgresId: number
+}
+
+async function round(format: Format, servers: Servers) {
   const fleet = await Fleet.start({ replicas: 1, ...servers })
   const onCrash = (error: Error) => {
     throw error
@@ -186,10 +194,16 @@ async function round(format: Format, servers: { serverUrl: string; redisUrl: str
     await call(service, 'PUT', '/v1/outcome-definitions/gb12', { type: 'application/json', body })
     const file = fileOf(format, ids)
     const processId = fleet.replicas[0]?.child.pid ?? 0
+    const cpuSeconds = () => ({
+      service: processesCpuMs(processId) / 1_000,
+      postgres: processesCpuMs(servers.postgresId) / 1_000,
+    })
     const alone = latencies(await load(service, ALONE_SECONDS).result)
     const restMiB = peakMiB(processId)
     const scoring = load(service, LOAD_SECONDS)
+    const before = cpuSeconds()
     const first = await imported(service, format, file, 'accepted')
+    const after = cpuSeconds()
     scoring.stop()
     const beside = latencies(await scoring.result)
     const importedMiB = peakMiB(processId)
@@ -207,6 +221,8 @@ async function round(format: Format, servers: { serverUrl: string; redisUrl: str
       uploadSeconds: first.uploadSeconds,
       seconds: first.seconds,
       outcomesPerSecond: OUTCOMES / first.seconds,
+      serviceCpuSeconds: after.service - before.service,
+      postgresCpuSeconds: after.postgres - before.postgres,
       againSeconds: again.seconds,
       peakBeforeMiB: restMiB,
       peakImportMiB: importedMiB,
@@ -229,10 +245,10 @@ async function round(format: Format, servers: { serverUrl: string; redisUrl: str
 const server = await PostgresServer.start()
 const redis = await RedisServer.start()
 try {
-  const servers = { serverUrl: server.url, redisUrl: redis.url }
+  const servers = { serverUrl: server.url, redisUrl: redis.url, postgresId: server.processId }
   const rounds: Record<Format, Round[]> = { ndjson: [], csv: [] }
   for (let number = 0; number < ROUNDS; number++) {
-    for (const format of Object.keys(FORMATS) as Format[]) {
+    for (const format of values.formats.split(',') as Format[]) {
       rounds[format].push(await round(format, servers))
     }
   }
