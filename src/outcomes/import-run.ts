@@ -139,7 +139,7 @@ export class ImportRun {
   ): Promise<{ readonly done: Promise<void> }> {
     const { sender } = this.state
     const read = round.flatMap(({ read }) => (read === null ? [] : [read]))
-    // Of two errors the first in the file counts.
+    // The error that is first in the file counts.
     const [stored, judged] = await Promise.allSettled([
       storing,
       this.options.outcomes.judge(sender, read),

@@ -43,7 +43,7 @@ function Known({ of }: { of: NonNullable<BacktestResult['performance']> }) {
       ([term, value, note]) =>
         html`<div><dt>${term}</dt><dd>${value} <span class="muted small">${note}</span></dd></div>`,
     )}</dl>
-    <p class="muted">Intervals of 95 percent, over applicants with an exact score. Whom only the candidate approves has no outcome: this is no forecast for them.</p>`
+    <p class="muted">Intervals of 95 percent, over applicants with an exact score. Nobody knows the outcome of those whom only the candidate approves.</p>`
 }
 
 function Features({ of: features }: { of: BacktestResult['features'] }) {

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact'
 import { NumberChart } from './charts.ts'
 import { count, NONE, number, percent, signed } from './format.ts'
-import { between, isTooHigh } from './performance-verdict.ts'
+import { between, chance, isTooHigh } from './performance-verdict.ts'
 import type { Performance } from './types.ts'
 import { Badge, numberHead, Table } from './ui.ts'
 
@@ -32,9 +32,9 @@ export function Grades({ found }: { found: Performance }) {
       )}
     <//>
     <p class="muted">
-      ${test && `Hosmer-Lemeshow ${number(test.chi2)} with ${test.df} degrees of freedom, p = ${test.p_value.toFixed(3)}. `}
+      ${test && `Hosmer-Lemeshow ${number(test.chi2)} with ${test.df} degrees of freedom, p ${chance(test.p_value)}. `}
       ${brier !== null && `Brier score ${brier.toFixed(4)}. `}
-      ${spiegelhalter && `Spiegelhalter z = ${signed(spiegelhalter.z)}, p = ${spiegelhalter.p_value.toFixed(3)}.`}
+      ${spiegelhalter && `Spiegelhalter z = ${signed(spiegelhalter.z)}, p ${chance(spiegelhalter.p_value)}.`}
     </p>
   </section>`
 }
@@ -54,7 +54,7 @@ export function Bands({ found }: { found: Performance }) {
       meanPd !== null && (meanPd < low || meanPd > high),
   )
   const summary = `${count(outside.length)} of ${count(bands.length)} bands have an expected share outside of the interval of 95 percent`
-  return html`<${NumberChart} title="Bad applicants by band of scores" summary=${summary} curves=${curves} along=${bands.map(({ min }) => min)} format=${percent} />`
+  return html`<section><${NumberChart} title="Bad applicants by band of scores" summary=${summary} curves=${curves} along=${bands.map(({ min }) => min)} format=${percent} /></section>`
 }
 
 /** What a cut-off at each band would approve. */

@@ -4,16 +4,23 @@ import type { Performance } from './types.ts'
 /** An answer to a question of whoever answers for a card, with the figures behind it. */
 export interface PerformanceVerdict {
   readonly question: string
-  /** Of its badge. */
+  /** The colour of the badge. */
   readonly kind: 'good' | 'shadow' | 'off' | 'plain'
   readonly answer: string
   readonly because: string
 }
 
+const CHANCE_MIN = 0.001
+
 type Grade = Performance['calibration']['grades'][number]
 
 export function decimals(value: number | null): string {
   return value === null ? NONE : value.toFixed(3)
+}
+
+/** A probability after the letter p. */
+export function chance(p: number): string {
+  return p < CHANCE_MIN ? `< ${CHANCE_MIN}` : `= ${p.toFixed(3)}`
 }
 
 /** An interval in words. */
@@ -57,7 +64,7 @@ function fallOf({ auc, development }: Performance): PerformanceVerdict[] {
       question: 'Has it lost power since development?',
       kind: isFallen ? 'off' : 'good',
       answer: isFallen ? 'yes' : 'not for sure',
-      because: `AUC ${decimals(auc)} after ${decimals(development.auc)}, p = ${decimals(development.p_value)}.`,
+      because: `AUC ${decimals(auc)} after ${decimals(development.auc)}, p ${chance(development.p_value)}.`,
     },
   ]
 }

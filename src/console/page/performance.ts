@@ -150,7 +150,7 @@ const COVERAGE_NAMES = {
   excluded: 'Excluded',
 } as const
 
-/** Of whom is anything known? */
+/** How many of the scored have a decision or an outcome. */
 function Coverage({ found: { coverage } }: { found: Performance }) {
   const names = Object.entries(COVERAGE_NAMES) as [keyof typeof COVERAGE_NAMES, string][]
   return html`<section><h2>How much is known?</h2>

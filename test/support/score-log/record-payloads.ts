@@ -14,7 +14,7 @@ const u32 = (value: number) => Buffer.from(new Uint8Array(Uint32Array.of(value).
 const f64 = (value: number) => Buffer.from(new Uint8Array(Float64Array.of(value).buffer))
 const text8 = (text: string) => Buffer.concat([u8(Buffer.byteLength(text)), Buffer.from(text)])
 
-/** Of a model whose specification no test looks at. */
+/** The hash of a specification that no test looks at. */
 const NO_SPEC = 'ab'.repeat(32)
 
 export interface PayloadModel {

@@ -12,7 +12,7 @@ import { timedTurns } from '../../support/expect/turns.ts'
 
 /** As many distinct scores as a report may have. */
 const SCORES = 1_000_000
-/** Of the whole time, the longest that scores may wait: a figure in one turn takes all of it. */
+/** The longest wait of scores as a share of the time: a figure in one turn takes all of it. */
 const SHARE_MAX = 0.7
 
 interface Count {
