@@ -345,6 +345,7 @@ function wire(
     reader,
     clock,
     directory: join(dataDir.path, 'imports'),
+    holdDays: config.outcomeHoldDays,
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
