@@ -94,7 +94,7 @@ async function call(
   { url, token }: Service,
   method: string,
   path: string,
-  sent?: { readonly type: string; readonly body: Buffer },
+  sent?: { readonly type: string; readonly body: Uint8Array<ArrayBuffer> },
 ): Promise<Record<string, unknown>> {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -109,7 +109,7 @@ async function call(
 /** Imports a file; returns the seconds and how many outcomes had the status. */
 async function imported(service: Service, format: Format, file: Buffer, status: string) {
   const startedMs = performance.now()
-  const sent = { type: FORMATS[format].type, body: file }
+  const sent = { type: FORMATS[format].type, body: new Uint8Array(file) }
   const { id } = await call(service, 'POST', '/v1/outcomes/imports', sent)
   const uploadedMs = performance.now()
   for (;;) {
