@@ -38,7 +38,11 @@ const OPERATED = {
   'export-sql': 'a million applicants by exported SQL on PostgreSQL and DuckDB, to the bit',
   soak: 'twenty minutes of mixed traffic',
   'log-store': 'bytes and processor time of a logged score, at three rates',
+  monitoring:
+    'stability, swap set and cut-offs of a month of millions of scores, and what they cost',
   'log-reading': 'reading back and counting in a log of millions of scores',
+  replay: 'recomputing millions of logged scores, and backtests over a million',
+  outcomes: 'a million outcomes as a file, beside scoring',
 } as const
 
 const SCENARIOS = { ...COMPARED, ...PINNED, ...PEERS, ...OPERATED }

@@ -8,7 +8,6 @@ import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
 import { type Evidence, openEvidence } from './evidence/open.ts'
 import { openExports } from './export/open.ts'
-import type { ExportService } from './export/service.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { openIdempotency } from './idempotency/open.ts'
 import type { IdempotencyService } from './idempotency/service.ts'
@@ -74,7 +73,7 @@ export interface Services
   readonly models: ModelService
   readonly modelCopies: ModelCopyService
   readonly imports: ImportService
-  readonly exports: ExportService
+  readonly exports: ReturnType<typeof openExports>
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
@@ -112,6 +111,8 @@ interface ServiceOptions {
   readonly scoreLog?: ScoreLog
   /** Longest time that a response waits for its record to be safe; 10 s by default. */
   readonly answerDeadlineMs?: number
+  /** Time of the oldest records that will be written, if they are older than today. */
+  readonly logFromMs?: number
   /** Called once when the embedded database has died. */
   readonly onCrash: (error: Error) => void
   /** Receives each statement that goes to the database. */
@@ -169,6 +170,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     log,
     factsOf: errorFacts,
     ...(options.answerDeadlineMs !== undefined && { answerDeadlineMs: options.answerDeadlineMs }),
+    ...(options.logFromMs !== undefined && { fromMs: options.logFromMs }),
   })
   // They close at the same time: each may have to wait for a database that does not answer.
   const writers: { close(): Promise<void> }[] = [openedLog]
@@ -202,7 +204,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     dataDir,
   })
-  const background = [domains.auth, domains.outcomeWorker, domains.background]
+  const background = [domains.auth, domains.outcomeWorker, domains.background, domains.evaluator]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
@@ -334,7 +336,6 @@ function wire(
   const logReader = openLogReader({ db, guarded, spool })
   const { reader, models: loggedModels, eraser } = logReader
   const readingStore = guarded(new PostgresReadingStore(db))
-  // What questions to the log need.
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
   const outcomes = openOutcomes({
     db,
@@ -342,6 +343,7 @@ function wire(
     reader,
     clock,
     directory: join(dataDir.path, 'imports'),
+    holdDays: config.outcomeHoldDays,
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
@@ -383,7 +385,7 @@ function wire(
     ...evidence.services,
     background: evidence,
     ...reasons,
-    ...openMonitoring(ofLog),
+    ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
     logErasures: new LogErasureService({
       eraser,
       store: readingStore,

@@ -42,6 +42,7 @@ const REPORTS = [
   { place: 'stability', name: 'Stability' },
   { place: 'cutoffs', name: 'Cut-offs' },
   { place: 'swap-set', name: 'Challengers' },
+  { place: 'versions', name: 'Versions' },
   { place: 'reasons', name: 'Reasons' },
 ] as const
 

@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import type * as alarms from '../../../schemas/alarms.ts'
 import type * as auditlog from '../../../schemas/auditlog.ts'
 import type * as deployments from '../../../schemas/deployments.ts'
 import type * as imports from '../../../schemas/import.ts'
@@ -13,6 +14,7 @@ import type * as reasons from '../../../schemas/reasons.ts'
 import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
 import type * as stats from '../../../schemas/stats.ts'
+import type * as versions from '../../../schemas/versions.ts'
 
 /** Response types of the API, from its schemas. */
 export type ListedDeployment = Static<typeof deployments.DeploymentList>['deployments'][number]
@@ -50,13 +52,18 @@ export type ComparedChallenger = Comparison['challengers'][number]
 export type Stability = Static<typeof monitoring.Stability>
 export type FeatureStability = Stability['features'][number]
 export type StabilitySeries = Static<typeof monitoring.StabilitySeries>
+export type Alarm = Static<typeof alarms.Alarm>
+export type DeploymentHistory = Static<typeof alarms.DeploymentHistory>
+export type HistoryChange = DeploymentHistory['changes'][number]
 export type Cutoffs = Static<typeof monitoring.Cutoffs>
 export type SwapSet = Static<typeof monitoring.SwapSet>
+export type VersionComparison = Static<typeof versions.VersionComparison>
 export type Migration = Static<typeof monitoring.Migration>
 export type Histogram = NonNullable<ComparedModel['scores']>
 export type OutcomeDefinition = Static<typeof outcomes.OutcomeDefinition>
 export type OutcomeImport = Static<typeof outcomes.OutcomeImport>
 export type Performance = Static<typeof performance.Performance>
+export type Vintages = Static<typeof performance.Vintages>
 export type ScoreResult = Static<typeof scoring.ScoreResult>
 export type LoggedScore = Static<typeof scores.LoggedScore>
 export type LoggedResult = LoggedScore['records'][number]['results'][number]
@@ -142,6 +149,23 @@ export interface BacktestResult {
     }[]
   }
   readonly psi: { readonly psi: number | null }
+  readonly dedupe?: string
+  /** Null without a definition. */
+  readonly performance: {
+    readonly n: number
+    readonly bad: number
+    readonly coverage: { readonly scored: number }
+    readonly auc: number | null
+    readonly auc_low: number | null
+    readonly auc_high: number | null
+    readonly gini: number | null
+    readonly gini_low: number | null
+    readonly gini_high: number | null
+    readonly ks: number | null
+    readonly ks_low: number | null
+    readonly ks_high: number | null
+    readonly brier: number | null
+  } | null
   readonly swap_set: {
     readonly cutoff: number
     readonly approval_rate: number | null

@@ -7,7 +7,7 @@ import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
 /** Links from each page of a deployment to its reports. */
-const REPORTS = ['Stability', 'Cut-offs', 'Challengers', 'Reasons']
+const REPORTS = ['Stability', 'Cut-offs', 'Challengers', 'Versions', 'Reasons']
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -45,6 +45,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     [`deployments/${slug}/stability`, 'income: cells'],
     [`deployments/${slug}/cutoffs`, 'By grade'],
     [`deployments/${slug}/swap-set`, 'Migration of grades'],
+    [`deployments/${slug}/versions`, 'Features, most changed first'],
     [`deployments/${slug}/reasons`, 'The champion gives no reasons'],
     ['models', '4.0'],
     ['models/new', 'Description (optional)'],
@@ -142,8 +143,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       deployments: [],
       [`deployments/${slug}`]: [...REPORTS, 'Performance', 'Try it', 'Copy the address'],
       [`deployments/${slug}/stability`]: REPORTS,
-      [`deployments/${slug}/cutoffs`]: REPORTS,
+      [`deployments/${slug}/cutoffs`]: [...REPORTS, 'Print', 'Save as CSV'],
       [`deployments/${slug}/swap-set`]: REPORTS,
+      [`deployments/${slug}/versions`]: REPORTS,
       [`deployments/${slug}/reasons`]: REPORTS,
       models: [],
       [`models/${modelId}`]: [],
