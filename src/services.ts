@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { type AuditLines, withAuditStream } from './audit/stream.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
 import type { Config } from './config.ts'
@@ -116,6 +117,7 @@ interface ServiceOptions {
   readonly onCrash: (error: Error) => void
   /** Receives each statement that goes to the database. */
   readonly onQuery?: (statement: string) => void
+  readonly auditLines?: AuditLines
 }
 
 const JWT_SECRET_BYTES = 48
@@ -189,7 +191,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const telemetry = new Telemetry()
   opened.defer(() => telemetry.stop())
 
-  const domains = wire(config, database, {
+  const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
     clock,
     log,
     jwtSecret,
@@ -302,6 +304,7 @@ function wire(
     clock,
     jwtSecret,
     formerJwtSecret: config.formerJwtSecret,
+    signIn: config,
     throttle,
     caches,
     changes,

@@ -101,10 +101,22 @@ export interface Session {
   readonly sessionId: string
 }
 
+/** Says who may use a password, and which sessions may go on. */
+export interface SessionRule {
+  admitsPassword(user: Pick<User, 'email' | 'role'>): boolean
+  /**
+   * Checks a session before a refresh of its token, if that is in force and unused.
+   *
+   * @throws AppError `invalid_refresh_token` after it has ended the session; `unavailable`
+   */
+  confirm(tokenHash: string): Promise<void>
+}
+
 interface AuthOptions {
   readonly store: AuthStore
   readonly passwords: Passwords
   readonly throttle: LoginThrottle
+  readonly sessions: SessionRule
   readonly clock: Clock
   /** Longest time that a removed user or a changed role goes unnoticed. */
   readonly userTtlMs: number
@@ -152,13 +164,14 @@ export class AuthService {
    *   and for a wrong password; `rate_limited` after too many of either
    */
   async login({ email, password, clientAddress }: Credentials): Promise<Session> {
-    const { store, passwords, throttle, clock } = this.options
+    const { store, passwords, throttle, sessions, clock } = this.options
     const subjects = subjectsOf(clientAddress, email)
     await throttle.refuseSpent(subjects)
     const address = normalizeEmail(email)
     const user = address === null ? null : await store.userByEmail(address)
     const begin = () => throttle.begin(subjects)
-    const isRight = await passwords.verify(user?.passwordHash ?? null, password, begin)
+    const passwordHash = user !== null && sessions.admitsPassword(user) ? user.passwordHash : null
+    const isRight = await passwords.verify(passwordHash, password, begin)
     if (user !== null && !isRight) this.noteFailure(user, clientAddress)
     if (user === null || !isRight) throw invalidCredentials()
     const refreshToken = newRefreshToken()
@@ -202,14 +215,18 @@ export class AuthService {
   /**
    * Exchanges a refresh token for its successor. A used one presented again within `GRACE_MS`, as a
    * client does whose answer was lost, gets the same successor as long as that is unused; otherwise
-   * somebody else has a copy, and the whole family ends.
+   * somebody else has a copy, and the whole family ends. A session of single sign-on goes on only
+   * after the identity provider has confirmed it.
    *
-   * @throws AppError `invalid_refresh_token`, the same for whatever is wrong with it
+   * @throws AppError `invalid_refresh_token`, the same for whatever is wrong with the token, and
+   *   with its reason for a session that was not confirmed; `unavailable` while the identity
+   *   provider does not answer: the token is still unused
    */
   async refresh(presented: string): Promise<Session> {
     if (!isRefreshToken(presented)) throw invalidRefreshToken()
-    const { store, clock } = this.options
+    const { store, sessions, clock } = this.options
     const tokenHash = refreshTokenHashOf(presented)
+    await sessions.confirm(tokenHash)
     const refreshToken = this.successors.successorOf(presented)
     const successor = this.stored(refreshToken)
     const rotated = await store.rotate(tokenHash, successor)
@@ -342,7 +359,8 @@ function invalidRefreshToken(): AppError {
   return new AppError('invalid_refresh_token', 'the refresh token is not in force: sign in again')
 }
 
-function callerOf(user: User): UserCaller {
+/** The caller that a user is. */
+export function callerOf(user: User): UserCaller {
   return { kind: 'user', userId: user.id, teamId: user.teamId, role: user.role }
 }
 

@@ -8,7 +8,8 @@ import { withAdvisoryLock } from '../platform/db/transactions.ts'
 import { refreshTokens, teams, users } from '../tables/auth.ts'
 import type { AuthStore, NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
 
-const USER = {
+/** The columns of a user. */
+export const USER = {
   id: users.id,
   teamId: users.teamId,
   email: users.email,
@@ -149,8 +150,12 @@ export class PostgresAuthStore implements AuthStore {
   }
 }
 
-/** @returns the user as they are now; null if they were removed or changed their password */
-async function addFamily(
+/**
+ * Starts a family with its first token, and deletes the user's tokens that have expired.
+ *
+ * @returns the user as they are now; null if they were removed or changed their password
+ */
+export async function addFamily(
   tx: Transaction,
   { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>,
   familyId: string,

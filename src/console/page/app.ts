@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
+import { AccountPage } from './account.ts'
 import { resume, type Session, signOut } from './api.ts'
 import { AuditLogPage } from './audit.ts'
 import { BacktestPage } from './backtest.ts'
@@ -15,7 +16,8 @@ import { ModelsPage } from './models.ts'
 import { PerformancePage } from './performance.ts'
 import { ScorePage } from './score.ts'
 import { ScoresPage } from './scores.ts'
-import { SignIn } from './sign-in.ts'
+import { ServiceAccountsPage } from './service-accounts.ts'
+import { SignIn, SignOnRefused } from './sign-in.ts'
 import { StabilityPage } from './stability.ts'
 import { asApiError, go, useAction, useRoute, useSession } from './state.ts'
 import { SwapSetPage } from './swap-set.ts'
@@ -54,7 +56,9 @@ const PLACES = [
   { route: 'try', name: 'Try it', isFor: () => true },
   { route: 'keys', name: 'Keys', isFor: () => true },
   { route: 'members', name: 'Members', isFor: manages },
+  { route: 'service-accounts', name: 'Service accounts', isFor: manages },
   { route: 'audit', name: 'Audit log', isFor: manages },
+  { route: 'account', name: 'Your account', isFor: () => true },
 ] as const
 
 function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () => void }) {
@@ -127,6 +131,13 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
   if (place === 'keys') return html`<${KeysPage} session=${session} />`
   if (place === 'members' && manages(session.role))
     return html`<${MembersPage} session=${session} />`
+  if (place === 'account') return html`<${AccountPage} />`
+  if (place === 'service-accounts' && manages(session.role)) {
+    return html`<${ServiceAccountsPage} session=${session} />`
+  }
+  if (place === 'sign-in') {
+    return html`<${Page} title="Sign-in refused"><${SignOnRefused} fault=${id ?? ''} /><//>`
+  }
   if (place === 'audit' && manages(session.role)) {
     return html`<${AuditLogPage} subject=${id ?? null} />`
   }
