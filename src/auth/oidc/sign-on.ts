@@ -67,7 +67,7 @@ export interface KeptAnswer {
   readonly familyId: string
   readonly sealedTokens: string
   readonly role: Role
-  /** Of the change of the role, if it is one. */
+  /** Records the change of the role, if it is one. */
   readonly audit: NewAuditRecord
 }
 

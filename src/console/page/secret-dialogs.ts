@@ -64,7 +64,7 @@ export function RotateDialog({
 }: {
   name: string
   what: 'key' | 'token'
-  /** Of the thing that has the secret. */
+  /** Path of the thing that has the secret. */
   path: string
   onClose: () => void
 }) {

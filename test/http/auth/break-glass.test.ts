@@ -38,7 +38,7 @@ describe.each(backends)('passwords switched off on $name', (backend) => {
   // Else a person at the provider could take the account that is there against the provider.
   test('nobody becomes the break-glass owner by single sign-on', async () => {
     const groups = ['/scoreline/admins']
-    provider.people.set('mallory', { email: OWNER.email, email_verified: true, groups })
+    provider.accounts.set('mallory', { email: OWNER.email, email_verified: true, groups })
     expect(refusalOf(await signOn(service, 'mallory'))).toBe('401 sign_on_refused member')
     expect(outcomeOf(await login(OWNER))).toBe('200')
   })

@@ -39,12 +39,12 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     await provider.close()
   })
 
-  let people = 0
+  let accounts = 0
   /** A new person at the provider. */
   function person(groups: string[], more: Partial<Person> = {}) {
-    const name = `person${++people}`
+    const name = `person${++accounts}`
     const email = more.email ?? `${name}@lender.example`
-    provider.people.set(name, { email, email_verified: more.email_verified ?? true, groups })
+    provider.accounts.set(name, { email, email_verified: more.email_verified ?? true, groups })
     return { name, email }
   }
   const refresh = (token: string) =>
@@ -90,18 +90,21 @@ describe.each(backends)('single sign-on on $name', (backend) => {
       { groups: [ADMINS], email_verified: false },
       'email_verified',
     ],
-    ['something that is no address', { groups: [ADMINS], email: 'nobody' }, 'email'],
-  ])('somebody with %s is refused with the reason, and is no member', async (_, of, reason) => {
-    const { name, email } = person(of.groups, of)
-    expect(refusalOf(await signOn(service, name))).toBe(`401 sign_on_refused ${reason}`)
-    expect(await memberOf(email)).toBeUndefined()
-  })
+    ['a text that is not an address', { groups: [ADMINS], email: 'nobody' }, 'email'],
+  ])(
+    'somebody with %s is refused with the reason, and does not become a member',
+    async (_, of, reason) => {
+      const { name, email } = person(of.groups, of)
+      expect(refusalOf(await signOn(service, name))).toBe(`401 sign_on_refused ${reason}`)
+      expect(await memberOf(email)).toBeUndefined()
+    },
+  )
 
   // Whoever leaves the company leaves its groups, and nothing else tells this service.
   test('a removed group takes the role at the next refresh, the last one the session', async () => {
     const { name, email } = person([ADMINS, VIEWERS])
     const { refresh_token: first } = (await signOn(service, name)).json()
-    const groups = provider.people.get(name)?.groups ?? []
+    const groups = provider.accounts.get(name)?.groups ?? []
     groups.shift()
     const second = await refresh(first)
     expect(outcomeOf(second)).toBe('200')
@@ -127,7 +130,7 @@ describe.each(backends)('single sign-on on $name', (backend) => {
   test('a person whom the provider no longer knows loses the session', async () => {
     const { name } = person([ADMINS])
     const { refresh_token } = (await signOn(service, name)).json()
-    provider.people.delete(name)
+    provider.accounts.delete(name)
     expect(outcomeOf(await refresh(refresh_token))).toBe('401 invalid_refresh_token')
   })
 
@@ -196,13 +199,13 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     const { name } = person([ADMINS])
     const { refresh_token } = (await signOn(service, name)).json()
     const port = Number(new URL(provider.issuer).port)
-    const { people: known } = provider
+    const { accounts: known } = provider
     await provider.close()
     const away = await refresh(refresh_token)
     expect(outcomeOf(away)).toBe('503 unavailable')
     expect(Number(away.headers['retry-after'])).toBeGreaterThan(0)
     provider = await TestProvider.start({ port, redirectUris: REDIRECT_URIS })
-    for (const [key, value] of known) provider.people.set(key, value)
+    for (const [key, value] of known) provider.accounts.set(key, value)
     // The new process has forgotten its tokens: the session ends with its answer.
     expect(outcomeOf(await refresh(refresh_token))).toBe('401 invalid_refresh_token')
     expect(outcomeOf(await signOn(service, name))).toBe('200')

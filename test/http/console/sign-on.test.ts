@@ -16,8 +16,8 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
   beforeAll(async () => {
     provider = await TestProvider.start({ redirectUris: REDIRECT_URIS })
     const groups = ['/scoreline/admins']
-    provider.people.set('ann', { email: 'ann@lender.example', email_verified: true, groups })
-    provider.people.set('bob', { email: 'bob@lender.example', email_verified: true, groups: [] })
+    provider.accounts.set('ann', { email: 'ann@lender.example', email_verified: true, groups })
+    provider.accounts.set('bob', { email: 'bob@lender.example', email_verified: true, groups: [] })
     service = await TestService.start(backend, { env: signOnEnv(provider.issuer) })
   })
   afterAll(async () => {

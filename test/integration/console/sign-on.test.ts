@@ -22,8 +22,8 @@ describe.skipIf(chromiumPath() === null)('single sign-on in a browser', () => {
     const redirectUris = [`${publicUrl}/console/callback`]
     provider = await TestProvider.start({ host: 'localhost', redirectUris })
     const person = { email_verified: true, groups: ['/scoreline/modelers'] }
-    provider.people.set('ann', { ...person, email: 'ann@lender.example' })
-    provider.people.set('bob', { ...person, email: 'bob@lender.example', groups: [] })
+    provider.accounts.set('ann', { ...person, email: 'ann@lender.example' })
+    provider.accounts.set('bob', { ...person, email: 'bob@lender.example', groups: [] })
     const env = signOnEnv(provider.issuer, { PUBLIC_URL: publicUrl })
     service = await TestService.start(backend, { env })
     browser = await ConsoleBrowser.start(service, port)
@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath() === null)('single sign-on in a browser', () => {
     const { page } = visitor
     await signOnAs(visitor, 'ann')
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
-    const groups = provider.people.get('ann')?.groups ?? []
+    const groups = provider.accounts.get('ann')?.groups ?? []
     const before = groups.splice(0)
     await page.reload()
     await page.getByRole('button', { name: BUTTON }).waitFor()

@@ -14,7 +14,7 @@ async function withProvider(
 ): Promise<LightMyRequestResponse> {
   if (backend === undefined) throw new Error('there is a database')
   const provider = await TestProvider.start({ redirectUris: REDIRECT_URIS })
-  provider.people.set('person', { email: 'p@lender.example', email_verified: true, groups })
+  provider.accounts.set('person', { email: 'p@lender.example', email_verified: true, groups })
   const service = await TestService.start(backend, { env: signOnEnv(provider.issuer) })
   try {
     return await send(service)

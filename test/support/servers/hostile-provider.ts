@@ -20,7 +20,7 @@ export interface Lie {
   readonly issuer?: string
 }
 
-/** A provider with keys of its own that lies as it is told; its codes are the nonces of sign-ons. */
+/** A provider with its own keys that lies on demand. Its codes are the nonces of sign-ons. */
 export class HostileProvider {
   readonly issuer: string
   lie: Lie = {}

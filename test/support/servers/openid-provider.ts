@@ -25,7 +25,7 @@ interface ProviderOptions {
  */
 export class TestProvider {
   readonly issuer: string
-  readonly people = new Map<string, Person>()
+  readonly accounts = new Map<string, Person>()
   private readonly server: Server
   private readonly provider: Provider
 
@@ -91,12 +91,12 @@ export class TestProvider {
   }
 
   private accountOf(id: string): Account | undefined {
-    const person = this.people.get(id)
+    const person = this.accounts.get(id)
     if (person === undefined) return undefined
     return { accountId: id, claims: async () => ({ sub: id, ...person }) }
   }
 
-  /** The page on which people sign in: a field for a name, without a password. */
+  /** The page on which accounts sign in: a field for a name, without a password. */
   private async interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const name = new URL(request.url ?? '', this.issuer).searchParams.get('name')
     if (name === null) {
@@ -104,7 +104,7 @@ export class TestProvider {
       response.end('<form><label>Name <input name="name"></label><button>Continue</button></form>')
       return
     }
-    const result = this.people.has(name)
+    const result = this.accounts.has(name)
       ? { login: { accountId: name } }
       : { error: 'access_denied', error_description: 'nobody has this name' }
     await this.provider.interactionFinished(request, response, result)

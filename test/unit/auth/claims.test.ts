@@ -14,7 +14,7 @@ test('groups are read from a claim of this name, or from a path', () => {
   expect(groupsOf({ [url]: ['a'] }, url)).toEqual(['a'])
 })
 
-test('what is no list of texts gives no group', () => {
+test('anything but a list of texts gives no group', () => {
   for (const groups of [undefined, null, 7, {}, [7, null], { length: 1, 0: 'a' }]) {
     expect(groupsOf({ groups }, 'groups')).toEqual([])
   }
