@@ -7,7 +7,7 @@ export const SIGN_ON_DOCS = {
     summary: 'Start a single sign-on',
     description:
       "For programs on a person's own machine: returns the address of the identity provider, to which the program sends the person's browser. The provider sends the browser back to `redirect_uri`, with `code` and `state`. Without an identity provider the answer is 404.",
-    errors: ['invalid_request', 'not_found'],
+    errors: ['not_found'],
     request: { 'A program on port 8400': { redirect_uri: 'http://127.0.0.1:8400/callback' } },
     success: {
       description: 'Where to go, and what must come back.',

@@ -52,7 +52,7 @@ describe.skipIf(chromiumPath() === null)('single sign-on in a browser', () => {
     expect(await page.locator('.badge[title="Your role"]').innerText()).toBe('Modeler')
     await page.reload()
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
-    const cookies = await visitor.context.cookies(browser.url)
+    const cookies = await visitor.context.cookies(`${browser.url}/console`)
     expect(cookies.filter(({ name }) => name.startsWith('scoreline'))).toMatchObject([
       { name: 'scoreline_session', httpOnly: true, sameSite: 'Strict', path: '/console' },
     ])
