@@ -4,7 +4,7 @@ CREATE TABLE "sign_on_identities" (
 	"user_id" text collate "C" NOT NULL,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	CONSTRAINT "sign_on_identities_issuer_subject_pk" PRIMARY KEY("issuer","subject"),
-	CONSTRAINT "sign_on_identities_user" UNIQUE("user_id")
+	CONSTRAINT "sign_on_identities_user" UNIQUE("user_id","issuer")
 );
 --> statement-breakpoint
 CREATE TABLE "sign_on_sessions" (

@@ -1,4 +1,4 @@
-import { index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { index, pgTable, primaryKey, text, unique } from 'drizzle-orm/pg-core'
 import { users } from './auth.ts'
 import { idText, moment } from './columns.ts'
 
@@ -13,11 +13,13 @@ export const signOnIdentities = pgTable(
     subject: text('subject').notNull(),
     userId: idText('user_id')
       .notNull()
-      .unique('sign_on_identities_user')
       .references(() => users.id, { onDelete: 'cascade' }),
     createdAt: moment('created_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.issuer, table.subject] })],
+  (table) => [
+    primaryKey({ columns: [table.issuer, table.subject] }),
+    unique('sign_on_identities_user').on(table.userId, table.issuer),
+  ],
 )
 
 /**

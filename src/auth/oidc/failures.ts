@@ -7,8 +7,11 @@ import {
 import { AppError } from '../../errors.ts'
 import { type SignOnRefusal, signOnRefused } from './refusals.ts'
 
-/** What the provider was asked for: to sign somebody on, or whether a session goes on. */
-export type Answerer = 'sign-on' | 'session'
+/**
+ * What the provider was asked for: to describe itself, to sign somebody on, or whether a session
+ * goes on.
+ */
+export type Answerer = 'description' | 'sign-on' | 'session'
 
 const BY_CLAIM: Readonly<Record<string, SignOnRefusal>> = {
   iss: 'iss',
@@ -27,7 +30,7 @@ const COMPARISONS = new Set([
 
 /** The refusal while the provider does not answer; the request may be sent again. */
 export function providerAway(cause?: unknown): AppError {
-  const message = 'the identity provider does not answer, try again later'
+  const message = 'the identity provider does not answer as it should, try again later'
   return new AppError('unavailable', message, { cause })
 }
 
@@ -37,6 +40,7 @@ export function providerAway(cause?: unknown): AppError {
  */
 export function failureOf(error: unknown, answerer: Answerer): AppError {
   if (error instanceof AppError) return error
+  if (answerer === 'description') return providerAway(error)
   if (error instanceof AuthorizationResponseError) return signOnRefused('access_denied', error)
   if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
     return signOnRefused(answerer === 'session' ? 'ended' : 'code', error)

@@ -32,6 +32,8 @@ export interface ProviderTokens {
 
 /** A person, and how to ask for them again. */
 export interface Found {
+  /** As the provider itself writes it. */
+  readonly issuer: string
   readonly identity: Identity
   readonly tokens: ProviderTokens
 }
@@ -65,10 +67,6 @@ export class OpenIdProvider {
   constructor(settings: SignOnSettings, clock: Clock) {
     this.settings = settings
     this.clock = clock
-  }
-
-  get issuer(): string {
-    return this.settings.issuer
   }
 
   /**
@@ -139,7 +137,8 @@ export class OpenIdProvider {
       if (refreshToken === null) {
         const userInfo = await this.userInfo(configuration, accessToken, subject)
         const identity = identityOf(subject, { token: {}, userInfo }, this.settings.groupsClaim)
-        return { identity, tokens: { refreshToken, accessToken } }
+        const { issuer } = configuration.serverMetadata()
+        return { issuer, identity, tokens: { refreshToken, accessToken } }
       }
       const tokens = await openid.refreshTokenGrant(configuration, refreshToken)
       const claims = tokens.claims()
@@ -158,6 +157,7 @@ export class OpenIdProvider {
     const token: Readonly<Record<string, unknown>> = tokens.claims() ?? {}
     const userInfo = await this.userInfo(configuration, tokens.access_token, subject)
     return {
+      issuer: configuration.serverMetadata().issuer,
       identity: identityOf(subject, { token, userInfo }, this.settings.groupsClaim),
       tokens: {
         refreshToken: tokens.refresh_token ?? former,
@@ -223,9 +223,11 @@ export class OpenIdProvider {
       const authenticate = isBasic ? openid.ClientSecretBasic : openid.ClientSecretPost
       authenticate(clientSecret)(server, client, body, headers)
     }
-    const configuration = await openid.discovery(server, clientId, clientSecret, auth, {
-      execute,
-      timeout: ANSWER_SEC_MAX,
+    const options = { execute, timeout: ANSWER_SEC_MAX }
+    const found = openid.discovery(server, clientId, clientSecret, auth, options)
+    const configuration = await found.catch((error: unknown) => {
+      // Nobody who signs on can do anything about it.
+      throw failureOf(error, 'description')
     })
     this.known = { configuration, atMs: this.clock.monotonicMs() }
     return configuration

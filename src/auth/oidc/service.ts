@@ -79,7 +79,7 @@ export class SignOnService {
       return await this.signOn(settings, found, clientAddress)
     } catch (error) {
       const reason = signOnRefusalOf(error)
-      const person = { issuer: settings.issuer, subject: found.identity.subject, clientAddress }
+      const person = { issuer: found.issuer, subject: found.identity.subject, clientAddress }
       if (reason !== null) await this.noteRefusal(person, reason)
       throw error
     }
@@ -105,7 +105,7 @@ export class SignOnService {
 
   private async signOn(
     settings: SignOnSettings,
-    { identity, tokens }: Found,
+    { issuer, identity, tokens }: Found,
     clientAddress: string,
   ): Promise<Session> {
     const { store, config, sealer, clock, onChange } = this.options
@@ -117,7 +117,7 @@ export class SignOnService {
     const familyId = newId('fam_', epochMs)
     const refreshToken = newRefreshToken()
     const user = await store.signOn({
-      issuer: settings.issuer,
+      issuer,
       subject: identity.subject,
       email,
       role,

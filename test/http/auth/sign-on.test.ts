@@ -122,8 +122,8 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     const third = await refresh(second.json().refresh_token)
     expect(outcomeOf(third)).toBe('401 invalid_refresh_token')
     expect(third.json().message).toContain('no group of yours has a role here')
-    expect(outcomeOf(await refresh(elsewhere.refresh_token))).toBe('401 invalid_refresh_token')
     groups.push(ADMINS)
+    expect(outcomeOf(await refresh(elsewhere.refresh_token))).toBe('401 invalid_refresh_token')
     expect(outcomeOf(await refresh(second.json().refresh_token))).toBe('401 invalid_refresh_token')
   })
 
@@ -267,6 +267,15 @@ describe('a provider that lies', () => {
     ['without a signature', { isUnsigned: true }, 'id_token'],
   ])('a token %s is refused with the reason', async (_, lie, reason) => {
     expect(await outcomeWith(lie)).toBe(`401 sign_on_refused ${reason}`)
+  })
+
+  test('a provider that describes itself as another one is not used', async () => {
+    provider.lie = { issuer: 'https://evil.example' }
+    const other = await TestService.start(first, { env: signOnEnv(provider.issuer) })
+    const body = { redirect_uri: 'http://127.0.0.1:1/' }
+    const answer = await other.call({ url: '/api/auth/oidc/start', body })
+    await other.close()
+    expect(outcomeOf(answer)).toBe('503 unavailable')
   })
 
   test('user info of another person is refused', async () => {
