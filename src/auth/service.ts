@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Role, UserCaller } from '../access/caller.ts'
 import { ANONYMOUS, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
@@ -8,7 +7,9 @@ import {
 } from '../platform/caches/stale-while-revalidate.ts'
 import type { Clock } from '../platform/clock.ts'
 import { newId } from '../platform/ids/ids.ts'
+import { normalizeEmail, subjectsOf } from './email.ts'
 import type { LoginThrottle } from './login-throttle.ts'
+import { OpenSessions } from './open-sessions.ts'
 import type { Passwords } from './passwords.ts'
 import {
   isRefreshToken,
@@ -74,6 +75,8 @@ export interface AuthStore {
     successor: NewRefreshToken,
   ): Promise<{ user: User; familyId: string } | null>
   refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null>
+  /** Whether a family has a token that is neither revoked nor expired. */
+  isOpen(familyId: string, now: Date): Promise<boolean>
   /** Revokes all tokens of a user's family; with the audit record if any of them was in force. */
   endFamily(
     user: User,
@@ -120,6 +123,8 @@ interface AuthOptions {
   readonly clock: Clock
   /** Longest time that a removed user or a changed role goes unnoticed. */
   readonly userTtlMs: number
+  /** Called with the id of the user whose session has ended. */
+  readonly onEnd: (userId: string) => void
   /** Derives successors of refresh tokens, the same in all replicas. */
   readonly secret: string | Buffer
   /** That before the last rotation; null: there is none. */
@@ -140,6 +145,7 @@ const FIRST_TEAM_NAME = 'Default team'
 export class AuthService {
   private readonly options: AuthOptions
   private readonly users: StaleWhileRevalidateCache<User>
+  private readonly open: OpenSessions
   private readonly successors: SuccessorMaker
   private readonly formerSuccessors: SuccessorMaker | null
   private readonly noting = new Set<Promise<void>>()
@@ -155,6 +161,7 @@ export class AuthService {
       ttlMs: options.userTtlMs,
       weightMax: USERS_CACHED_MAX,
     })
+    this.open = new OpenSessions(options)
   }
 
   /**
@@ -261,21 +268,39 @@ export class AuthService {
     if (state !== null) await this.endFamily(state, 'signed out')
   }
 
-  /** The user as they are now; null if they were removed or moved to another team. */
-  currentUser(userId: string, teamId: string): UserCaller | null | Promise<UserCaller | null> {
+  /**
+   * The user as they are now; null if they were removed or moved to another team, or if their
+   * session has ended.
+   *
+   * @param sessionId of the access token; undefined in a token without a session
+   */
+  currentUser(
+    userId: string,
+    teamId: string,
+    sessionId?: string,
+  ): UserCaller | null | Promise<UserCaller | null> {
     const found = this.users.get(userId)
-    const toCaller = (user: User | null) => (user?.teamId === teamId ? callerOf(user) : null)
-    return found instanceof Promise ? found.then(toCaller) : toCaller(found)
+    const isOpen = sessionId === undefined || this.open.isOpen(sessionId)
+    const session = sessionId === undefined ? {} : { sessionId }
+    const toCaller = (user: User | null, open: boolean) =>
+      open && user?.teamId === teamId ? { ...callerOf(user), ...session } : null
+    if (!(found instanceof Promise) && typeof isOpen === 'boolean') return toCaller(found, isOpen)
+    return Promise.all([found, isOpen]).then(([user, open]) => toCaller(user, open))
   }
 
-  /** To be called when a user was changed or removed: later requests read them anew. */
+  /**
+   * To be called when a user was changed or removed, or a session of theirs has ended: later
+   * requests read both anew.
+   */
   invalidate(userId: string): void {
     this.users.invalidate(userId)
+    this.open.invalidateAll()
   }
 
   /** To be called when any user may have changed. */
   invalidateAll(): void {
     this.users.invalidateAll()
+    this.open.invalidateAll()
   }
 
   hasUsers(): Promise<boolean> {
@@ -333,11 +358,12 @@ export class AuthService {
   }
 
   private async endFamily({ user, familyId }: RefreshTokenState, reason: string): Promise<void> {
-    const { store, clock } = this.options
+    const { store, clock, onEnd } = this.options
     const epochMs = clock.epochMs()
     const change = { action: 'session.end_family', subject: familyId, reason } as const
     const audit = auditRecord({ userId: user.id, teamId: user.teamId }, change, epochMs)
     await store.endFamily(user, familyId, { at: new Date(epochMs), audit })
+    onEnd(user.id)
   }
 
   /** What is kept of a refresh token that is issued now. */
@@ -362,23 +388,4 @@ function invalidRefreshToken(): AppError {
 /** The caller that a user is. */
 export function callerOf(user: User): UserCaller {
   return { kind: 'user', userId: user.id, teamId: user.teamId, role: user.role }
-}
-
-/** The form under which an address is stored; null for what no stored address can be. */
-export function normalizeEmail(email: string): string | null {
-  const address = comparableEmail(email)
-  return address.includes('\0') || !address.isWellFormed() ? null : address
-}
-
-function comparableEmail(email: string): string {
-  return email.trim().toLowerCase()
-}
-
-function subjectsOf(clientAddress: string, email: string): string[] {
-  return [`address ${clientAddress}`, `email ${comparableEmail(email)}`].map(subjectOf)
-}
-
-/** A text of fixed length for any input, because it is kept for a minute. */
-function subjectOf(name: string): string {
-  return hash('sha256', name, 'base64')
 }

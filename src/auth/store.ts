@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
@@ -115,6 +115,21 @@ export class PostgresAuthStore implements AuthStore {
     const { familyId, usedAt, revokedAt, successorHash } = token
     const hasUnusedSuccessor = successor?.usedAt === null && successor.revokedAt === null
     return { user, familyId, usedAt, revokedAt, successorHash, hasUnusedSuccessor }
+  }
+
+  async isOpen(familyId: string, now: Date): Promise<boolean> {
+    const [token] = await this.db
+      .select({ familyId: refreshTokens.familyId })
+      .from(refreshTokens)
+      .where(
+        and(
+          eq(refreshTokens.familyId, familyId),
+          isNull(refreshTokens.revokedAt),
+          gt(refreshTokens.expiresAt, now),
+        ),
+      )
+      .limit(1)
+    return token !== undefined
   }
 
   async endFamily(

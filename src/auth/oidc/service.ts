@@ -3,8 +3,9 @@ import { ANONYMOUS, auditRecord } from '../../audit/record.ts'
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
+import { normalizeEmail } from '../email.ts'
 import { newRefreshToken, refreshTokenHashOf } from '../refresh-tokens.ts'
-import { callerOf, normalizeEmail, REFRESH_TOKEN_LIFE_MS, type Session } from '../service.ts'
+import { callerOf, REFRESH_TOKEN_LIFE_MS, type Session } from '../service.ts'
 import { highestRole } from './claims.ts'
 import type { Attempt, Found, OpenIdProvider, ProviderAnswer } from './provider.ts'
 import { type SignOnRefusal, signOnRefusalOf, signOnRefused } from './refusals.ts'
@@ -144,7 +145,7 @@ export class SignOnService {
     person: { readonly issuer: string; readonly subject: string; readonly clientAddress: string },
     reason: SignOnRefusal,
   ): Promise<void> {
-    const { store, clock } = this.options
+    const { store, clock, onChange } = this.options
     const user = await store.userOf(person.issuer, person.subject)
     if (user === null) return
     const { id, teamId } = user
@@ -156,6 +157,7 @@ export class SignOnService {
     const ended = { action: 'session.end_family', subject: id, reason } as const
     const audit = auditRecord({ userId: id, teamId }, ended, at.getTime())
     await store.endSessions(user, { familyId: null, at, audit })
+    onChange(id)
   }
 }
 

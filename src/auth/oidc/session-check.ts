@@ -17,7 +17,7 @@ interface SessionCheckOptions {
   readonly provider: OpenIdProvider | null
   readonly sealer: TextSealer
   readonly clock: Clock
-  /** Called with the id of each user whose role has changed. */
+  /** Called with the id of each user whose role has changed, or whose session has ended. */
   readonly onChange: (userId: string) => void
 }
 
@@ -126,13 +126,14 @@ export class SessionCheck {
     user: User,
     which: { readonly asked: string; readonly familyId: string | null; readonly reason: string },
   ): Promise<never> {
-    const { store, clock } = this.options
+    const { store, clock, onChange } = this.options
     const { asked, familyId, reason } = which
     const at = new Date(clock.epochMs())
     const change = { action: 'session.end_family', subject: asked, reason } as const
     const actor = { userId: user.id, teamId: user.teamId }
     const audit = auditRecord(actor, change, at.getTime())
     await store.endSessions(user, { familyId, at, audit })
+    onChange(user.id)
     throw new AppError('invalid_refresh_token', `the session has ended: ${reason}`)
   }
 }

@@ -58,7 +58,6 @@ const PLACES = [
   { route: 'members', name: 'Members', isFor: manages },
   { route: 'service-accounts', name: 'Service accounts', isFor: manages },
   { route: 'audit', name: 'Audit log', isFor: manages },
-  { route: 'account', name: 'Your account', isFor: () => true },
 ] as const
 
 function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () => void }) {
@@ -89,7 +88,7 @@ function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () =
       </nav>
       <div class="bar-end">
         <${ThemeToggle} />
-        <span class="badge" title="Your role">${ROLE_NAMES[session.role]}</span>
+        <a class="badge" href="#/account" title="Your account" aria-label=${`${ROLE_NAMES[session.role]}: your account`} aria-current=${place === 'account' ? 'page' : undefined}>${ROLE_NAMES[session.role]}</a>
         <button type="button" onClick=${leave} aria-disabled=${leaving.isBusy}>Sign out</button>
       </div>
     </header>

@@ -43,7 +43,6 @@ export function KeysPage({ session }: { session: Session }) {
     'Ends',
     optionalHead('From'),
     'Last used',
-    optionalHead('Created'),
     ...(mayManage ? ['Change'] : []),
   ]
   return html`<${Page} title="API keys" actions=${actions}>
@@ -85,7 +84,6 @@ function Row({
     <td>${listed.expires_at === null ? html`<span class="muted">never</span>` : html`<${When} at=${listed.expires_at} />`}</td>
     <td class="optional">${listed.allowed_addresses?.join(', ') ?? html`<span class="muted">anywhere</span>`}</td>
     <td><${When} at=${listed.last_used_at} /></td>
-    <td class="optional"><${When} at=${listed.created_at} /></td>
     ${onRequest && html`<td>${button('rotate', 'Rotate')}${button('revoke', 'Revoke')}</td>`}
   </tr>`
 }

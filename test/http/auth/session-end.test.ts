@@ -34,4 +34,49 @@ describe.each(backends)('on $name', (backend) => {
     answer = await service.call({ url: '/api/auth/login', body: OWNER })
     expect(outcomeOf(await refresh())).toBe('200')
   })
+
+  // Who ends a session that they don't know wants its last token to end, too.
+  test.each<
+    [string, (of: { owner: string; session: string; refresh: string }) => Promise<unknown>]
+  >([
+    [
+      'its end by the member',
+      ({ owner, session }) =>
+        service.call({ method: 'DELETE', url: `/api/auth/sessions/${session}`, token: owner }),
+    ],
+    [
+      'a sign-out',
+      ({ refresh }) =>
+        service.app.inject({
+          method: 'DELETE',
+          url: '/console/session',
+          headers: { cookie: `scoreline_session=${refresh}` },
+        }),
+    ],
+    [
+      'a refresh token that comes a second time',
+      async ({ refresh }) => {
+        const url = '/api/auth/refresh'
+        await service.call({ url, body: { refresh_token: refresh } })
+        clock.advance(10_001)
+        await service.call({ url, body: { refresh_token: refresh } })
+      },
+    ],
+  ])('an access token ends with its session: %s', async (_, end) => {
+    const { access_token: owner } = (
+      await service.call({ url: '/api/auth/login', body: OWNER })
+    ).json()
+    const other = (await service.call({ url: '/api/auth/login', body: OWNER })).json()
+    const ask = async (token: string) =>
+      outcomeOf(await service.call({ method: 'GET', url: '/v1/models', token }))
+    expect(await ask(other.access_token)).toBe('200')
+    const url = '/api/auth/sessions'
+    const list = await service.call({ method: 'GET', url, token: other.access_token })
+    const [{ id: session }] = list
+      .json()
+      .sessions.filter(({ is_current }: { is_current: boolean }) => is_current)
+    await end({ owner, session, refresh: other.refresh_token })
+    expect(await ask(other.access_token)).toBe('401 unauthorized')
+    expect(await ask(owner)).toBe('200')
+  })
 })

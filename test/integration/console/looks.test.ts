@@ -135,7 +135,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const visitor = await browser.signIn({ who: await newMember('viewer') })
     const links = visitor.page.getByRole('navigation').getByRole('link')
     expect(await links.allInnerTexts()).toEqual([
-      ...['Deployments', 'Models', 'Scores', 'Try it', 'Keys', 'Your account'],
+      ...['Deployments', 'Models', 'Scores', 'Try it', 'Keys'],
     ])
     const controls: Record<string, string[]> = {}
     const shown = pages().filter(
