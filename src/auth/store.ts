@@ -6,6 +6,7 @@ import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
 import { withAdvisoryLock } from '../platform/db/transactions.ts'
 import { refreshTokens, teams, users } from '../tables/auth.ts'
+import { signOnSessions } from '../tables/sign-on.ts'
 import type { AuthStore, NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
 
 /** The columns of a user. */
@@ -145,6 +146,7 @@ export class PostgresAuthStore implements AuthStore {
         .set({ revokedAt: at })
         .where(and(eq(refreshTokens.familyId, familyId), isNull(refreshTokens.revokedAt)))
         .returning({ tokenHash: refreshTokens.tokenHash })
+      await forgetProvided(tx, familyId)
       if (ended.length > 0) await insertAuditRecord(tx, audit)
     })
   }
@@ -163,6 +165,11 @@ export class PostgresAuthStore implements AuthStore {
       return true
     })
   }
+}
+
+/** Deletes what the identity provider gave for a session: it is a secret, and of no more use. */
+export async function forgetProvided(tx: Transaction, familyId: string): Promise<void> {
+  await tx.delete(signOnSessions).where(eq(signOnSessions.familyId, familyId))
 }
 
 /**

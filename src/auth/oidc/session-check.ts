@@ -63,17 +63,19 @@ export class SessionCheck {
       const now = new Date(clock.epochMs())
       const session = await store.sessionOf(tokenHash, now)
       if (session === null) return
-      const { user, familyId, signOn } = session
+      const { user, familyId, isSignOn } = session
       const ageMs = now.getTime() - (timeOfId(familyId) ?? now.getTime())
       if (ageMs > SESSION_LIFE_MS_MAX) {
         return this.end(user, { asked: familyId, familyId, reason: 'it is 90 days old' })
       }
-      if (signOn === null) {
+      if (!isSignOn) {
         if (this.admitsPassword(user)) return
         return this.end(user, { asked: familyId, familyId, reason: 'passwords are switched off' })
       }
       const until = new Date(now.getTime() + ASKING_MS_MAX)
-      if (await store.beginAsking(familyId, now, until)) return this.ask(session, signOn)
+      // What is sealed is read with the right to use it: another request may just have replaced it.
+      const provided = await store.beginAsking(familyId, now, until)
+      if (provided !== null) return this.ask(session, provided)
       if (clock.monotonicMs() - startedAtMs > WAIT_MS_MAX) {
         const message = 'another refresh of this session is under way, try again later'
         throw new AppError('unavailable', message)

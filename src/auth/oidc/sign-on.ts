@@ -29,8 +29,8 @@ export type SignOnChange = Parameters<typeof auditRecord>[1]
 export interface CheckedSession {
   readonly user: User
   readonly familyId: string
-  /** What the provider gave; null for a session that a password began. */
-  readonly signOn: ProvidedSession | null
+  /** Whether single sign-on began it; else a password did. */
+  readonly isSignOn: boolean
 }
 
 /** What is kept to ask the provider about a session. */
@@ -52,8 +52,12 @@ export interface SignOnStore {
   userOf(issuer: string, subject: string): Promise<User | null>
   /** The session of a refresh token that is in force and unused; null: there is none. */
   sessionOf(tokenHash: string, now: Date): Promise<CheckedSession | null>
-  /** Takes the right to ask the provider for a session; false while another request has it. */
-  beginAsking(familyId: string, now: Date, until: Date): Promise<boolean>
+  /**
+   * Takes the right to ask the provider for a session.
+   *
+   * @returns what to ask with, as it is now; null while another request has the right
+   */
+  beginAsking(familyId: string, now: Date, until: Date): Promise<ProvidedSession | null>
   /** Gives it back, after an answer that changes nothing. */
   endAsking(familyId: string): Promise<void>
   /** Keeps the provider's answer and gives the right back; with a new role and its record. */

@@ -9,7 +9,14 @@ import { NO_PASSWORD } from '../passwords.ts'
 import type { User } from '../service.ts'
 import { addFamily, USER } from '../store.ts'
 import { BY_GROUPS } from './session-check.ts'
-import type { CheckedSession, KeptAnswer, SessionsEnd, SignOn, SignOnStore } from './sign-on.ts'
+import type {
+  CheckedSession,
+  KeptAnswer,
+  ProvidedSession,
+  SessionsEnd,
+  SignOn,
+  SignOnStore,
+} from './sign-on.ts'
 
 /** Identities and sessions of single sign-on in PostgreSQL. */
 export class PostgresSignOnStore implements SignOnStore {
@@ -44,9 +51,8 @@ export class PostgresSignOnStore implements SignOnStore {
   }
 
   async sessionOf(tokenHash: string, now: Date): Promise<CheckedSession | null> {
-    const { subject, sealedTokens } = signOnSessions
     const [row] = await this.db
-      .select({ user: USER, familyId: refreshTokens.familyId, signOn: { subject, sealedTokens } })
+      .select({ user: USER, familyId: refreshTokens.familyId, signOn: signOnSessions.familyId })
       .from(refreshTokens)
       .innerJoin(users, eq(users.id, refreshTokens.userId))
       .leftJoin(signOnSessions, eq(signOnSessions.familyId, refreshTokens.familyId))
@@ -58,19 +64,21 @@ export class PostgresSignOnStore implements SignOnStore {
           gt(refreshTokens.expiresAt, now),
         ),
       )
-    return row ?? null
+    if (row === undefined) return null
+    const { user, familyId, signOn } = row
+    return { user, familyId, isSignOn: signOn !== null }
   }
 
-  async beginAsking(familyId: string, now: Date, until: Date): Promise<boolean> {
-    const { askingUntil } = signOnSessions
-    const begun = await this.db
+  async beginAsking(familyId: string, now: Date, until: Date): Promise<ProvidedSession | null> {
+    const { askingUntil, subject, sealedTokens } = signOnSessions
+    const [begun] = await this.db
       .update(signOnSessions)
       .set({ askingUntil: until })
       .where(
         and(eq(signOnSessions.familyId, familyId), or(isNull(askingUntil), lte(askingUntil, now))),
       )
-      .returning({ familyId: signOnSessions.familyId })
-    return begun.length > 0
+      .returning({ subject, sealedTokens })
+    return begun ?? null
   }
 
   async endAsking(familyId: string): Promise<void> {

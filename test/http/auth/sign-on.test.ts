@@ -138,8 +138,8 @@ describe.each(backends)('single sign-on on $name', (backend) => {
   test('many refreshes at once ask the provider one after the other', async () => {
     const { name } = person([ADMINS])
     const { refresh_token } = (await signOn(service, name)).json()
-    const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(refresh_token)))
-    expect(answers.map(outcomeOf)).toEqual(Array(5).fill('200'))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)))
+    expect(answers.map(outcomeOf)).toEqual(Array(10).fill('200'))
     const next = new Set(answers.map((answer) => answer.json().refresh_token))
     expect(next.size).toBe(1)
     expect(outcomeOf(await refresh([...next][0]))).toBe('200')
@@ -292,6 +292,12 @@ describe('a provider that lies', () => {
       }),
     }
     expect(await outcomeWith(lie)).toBe('401 sign_on_refused email_verified')
+  })
+
+  test('a provider that never answers is away, after some seconds', async () => {
+    const startedAtMs = performance.now()
+    expect(await outcomeWith({ isSilent: true })).toBe('503 unavailable')
+    expect(performance.now() - startedAtMs).toBeLessThan(9_000)
   })
 
   test('wrong credentials of this service are its own fault, not that of the person', async () => {

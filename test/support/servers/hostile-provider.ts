@@ -16,6 +16,8 @@ export interface Lie {
   readonly isUnsigned?: boolean
   /** Answers the token request with this status and error. */
   readonly refusal?: { readonly status: number; readonly error: string }
+  /** Never answers the token request. */
+  readonly isSilent?: boolean
   /** Issuer in its description. */
   readonly issuer?: string
 }
@@ -68,6 +70,7 @@ export class HostileProvider {
       send({ keys: [{ ...this.key.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256' }] })
     } else if (path === '/token') {
       const body = await textOf(request)
+      if (lie.isSilent) return
       if (lie.refusal) return send({ error: lie.refusal.error }, lie.refusal.status)
       const nonce = new URLSearchParams(body).get('code')
       send({
