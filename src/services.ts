@@ -33,13 +33,9 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
-import { LogThrottle } from './platform/log-throttle.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
-import { LogErasureService } from './reading/erasure/service.ts'
-import { LogExportService } from './reading/export/service.ts'
-import { ScoreReadingService } from './reading/service.ts'
-import { PostgresReadingStore } from './reading/store.ts'
+import { openReading, type ReadingServices } from './reading/open.ts'
 import { openReasons, type ReasonServices } from './reasons/open.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
@@ -70,6 +66,7 @@ export interface Services
   extends AccessServices,
     MonitoringServices,
     OutcomeServices,
+    ReadingServices,
     ReasonServices,
     EvidenceServices {
   readonly models: ModelService
@@ -83,9 +80,6 @@ export interface Services
   readonly idempotency: IdempotencyService
   readonly telemetry: Telemetry
   readonly stats: StatsService
-  readonly scoreReading: ScoreReadingService
-  readonly logErasures: LogErasureService
-  readonly logExports: LogExportService
   readonly performance: PerformanceService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
@@ -113,6 +107,8 @@ interface ServiceOptions {
   readonly scoreLog?: ScoreLog
   /** Longest time that a response waits for its record to be safe; 10 s by default. */
   readonly answerDeadlineMs?: number
+  /** Time of the oldest records that will be written, if they are older than today. */
+  readonly logFromMs?: number
   /** Called once when the embedded database has died. */
   readonly onCrash: (error: Error) => void
   /** Receives each statement that goes to the database. */
@@ -171,6 +167,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     log,
     factsOf: errorFacts,
     ...(options.answerDeadlineMs !== undefined && { answerDeadlineMs: options.answerDeadlineMs }),
+    ...(options.logFromMs !== undefined && { fromMs: options.logFromMs }),
   })
   // They close at the same time: each may have to wait for a database that does not answer.
   const writers: { close(): Promise<void> }[] = [openedLog]
@@ -204,7 +201,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     dataDir,
   })
-  const background = [domains.auth, domains.outcomeWorker, domains.background]
+  const background = [domains.auth, domains.outcomeWorker, domains.background, domains.evaluator]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
@@ -336,7 +333,6 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, spool })
   const { reader, models: loggedModels, eraser } = logReader
-  const readingStore = guarded(new PostgresReadingStore(db))
   // What questions to the log need.
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
   const outcomes = openOutcomes({
@@ -348,17 +344,8 @@ function wire(
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
-  const unequal = new LogThrottle(clock)
-  const scoreReading = new ScoreReadingService({
-    reader,
-    models: loggedModels,
-    store: readingStore,
-    clock,
-    onUnequal: (result) => {
-      const count = unequal.hit(result.modelId)
-      if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
-    },
-  })
+  const reading = openReading({ ...ofLog, eraser, others: outcomes.outcomes, log })
+  const { scoreReading } = reading
   const evidence = openEvidence({
     db,
     guarded,
@@ -381,18 +368,11 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading,
     ...evidence.services,
     background: evidence,
     ...openReasons({ ...ofLog, deployments, scoreReading }),
-    ...openMonitoring(ofLog),
-    logErasures: new LogErasureService({
-      eraser,
-      store: readingStore,
-      clock,
-      others: outcomes.outcomes,
-    }),
-    logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
+    ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
+    ...reading,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
