@@ -9,6 +9,7 @@ const COMPARED = {
   engine: 'scoring in process, against JSON.parse of the same applicant',
   single: 'a score over HTTP with everything on, against Fastify alone with the same schemas',
   batch: 'a batch with contributions, against parsing and stringifying as much',
+  reasons: 'a score and a batch with their reasons, against the same without',
   quota: 'the quota, in Redis and in process, against none',
   log: 'the score log in each durability, against none',
   drain: 'results that reach the database, and what they take on disk',

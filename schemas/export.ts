@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { REASONS_MAX } from './reasons.ts'
 
 const NAME_CHARS_MAX = 300
 const NAMES_MAX = 100
@@ -46,6 +47,22 @@ export const ExportQuery = Type.Object(
       'Categorical feature whose column holds numbers instead of texts; can be repeated',
     ),
     column_case: Type.Optional(ColumnCase),
+    reasons: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: REASONS_MAX,
+        description:
+          'With `sql`: columns `reason_1` and so on; without it 4, where the card has reasons and a baseline for them',
+      }),
+    ),
+    reason_baseline: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: NAME_CHARS_MAX,
+        description:
+          'With `sql` or `pmml`: the baseline that reasons are measured against (`rbl_…`), one of this model; without it the baselines of the card',
+      }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -158,8 +158,15 @@ export const ReasonBaseline = Type.Object({
 
 export const ReasonBaselinesQuery = listQuery({})
 
+export const ListedReasonBaseline = Type.Object({
+  ...ReasonBaseline.properties,
+  is_in_force: Type.Boolean({
+    description: 'Whether the next scores of the model have their reasons against it',
+  }),
+})
+
 export const ReasonBaselineList = Type.Object({
-  reason_baselines: Type.Array(ReasonBaseline),
+  reason_baselines: Type.Array(ListedReasonBaseline),
   next_cursor: NextCursor,
 })
 
@@ -201,6 +208,48 @@ export const MethodReport = Type.Object({
   pairs: Type.Array(MethodPair),
 })
 
+export const ReasonCountsQuery = Type.Object(
+  {
+    model: Type.Optional(
+      Type.String({ description: 'Id of the model whose answers count; default: the champion' }),
+    ),
+    from: From,
+    to: To,
+    lang: Lang,
+  },
+  { additionalProperties: false },
+)
+
+export const ReasonCount = Type.Object({
+  code: Type.String(),
+  text: Type.String({ description: 'In the language that was asked for, or the next best one' }),
+  n: Type.Integer({ description: 'Answers with this reason' }),
+  first: Type.Integer({ description: 'Those of them that had it first' }),
+})
+
+const countsOfAnswers = (codes: number) => ({
+  n: Type.Integer({ description: 'Answers of the model' }),
+  no_adverse_factor: Type.Integer({ description: 'Answers in which nothing was adverse' }),
+  reasons: Type.Array(ReasonCount, {
+    description: `The most frequent first, at most ${codes} codes`,
+  }),
+  more_codes: Type.Integer({ description: 'Less frequent codes, which are left out' }),
+})
+
+export const ReasonCountsOfGrade = Type.Object({
+  grade: Type.Union([Type.String(), Type.Null()]),
+  ...countsOfAnswers(20),
+})
+
+export const ReasonCounts = Type.Object({
+  model_id: Type.String(),
+  ...countsOfAnswers(100),
+  without_baseline: Type.Integer({
+    description: 'Answers of a model that needed a baseline and had none; they count nowhere else',
+  }),
+  grades: Type.Array(ReasonCountsOfGrade, { description: 'The best grade first' }),
+})
+
 export const ExplanationQuery = Type.Object(
   {
     lang: Lang,
@@ -231,6 +280,9 @@ export const ExplainedFeature = Type.Object({
   label: Type.Union([Type.String(), Type.Null()]),
   source: Type.Union([Type.String(), Type.Null()]),
   points: Type.Number(),
+  baseline_points: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Points that these are compared with; null without a baseline for the feature',
+  }),
   outcome: Type.Union([Type.String(), Type.Null()], {
     description:
       '`matched`, `missing`, `unseen_category`, `no_bin` or `not_a_number`; null where an older log does not tell',

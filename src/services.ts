@@ -8,8 +8,7 @@ import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
 import { PostgresDeploymentStore } from './deployments/store.ts'
 import { type Evidence, openEvidence } from './evidence/open.ts'
-import { ExportService } from './export/service.ts'
-import { ExportThread } from './export/thread.ts'
+import { openExports } from './export/open.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { openIdempotency } from './idempotency/open.ts'
 import type { IdempotencyService } from './idempotency/service.ts'
@@ -72,7 +71,7 @@ export interface Services
   readonly models: ModelService
   readonly modelCopies: ModelCopyService
   readonly imports: ImportService
-  readonly exports: ExportService
+  readonly exports: ReturnType<typeof openExports>
   readonly deployments: DeploymentService
   readonly scorecards: ScorecardService
   readonly scoring: ScoringService
@@ -360,18 +359,19 @@ function wire(
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
+  const reasons = openReasons({ ...ofLog, deployments, scoreReading })
   return {
     ...access,
     models,
     modelCopies: new ModelCopyService(guarded(new PostgresModelCopyStore(db)), clock),
     imports: new ImportService({ models, runner }),
-    exports: new ExportService(models, new ExportThread()),
+    exports: openExports(models, reasons.reasons),
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
     ...evidence.services,
     background: evidence,
-    ...openReasons({ ...ofLog, deployments, scoreReading }),
+    ...reasons,
     ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
     ...reading,
     ...outcomes,

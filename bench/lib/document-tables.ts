@@ -29,7 +29,11 @@ const ENGINE_CASE = 'score, pd, grade, bin and points of each feature'
 
 /** By the name that stands in the marks of a document. */
 export const FIGURES: Readonly<Record<string, Figure>> = {
-  baselines: { scenarios: ['single', 'batch'], optional: ['pinned', 'scale'], rows: baselines },
+  baselines: {
+    scenarios: ['single', 'batch'],
+    optional: ['pinned', 'scale', 'reasons'],
+    rows: baselines,
+  },
   engine: { scenarios: ['engine'], rows: engineRows },
   log: { scenarios: ['log'], rows: logRows },
   quota: { scenarios: ['quota'], rows: quotaRows },
@@ -143,6 +147,14 @@ const BASELINES = [
     '1,000 deployments, 10,000 keys',
     '1,000 deployments and 10,000 keys in turn',
     'one of each',
+  ],
+  ['reasons', 'single', 'reasons=4', 'single score with `reasons=4`', 'the same without'],
+  [
+    'reasons',
+    'batch',
+    'include_reasons: 4',
+    'batch of 1,000 with contributions and `include_reasons`',
+    'the same without',
   ],
 ] as const
 

@@ -13,6 +13,8 @@ interface ScoreContest {
   readonly connections: number
   readonly deployments?: number
   readonly keys?: number
+  /** In the place of the card of the bench and its applicants. */
+  readonly sample?: { readonly spec: object; readonly applicants: readonly object[] }
   /** The first is the baseline of the others. */
   readonly contestants: (bench: ScoreBench) => readonly Contestant[]
 }
@@ -29,13 +31,14 @@ export async function playScoreContests(
   const series: Series[] = []
   const payload: Record<string, unknown> = {}
   for (const one of contests) {
-    const { name, kind, connections, deployments = 1, keys = 1, contestants } = one
+    const { name, kind, connections, deployments = 1, keys = 1, sample, contestants } = one
     const options = readOptions(args, connections)
     if (options.target !== null) {
       await runTarget(options, options.target, kind)
       continue
     }
-    await withBench(options, { deployments, keys }, async (bench) => {
+    const shape = { deployments, keys, ...(sample !== undefined && { sample }) }
+    await withBench(options, shape, async (bench) => {
       const all = contestants(bench)
       const rounds = await contest(all, options.contest)
       report(name, all, rounds, options)
@@ -50,12 +53,12 @@ export async function playScoreContests(
 
 async function withBench(
   options: BenchOptions,
-  counts: { readonly deployments: number; readonly keys: number },
+  shape: Required<Pick<ScoreContest, 'deployments' | 'keys'>> & Pick<ScoreContest, 'sample'>,
   use: (bench: ScoreBench) => Promise<void>,
 ): Promise<void> {
   const backends = await openBackends()
   try {
-    const bench = await prepareScoreBench(backends, { ...options, ...counts })
+    const bench = await prepareScoreBench(backends, { ...options, ...shape })
     try {
       await use(bench)
     } finally {

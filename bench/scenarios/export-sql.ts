@@ -1,16 +1,19 @@
 // How fast databases score by exported SQL, and whether every row has the bits of the engine:
 // `npm run bench -- export-sql`. BENCH_ROWS is the number of random applicants, 1,000,000 unless
-// set; BENCH_DATABASE_URL adds a PostgreSQL server to DuckDB.
+// set; BENCH_DATABASE_URL adds a PostgreSQL server to DuckDB; BENCH_REASONS adds so many columns of
+// reasons.
 import {
   compileModel,
+  compileReasons,
   ModelScore,
+  ReasonFinder,
   type ScorecardSpec,
   scoreApplicant,
 } from '../../src/engine/index.ts'
 import { writeSql } from '../../src/export/sql/sql.ts'
 import { sampleSpec } from '../../test/support/cards/cards.ts'
 import { edgeValues, type NaiveFeature } from '../../test/support/naive/naive-evaluator.ts'
-import { answerOf } from '../../test/support/suites/exported.ts'
+import { answerOf, reasonsOf } from '../../test/support/suites/exported.ts'
 import {
   type AnswerRow,
   type Cell,
@@ -21,6 +24,7 @@ import {
 } from '../../test/support/suites/sql-engines.ts'
 
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 1_000_000)
+const REASONS = Number(process.env['BENCH_REASONS'] ?? 0)
 const ROUNDS = 3
 const ROWS_PER_LOOK = 50_000
 const KEY = 'row'
@@ -40,8 +44,16 @@ const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() 
 function fineCard(): ScorecardSpec {
   const spec = sampleSpec()
   for (const { bins } of spec.features) for (const bin of bins) bin.points += random() - 0.5
+  // Seven codes for thirteen features, and codes of bins, so that distances are added up.
+  const features = spec.features.map(({ bins, ...feature }, index) => ({
+    ...feature,
+    reason_code: `R${index % 7}`,
+    reason_baseline: random() * 20,
+    bins: bins.map((bin, at) => (at === 0 ? { ...bin, reason_code: `B${index % 3}` } : bin)),
+  }))
+  const reasons = { version: 1, method: 'fixed', baseline_basis: 'mean' }
   // The helper's types leave open which bins go with which feature.
-  return spec as ScorecardSpec
+  return { ...spec, reasons, features } as unknown as ScorecardSpec
 }
 
 /** Nothing, a value at an edge or in a category, or one from anywhere. */
@@ -75,7 +87,11 @@ async function measure(name: string, engine: SqlEngine, card: ScorecardSpec): Pr
     numberColumns: [],
     columnCase: 'as_is',
   } as const
-  const written = writeSql(model, { dialect: engine.dialect, ...order })
+  const rules = compileReasons(card, model)
+  if (rules?.ownMeans == null) throw new Error('the card has no reasons')
+  const finder = new ReasonFinder(model, rules, rules.ownMeans)
+  const reasons = REASONS === 0 ? null : { finder, count: REASONS, notes: [] }
+  const written = writeSql(model, { dialect: engine.dialect, ...order }, reasons)
   if (!written.ok) throw new Error("the card can't be written")
   const seconds: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
@@ -95,7 +111,8 @@ async function measure(name: string, engine: SqlEngine, card: ScorecardSpec): Pr
         Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])),
         modelScore,
       )
-      if (sameRow(answer, answerOf(modelScore))) equal++
+      const wanted = { ...answerOf(modelScore), ...reasonsOf(modelScore, finder, REASONS) }
+      if (sameRow(answer, wanted)) equal++
     }
   }
   const best = Math.min(...seconds)

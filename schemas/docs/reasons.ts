@@ -16,6 +16,12 @@ const baseline = {
   created_at: EXAMPLE_TIME,
 } as const
 
+/** How often the codes of two features were reasons. */
+const counted = [
+  { code: 'age', text: 'age', n: 1, first: 1 },
+  { code: 'purpose', text: 'purpose', n: 1, first: 0 },
+] as const
+
 export const REASON_DOCS = {
   'reason_baselines.create': {
     tag: 'Reasons',
@@ -47,7 +53,10 @@ export const REASON_DOCS = {
     description: 'All baselines of a deployment, newest first.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
-    success: { description: 'The baselines', example: { reason_baselines: [baseline] } },
+    success: {
+      description: 'The baselines',
+      example: { reason_baselines: [{ ...baseline, is_in_force: false }] },
+    },
   },
   'reason_baselines.put': {
     tag: 'Reasons',
@@ -96,6 +105,34 @@ export const REASON_DOCS = {
       },
     },
   },
+  'reasons.counts': {
+    tag: 'Reasons',
+    summary: 'Count the reasons of a period',
+    description:
+      'Finds the reasons of each answer of a model in a period, as many as the card says and against the baseline that was in force then, and counts them by grade. It counts every answer, whether or not the caller asked for reasons. The period is any part of the log. One such count, or one baseline, is computed at a time; eight more wait, of one team three in all, and beyond that it is 503.',
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['deployment_not_found', 'model_not_found', 'reasons_not_configured'],
+    success: {
+      description: 'How often each code was a reason',
+      example: {
+        model_id: EXAMPLE_IDS.champion,
+        n: 1,
+        no_adverse_factor: 0,
+        reasons: counted,
+        more_codes: 0,
+        without_baseline: 0,
+        grades: [
+          {
+            grade: 'B',
+            n: 1,
+            no_adverse_factor: 0,
+            reasons: counted,
+            more_codes: 0,
+          },
+        ],
+      },
+    },
+  },
   'scores.explain': {
     tag: 'Reasons',
     summary: 'Explain a score',
@@ -128,6 +165,7 @@ export const REASON_DOCS = {
             label: null,
             source: null,
             points: 9.5,
+            baseline_points: null,
             outcome: 'matched',
             bin: { index: 1, range: '(25, Infinity)' },
             text: 'age: above 25, 9.5 points where the best is 9.5',
@@ -137,6 +175,7 @@ export const REASON_DOCS = {
             label: null,
             source: null,
             points: 4,
+            baseline_points: null,
             outcome: 'matched',
             bin: { index: 0, value: 'car%,%furniture, other' },
             text: 'purpose: car, furniture, other, 4 points where the best is 4',

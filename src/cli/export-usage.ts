@@ -2,7 +2,13 @@ import { Command, Option } from 'commander'
 import { COLUMN_CASES, EXPORT_FORMATS, SQL_DIALECTS } from '../../schemas/export.ts'
 import { AppError } from '../errors.ts'
 import { checkRequest, type ExportRequest } from '../export/service.ts'
-import { ChoiceOption, RepeatableOption, readArguments, UsageError } from './arguments.ts'
+import {
+  ChoiceOption,
+  NumberOption,
+  RepeatableOption,
+  readArguments,
+  UsageError,
+} from './arguments.ts'
 import { EXIT_CODES } from './report.ts'
 
 /** What the arguments of an export ask for. */
@@ -84,6 +90,11 @@ const SQL = [
       'that was created without quotes in upper case; one of',
     COLUMN_CASES,
   ),
+  new NumberOption(
+    '--reasons <COUNT>',
+    'columns with the codes of reasons, 4 where the card has reasons and baselines for them; 0 ' +
+      'leaves them out; GET /v1/models/{id}/export can measure them against a baseline of scores',
+  ),
 ]
 const GROUPS: ReadonlyArray<readonly [string, readonly Option[]]> = [
   ['Which scorecard', SOURCE],
@@ -115,6 +126,7 @@ export function readCommandLine(args: readonly string[], call: string): CommandL
     keys: value('key'),
     numberColumns: value('number-column'),
     columnCase: value('column-case'),
+    reasons: value('reasons'),
   }
   try {
     checkRequest(wanted)

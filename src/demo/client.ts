@@ -44,6 +44,15 @@ export class DemoClient {
     return post(endpoint, keySecret, applicant)
   }
 
+  /** @param lang language of the texts */
+  scoreWithReasons(
+    endpoint: string,
+    keySecret: string,
+    { applicant, lang }: { readonly applicant: object; readonly lang: string },
+  ): Promise<Static<typeof ScoreResult>> {
+    return post(`${endpoint}?reasons=4&lang=${lang}`, keySecret, applicant)
+  }
+
   scoreBatch(
     endpoint: string,
     keySecret: string,

@@ -7,6 +7,12 @@ import { loadConfig } from '../config.ts'
 import { type RunningServer, startFailureText, startServer } from '../server.ts'
 import type { Services } from '../services.ts'
 import { DemoClient } from './client.ts'
+import {
+  explainedCard,
+  printReasons,
+  type SampleCard,
+  type SampleReasons,
+} from './explained-card.ts'
 import type { DemoSpec } from './history/cards.ts'
 import { HistoryClock } from './history/clock.ts'
 import { historyStartMs, type MadeHistory, makeHistory } from './history/make-history.ts'
@@ -15,6 +21,8 @@ import { type DemoApplicant, readSample } from './sample.ts'
 
 const OWNER_EMAIL = 'owner@demo.example'
 const BATCH_SIZE = 5
+/** The lowest score of grade C; below it, the demo's lender declines. */
+const CUTOFF = 420
 
 /**
  * Starts the service on an embedded database in `dataDir`.
@@ -67,7 +75,8 @@ function readCard(): { readonly spec: DemoSpec; readonly sample: readonly DemoAp
 
 /** Deploys the sample scorecard, creates a key, scores, and prints the results. */
 async function show(url: string, password: string, history: MadeHistory | null): Promise<void> {
-  const spec = readSample<{ name: string; version: string; base_points: number }>('spec.json')
+  const card = readSample<SampleCard>('spec.json')
+  const spec = explainedCard(card, readSample<SampleReasons>('reasons.json'))
   const applicants = readSample<DemoApplicant[]>('applicants.json')
   const [first] = applicants
   if (first === undefined) throw new Error('the sample has no applicants')
@@ -77,6 +86,13 @@ async function show(url: string, password: string, history: MadeHistory | null):
 
   console.log(`\nScorecard "${spec.name}" ${spec.version} is deployed:\n  ${endpoint}\n`)
   printScore(first, spec.base_points, await client.score(endpoint, keySecret, first.applicant))
+  const declined = applicants.find(({ score }) => score < CUTOFF)
+  if (declined !== undefined) {
+    const { id, applicant } = declined
+    const inLanguage = (lang: string) =>
+      client.scoreWithReasons(endpoint, keySecret, { applicant, lang })
+    printReasons(id, await inLanguage('en'), await inLanguage('de'))
+  }
   const batch = applicants.slice(0, BATCH_SIZE)
   printBatch(await client.scoreBatch(endpoint, keySecret, batch))
   const startedMs = performance.now()

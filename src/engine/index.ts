@@ -42,7 +42,7 @@ export {
   roundDistance,
   scoreRangeOf,
 } from './reasons.ts'
-export { type FeatureRule, rulesOf } from './rules.ts'
+export { type FeatureRule, type IntervalRule, rulesOf } from './rules.ts'
 export { probabilityOfDefault, type Scale } from './scaling.ts'
 export {
   type Applicant,

@@ -3,6 +3,8 @@ import { type ReasonMeans, type ReasonRules, roundDistance } from './reasons.ts'
 
 /** Key factors that an answer names; one more where it is the number of inquiries. */
 const KEY_FACTORS_MAX = 4
+/** Up to here, sorting by insertion takes less time than preparing a sort. */
+const INSERTION_MAX = 32
 
 /** A reason: a code, with the features that took points for it. */
 export interface Reason {
@@ -32,7 +34,9 @@ export interface FoundReasons {
  * of risk. It is, up to its sign, the feature's Shapley value against that population, because
  * points add up. A code without a positive distance is never a reason, and nothing fills the list.
  *
- * Distances follow from slots, so that they are computed once for each slot of the model.
+ * Distances follow from slots, so that they are computed once for each slot of the model. What is
+ * known of a code belongs to one call: `calls` tells its values from those of earlier calls, which
+ * saves clearing them for a card of many codes.
  *
  * @source 12 CFR 1002, supplement I, comment 9(b)(2)-5
  */
@@ -41,8 +45,15 @@ export class ReasonFinder {
   readonly means: ReasonMeans
   /** NaN for a feature that can't be a reason. */
   private readonly distanceOfSlot: Float64Array
+  /** The call that last met a code. */
+  private readonly metIn: Float64Array
   private readonly sums: Float64Array
+  /** First feature that adds to a code, -1 for none, and how many do. */
   private readonly first: Int32Array
+  private readonly adding: Int32Array
+  private readonly areAllKeyFactors: boolean
+  private readonly hasInquiries: boolean
+  private calls = 0
 
   /** @param means for every eligible feature of the model */
   constructor(model: CompiledModel, rules: ReasonRules, means: ReasonMeans) {
@@ -57,8 +68,12 @@ export class ReasonFinder {
         this.distanceOfSlot[slot] = roundDistance(distance)
       }
     }
+    this.metIn = new Float64Array(rules.codes.length)
     this.sums = new Float64Array(rules.codes.length)
     this.first = new Int32Array(rules.codes.length)
+    this.adding = new Int32Array(rules.codes.length)
+    this.areAllKeyFactors = rules.keyFactor.every((flag) => flag === 1)
+    this.hasInquiries = rules.inquiry.some((flag) => flag === 1)
   }
 
   /** Points of the slot's feature below the baseline; NaN for a feature that can't be a reason. */
@@ -75,16 +90,16 @@ export class ReasonFinder {
   find(slots: ArrayLike<number>, max: number): FoundReasons {
     const ranked = this.ranked(slots)
     const { sums } = this
-    const shown = ranked.slice(0, max)
-    const last = shown.at(-1)
-    const next = ranked[max]
+    const shown = Math.min(max, ranked.length)
+    const reasons: Reason[] = []
+    for (let rank = 0; rank < shown; rank++) {
+      const code = ranked[rank]!
+      reasons.push({ code, distance: sums[code]!, features: this.featuresOf(code, slots) })
+    }
     return {
-      reasons: shown.map((code) => ({
-        code,
-        distance: sums[code]!,
-        features: this.featuresOf(code, slots),
-      })),
-      isTruncated: last !== undefined && next !== undefined && sums[next] === sums[last],
+      reasons,
+      isTruncated:
+        shown > 0 && ranked.length > shown && sums[ranked[shown]!] === sums[ranked[shown - 1]!],
       isEmpty: ranked.length === 0,
       keyFactors: this.keyFactors(ranked, slots),
     }
@@ -92,50 +107,79 @@ export class ReasonFinder {
 
   /** Codes with a distance above the least one, the largest first, ties in spec order. */
   private ranked(slots: ArrayLike<number>): number[] {
-    const { sums, first, distanceOfSlot, rules } = this
+    const { sums, distanceOfSlot, rules } = this
     const { codeOfSlot, settings } = rules
     const { aggregate = 'positive', min_distance: leastDistance = 0 } = settings
-    const met: number[] = []
-    first.fill(-1)
-    sums.fill(0)
+    const isNet = aggregate === 'net'
+    const isMax = aggregate === 'max'
+    const ranked: number[] = []
+    this.calls++
     for (let feature = 0; feature < slots.length; feature++) {
       const slot = slots[feature]!
       const distance = distanceOfSlot[slot]!
       const adds = distance > 0
-      if (!(adds || (aggregate === 'net' && distance < 0))) continue
+      if (!(adds || (isNet && distance < 0))) continue
       const code = codeOfSlot[slot]!
+      if (this.metIn[code] !== this.calls) this.begin(code)
       const sum = sums[code]!
-      sums[code] = aggregate === 'max' ? Math.max(sum, distance) : sum + distance
-      if (!adds || first[code] !== -1) continue
-      first[code] = feature
-      met.push(code)
+      sums[code] = isMax ? Math.max(sum, distance) : sum + distance
+      if (!adds) continue
+      if (this.adding[code]!++ > 0) continue
+      this.first[code] = feature
+      ranked.push(code)
     }
-    for (const code of met) sums[code] = roundDistance(sums[code]!)
-    // Sorting is stable, and `met` is in the order of the features that add to a code.
-    return met
-      .filter((code) => sums[code]! > leastDistance)
-      .sort((one, other) => sums[other]! - sums[one]!)
+    let kept = 0
+    for (const code of ranked) {
+      sums[code] = roundDistance(sums[code]!)
+      if (sums[code] > leastDistance) ranked[kept++] = code
+    }
+    ranked.length = kept
+    return sortedDown(ranked, sums)
+  }
+
+  private begin(code: number): void {
+    this.metIn[code] = this.calls
+    this.sums[code] = 0
+    this.first[code] = -1
+    this.adding[code] = 0
   }
 
   private featuresOf(code: number, slots: ArrayLike<number>): number[] {
-    const features: number[] = []
-    for (let feature = this.first[code]!; feature < slots.length; feature++) {
-      if (this.addsTo(code, slots[feature]!)) features.push(feature)
+    const features = [this.first[code]!]
+    let left = this.adding[code]! - 1
+    for (let feature = features[0]! + 1; left > 0; feature++) {
+      const slot = slots[feature]!
+      if (this.rules.codeOfSlot[slot] !== code || !(this.distanceOfSlot[slot]! > 0)) continue
+      features.push(feature)
+      left--
     }
     return features
   }
 
-  private addsTo(code: number, slot: number): boolean {
-    return this.rules.codeOfSlot[slot] === code && this.distanceOfSlot[slot]! > 0
-  }
-
-  private keyFactors(ranked: readonly number[], slots: ArrayLike<number>): number[] {
+  private keyFactors(ranked: readonly number[], slots: ArrayLike<number>): readonly number[] {
     const { keyFactor, inquiry } = this.rules
     const isOf = (code: number, flags: Uint8Array) =>
       this.featuresOf(code, slots).some((feature) => flags[feature] === 1)
-    const factors = ranked.filter((code) => isOf(code, keyFactor))
+    const factors = this.areAllKeyFactors ? ranked : ranked.filter((code) => isOf(code, keyFactor))
     const shown = factors.slice(0, KEY_FACTORS_MAX)
+    if (!this.hasInquiries) return shown
     const inquiries = factors.slice(KEY_FACTORS_MAX).find((code) => isOf(code, inquiry))
     return inquiries === undefined ? shown : [...shown, inquiries]
   }
+}
+
+/** Sorts in place; codes with equal sums keep their order. */
+function sortedDown(codes: number[], sums: Float64Array): number[] {
+  if (codes.length > INSERTION_MAX) return codes.sort((one, other) => sums[other]! - sums[one]!)
+  for (let at = 1; at < codes.length; at++) {
+    const code = codes[at]!
+    const sum = sums[code]!
+    let place = at
+    while (place > 0 && sums[codes[place - 1]!]! < sum) {
+      codes[place] = codes[place - 1]!
+      place--
+    }
+    codes[place] = code
+  }
+  return codes
 }

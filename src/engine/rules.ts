@@ -4,12 +4,16 @@ import type { Interval } from './interval.ts'
 /** Points of the numbers in a range that is closed at both ends. */
 export interface IntervalRule extends Interval {
   readonly points: number
+  /** Slot of these numbers in the compiled model. */
+  readonly slot: number
 }
 
 /** Points of every text that equals one of `texts`. */
 export interface CategoryRule {
   readonly texts: readonly string[]
   readonly points: number
+  /** Slot of these texts in the compiled model. */
+  readonly slot: number
 }
 
 /** How scoring treats the values of one feature, independent of the compiled tables. */
@@ -18,8 +22,10 @@ export interface FeatureRule {
   readonly isNumeric: boolean
   /** Points of an absent value. */
   readonly missingPoints: number
+  readonly missingSlot: number
   /** Points of a value that matches nothing below. */
   readonly unmatchedPoints: number
+  readonly unmatchedSlot: number
   /** For a numeric feature: disjoint ranges in ascending order. */
   readonly intervals: readonly IntervalRule[]
   /** For a categorical feature: in spec order; no text is in two rules. */
@@ -33,8 +39,10 @@ export function rulesOf(model: CompiledModel): FeatureRule[] {
     name: feature.name,
     isNumeric: feature.isNumeric,
     missingPoints: points[feature.missingSlot]!,
-    // The same for all slots of values that match no bin.
+    missingSlot: feature.missingSlot,
+    // All slots of values that match no bin have the same points and bin.
     unmatchedPoints: points[feature.noBinSlot]!,
+    unmatchedSlot: feature.noBinSlot,
     intervals: intervalsOf(model, feature),
     categories: categoriesOf(model, feature),
   }))
@@ -43,8 +51,9 @@ export function rulesOf(model: CompiledModel): FeatureRule[] {
 function intervalsOf(model: CompiledModel, feature: CompiledFeature): IntervalRule[] {
   return Array.from({ length: feature.intervals }, (_, interval) => {
     const at = feature.intervalStart + interval
-    const points = model.points[at + feature.intervalSlot]!
-    return { low: model.intervalLow[at]!, high: model.intervalHigh[at]!, points }
+    const slot = at + feature.intervalSlot
+    const points = model.points[slot]!
+    return { low: model.intervalLow[at]!, high: model.intervalHigh[at]!, points, slot }
   })
 }
 
@@ -58,5 +67,5 @@ function categoriesOf(model: CompiledModel, feature: CompiledFeature): CategoryR
     if (texts === undefined) textsOfSlot.set(slot, [text])
     else texts.push(text)
   }
-  return [...textsOfSlot].map(([slot, texts]) => ({ texts, points: model.points[slot]! }))
+  return [...textsOfSlot].map(([slot, texts]) => ({ texts, points: model.points[slot]!, slot }))
 }

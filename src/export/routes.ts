@@ -37,12 +37,13 @@ export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async
     },
     async (request, reply) => {
       const { id } = request.params
-      const { key, number_column, column_case, ...rest } = request.query
+      const { key, number_column, column_case, reason_baseline, ...rest } = request.query
       const { format, text } = await exports.export(userCaller(request).teamId, id, {
         ...rest,
         keys: listOf(key),
         numberColumns: listOf(number_column),
         columnCase: column_case,
+        reasonBaseline: reason_baseline,
       })
       const { type, ending } = FILES[format]
       // A model with this id exists, so the id has only characters that a header can contain.

@@ -1,9 +1,19 @@
 import type { EXPORT_FORMATS } from '../../schemas/export.ts'
-import { checkStoredSpec, compileModel, type SpecIssue } from '../engine/index.ts'
+import {
+  type CompiledModel,
+  checkStoredSpec,
+  compileModel,
+  REASONS_MAX,
+  type ScorecardSpec,
+  type SpecIssue,
+} from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import type { ModelService } from '../models/service.ts'
 import { parseStoredJson } from '../platform/json.ts'
+import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
+import type { WriteResult } from './export-file.ts'
 import { writePmml } from './pmml/pmml.ts'
+import { demandsReasons, missingReasons, type ReasonOrder, sqlReasonsOf } from './reasons.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { writeSql } from './sql/sql.ts'
 
@@ -17,6 +27,13 @@ export interface ExportRequest {
   readonly keys?: readonly string[] | undefined
   readonly numberColumns?: readonly string[] | undefined
   readonly columnCase?: SqlOptions['columnCase'] | undefined
+  /** Columns of reasons, 0 to `REASONS_MAX`. */
+  readonly reasons?: number | undefined
+}
+
+/** A request that may name what reasons are measured against. */
+export interface ModelExportRequest extends ExportRequest {
+  readonly reasonBaseline?: string | undefined
 }
 
 export interface Exported {
@@ -27,7 +44,19 @@ export interface Exported {
 /** Writes large cards apart from the process that answers requests. */
 export interface ExportRunner {
   /** @throws AppError like `exportSpec`, and `unavailable` when too many wait */
-  run(specText: string, request: ExportRequest): Promise<Exported>
+  run(specText: string, request: ExportRequest, baseline: ReasonBaseline | null): Promise<Exported>
+}
+
+/** Knows the baselines of reasons. */
+export interface ModelBaselines {
+  /** @throws AppError `baseline_not_found` */
+  baselineOfModel(teamId: string, modelId: string, baselineId: string): Promise<ReasonBaseline>
+}
+
+interface ExportServiceOptions {
+  readonly models: Pick<ModelService, 'get'>
+  readonly baselines: ModelBaselines
+  readonly runner: ExportRunner
 }
 
 /** Longer specs would block other requests: writing one of this length takes about 30 ms. */
@@ -35,23 +64,33 @@ const SPEC_CHARS_INLINE = 100_000
 
 /** Exports registered cards to other languages. */
 export class ExportService {
-  private readonly models: Pick<ModelService, 'get'>
-  private readonly runner: ExportRunner
+  private readonly options: ExportServiceOptions
 
-  constructor(models: Pick<ModelService, 'get'>, runner: ExportRunner) {
-    this.models = models
-    this.runner = runner
+  constructor(options: ExportServiceOptions) {
+    this.options = options
   }
 
-  /** @throws AppError `invalid_request`, `model_not_found`, `not_exportable`, `unavailable` */
-  async export(teamId: string, modelId: string, request: ExportRequest): Promise<Exported> {
-    checkRequest(request)
-    const { specText } = await this.models.get(teamId, modelId)
-    const { format = 'spec' } = request
+  /**
+   * @throws AppError `invalid_request`, `model_not_found`, `baseline_not_found`, `not_exportable`,
+   *   `unavailable`
+   */
+  async export(teamId: string, modelId: string, request: ModelExportRequest): Promise<Exported> {
+    const { models, baselines, runner } = this.options
+    const { reasonBaseline, ...wanted } = request
+    checkRequest(wanted)
+    const { format = 'spec' } = wanted
+    if (format === 'spec' && reasonBaseline !== undefined) {
+      throw wrong('reason_baseline', 'is not allowed with the format spec')
+    }
+    const { specText } = await models.get(teamId, modelId)
+    const baseline =
+      reasonBaseline === undefined
+        ? null
+        : await baselines.baselineOfModel(teamId, modelId, reasonBaseline)
     // The spec was checked when it was registered.
     if (format === 'spec') return { format, text: specText }
-    if (specText.length <= SPEC_CHARS_INLINE) return exportSpec(specText, request)
-    return this.runner.run(specText, request)
+    if (specText.length <= SPEC_CHARS_INLINE) return exportSpec(specText, wanted, baseline)
+    return runner.run(specText, wanted, baseline)
   }
 }
 
@@ -59,19 +98,45 @@ export class ExportService {
  * Writes a card in another language.
  *
  * @param specText JSON of the spec; the format `spec` is this text, byte for byte
+ * @param baseline what reasons are measured against; null: the averages that follow from the card
  * @throws AppError `invalid_request`; `invalid_spec` and `not_exportable`, whose details list every
  *   fault
  */
-export function exportSpec(specText: string, request: ExportRequest): Exported {
+export function exportSpec(
+  specText: string,
+  request: ExportRequest,
+  baseline: ReasonBaseline | null = null,
+): Exported {
   const sqlOptions = checkRequest(request)
   const { format = 'spec' } = request
   const checked = checkStoredSpec(readSpec(specText))
   if (!checked.ok) throw refusal('invalid_spec', 'the scorecard specification', checked.faults)
   if (format === 'spec') return { format, text: specText }
   const model = compileModel(checked.spec)
-  const written = sqlOptions === null ? writePmml(model, checked.spec) : writeSql(model, sqlOptions)
+  const written =
+    sqlOptions === null
+      ? writePmml(model, checked.spec, baseline)
+      : writeSqlWith({ count: request.reasons, baseline }, checked.spec, model, sqlOptions)
   if (!written.ok) throw refusal('not_exportable', 'the export', written.faults)
   return { format, text: written.text }
+}
+
+/** Reasons that nobody asked for are left out where the statement can't have them. */
+function writeSqlWith(
+  order: ReasonOrder,
+  spec: ScorecardSpec,
+  model: CompiledModel,
+  options: SqlOptions,
+): WriteResult {
+  const reasons = sqlReasonsOf(spec, model, order)
+  if (demandsReasons(order)) {
+    const faults = missingReasons(reasons)
+    return faults.length > 0 ? { ok: false, faults } : writeSql(model, options, reasons)
+  }
+  const written = writeSql(model, options, reasons)
+  if (written.ok || reasons === null) return written
+  const notes = [`no columns of reasons: reasons=${reasons.count} says why`]
+  return writeSql(model, options, { ...reasons, finder: null, notes })
 }
 
 /** @throws AppError `invalid_spec` */
@@ -90,7 +155,10 @@ function readSpec(specText: string): unknown {
  * @throws AppError `invalid_request` naming the option that is missing or not allowed
  */
 export function checkRequest(request: ExportRequest): SqlOptions | null {
-  const { format, dialect, table, keys, numberColumns, columnCase } = request
+  const { format, dialect, table, keys, numberColumns, columnCase, reasons } = request
+  if (reasons !== undefined && !isReasonCount(reasons)) {
+    throw wrong('reasons', `must be a whole number from 0 to ${REASONS_MAX}`)
+  }
   if (format === 'sql') {
     if (dialect === undefined) throw missing('dialect')
     if (table === undefined) throw missing('table')
@@ -108,11 +176,16 @@ export function checkRequest(request: ExportRequest): SqlOptions | null {
     key: keys,
     number_column: numberColumns,
     column_case: columnCase,
+    reasons,
   }
   for (const [path, value] of Object.entries(sqlOnly)) {
     if (value !== undefined) throw wrong(path, 'is allowed only with the format sql')
   }
   return null
+}
+
+function isReasonCount(count: number): boolean {
+  return Number.isInteger(count) && count >= 0 && count <= REASONS_MAX
 }
 
 const missing = (path: string) => wrong(path, 'is missing: the format sql needs it')

@@ -1,8 +1,9 @@
 import pLimit from 'p-limit'
 import { AppError } from '../errors.ts'
 import { runInThread, ThreadBoundError, type ThreadBounds } from '../platform/threads.ts'
+import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
 import type { Exported, ExportRequest, ExportRunner } from './service.ts'
-import type { WorkerResult } from './worker.ts'
+import type { ExportTask, WorkerResult } from './worker.ts'
 
 const WORKER = new URL('./worker.ts', import.meta.url)
 const CONCURRENCY = 1
@@ -23,18 +24,22 @@ export class ExportThread implements ExportRunner {
   }
 
   /** @throws AppError as the port says, and `not_exportable` when the card takes too much */
-  async run(specText: string, request: ExportRequest): Promise<Exported> {
+  async run(
+    specText: string,
+    request: ExportRequest,
+    baseline: ReasonBaseline | null,
+  ): Promise<Exported> {
     if (this.limit.pendingCount >= WAITING_MAX) {
       throw new AppError('unavailable', 'too many exports are under way: try again in a minute')
     }
-    const result = await this.limit(() => this.write(specText, request))
+    const result = await this.limit(() => this.write({ specText, request, baseline }))
     if (!result.ok) throw new AppError(result.code, result.message, { details: result.details })
     return result.exported
   }
 
-  private async write(specText: string, request: ExportRequest): Promise<WorkerResult> {
+  private async write(task: ExportTask): Promise<WorkerResult> {
     try {
-      return await runInThread<WorkerResult>(WORKER, { specText, request }, this.bounds)
+      return await runInThread<WorkerResult>(WORKER, task, this.bounds)
     } catch (error) {
       if (!(error instanceof ThreadBoundError)) throw error
       // The card is too large: a 422, because a retry would fail the same way.

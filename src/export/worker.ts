@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
+import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
 import { type Exported, type ExportRequest, exportSpec } from './service.ts'
 
 /**
@@ -14,9 +15,16 @@ export type WorkerResult =
       readonly details: readonly ErrorDetail[]
     }
 
-function resultOf(task: { specText: string; request: ExportRequest }): WorkerResult {
+/** What the thread is to write, as plain data. */
+export interface ExportTask {
+  readonly specText: string
+  readonly request: ExportRequest
+  readonly baseline: ReasonBaseline | null
+}
+
+function resultOf({ specText, request, baseline }: ExportTask): WorkerResult {
   try {
-    return { ok: true, exported: exportSpec(task.specText, task.request) }
+    return { ok: true, exported: exportSpec(specText, request, baseline) }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const { code, message, details = [] } = error

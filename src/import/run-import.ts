@@ -73,6 +73,12 @@ export function runImport({ card, options, check }: ImportInput): ImportOutcome 
   if (read.faults !== null) return refused(read.faults)
   const notes = new Notes()
   const scaling = isFitted ? fitScale(read.sample, notes) : null
+  if (scaling !== null && scaling.pdo < 0 && spec.reasons !== undefined) {
+    // The other direction was refused before: without a scale a higher score is a lower risk.
+    const message =
+      'has the reasonCodeAlgorithm pointsBelow, but by the fitted scale a higher score is a higher risk: correct it, or set useReasonCodes to false'
+    notes.fault('Scorecard', message)
+  }
   if (notes.faults.count > 0) return refused(notes.faults.toArray())
   const scaled = scaling === null ? spec : withScale(spec, scaling)
   const { parity, counts } = comparison(scaled, read.sample, check, isFitted)

@@ -11,6 +11,10 @@ export interface ScoredApplicant {
   /** The lender's name for the application, as a hash; null for none. */
   readonly reference: string | null
   readonly scoredAtMs: number
+  /** Whether this model answered. */
+  readonly isServed: boolean
+  /** The baseline of reasons in force then; null for none. */
+  readonly baselineId: string | null
 }
 
 export interface ApplicantQuery {
@@ -48,13 +52,15 @@ function applicantAt(
   const row = request.rows[index]
   const result = row?.results[position] ?? null
   if (row === undefined || result === null) return null
-  const { isBatch, scoredAtMs, engineVersion } = request
+  const { isBatch, scoredAtMs, engineVersion, served, models } = request
   const reference = isBatch ? (row.id === null ? null : String(row.id)) : request.reference
   return {
     result,
     isFirstForm: engineVersion === null,
     reference: reference === null ? null : hashOf(reference),
     scoredAtMs,
+    isServed: served === position,
+    baselineId: models[position]?.baselineId ?? null,
   }
 }
 

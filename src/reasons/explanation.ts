@@ -34,6 +34,8 @@ export interface ExplanationQuery {
 
 /** Reasons of a logged score; null where the model had none at the time. */
 export interface ExplainedReasons {
+  /** Points of the baseline for each feature; NaN for one that can't be a reason. */
+  readonly means: Float64Array
   readonly found: FoundReasons
   readonly reasons: readonly ReasonAnswer[]
   readonly keyFactors: readonly string[]
@@ -45,6 +47,8 @@ export interface ExplainedFeature {
   readonly label: string | null
   readonly source: string | null
   readonly points: number
+  /** Points that these are compared with; null for a feature that can't be a reason. */
+  readonly baseline_points: number | null
   readonly outcome: FeatureOutcome | null
   readonly bin: BinAnswer | null
   readonly text: string
@@ -124,15 +128,21 @@ export class ExplanationService {
     const options = { isActionable, leastOnly: isLarge }
     const counterfactuals =
       target === null ? NOTHING_NEEDED : counterfactualsOf(spec, model, slots, target, options)
+    const reasons = explainedReasons(card, slots, { baseline, lang })
     return {
       requestId: request.requestId,
       recordIndex: first,
       modelId: served.modelId,
       result,
       cutoff,
-      reasons: explainedReasons(card, slots, { baseline, lang }),
+      reasons,
       scoreRange: scoreRangeOf(model),
-      features: explainedFeatures(card, result, { isFirstForm, lang, extension }),
+      features: explainedFeatures(card, result, {
+        isFirstForm,
+        lang,
+        extension,
+        means: reasons?.means ?? null,
+      }),
       target,
       counterfactuals,
       sensitivity: isLarge ? null : await sensitivityOf(card, slots),
@@ -164,6 +174,7 @@ function explainedReasons(
   const { finder } = texts
   const { found, reasons } = texts.answers(slots, lang)
   return {
+    means: finder.means.means,
     found,
     reasons,
     keyFactors: found.keyFactors.map((code) => finder.rules.codes[code] ?? ''),
@@ -175,12 +186,14 @@ interface FeatureContext {
   readonly isFirstForm: boolean
   readonly lang: string
   readonly extension: Extension | null
+  /** Points of the baseline; null without one. */
+  readonly means: Float64Array | null
 }
 
 function explainedFeatures(
   card: StoredCard,
   { cells }: LoggedResult,
-  { isFirstForm, lang, extension }: FeatureContext,
+  { isFirstForm, lang, extension, means }: FeatureContext,
 ): ExplainedFeature[] {
   const { spec, model } = card
   const sign = (spec.scaling?.pdo ?? 1) < 0 ? -1 : 1
@@ -193,11 +206,17 @@ function explainedFeatures(
       label: labelIn((spec.features[feature] ?? {}) as { label?: string }, lang),
       source: extension?.[feature]?.source ?? null,
       points,
+      baseline_points: baselinePoints(means, feature),
       outcome,
       bin: bin === null ? null : binAnswer(spec, feature, bin, lang),
       text: featureWords(spec, model, words),
     }
   })
+}
+
+function baselinePoints(means: Float64Array | null, feature: number): number | null {
+  const mean = means?.[feature] ?? Number.NaN
+  return Number.isNaN(mean) ? null : mean
 }
 
 async function sensitivityOf(

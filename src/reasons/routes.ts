@@ -12,6 +12,8 @@ import {
   ReasonBaselineRequest,
   ReasonBaseline as ReasonBaselineSchema,
   ReasonBaselinesQuery,
+  ReasonCountsQuery,
+  ReasonCounts as ReasonCountsSchema,
 } from '../../schemas/reasons.ts'
 import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
 import { provenCaller, userCaller } from '../access/request-caller.ts'
@@ -21,6 +23,7 @@ import { sendList } from '../http/list.ts'
 import type { ExplanationService } from './explanation.ts'
 import { explanationAnswer } from './explanation-answer.ts'
 import type { MethodReport } from './method-report.ts'
+import type { GradeCounts, ReasonCounts } from './reason-counts.ts'
 import type { ReasonService, StoredBaseline } from './service.ts'
 
 interface ReasonRouteOptions {
@@ -80,7 +83,12 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
       const { slug } = request.params
       return sendList(reply, request.query, {
         read: (page) => reasons.listBaselines(caller, slug, page),
-        answer: (items) => ({ reason_baselines: items.map(baselineAnswer) }),
+        answer: (items) => ({
+          reason_baselines: items.map((one) => ({
+            ...baselineAnswer(one),
+            is_in_force: one.isInForce,
+          })),
+        }),
       })
     },
   )
@@ -105,6 +113,26 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
       const order = { modelId: model_id, baselineId: baseline_id }
       const cacheVersion = await reasons.putInForce(userCaller(request), slug, order)
       return { deployment_id: slug, model_id, baseline_id, cache_version: cacheVersion }
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug/reason-counts',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: ReasonCountsQuery,
+        response: { 200: ReasonCountsSchema, ...errorResponses(400, 401, 404, 422) },
+      },
+      config: { operation: 'reasons.counts', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => {
+      const { lang = DEFAULT_LANGUAGE, ...order } = request.query
+      const counts = await reasons.countReasons(provenCaller(request), request.params.slug, {
+        ...order,
+        lang,
+      })
+      return countsAnswer(counts)
     },
   )
 
@@ -159,6 +187,26 @@ function baselineAnswer(baseline: StoredBaseline) {
     per_feature: Object.fromEntries(baseline.perFeature),
     mean_total: baseline.meanTotal,
     created_at: isoOf(baseline.createdAtMs),
+  }
+}
+
+function countsAnswer({
+  modelId,
+  all,
+  grades,
+  withoutBaseline,
+}: ReasonCounts & { readonly modelId: string }) {
+  const answer = ({ n, noAdverseFactor, reasons, moreCodes }: Omit<GradeCounts, 'grade'>) => ({
+    n,
+    no_adverse_factor: noAdverseFactor,
+    reasons: [...reasons],
+    more_codes: moreCodes,
+  })
+  return {
+    model_id: modelId,
+    without_baseline: withoutBaseline,
+    ...answer(all),
+    grades: grades.map(({ grade, ...counts }) => ({ grade, ...answer(counts) })),
   }
 }
 

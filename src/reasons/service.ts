@@ -14,6 +14,7 @@ import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
 import { type ApplicantQuery, applicantsOf } from './applicants.ts'
 import { compareMethods, type MethodReport, type ReportedMethod } from './method-report.ts'
 import { type ExplainedCard, populationOf, type ScoreBand } from './population.ts'
+import { countReasons, type ReasonCounts } from './reason-counts.ts'
 
 /** The methods whose averages are computed from scores. */
 export type BaselineMethod = 'mean_at_cutoff' | 'mean_all'
@@ -57,6 +58,20 @@ export interface ReportOrder {
   readonly to?: string | undefined
 }
 
+export interface CountOrder {
+  /** The champion when left out. */
+  readonly model?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  /** A language tag. */
+  readonly lang: string
+}
+
+/** A baseline, and whether the next scores of its model are measured against it. */
+export interface ListedBaseline extends StoredBaseline {
+  readonly isInForce: boolean
+}
+
 export interface ReasonStore {
   hasModel(teamId: string, modelId: string): Promise<boolean>
   /** The champion of a deployment with its baseline in force; null if the team has none such. */
@@ -65,10 +80,12 @@ export interface ReasonStore {
     deploymentId: string,
   ): Promise<{ readonly modelId: string; readonly baselineId: string | null } | null>
   insert(teamId: string, baseline: StoredBaseline, audit: NewAuditRecord): Promise<void>
-  list(deploymentId: string, page: PageRequest): Promise<Page<StoredBaseline>>
+  list(deploymentId: string, page: PageRequest): Promise<Page<ListedBaseline>>
   find(deploymentId: string, baselineId: string): Promise<StoredBaseline | null>
   /** What reasons need of a baseline. */
   baseline(baselineId: string): Promise<ReasonBaseline | null>
+  /** Whether the baseline is one of this model of the team. */
+  isOfModel(teamId: string, modelId: string, baselineId: string): Promise<boolean>
 }
 
 /** Answers whether a caller may see a deployment. */
@@ -90,11 +107,15 @@ const MIN_POPULATION = 200
 /** Scans of the log that run at a time, and that wait: each can keep a core busy for seconds. */
 const SCANS_MAX = 1
 const SCANS_WAITING_MAX = 8
+/** Scans of one team that run or wait, so that others find a place. */
+const SCANS_OF_TEAM_MAX = 3
 
 /** Baselines of reasons, and the comparison of methods. */
 export class ReasonService {
   private readonly options: ReasonServiceOptions
   private readonly scans = pLimit(SCANS_MAX)
+  /** Scans that run or wait; a team without one has no entry. */
+  private readonly scansOfTeam = new Map<string, number>()
 
   constructor(options: ReasonServiceOptions) {
     this.options = options
@@ -122,7 +143,9 @@ export class ReasonService {
     const range = { fromMs, toMs: Math.min(toMs, createdAtMs + 1) }
     const { modelId, minPopulation = MIN_POPULATION } = order
     const query = { teamId: actor.teamId, deploymentId: slug, modelId, ...range }
-    const population = await this.scan(() => populationOf(card, applicantsOf(log, query), band))
+    const population = await this.scan(actor, () =>
+      populationOf(card, applicantsOf(log, query), band),
+    )
     if (population.n < minPopulation) {
       throw new AppError(
         'population_too_small',
@@ -159,7 +182,7 @@ export class ReasonService {
     caller: Caller,
     slug: string,
     page: PageRequest,
-  ): Promise<Page<StoredBaseline>> {
+  ): Promise<Page<ListedBaseline>> {
     await this.options.visible.requireDeployment(caller, slug)
     return this.options.store.list(slug, page)
   }
@@ -199,6 +222,23 @@ export class ReasonService {
   }
 
   /**
+   * What reasons of a model are measured against, by the id of the baseline.
+   *
+   * @throws AppError `baseline_not_found`
+   */
+  async baselineOfModel(
+    teamId: string,
+    modelId: string,
+    baselineId: string,
+  ): Promise<ReasonBaseline> {
+    const { store } = this.options
+    const isOne = isId(baselineId, 'rbl_') && (await store.isOfModel(teamId, modelId, baselineId))
+    const baseline = isOne ? await store.baseline(baselineId) : null
+    if (baseline !== null) return baseline
+    throw new AppError('baseline_not_found', 'the model has no reason baseline with this id')
+  }
+
+  /**
    * Compares methods over the declines of a deployment's champion. Averages are those of the
    * period; the last scoring of each reference counts.
    *
@@ -227,9 +267,43 @@ export class ReasonService {
     }
     const band = order.methods.includes('mean_at_cutoff') ? bandOf(card, { cutoff }) : null
     const { methods } = order
-    return this.scan(() =>
+    return this.scan(caller, () =>
       compareMethods(card, { methods, cutoff, band }, () => applicantsOf(log, query)),
     )
+  }
+
+  /**
+   * Counts the reasons of a model's answers in a period by grade.
+   *
+   * @throws AppError `deployment_not_found`, `model_not_found`, `invalid_request`,
+   *   `reasons_not_configured`; `unavailable` when too many wait
+   */
+  async countReasons(
+    caller: Caller,
+    slug: string,
+    order: CountOrder,
+  ): Promise<ReasonCounts & { readonly modelId: string }> {
+    const { store, visible, log, clock } = this.options
+    const { fromMs, toMs } = readTimeRange(order)
+    await visible.requireDeployment(caller, slug)
+    const modelId = order.model ?? (await store.championOf(caller.teamId, slug))?.modelId
+    if (modelId === undefined) {
+      throw new AppError('deployment_not_found', 'there is no such deployment')
+    }
+    const card = await this.cardOf(caller.teamId, modelId)
+    const query: ApplicantQuery = {
+      teamId: caller.teamId,
+      deploymentId: slug,
+      modelId,
+      fromMs,
+      toMs: Math.min(toMs, clock.epochMs() + 1),
+    }
+    const baseline = (id: string) => store.baseline(id)
+    const { lang } = order
+    const counts = await this.scan(caller, () =>
+      countReasons(card, applicantsOf(log, query), { lang, baseline }),
+    )
+    return { ...counts, modelId }
   }
 
   /** @throws AppError `model_not_found`, `reasons_not_configured` */
@@ -251,11 +325,20 @@ export class ReasonService {
     if (!isOne) throw new AppError('model_not_found', 'there is no model with this id')
   }
 
-  private scan<Result>(run: () => Promise<Result>): Promise<Result> {
-    if (this.scans.pendingCount >= SCANS_WAITING_MAX) {
-      throw new AppError('unavailable', 'other baselines are under way: try again in a minute')
+  private async scan<Result>({ teamId }: Caller, run: () => Promise<Result>): Promise<Result> {
+    const ofTeam = this.scansOfTeam.get(teamId) ?? 0
+    if (ofTeam >= SCANS_OF_TEAM_MAX || this.scans.pendingCount >= SCANS_WAITING_MAX) {
+      const message = 'other counts or baselines are under way: try again in a minute'
+      throw new AppError('unavailable', message)
     }
-    return this.scans(run)
+    this.scansOfTeam.set(teamId, ofTeam + 1)
+    try {
+      return await this.scans(run)
+    } finally {
+      const left = (this.scansOfTeam.get(teamId) ?? 1) - 1
+      if (left > 0) this.scansOfTeam.set(teamId, left)
+      else this.scansOfTeam.delete(teamId)
+    }
   }
 }
 

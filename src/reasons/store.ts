@@ -8,7 +8,7 @@ import { readBaseline } from '../scoring/store.ts'
 import { deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
 import { reasonBaselines, reasonBaselinesInForce } from '../tables/reasons.ts'
-import type { ReasonStore, StoredBaseline } from './service.ts'
+import type { ListedBaseline, ReasonStore, StoredBaseline } from './service.ts'
 
 /** Reason baselines in PostgreSQL. */
 export class PostgresReasonStore implements ReasonStore {
@@ -59,17 +59,27 @@ export class PostgresReasonStore implements ReasonStore {
     })
   }
 
-  async list(deploymentId: string, page: PageRequest): Promise<Page<StoredBaseline>> {
+  async list(deploymentId: string, page: PageRequest): Promise<Page<ListedBaseline>> {
     const rows = await this.db
-      .select()
+      .select({ baseline: reasonBaselines, inForceId: reasonBaselinesInForce.baselineId })
       .from(reasonBaselines)
+      .leftJoin(
+        reasonBaselinesInForce,
+        and(
+          eq(reasonBaselinesInForce.deploymentId, reasonBaselines.deploymentId),
+          eq(reasonBaselinesInForce.baselineId, reasonBaselines.id),
+        ),
+      )
       .where(
         and(eq(reasonBaselines.deploymentId, deploymentId), rowsAfter(page, reasonBaselines.id)),
       )
       .orderBy(desc(reasonBaselines.id))
       .limit(rowsToRead(page))
-    const { items, nextCursor } = pageOf(rows, page)
-    return { items: items.map(storedBaseline), nextCursor }
+    const listed = rows.map(({ baseline, inForceId }) => ({
+      ...storedBaseline(baseline),
+      isInForce: inForceId !== null,
+    }))
+    return pageOf(listed, page)
   }
 
   async find(deploymentId: string, baselineId: string): Promise<StoredBaseline | null> {
@@ -80,6 +90,20 @@ export class PostgresReasonStore implements ReasonStore {
         and(eq(reasonBaselines.id, baselineId), eq(reasonBaselines.deploymentId, deploymentId)),
       )
     return row === undefined ? null : storedBaseline(row)
+  }
+
+  async isOfModel(teamId: string, modelId: string, baselineId: string): Promise<boolean> {
+    const [row] = await this.db
+      .select({ id: reasonBaselines.id })
+      .from(reasonBaselines)
+      .where(
+        and(
+          eq(reasonBaselines.id, baselineId),
+          eq(reasonBaselines.modelId, modelId),
+          eq(reasonBaselines.teamId, teamId),
+        ),
+      )
+    return row !== undefined
   }
 
   baseline(baselineId: string): Promise<ReasonBaseline | null> {

@@ -3,6 +3,7 @@ import {
   type CompiledModel,
   DEFAULT_LANGUAGE,
   type FoundReasons,
+  type Reason,
   type ReasonFinder,
   type ScorecardSpec,
   scoreRangeOf,
@@ -32,10 +33,15 @@ export function reasonsWanted(
   return { max: include === true ? null : include, lang: lang ?? DEFAULT_LANGUAGE }
 }
 
-/** Texts of a language, each made when it is first needed. */
+/** Texts of a language as JSON, each made when it is first needed. */
 interface LanguageTexts {
-  readonly codes: Map<number, string>
-  readonly bins: Map<number, string>
+  readonly lang: string
+  /** Code and text of each code. */
+  readonly codes: (string | undefined)[]
+  /** The label of each slot's bin. */
+  readonly bins: (string | undefined)[]
+  /** All that a reason says after its rank, for a slot that alone makes the reason. */
+  readonly reasons: (string | undefined)[]
 }
 
 /** Tags that callers name can't fill the memory: beyond these, texts are made anew. */
@@ -43,13 +49,18 @@ const LANGUAGES_HELD_MAX = 8
 
 /**
  * Writes the reasons of a model's scores as JSON, from prepared pieces: everyone in a bin has the
- * same texts.
+ * same texts, and most reasons come from one bin.
  */
 export class ReasonTexts {
   readonly finder: ReasonFinder
   private readonly spec: ScorecardSpec
   private readonly model: CompiledModel
   private readonly languages = new Map<string, LanguageTexts>()
+  /** The texts that were asked for last: most callers have one language. */
+  private latest: LanguageTexts | null = null
+  /** Names of features and codes as JSON. */
+  private readonly names: readonly string[]
+  private readonly codes: readonly string[]
   /** Method and range of scores, with a comma before them. */
   readonly frameText: string
 
@@ -62,6 +73,8 @@ export class ReasonTexts {
     this.spec = spec
     this.model = model
     this.finder = finder
+    this.names = model.featureNames.map((name) => JSON.stringify(name))
+    this.codes = finder.rules.codes.map((code) => JSON.stringify(code))
     const method = JSON.stringify(reasonMethodOf(finder, baseline))
     const range = JSON.stringify(scoreRangeOf(model))
     this.frameText = `,"reason_method":${method},"score_range":${range}`
@@ -92,69 +105,91 @@ export class ReasonTexts {
     const { finder } = this
     const found = finder.find(slots, max ?? finder.rules.max)
     const items = this.itemsText(found, slots, lang)
-    return `,"reasons":[${items}]${flagsText(found)},"key_factors":${this.keyFactorsText(found)}`
+    return `,"reasons":[${items}]${flagsText(found)},"key_factors":[${this.keyFactorsText(found)}]`
   }
 
-  private itemsText(found: FoundReasons, slots: ArrayLike<number>, lang: string): string {
+  private itemsText({ reasons }: FoundReasons, slots: ArrayLike<number>, lang: string): string {
     const texts = this.textsOf(lang)
     let items = ''
-    for (const [index, reason] of found.reasons.entries()) {
-      items += `${index === 0 ? '' : ','}{"rank":${index + 1},${this.codeText(reason.code, lang, texts)},"distance":${reason.distance}`
-      items += this.featuresText(reason.features, slots, lang, texts)
+    for (let index = 0; index < reasons.length; index++) {
+      const reason = reasons[index]
+      if (reason === undefined) continue
+      items += `${index === 0 ? '{"rank":' : ',{"rank":'}${index + 1},${this.reasonText(reason, slots, texts)}`
     }
     return items
   }
 
-  private featuresText(
-    features: readonly number[],
+  private reasonText(reason: Reason, slots: ArrayLike<number>, texts: LanguageTexts): string {
+    const { features, distance } = reason
+    const slot = slots[features[0] ?? 0] ?? 0
+    // Other features of the code may have taken from the distance, with the aggregate `net`.
+    const isOfSlot = features.length === 1 && this.finder.distanceOf(slot) === distance
+    if (!isOfSlot) return this.composedText(reason, slots, texts)
+    const known = texts.reasons[slot]
+    if (known !== undefined) return known
+    const text = this.composedText(reason, slots, texts)
+    texts.reasons[slot] = text
+    return text
+  }
+
+  private composedText(
+    { code, distance, features }: Reason,
     slots: ArrayLike<number>,
-    lang: string,
     texts: LanguageTexts,
   ): string {
     let names = ''
     let labels = ''
     for (const [index, feature] of features.entries()) {
       const comma = index === 0 ? '' : ','
-      names += `${comma}${JSON.stringify(this.model.featureNames[feature])}`
-      labels += `${comma}${this.binText(feature, slots[feature] ?? 0, lang, texts)}`
+      names += `${comma}${this.names[feature]}`
+      labels += `${comma}${this.binText(feature, slots[feature] ?? 0, texts)}`
     }
-    return `,"features":[${names}],"bin_labels":[${labels}]}`
+    const codeText = this.codeText(code, texts)
+    return `${codeText},"distance":${distance},"features":[${names}],"bin_labels":[${labels}]}`
   }
 
   private keyFactorsText({ keyFactors }: FoundReasons): string {
-    const { codes } = this.finder.rules
-    return JSON.stringify(keyFactors.map((code) => codes[code]))
+    let text = ''
+    for (let index = 0; index < keyFactors.length; index++) {
+      text += `${index === 0 ? '' : ','}${this.codes[keyFactors[index] ?? 0]}`
+    }
+    return text
   }
 
-  private codeText(code: number, lang: string, { codes }: LanguageTexts): string {
-    const known = codes.get(code)
+  private codeText(code: number, { lang, codes }: LanguageTexts): string {
+    const known = codes[code]
     if (known !== undefined) return known
     const { rules } = this.finder
     const name = rules.codes[code] ?? ''
     const { reason_codes: ofCodes = {} } = rules.spec
     const own = Object.hasOwn(ofCodes, name) ? textIn(ofCodes[name], lang) : null
-    const text = `"code":${JSON.stringify(name)},"text":${JSON.stringify(own ?? name)}`
-    codes.set(code, text)
+    const text = `"code":${this.codes[code]},"text":${JSON.stringify(own ?? name)}`
+    codes[code] = text
     return text
   }
 
-  private binText(feature: number, slot: number, lang: string, { bins }: LanguageTexts): string {
-    const known = bins.get(slot)
+  private binText(feature: number, slot: number, { lang, bins }: LanguageTexts): string {
+    const known = bins[slot]
     if (known !== undefined) return known
     const bin = this.model.binOfSlot[slot] ?? -1
     const label = this.finder.rules.spec.features[feature]?.bins[bin]?.label
     const own = bin < 0 ? null : (textIn(label, lang) ?? binTextOf(this.spec, feature, bin))
     const text = JSON.stringify(own)
-    bins.set(slot, text)
+    bins[slot] = text
     return text
   }
 
   private textsOf(lang: string): LanguageTexts {
+    if (this.latest?.lang === lang) return this.latest
     const known = this.languages.get(lang)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      this.latest = known
+      return known
+    }
     if (this.languages.size >= LANGUAGES_HELD_MAX) this.languages.clear()
-    const texts = { codes: new Map<number, string>(), bins: new Map<number, string>() }
+    const texts = { lang, codes: [], bins: [], reasons: [] }
     this.languages.set(lang, texts)
+    this.latest = texts
     return texts
   }
 }

@@ -65,6 +65,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
+      const { reasons, lang } = request.query
       const scoreRequest = scoreRequestOf({
         requestId: request.id,
         slug: request.params.slug,
@@ -72,10 +73,9 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         routingKey: routingKeyOf(request.headers['x-routing-key']),
         reference: referenceOf(request.headers['x-reference-id']),
         receivedAtMs: request.receivedAtMs,
+        reasons: reasonsWanted(reasons, lang),
       })
-      const { reasons, lang } = request.query
-      const asked = { ...scoreRequest, reasons: reasonsWanted(reasons, lang) }
-      scoring.score(keyCaller(request), asked, (outcome) => void reply.send(outcome))
+      scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
     },
   )
 

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Applicant } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { JSON_TYPE } from '../http/reply.ts'
+import { type ReasonsWanted, reasonsWanted } from './reason-texts.ts'
 import type { SingleRequest } from './service.ts'
 
 // The facts of `POST /v1/score/{slug}` that its route and the fast path share.
@@ -10,7 +11,9 @@ export const SCORE_OPERATION = 'scoring.score'
 export const SCORE_ROUTE = '/v1/score/:slug'
 /** The body's property that is an option, not a feature. */
 const STRICT_MODE = 'strict_mode'
-const SCORE_URL = /^\/v1\/score\/(dep_[0-9A-Za-z]+)$/
+/** With reasons in their usual form; Fastify reads all others. A language tag has 35 characters. */
+const SCORE_URL =
+  /^\/v1\/score\/(dep_[0-9A-Za-z]+)(?:\?reasons=([1-9]|10)(?:&lang=([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}))?)?$/
 const CONTENT_TYPES: ReadonlySet<string | undefined> = new Set(['application/json', JSON_TYPE])
 
 /** The features of one applicant, and options beside them. */
@@ -23,10 +26,11 @@ interface ScoreCall {
   readonly routingKey: string | undefined
   readonly reference: string | null
   readonly receivedAtMs: number
+  readonly reasons: ReasonsWanted | null
 }
 
 export function scoreRequestOf(call: ScoreCall): SingleRequest {
-  const { requestId, slug, body, routingKey, reference, receivedAtMs } = call
+  const { requestId, slug, body, routingKey, reference, receivedAtMs, reasons } = call
   return {
     requestId,
     deploymentId: slug,
@@ -37,12 +41,25 @@ export function scoreRequestOf(call: ScoreCall): SingleRequest {
     routingKey,
     reference,
     receivedAtMs,
+    reasons,
   }
 }
 
-/** @returns the slug; undefined for the URL of another route, or one in an unusual form */
-export function slugOf(url: string): string | undefined {
-  return SCORE_URL.exec(url)?.[1]
+/** What the URL of a score says. */
+export interface ScoreUrl {
+  readonly slug: string
+  /** Null for an answer without reasons. */
+  readonly reasons: ReasonsWanted | null
+}
+
+/** @returns null for the URL of another route, or one in an unusual form */
+export function scoreUrlOf(url: string): ScoreUrl | null {
+  const parts = SCORE_URL.exec(url)
+  const slug = parts?.[1]
+  if (slug === undefined) return null
+  const count = parts?.[2]
+  const reasons = count === undefined ? null : reasonsWanted(Number(count), parts?.[3])
+  return { slug, reasons }
 }
 
 /** Whether a header names JSON in the usual form; Fastify accepts more forms. */

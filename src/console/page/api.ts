@@ -238,9 +238,20 @@ export async function lastWish(method: Method, path: string, token: string): Pro
   await request(method, path, { token, keepalive: true, timeoutMs: LEAVING_MS })
 }
 
+interface ScoreOrder {
+  readonly slug: string
+  readonly body: object
+  /** Such as `reasons=4&lang=es`; empty for none. */
+  readonly query: string
+}
+
 /** Sends a request with an API key, like a server. */
-export async function scoreWithKey<T>(keySecret: string, slug: string, body: object): Promise<T> {
-  return (await request('POST', `v1/score/${slug}`, { body, token: keySecret })) as T
+export async function scoreWithKey<T>(
+  keySecret: string,
+  { slug, body, query }: ScoreOrder,
+): Promise<T> {
+  const path = `v1/score/${slug}${query === '' ? '' : `?${query}`}`
+  return (await request('POST', path, { body, token: keySecret })) as T
 }
 
 async function renewOrEnd(): Promise<void> {

@@ -14,6 +14,7 @@ import { MembersPage } from './members.ts'
 import { ModelPage } from './model.ts'
 import { ModelsPage } from './models.ts'
 import { PerformancePage } from './performance.ts'
+import { ReasonsPage } from './reasons.ts'
 import { ScorePage } from './score.ts'
 import { ScoresPage } from './scores.ts'
 import { ServiceAccountsPage } from './service-accounts.ts'
@@ -109,6 +110,7 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
     if (report === 'cutoffs') return html`<${CutoffsPage} slug=${id} />`
     if (report === 'versions') return html`<${VersionsPage} slug=${id} />`
     if (report === 'swap-set') return html`<${SwapSetPage} slug=${id} />`
+    if (report === 'reasons') return html`<${ReasonsPage} slug=${id} session=${session} />`
     return html`<${DeploymentPage} slug=${id} session=${session} />`
   }
   if (place === 'performance' && id !== undefined) {

@@ -4,6 +4,7 @@ import { api, type Session } from './api.ts'
 import { AuditTrail } from './audit.ts'
 import { Proof } from './certificate.ts'
 import { manages, number, signed } from './format.ts'
+import { ReasonCodes } from './reason-codes.ts'
 import { useAction, useLoaded } from './state.ts'
 import type { Feature, Model, Spec } from './types.ts'
 import {
@@ -40,6 +41,7 @@ export function ModelPage({ id, session }: { id: string; session: Session }) {
       <${Facts} model=${found} />
       ${found.parity && html`<${Proof} certificate=${found.parity} />`}
       <${Card} spec=${found.spec} />
+      <${ReasonCodes} spec=${found.spec} />
       ${manages(session.role) && html`<${AuditTrail} key=${changes} subject=${id} />`}
       ${isAsking && html`<${StatusDialog} model=${found} onClose=${() => setAsking(false)} onDone=${done} />`}
     `}<//>

@@ -43,6 +43,7 @@ const REPORTS = [
   { place: 'cutoffs', name: 'Cut-offs' },
   { place: 'swap-set', name: 'Challengers' },
   { place: 'versions', name: 'Versions' },
+  { place: 'reasons', name: 'Reasons' },
 ] as const
 
 /** Links between the reports of a deployment. */

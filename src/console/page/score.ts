@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { api } from './api.ts'
+import { ExplanationPanel } from './explanation.ts'
 import { count, milliseconds, NONE, number, percent } from './format.ts'
 import { nameOf } from './scores.ts'
 import { useLoaded } from './state.ts'
@@ -30,7 +31,7 @@ export function ScorePage({ requestId, record }: ScorePageProps) {
           ? html`<${Empty} title="The batch has no records"><p>It was sent empty.</p><//>`
           : found.records[0]?.results.map(
               (result) =>
-                html`<${Result} key=${`${result.model_id} ${result.challenger_id}`} result=${result} />`,
+                html`<${Result} key=${`${result.model_id} ${result.challenger_id}`} result=${result} score=${found} record=${record} />`,
             )
       }
     `}<//>
@@ -72,7 +73,13 @@ function Pager({ score, record }: { score: LoggedScore; record: number }) {
   </nav>`
 }
 
-function Result({ result }: { result: LoggedResult }) {
+interface ResultProps {
+  readonly result: LoggedResult
+  readonly score: LoggedScore
+  readonly record: number
+}
+
+function Result({ result, score: logged, record }: ResultProps) {
   const model = useLoaded(
     () => api<Model>('GET', `v1/models/${result.model_id}`),
     [result.model_id],
@@ -100,7 +107,13 @@ function Result({ result }: { result: LoggedResult }) {
       )} />
       <p class="small muted">Specification SHA-256 <code>${result.spec_sha256}</code></p>`
     }
-  </section>`
+  </section>
+  ${
+    result.served &&
+    score !== null &&
+    model.data !== null &&
+    html`<${ExplanationPanel} requestId=${logged.request_id} record=${record} scoredAt=${logged.scored_at} spec=${model.data.spec} />`
+  }`
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { NONE, number, percent, signed } from './format.ts'
+import { ReasonList } from './reason-list.ts'
 import type { Applicant } from './trial-form.ts'
 import type { Model, ScoreResult, Warning } from './types.ts'
 import { Notice, numberHead, Table } from './ui.ts'
@@ -30,6 +31,11 @@ export function TrialResult({ result, model, applicant }: TrialResultProps) {
       html`<h3>Challengers, silently</h3><${Table} caption="Shadow scores" head=${['Version', numberHead('Score'), 'Grade', numberHead('PD')]}>
       ${shadows.map((one) => html`<tr><th scope="row">${one.version}</th><td class="number">${number(one.score)} <span class="muted">(${signed(one.score - result.score)})</span></td><td>${one.risk_grade ?? NONE}</td><td class="number">${percent(one.pd)}</td></tr>`)}
     <//>`
+    }
+    ${
+      result.reasons !== undefined &&
+      html`<h3>Reasons</h3><${ReasonList} reasons=${result.reasons} method=${result.reason_method ?? null}
+        isTruncated=${result.reasons_truncated === true} keyFactors=${result.key_factors ?? []} />`
     }
     <h3>How each feature moved the score</h3>
     <${Waterfall} base=${model.spec.base_points} score=${result.score} detail="Value" steps=${stepsOf({ result, model, applicant })} />

@@ -1,14 +1,19 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { KEY_PREFIX } from '../../access/bearer.ts'
-import { api, type Session, scoreWithKey } from './api.ts'
+import { ApiError, api, type Session, scoreWithKey } from './api.ts'
 import { manages } from './format.ts'
+import { LanguageField } from './reason-list.ts'
+import { hasReasons, languageName, languagesOf } from './reason-words.ts'
 import { go, useAction, useLoaded } from './state.ts'
 import { type Applicant, TrialForm } from './trial-form.ts'
 import { forgetTrialKey, makeTrialKey, trialKeyFor, useOwnKey } from './trial-key.ts'
 import { TrialResult } from './trial-result.ts'
 import type { Deployment, ListedDeployment, Model, ScoreResult } from './types.ts'
 import { Empty, Failure, Field, Notice, Page, Shown, Submit } from './ui.ts'
+
+/** Reasons that a trial asks for: more are unlikely to help. */
+const REASONS = 4
 
 export function TryPage({ slug, session }: { slug: string | null; session: Session }) {
   const listed = useLoaded(
@@ -42,6 +47,7 @@ function Trial({ slug, session }: { slug: string; session: Session }) {
     return { deployment, champion }
   }, [slug])
   const [, setKeyRound] = useState(0)
+  const [lang, setLang] = useState('en')
   const [answered, setAnswered] = useState<{
     result: ScoreResult
     model: Model
@@ -55,7 +61,8 @@ function Trial({ slug, session }: { slug: string; session: Session }) {
       action.run(async () => {
         const key = trialKeyFor(champion.environment)
         if (key === null) return
-        const result = await scoreWithKey<ScoreResult>(key.secret, slug, applicant)
+        const wanted = hasReasons(champion.spec) ? lang : null
+        const result = await scoreWithReasons(key.secret, { slug, applicant, lang: wanted })
         const isChampion =
           result.model_version === champion.version && result.model_name === champion.name
         const other = deployment.challengers.find(
@@ -73,8 +80,34 @@ function Trial({ slug, session }: { slug: string; session: Session }) {
     <${KeyPanel} environment=${found.champion.environment} session=${session} onKey=${onKey} />
     ${answered && html`<${TrialResult} ...${answered} />`}
     ${action.error && html`<${Failure} error=${action.error} />`}
+    <${LanguageField} languages=${languagesOf(found.champion.spec)} lang=${lang} nameOf=${languageName} onChoose=${setLang} />
     <${TrialForm} spec=${found.champion.spec} action=${action} hasKey=${trialKeyFor(found.champion.environment) !== null} onScore=${score(found)} />
   `}<//>`
+}
+
+interface TrialOrder {
+  readonly slug: string
+  readonly applicant: Applicant
+  /** Language of reasons; null for none. */
+  readonly lang: string | null
+}
+
+/**
+ * A score with its reasons; without them where a challenger could answer that has none, or where
+ * the model lacks its baseline. The service has scored nothing then.
+ */
+async function scoreWithReasons(
+  secret: string,
+  { slug, applicant: body, lang }: TrialOrder,
+): Promise<ScoreResult> {
+  const score = (query: string) => scoreWithKey<ScoreResult>(secret, { slug, body, query })
+  if (lang === null) return score('')
+  try {
+    return await score(`reasons=${REASONS}&lang=${encodeURIComponent(lang)}`)
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'reasons_not_configured') return score('')
+    throw error
+  }
 }
 
 interface KeyPanelProps {

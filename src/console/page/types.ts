@@ -11,6 +11,7 @@ import type * as monitoring from '../../../schemas/monitoring.ts'
 import type * as outcomes from '../../../schemas/outcomes.ts'
 import type * as ownAccount from '../../../schemas/own-account.ts'
 import type * as performance from '../../../schemas/performance.ts'
+import type * as reasons from '../../../schemas/reasons.ts'
 import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
 import type * as serviceAccounts from '../../../schemas/service-accounts.ts'
@@ -74,6 +75,12 @@ export type LoggedResult = LoggedScore['records'][number]['results'][number]
 export type LoggedFeature = LoggedResult['features'][number]
 export type FoundScore = Static<typeof scores.FoundScore>
 export type Warning = Static<typeof scoring.Warning>
+export type Explanation = Static<typeof reasons.Explanation>
+export type ExplainedFeature = Static<typeof reasons.ExplainedFeature>
+export type ReasonOfScore = Static<typeof reasons.Reason>
+export type ReasonMethod = Static<typeof reasons.ReasonMethod>
+export type ReasonBaseline = Static<typeof reasons.ListedReasonBaseline>
+export type ReasonCounts = Static<typeof reasons.ReasonCounts>
 
 /** The parts of an accepted scorecard that the console reads. */
 export interface Spec {
@@ -93,16 +100,28 @@ export interface Spec {
     readonly min_score: number | null
     readonly max_score: number | null
   }[]
+  /** How the card explains its scores; anything on a card of an earlier version. */
+  readonly reasons?: unknown
+  readonly reason_codes?: unknown
 }
 
 export interface Feature {
   readonly name: string
+  /** What explains scores has an effect only on a card with `reasons`. */
+  readonly label?: unknown
+  readonly source?: unknown
+  readonly reason_code?: unknown
+  readonly reason_baseline?: unknown
+  readonly reason_eligible?: unknown
+  readonly actionable?: unknown
   readonly type: 'numeric' | 'categorical'
   /** Bins of numeric features have a range, the others a value. */
   readonly bins: readonly {
     readonly range?: string
     readonly value?: string
     readonly points: number
+    readonly label?: unknown
+    readonly reason_code?: unknown
   }[]
 }
 

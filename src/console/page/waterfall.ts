@@ -16,6 +16,8 @@ export interface WaterfallStep {
 
 interface WaterfallProps {
   readonly base: number
+  /** What the steps start from. */
+  readonly start?: string
   readonly score: number
   /** In the order of the spec. */
   readonly steps: readonly WaterfallStep[]
@@ -32,7 +34,9 @@ export function Waterfall({
   steps,
   detail,
   caption = 'Points of each feature',
+  start = 'Base points',
 }: WaterfallProps) {
+  const hasSpans = steps.some(({ feature }) => feature !== undefined)
   let reached = base
   const rows = steps.map((step) => {
     const from = reached
@@ -42,18 +46,18 @@ export function Waterfall({
   const all = [base, ...rows.map(({ to }) => to)]
   const [least, most] = [Math.min(...all), Math.max(...all)]
   const at = (value: number) => (most === least ? 0 : (100 * (value - least)) / (most - least))
-  return html`<${Table} caption=${caption} head=${['Feature', detail, numberHead('Points'), optionalHead('Worst … best', 'number'), optionalHead('From base points to score')]}>
-    <tr><th scope="row">Base points</th><td></td><td class="number">${number(base)}</td><td class="optional"></td><td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(base)} to=${at(base)} kind="base" /></td></tr>
+  return html`<${Table} caption=${caption} head=${['Feature', detail, numberHead('Points'), ...(hasSpans ? [optionalHead('Worst … best', 'number')] : []), optionalHead(`From ${start.charAt(0).toLowerCase()}${start.slice(1)} to score`)]}>
+    <tr><th scope="row">${start}</th><td></td><td class="number">${number(base)}</td>${hasSpans && html`<td class="optional"></td>`}<td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(base)} to=${at(base)} kind="base" /></td></tr>
     ${rows.map(
       ({ name, detail: what, points, from, to, feature }) => html`<tr>
       <th scope="row">${name}</th>
       <td class="value">${what}</td>
       <td class="number">${signed(points)}</td>
-      <td class="number muted optional">${feature === undefined ? NONE : spanOf(feature)}</td>
+      ${hasSpans && html`<td class="number muted optional">${feature === undefined ? NONE : spanOf(feature)}</td>`}
       <td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(from)} to=${at(to)} kind=${points < 0 ? 'less' : 'more'} /></td>
     </tr>`,
     )}
-    <tr class="total"><th scope="row">Score</th><td></td><td class="number">${number(score)}</td><td class="optional"></td><td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(reached)} to=${at(reached)} kind="base" /></td></tr>
+    <tr class="total"><th scope="row">Score</th><td></td><td class="number">${number(score)}</td>${hasSpans && html`<td class="optional"></td>`}<td class="bar-cell optional" aria-hidden="true"><${Step} from=${at(reached)} to=${at(reached)} kind="base" /></td></tr>
   <//>`
 }
 

@@ -1,14 +1,17 @@
 import {
   type CompiledModel,
   type FeatureRule,
+  type IntervalRule,
   nextDown,
   nextUp,
   rulesOf,
   type ScorecardSpec,
   type SpecIssue,
 } from '../../engine/index.ts'
+import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import type { WriteResult } from '../export-file.ts'
 import { atOrAbove, atOrBelow } from '../sql/bounds.ts'
+import { type CharacteristicReasons, PmmlReasons } from './pmml-reasons.ts'
 import { type Element, element, isXmlText, writeXml } from './xml.ts'
 
 const OPERATORS = {
@@ -26,11 +29,21 @@ const OPERATORS = {
  * order; the probability is as exact as the consumer's `exp`. Extensions contain what PMML can't
  * express (target, scaling, grades) in the form of the spec.
  *
+ * Reason codes are written with the baselines that the service uses. How a consumer joins codes and
+ * breaks ties is its own: PMML leaves it open.
+ *
  * @param spec the spec that the model was compiled from
+ * @param baseline what reasons are measured against; null: the averages that follow from the card.
+ *   Without either, the card has no reason codes
  */
-export function writePmml(model: CompiledModel, spec: ScorecardSpec): WriteResult {
+export function writePmml(
+  model: CompiledModel,
+  spec: ScorecardSpec,
+  baseline: ReasonBaseline | null = null,
+): WriteResult {
   const rules = rulesOf(model)
-  const faults = faultsOf(spec, rules)
+  const reasons = PmmlReasons.of(spec, model, baseline)
+  const faults = [...faultsOf(spec, rules), ...(reasons?.faults() ?? [])]
   if (faults.length > 0) return { ok: false, faults }
   const fields = rules.map(({ name, isNumeric }) =>
     element('DataField', {
@@ -45,7 +58,7 @@ export function writePmml(model: CompiledModel, spec: ScorecardSpec): WriteResul
       modelName: spec.name,
       functionName: 'regression',
       initialScore: model.basePoints,
-      useReasonCodes: 'false',
+      ...(reasons?.attributes() ?? { useReasonCodes: 'false' }),
     },
     [
       ...extensionsOf(spec),
@@ -54,8 +67,12 @@ export function writePmml(model: CompiledModel, spec: ScorecardSpec): WriteResul
         {},
         rules.map(({ name }) => element('MiningField', { name })),
       ),
-      outputsOf(model),
-      element('Characteristics', {}, rules.map(characteristicOf)),
+      outputsOf(model, reasons),
+      element(
+        'Characteristics',
+        {},
+        rules.map((rule, index) => characteristicOf(rule, reasons?.of(index) ?? null)),
+      ),
     ],
   )
   const header = element('Header', { modelVersion: spec.version }, [
@@ -105,12 +122,21 @@ function gradeOf({
   return { grade, min_score, max_score }
 }
 
-/** The score and, with a scale, `1 / (1 + exp((score - offset) / factor))`. */
-function outputsOf({ scale, featureIndex }: CompiledModel): Element {
+/** The score; with a scale, `1 / (1 + exp((score - offset) / factor))`; reason codes by rank. */
+function outputsOf({ scale, featureIndex }: CompiledModel, reasons: PmmlReasons | null): Element {
   const score = freeName('score', featureIndex)
   const type = { optype: 'continuous', dataType: 'double' }
   const predicted = element('OutputField', { name: score, ...type, feature: 'predictedValue' })
-  if (scale === null) return element('Output', {}, [predicted])
+  const ranked = Array.from({ length: reasons?.max ?? 0 }, (_, index) =>
+    element('OutputField', {
+      name: freeName(`reason_${index + 1}`, featureIndex),
+      optype: 'categorical',
+      dataType: 'string',
+      feature: 'reasonCode',
+      rank: index + 1,
+    }),
+  )
+  if (scale === null) return element('Output', {}, [predicted, ...ranked])
   const pd = freeName('pd', featureIndex)
   const constant = (value: number) => element('Constant', { dataType: 'double' }, value)
   const apply = (name: string, ...operands: Element[]) =>
@@ -122,6 +148,7 @@ function outputsOf({ scale, featureIndex }: CompiledModel): Element {
     element('OutputField', { name: pd, ...type, feature: 'transformedValue' }, [
       apply('/', constant(1), apply('+', constant(1), odds)),
     ]),
+    ...ranked,
   ])
 }
 
@@ -133,34 +160,42 @@ function freeName(name: string, features: ReadonlyMap<string, number>): string {
 }
 
 /** Attributes in ascending order; the missing value comes first, as no comparison holds for it. */
-function characteristicOf(rule: FeatureRule): Element {
-  const { name, isNumeric, missingPoints } = rule
+function characteristicOf(rule: FeatureRule, reasons: CharacteristicReasons | null): Element {
+  const { name, isNumeric, missingPoints, missingSlot } = rule
   const test = (operator: string, value?: string | number) =>
     element('SimplePredicate', { field: name, operator, ...(value !== undefined && { value }) })
-  return element('Characteristic', { name }, [
-    attributeOf(missingPoints, test('isMissing')),
-    ...(isNumeric ? rangesOf(rule, test) : categoriesOf(rule, test)),
+  const attributeOf: AttributeOf = (partialScore, slot, predicate) =>
+    element('Attribute', { partialScore, ...reasons?.ofSlot(slot) }, [predicate])
+  return element('Characteristic', { name, ...reasons?.attributes }, [
+    attributeOf(missingPoints, missingSlot, test('isMissing')),
+    ...(isNumeric ? rangesOf(rule, test, attributeOf) : categoriesOf(rule, test, attributeOf)),
   ])
 }
 
 type Test = (operator: string, value?: string | number) => Element
 
-function attributeOf(partialScore: number, predicate: Element): Element {
-  return element('Attribute', { partialScore }, [predicate])
-}
+type AttributeOf = (partialScore: number, slot: number, predicate: Element) => Element
 
 /** Holes get their own attributes: a final `True` would also accept infinite numbers and NaN. */
-function rangesOf({ intervals, unmatchedPoints }: FeatureRule, test: Test): Element[] {
+function rangesOf(
+  { intervals, unmatchedPoints, unmatchedSlot }: FeatureRule,
+  test: Test,
+  attributeOf: AttributeOf,
+): Element[] {
   const attributes: Element[] = []
-  const add = (low: number, high: number, points: number) =>
-    attributes.push(attributeOf(points, withinPredicate(low, high, test)))
+  const add = (
+    low: number,
+    high: number,
+    { points, slot }: Pick<IntervalRule, 'points' | 'slot'>,
+  ) => attributes.push(attributeOf(points, slot, withinPredicate(low, high, test)))
+  const hole = { points: unmatchedPoints, slot: unmatchedSlot }
   let from = Number.NEGATIVE_INFINITY
-  for (const { low, high, points } of intervals) {
-    if (Math.max(from, -Number.MAX_VALUE) < low) add(from, nextDown(low), unmatchedPoints)
-    add(low, high, points)
+  for (const { low, high, ...interval } of intervals) {
+    if (Math.max(from, -Number.MAX_VALUE) < low) add(from, nextDown(low), hole)
+    add(low, high, interval)
     from = high === Number.POSITIVE_INFINITY ? high : nextUp(high)
   }
-  if (from < Number.POSITIVE_INFINITY) add(from, Number.POSITIVE_INFINITY, unmatchedPoints)
+  if (from < Number.POSITIVE_INFINITY) add(from, Number.POSITIVE_INFINITY, hole)
   return attributes
 }
 
@@ -175,14 +210,18 @@ function withinPredicate(low: number, high: number, test: Test): Element {
   return parts.length === 1 ? only : compound('and', parts)
 }
 
-function categoriesOf({ categories, unmatchedPoints }: FeatureRule, test: Test): Element[] {
-  const attributes = categories.map(({ texts, points }) => {
+function categoriesOf(
+  { categories, unmatchedPoints, unmatchedSlot }: FeatureRule,
+  test: Test,
+  attributeOf: AttributeOf,
+): Element[] {
+  const attributes = categories.map(({ texts, points, slot }) => {
     // A set would be one text, and consumers read its quotes and backslashes in different ways.
     const tests = texts.map((text) => test('equal', text))
     const [only] = tests
-    return attributeOf(points, only && tests.length === 1 ? only : compound('or', tests))
+    return attributeOf(points, slot, only && tests.length === 1 ? only : compound('or', tests))
   })
-  return [...attributes, attributeOf(unmatchedPoints, element('True'))]
+  return [...attributes, attributeOf(unmatchedPoints, unmatchedSlot, element('True'))]
 }
 
 function compound(booleanOperator: 'and' | 'or', predicates: readonly Element[]): Element {

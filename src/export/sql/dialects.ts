@@ -9,6 +9,10 @@ export interface Dialect {
   readonly name: string
   readonly textType: string
   readonly doubleType: string
+  /** A type of whole numbers with at least 53 bits. */
+  readonly integerType: string
+  /** Most columns of a subquery; null where the database documents no limit. */
+  readonly columnsMax: number | null
   /**
    * Stops the database from copying the expressions of a subquery to every use; null if not needed.
    */
@@ -39,6 +43,8 @@ const postgresql: Dialect = {
   name: 'PostgreSQL',
   textType: 'text',
   doubleType: 'double precision',
+  integerType: 'bigint',
+  columnsMax: 1_664,
   // PostgreSQL evaluates the expressions of a pulled-up subquery once for each use.
   fence: 'OFFSET 0',
   isCaseSensitive: true,
@@ -62,6 +68,8 @@ const duckdb: Dialect = {
   name: 'DuckDB',
   textType: 'VARCHAR',
   doubleType: 'DOUBLE',
+  integerType: 'BIGINT',
+  columnsMax: null,
   fence: null,
   isCaseSensitive: false,
   nameFault: () => null,
@@ -80,6 +88,8 @@ const spark: Dialect = {
   name: 'Spark SQL',
   textType: 'STRING',
   doubleType: 'DOUBLE',
+  integerType: 'BIGINT',
+  columnsMax: null,
   fence: null,
   isCaseSensitive: false,
   nameFault: (name) =>
@@ -102,6 +112,8 @@ const bigquery: Dialect = {
   name: 'BigQuery',
   textType: 'STRING',
   doubleType: 'FLOAT64',
+  integerType: 'INT64',
+  columnsMax: 10_000,
   fence: null,
   isCaseSensitive: false,
   nameFault: (name) => {
@@ -123,6 +135,8 @@ const snowflake: Dialect = {
   name: 'Snowflake',
   textType: 'VARCHAR',
   doubleType: 'FLOAT',
+  integerType: 'BIGINT',
+  columnsMax: null,
   fence: null,
   isCaseSensitive: true,
   nameFault: (name) => {

@@ -20,7 +20,7 @@ export interface SqlOptions {
 export const SUBQUERY_PREFIX = 'scoreline_'
 
 const TABLE_PARTS_MAX = 3
-const ANSWER_COLUMN = /^(score|pd|risk_grade|points_\d+)$/i
+const ANSWER_COLUMN = /^(score|pd|risk_grade|(points|reason)_\d+)$/i
 
 /** The parts of a table's name. */
 export function tableParts({ table }: SqlOptions): string[] {

@@ -2,9 +2,11 @@ import { CATEGORY_DELIMITER, MISSING } from '../../engine/index.ts'
 import {
   type BuildContext,
   type BuiltNumeric,
+  type BuiltReasons,
   binsWith,
   missingBinOf,
   noteNoMissing,
+  reasonOf,
 } from './build-numeric.ts'
 import type { SourceBin, SourceFeature } from './card.ts'
 import { countsOf, type DevelopmentCounts } from './development-counts.ts'
@@ -13,11 +15,12 @@ import { readDecimal } from './ranges.ts'
 
 interface CategoricalBin extends DevelopmentCounts {
   readonly value: string
+  readonly reason_code?: string
   readonly points: number
   readonly label: string
 }
 
-interface BuiltCategorical {
+interface BuiltCategorical extends BuiltReasons {
   readonly name: string
   readonly type: 'categorical'
   readonly bins: readonly CategoricalBin[]
@@ -74,6 +77,7 @@ class CategoricalBuilder {
         points: bin.points,
         label: labelText(bin.label),
         ...counts(bin),
+        ...reasonOf(bin),
       })),
       ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
     }

@@ -21,14 +21,21 @@ export interface BuildContext {
   readonly notes: Notes
 }
 
+/** What a feature of a card with reason codes has. */
+export interface BuiltReasons {
+  readonly reason_code?: string
+  readonly reason_baseline?: number
+}
+
 /** Where a bin came from stays with it: `label` is the tool's own text, at most 255 characters. */
 interface NumericBin extends DevelopmentCounts {
   readonly range: string
+  readonly reason_code?: string
   readonly points: number
   readonly label: string
 }
 
-export interface BuiltNumeric {
+export interface BuiltNumeric extends BuiltReasons {
   readonly name: string
   readonly type: 'numeric'
   readonly bins: readonly NumericBin[]
@@ -87,9 +94,15 @@ function numericSpec(
       points: bin.points,
       label: labelText(bin.label),
       ...counts(bin),
+      ...reasonOf(bin),
     })),
     ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
   }
+}
+
+/** The reason code of a bin, where it has its own. */
+export function reasonOf({ reasonCode }: SourceBin): { readonly reason_code?: string } {
+  return reasonCode === undefined ? {} : { reason_code: reasonCode }
 }
 
 /** The bins with a member of this kind; the caller refuses a second one. */

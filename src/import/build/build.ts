@@ -1,7 +1,7 @@
 import { BINS_PER_FEATURE_MAX, type RiskGradeSpec, type ScalingSpec } from '../../engine/index.ts'
 import { type BuiltFeature, buildCategorical } from './build-categorical.ts'
-import { buildNumeric } from './build-numeric.ts'
-import type { ImportOptions, SourceBin, SourceCard, SourceFeature } from './card.ts'
+import { type BuiltReasons, buildNumeric } from './build-numeric.ts'
+import type { CardReasons, ImportOptions, SourceBin, SourceCard, SourceFeature } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 import { probabilitiesOf } from './scaling.ts'
 
@@ -16,6 +16,12 @@ export interface ImportedSpec {
   readonly spec_version: '1.0'
   readonly target: string
   readonly base_points: number
+  /** How a card with reason codes ranks them, see `FeatureReasonSpec`. */
+  readonly reasons?: {
+    readonly version: 1
+    readonly method: 'fixed'
+    readonly baseline_basis: CardReasons['basis']
+  }
   readonly features: readonly BuiltFeature[]
   /** Exactly one of `has_pd` and `scaling` is present, as in `ScorecardSpec`. */
   readonly has_pd?: false
@@ -41,13 +47,18 @@ export function buildSpec(
   const features = renamed(card, options, notes)
     .filter((feature) => isBounded(feature, notes))
     .map((feature) => ({ ...feature, bins: applicableBins(feature, notes) }))
-    .map((feature) =>
-      feature.type === 'numeric'
+    .map((feature) => ({
+      ...(feature.type === 'numeric'
         ? buildNumeric(feature, context)
-        : buildCategorical(feature, context),
-    )
+        : buildCategorical(feature, context)),
+      ...reasonsOfFeature(feature),
+    }))
   checkSize(features, notes)
   requireUnseen(card, options, notes)
+  if (probabilities !== null) {
+    const scaling = 'scaling' in probabilities ? probabilities.scaling : undefined
+    checkDirection(card, scaling, notes)
+  }
   if (options.probabilities !== 'none') noteRounding(card, notes)
   if (notes.faults.count > 0 || probabilities === null) return null
   return {
@@ -56,12 +67,40 @@ export function buildSpec(
     spec_version: '1.0',
     target: options.target,
     base_points: card.basePoints,
+    ...(card.reasons != null && {
+      reasons: { version: 1, method: 'fixed', baseline_basis: card.reasons.basis },
+    }),
     features,
     ...probabilities,
     ...(options.riskGrades !== undefined && {
       risk_grades: options.riskGrades as readonly RiskGradeSpec[],
     }),
   }
+}
+
+function reasonsOfFeature({ reasonCode, reasonBaseline }: SourceFeature): BuiltReasons {
+  return {
+    ...(reasonCode !== undefined && { reason_code: reasonCode }),
+    ...(reasonBaseline !== undefined && { reason_baseline: reasonBaseline }),
+  }
+}
+
+/** The direction of reasons follows from the scale, so a card must agree with its own. */
+function checkDirection(
+  { reasons }: SourceCard,
+  scaling: ScalingSpec | undefined,
+  notes: Notes,
+): void {
+  if (reasons == null) return
+  const isAbove = (scaling?.pdo ?? 1) < 0
+  if (isAbove === reasons.isAbove) return
+  const algorithm = reasons.isAbove ? 'pointsAbove' : 'pointsBelow'
+  const scale = isAbove ? 'a negative pdo' : 'no negative pdo'
+  notes.fault(
+    'Scorecard',
+    `has the reasonCodeAlgorithm ${algorithm}, but the scaling has ${scale}, so that a higher score ` +
+      `is a ${isAbove ? 'higher' : 'lower'} risk: correct one of them, or set useReasonCodes to false`,
+  )
 }
 
 /** A specification must fit into the body of a deploy request. */

@@ -73,6 +73,8 @@ export interface SourceBin {
   readonly count?: number | undefined
   /** Those of them that were bad. */
   readonly bads?: number | undefined
+  /** Where it differs from that of the feature. */
+  readonly reasonCode?: string | undefined
   readonly members: readonly Member[]
 }
 
@@ -80,6 +82,16 @@ export interface SourceFeature {
   readonly name: string
   readonly type: 'numeric' | 'categorical'
   readonly bins: readonly SourceBin[]
+  readonly reasonCode?: string
+  /** Points that the applicant's are compared with; only in a card with `reasons`. */
+  readonly reasonBaseline?: number
+}
+
+/** How a card that brings its baselines ranks reason codes. */
+export interface CardReasons {
+  /** Whether points above a baseline are adverse, not those below it. */
+  readonly isAbove: boolean
+  readonly basis: 'max' | 'mean' | 'neutral' | 'other'
 }
 
 /** A card as read from its file, before it becomes a specification. */
@@ -87,6 +99,7 @@ export interface SourceCard {
   readonly tool: Tool
   readonly basePoints: number
   readonly features: readonly SourceFeature[]
+  readonly reasons?: CardReasons | null
   readonly rules: ToolRules
 }
 

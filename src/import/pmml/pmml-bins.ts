@@ -19,6 +19,7 @@ export interface ReadAttribute {
   readonly path: string
   readonly label: string
   readonly points: number
+  readonly reasonCode: string | undefined
   readonly predicate: Predicate
   readonly constants: ReadonlySet<string>
 }
@@ -58,6 +59,7 @@ export function binsOfField(
       path: attribute.path,
       label: attribute.label,
       points: attribute.points,
+      reasonCode: attribute.reasonCode,
       members: members.get(attribute) ?? [],
     }),
   )

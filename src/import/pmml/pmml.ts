@@ -4,6 +4,7 @@ import { readDecimal } from '../build/ranges.ts'
 import { binsOfField, type ReadAttribute } from './pmml-bins.ts'
 import { type PmmlField, readFields } from './pmml-field.ts'
 import { compilePredicate, PredicateFault, predicatesOf } from './pmml-predicate.ts'
+import { readReasons, withoutReasons, withReasons } from './pmml-reasons.ts'
 import { childOf, childrenOf, type Element } from './xml.ts'
 
 const VERSIONS = /^4\.[1-4]/
@@ -32,9 +33,10 @@ export function readPmml(root: Element, options: ImportOptions, notes: Notes): S
   let basePoints = readDecimal(initialScore)
   if (basePoints === null) notes.fault('Scorecard', `has the initialScore ${quote(initialScore)}`)
   const fields = readFields(root, model, notes)
-  const characteristics = childOf(model, 'Characteristics')
+  const characteristics = childrenOf(childOf(model, 'Characteristics') ?? model, 'Characteristic')
+  const reasons = readReasons(model, characteristics, notes)
   const features = new Map<string, SourceFeature>()
-  for (const [index, element] of childrenOf(characteristics ?? model, 'Characteristic').entries()) {
+  for (const [index, element] of characteristics.entries()) {
     const label = element.attributes['name'] ?? element.attributes['id'] ?? `${index + 1}`
     const characteristic = { path: `Characteristic ${quote(label)}`, element }
     const read = readCharacteristic(characteristic, fields, options, notes)
@@ -44,12 +46,16 @@ export function readPmml(root: Element, options: ImportOptions, notes: Notes): S
         characteristic.path,
         `is a second Characteristic of the field ${quote(read.name)}`,
       )
-    } else if (read !== null) features.set(read.name, read)
+    } else if (read !== null) {
+      const explained = reasons === null ? withoutReasons(read) : withReasons(read, element, model)
+      features.set(read.name, explained)
+    }
   }
   return {
     tool: 'pmml',
     basePoints: basePoints ?? 0,
     features: [...features.values()],
+    reasons,
     rules: {
       hasTextCategories: true,
       unseen: 'PMML gives no score where no attribute holds.',
@@ -182,7 +188,7 @@ function readAttribute(
     notes.fault(path, 'has a ComplexPartialScore: its points depend on the value, not on the bin')
     return null
   }
-  const { partialScore } = attribute.attributes
+  const { partialScore, reasonCode } = attribute.attributes
   const points = readDecimal(partialScore ?? '')
   const [element, second] = predicatesOf(attribute)
   if (points === null) {
@@ -196,7 +202,8 @@ function readAttribute(
   const uses = { fields: new Set<string>(), constants: new Set<string>() }
   try {
     const predicate = compilePredicate(element, isNumeric, uses)
-    return { path, points, label: labelOf(element), predicate, constants: uses.constants }
+    const { constants } = uses
+    return { path, points, reasonCode, label: labelOf(element), predicate, constants }
   } catch (error) {
     if (!(error instanceof PredicateFault)) throw error
     notes.fault(path, `${error.message}, which can't be converted`)

@@ -13,7 +13,7 @@ import {
   SCORE_OPERATION,
   type ScoreBody,
   scoreRequestOf,
-  slugOf,
+  scoreUrlOf,
 } from '../score-request.ts'
 import type { ScoringService } from '../service.ts'
 import type { Exchange } from './exchange.ts'
@@ -114,8 +114,8 @@ export class FastPath {
 
   /** @returns null for a request that is not a score, or an unusual one */
   private headOf({ method, url = '', rawHeaders }: IncomingMessage): ScoreHead | null {
-    const slug = method === 'POST' ? slugOf(url) : undefined
-    return slug === undefined ? null : scoreHeadOf(slug, rawHeaders, this.options.bodyBytesMax)
+    const asked = method === 'POST' ? scoreUrlOf(url) : null
+    return asked === null ? null : scoreHeadOf(asked, rawHeaders, this.options.bodyBytesMax)
   }
 
   private begin(scoring: Scoring): void {
@@ -160,7 +160,7 @@ export class FastPath {
 
   private score(scoring: Scoring, quotaDecision: QuotaDecision, body: ScoreBody): void {
     const { caller, requestId, receivedAtMs, exchange } = scoring
-    const { slug, routingKey, reference } = exchange.head
+    const { slug, reasons, routingKey, reference } = exchange.head
     const scoreRequest = scoreRequestOf({
       requestId,
       slug,
@@ -168,6 +168,7 @@ export class FastPath {
       routingKey,
       reference,
       receivedAtMs,
+      reasons,
     })
     const fail = (failure: Error) => this.fallBack(scoring, { caller, quotaDecision, failure })
     try {

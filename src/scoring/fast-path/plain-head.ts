@@ -1,5 +1,5 @@
 import { maxHeaderSize } from 'node:http'
-import { slugOf } from '../score-request.ts'
+import { scoreUrlOf } from '../score-request.ts'
 import { type ScoreHead, scoreHeadOf } from './score-head.ts'
 
 /** A longer head is left to Node. */
@@ -61,8 +61,8 @@ export class PlainHead {
     if (end === -1 || end > HEAD_BYTES_MAX) return null
     const text = bytes.toString('latin1', 0, end + 2)
     const [, url = '', lines = ''] = PLAIN_HEAD.exec(text) ?? []
-    const slug = slugOf(url)
-    if (slug === undefined) return null
+    const asked = scoreUrlOf(url)
+    if (asked === null) return null
     const rawHeaders: string[] = []
     let lengthStart = -1
     let length = ''
@@ -84,7 +84,7 @@ export class PlainHead {
       at = lineEnd + 2
     }
     if (rawHeaders.length > 2 * FIELDS_MAX) return null
-    const score = scoreHeadOf(slug, rawHeaders, bodyBytesMax)
+    const score = scoreHeadOf(asked, rawHeaders, bodyBytesMax)
     if (score === null || lengthStart === -1) return null
     return new PlainHead(
       score,

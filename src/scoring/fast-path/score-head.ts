@@ -1,9 +1,12 @@
 import { BEARER_PREFIX } from '../../access/bearer.ts'
-import { isReference, isUsualJson, routingKeyOf } from '../score-request.ts'
+import type { ReasonsWanted } from '../reason-texts.ts'
+import { isReference, isUsualJson, routingKeyOf, type ScoreUrl } from '../score-request.ts'
 
 /** The fields of a request's head that a score needs. */
 export interface ScoreHead {
   readonly slug: string
+  /** Null for an answer without reasons. */
+  readonly reasons: ReasonsWanted | null
   readonly keySecret: string
   readonly bodyBytes: number
   readonly routingKey: string | undefined
@@ -17,7 +20,7 @@ export interface ScoreHead {
  * @returns null for an unusual request, which is Fastify's to answer or refuse
  */
 export function scoreHeadOf(
-  slug: string,
+  { slug, reasons }: ScoreUrl,
   rawHeaders: readonly string[],
   bodyBytesMax: number,
 ): ScoreHead | null {
@@ -64,12 +67,14 @@ export function scoreHeadOf(
   if (authorization?.startsWith(BEARER_PREFIX) !== true) return null
   if (!isUsualJson(type)) return null
   const keySecret = authorization.slice(BEARER_PREFIX.length)
-  return { slug, keySecret, bodyBytes, routingKey: routingKeyOf(routingKey), reference }
+  return { slug, reasons, keySecret, bodyBytes, routingKey: routingKeyOf(routingKey), reference }
 }
 
 export function isSameHead(one: ScoreHead, other: ScoreHead): boolean {
   return (
     one.slug === other.slug &&
+    one.reasons?.max === other.reasons?.max &&
+    one.reasons?.lang === other.reasons?.lang &&
     one.keySecret === other.keySecret &&
     one.bodyBytes === other.bodyBytes &&
     one.routingKey === other.routingKey &&

@@ -40,6 +40,9 @@ const NEEDS_PREDECESSOR = /^\w+\.rollback/
 
 /** A card that gives reasons. */
 const REASONS = { reasons: { version: 1, method: 'mean_at_cutoff' } } as const
+/** One that needs no baseline. */
+const OWN_REASONS = { reasons: { version: 1, method: 'max' } } as const
+const COUNTS = 'reasons.counts'
 
 /** What differs from one answer to the next, whatever it answers. */
 const SECRETS = new Set([
@@ -84,7 +87,8 @@ describe.each(backends)('on $name', (backend) => {
     const isOfReasons = operation.startsWith('reason')
     const order = { environment: 'production', description: 'First card for consumer loans' }
     const deploy = (version: string, autoDeploy: boolean) => {
-      const spec = { ...EXAMPLE_SPEC, version, ...(isOfReasons && REASONS) }
+      const reasons = operation === COUNTS ? OWN_REASONS : REASONS
+      const spec = { ...EXAMPLE_SPEC, version, ...(isOfReasons && reasons) }
       return manage('POST', '/v1/models/deploy', { ...order, spec, auto_deploy: autoDeploy })
     }
     const { model_id: champion, deployment } = await deploy(EXAMPLE_SPEC.version, true)
@@ -95,8 +99,13 @@ describe.each(backends)('on $name', (backend) => {
       const url = `/v1/deployments/${deployment.slug}/replays`
       return { ...ids, job: (await manage('POST', url, {})).id }
     }
+    if (operation === COUNTS) {
+      await service.call({ url: `/v1/score/${ids.deployment}`, token: key, body: { age: 20 } })
+      await statsWith(service, token, ids.deployment, 1)
+      return ids
+    }
     if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
-    if (/^(outcome|performance)/.test(operation)) return outcomes(operation, ids)
+    if (/^(outcome|performance|backtests)/.test(operation)) return outcomes(operation, ids)
     if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
     const needs = `${operation} ${JSON.stringify(body)}`
     const needsPredecessor = NEEDS_PREDECESSOR.test(needs)

@@ -1,38 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stepCard } from '../../support/cards/reason-cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
 import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
-
-/** Scores are 100 + a + b, of 0, 10 or 20 each. */
-function stepCard(reasons: object) {
-  const feature = (name: string) => ({
-    name,
-    type: 'numeric',
-    reason_code: name.toUpperCase(),
-    bins: [
-      { range: '(-Infinity, 0]', points: 0 },
-      { range: '(0, 1]', points: 10 },
-      { range: '(1, Infinity)', points: 20 },
-      { range: 'Missing', points: 0 },
-    ],
-  })
-  return {
-    name: 'Steps',
-    version: '1.0.0',
-    target: 'default_12m',
-    base_points: 100,
-    reasons: { version: 1, ...reasons },
-    features: [feature('a'), feature('b')],
-    scaling: { base_score: 100, base_odds: 20, pdo: 10 },
-    risk_grades: [
-      { grade: 'A', min_score: 130, max_score: null },
-      { grade: 'B', min_score: 115, max_score: 130 },
-      { grade: 'C', min_score: null, max_score: 115 },
-    ],
-  }
-}
 
 /** Values of a and b, with a reference. */
 type Applicant = readonly [a: number, b: number, reference?: string]
@@ -105,7 +77,7 @@ describe.each(backends)('on $name', (backend) => {
     })
     expect(baseline.mean_total).toBeCloseTo(100 + 10 + 100 / 9, 12)
     const { reason_baselines } = await team.done('GET', at(slug, '/reason-baselines'))
-    expect(reason_baselines).toEqual([baseline])
+    expect(reason_baselines).toEqual([{ ...baseline, is_in_force: false }])
     const few = await team.call('POST', at(slug, '/reason-baselines'), {
       ...order,
       min_population: 10,

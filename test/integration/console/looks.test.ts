@@ -7,7 +7,7 @@ import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
 /** Links from each page of a deployment to its reports. */
-const REPORTS = ['Stability', 'Cut-offs', 'Challengers', 'Versions']
+const REPORTS = ['Stability', 'Cut-offs', 'Challengers', 'Versions', 'Reasons']
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -48,12 +48,13 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     [`deployments/${slug}/cutoffs`, 'By grade'],
     [`deployments/${slug}/swap-set`, 'Migration of grades'],
     [`deployments/${slug}/versions`, 'Features, most changed first'],
+    [`deployments/${slug}/reasons`, 'The champion gives no reasons'],
     ['models', '4.0'],
     ['models/new', 'Description (optional)'],
     ['models/import', 'Sample with scores (optional)'],
     [`models/${modelId}`, 'Risk grades'],
     ['scores', 'Which score?'],
-    [`scores/${requestId}`, 'Specification SHA-256'],
+    [`scores/${requestId}`, 'What would have changed it'],
     ['try', 'Deployment'],
     [`try/${slug}`, 'income'],
     ['keys', 'key of a test'],
@@ -154,6 +155,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       [`deployments/${slug}/cutoffs`]: [...REPORTS, 'Print', 'Save as CSV'],
       [`deployments/${slug}/swap-set`]: REPORTS,
       [`deployments/${slug}/versions`]: REPORTS,
+      [`deployments/${slug}/reasons`]: REPORTS,
       models: [],
       [`models/${modelId}`]: [],
       try: [],
@@ -161,7 +163,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       account: ['Change the password'],
       nowhere: [],
       scores: ['Find'],
-      [`scores/${requestId}`]: ['Copy the request id'],
+      [`scores/${requestId}`]: ['Copy the request id', 'Show'],
       [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
     })
     for (const place of ['members', 'service-accounts', 'audit', `audit/${slug}`]) {

@@ -127,3 +127,32 @@ export function compiledCard(card: unknown) {
   if (rules === null || rules.ownMeans === null) throw new Error('the card has no own averages')
   return { spec: checked.spec, model, rules, means: rules.ownMeans }
 }
+
+/** Scores are 100 + a + b, of 0, 10 or 20 each. */
+export function stepCard(reasons: object) {
+  const feature = (name: string) => ({
+    name,
+    type: 'numeric',
+    reason_code: name.toUpperCase(),
+    bins: [
+      { range: '(-Infinity, 0]', points: 0 },
+      { range: '(0, 1]', points: 10 },
+      { range: '(1, Infinity)', points: 20 },
+      { range: 'Missing', points: 0 },
+    ],
+  })
+  return {
+    name: 'Steps',
+    version: '1.0.0',
+    target: 'default_12m',
+    base_points: 100,
+    reasons: { version: 1, ...reasons },
+    features: [feature('a'), feature('b')],
+    scaling: { base_score: 100, base_odds: 20, pdo: 10 },
+    risk_grades: [
+      { grade: 'A', min_score: 130, max_score: null },
+      { grade: 'B', min_score: 115, max_score: 130 },
+      { grade: 'C', min_score: null, max_score: 115 },
+    ],
+  }
+}

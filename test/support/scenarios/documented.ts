@@ -55,6 +55,7 @@ const MEDIA = '415 unsupported_media_type'
 const BODY = [FORM, LARGE, MEDIA, AWAY]
 const REASONS = '422 reasons_not_configured'
 const BASELINE = '422 invalid_baseline'
+const NO_BASELINE = '404 baseline_not_found'
 const POPULATION = '422 population_too_small'
 const STRICT = '422 strict_mode_violation'
 const MEMBER = '404 member_not_found'
@@ -78,12 +79,13 @@ export const DECIDED: Table = {
   ],
   'GET /v1/deployments/{slug}/reason-baselines': ['200', FORM, SIGNED, DEPLOYMENT, QUOTA, AWAY],
   'PUT /v1/deployments/{slug}/reason-baseline': [
-    ...['200', SIGNED, ROLE, DEPLOYMENT, MODEL, '404 baseline_not_found', BASELINE, QUOTA],
+    ...['200', SIGNED, ROLE, DEPLOYMENT, MODEL, NO_BASELINE, BASELINE, QUOTA],
     ...BODY,
   ],
   'POST /v1/deployments/{slug}/reason-method-report': [
     ...['200', SIGNED, DEPLOYMENT, REASONS, BASELINE, POPULATION, QUOTA, ...BODY],
   ],
+  'GET /v1/deployments/{slug}/reason-counts': [...MODEL_REPORT, REASONS],
   'GET /v1/scores/{request_id}/explanation': [
     ...['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
   ],
@@ -95,7 +97,7 @@ export const DECIDED: Table = {
   'GET /v1/models': [FORM, AWAY],
   'GET /v1/models/{id}': [AWAY],
   'GET /v1/models/{id}/export': [
-    ...['200', FORM, SIGNED, MODEL, '422 not_exportable', QUOTA, AWAY],
+    ...['200', FORM, SIGNED, MODEL, NO_BASELINE, '422 not_exportable', QUOTA, AWAY],
   ],
   'PATCH /v1/models/{id}': BODY,
   'GET /v1/deployments': [FORM, AWAY],

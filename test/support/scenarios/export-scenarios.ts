@@ -16,6 +16,11 @@ export const EXPORT_SCENARIOS: Readonly<
       ({ team }, { model }) =>
         team.call('GET', `/v1/models/${model}/export?format=sql&dialect=duckdb`),
     ],
+    '404 baseline_not_found': [
+      'reasons against an unknown baseline',
+      ({ team }, { model }) =>
+        team.call('GET', `/v1/models/${model}/export?format=pmml&reason_baseline=rbl_0`),
+    ],
     '422 not_exportable': [
       "a table that can't have its name",
       ({ team }, { model }) =>

@@ -134,6 +134,31 @@ export const REASON_SCENARIOS: Readonly<Record<string, Readonly<Record<string, R
       },
     ],
   },
+  'GET /v1/deployments/{slug}/reason-counts': {
+    '200': [
+      'an answer',
+      async (of) => {
+        const { slug } = await explained(of)
+        return of.team.call('GET', at(slug, '/reason-counts'))
+      },
+    ],
+    '400 invalid_request': [
+      'a period that ends before it starts',
+      ({ team }, { slug }) =>
+        team.call(
+          'GET',
+          at(slug, '/reason-counts?from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z'),
+        ),
+    ],
+    '404 model_not_found': [
+      MODEL[0],
+      ({ team }, { slug }) => team.call('GET', at(slug, `/reason-counts?model=${UNKNOWN.model}`)),
+    ],
+    '422 reasons_not_configured': [
+      'a card without reasons',
+      ({ team }, { slug }) => team.call('GET', at(slug, '/reason-counts')),
+    ],
+  },
   'GET /v1/scores/{request_id}/explanation': {
     '200': [
       'a score',

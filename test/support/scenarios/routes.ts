@@ -112,6 +112,11 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     success: '422 reasons_not_configured',
     body: { methods: ['mean_all', 'max'], cutoff: 500 },
   },
+  'GET /v1/deployments/:slug/reason-counts': {
+    operation: 'reasons.counts',
+    admitted: 'member or read key',
+    success: '422 reasons_not_configured',
+  },
   'PATCH /v1/deployments/:slug': {
     operation: 'deployments.update',
     admitted: MANAGERS,

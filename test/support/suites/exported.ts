@@ -1,6 +1,14 @@
-import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
+import {
+  checkSpec,
+  compileModel,
+  compileReasons,
+  ModelScore,
+  type ReasonFinder,
+  scoreApplicant,
+} from '../../../src/engine/index.ts'
 import type { SqlOptions } from '../../../src/export/sql/options.ts'
 import { writeSql } from '../../../src/export/sql/sql.ts'
+import { reasonFinderOf } from '../../../src/scoring/reason-baseline.ts'
 import type { AnswerRow, Cell, SqlEngine, TableColumn } from './sql-engines.ts'
 
 /** A table of applicants for a card. */
@@ -16,6 +24,7 @@ const KEY = 'row'
 /**
  * Runs the exported statement on a database.
  *
+ * @param reasonCount columns of reasons, against the averages of the card
  * @returns the rows of the database and those of the engine, in the same order; null if the card
  *   can't be written for this database
  */
@@ -23,6 +32,7 @@ export async function scoredBoth(
   engine: SqlEngine,
   spec: unknown,
   { columns, rows }: Applicants,
+  reasonCount = 0,
 ): Promise<{ answers: AnswerRow[]; expected: AnswerRow[] } | null> {
   const checked = checkSpec(spec)
   if (!checked.ok) throw new Error(`no valid spec: ${JSON.stringify(checked.faults)}`)
@@ -38,7 +48,9 @@ export async function scoredBoth(
       .map(({ name }) => name),
     columnCase: 'as_is',
   }
-  const written = writeSql(model, order)
+  const rules = reasonCount === 0 ? null : compileReasons(checked.spec, model)
+  const finder = rules === null ? null : reasonFinderOf(model, rules, null)
+  const written = writeSql(model, order, { finder, count: reasonCount, notes: [] })
   if (!written.ok) return null
   const keyed = rows.map((row, index) => [...row, index])
   await engine.fill([...columns, { name: KEY, type: 'number' }], keyed)
@@ -47,7 +59,8 @@ export async function scoredBoth(
   const expected = rows.map((row, index) => {
     const values = columns.map(({ name }, at) => [name, row[at] ?? null] as const)
     scoreApplicant(Object.fromEntries(values), modelScore)
-    return { [KEY]: index, ...answerOf(modelScore) }
+    const reasons = finder === null ? {} : reasonsOf(modelScore, finder, reasonCount)
+    return { [KEY]: index, ...answerOf(modelScore), ...reasons }
   })
   return { answers, expected }
 }
@@ -77,4 +90,16 @@ export function answerOf(modelScore: ModelScore): AnswerRow {
     risk_grade: isScored ? modelScore.grade : null,
     ...Object.fromEntries(points),
   }
+}
+
+/** The engine's reasons by the columns of a statement; null where there are no more. */
+export function reasonsOf(modelScore: ModelScore, finder: ReasonFinder, count: number): AnswerRow {
+  const isScored = modelScore.invalidCount === 0
+  const { reasons } = isScored ? finder.find(modelScore.slots, count) : { reasons: [] }
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
+      `reason_${index + 1}`,
+      finder.rules.codes[reasons[index]?.code ?? -1] ?? null,
+    ]),
+  )
 }

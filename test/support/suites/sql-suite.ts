@@ -6,9 +6,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { card, categorical, numeric, sampleApplicants, sampleSpec } from '../cards/cards.ts'
 import { applicantFor, exactly, validSpec } from '../cards/spec-arbitraries.ts'
-import type { NaiveSpec } from '../naive/naive-evaluator.ts'
+
 import { scoredBoth, statementFor } from './exported.ts'
-import type { Cell, SqlEngine, TableColumn } from './sql-engines.ts'
+import type { SqlEngine, TableColumn } from './sql-engines.ts'
+import { columnsFor, rowOf } from './sql-rows.ts'
 
 const CARDS = 80
 const APPLICANTS_PER_CARD = 40
@@ -23,27 +24,6 @@ const cases = validSpec().chain((spec) =>
     ofNumbers: fc.array(fc.boolean(), exactly(FEATURES_MAX)),
   }),
 )
-
-/** The columns of a table for a card, some of the categorical ones with numbers. */
-function columnsFor(spec: NaiveSpec, ofNumbers: readonly boolean[] = []): TableColumn[] {
-  return spec.features.map(({ name, type }, index) => ({
-    name,
-    type: type === 'numeric' || ofNumbers[index] === true ? 'number' : 'text',
-  }))
-}
-
-/** The value as a column of this type can hold it. */
-function cellOf(value: unknown, { type }: TableColumn): Cell {
-  if (type === 'number') return typeof value === 'number' ? value : null
-  const text = typeof value === 'number' ? String(value) : value
-  const isStorable = typeof text === 'string' && text.isWellFormed() && !text.includes('\0')
-  return isStorable ? text : null
-}
-
-const rowOf = (applicant: object, columns: readonly TableColumn[]): Cell[] =>
-  columns.map((column) =>
-    cellOf(Object.entries(applicant).find(([name]) => name === column.name)?.[1], column),
-  )
 
 /** What exported SQL promises; each database that a test can run runs it. */
 export function sqlSuite(open: () => Promise<SqlEngine>): void {

@@ -11,10 +11,10 @@ test.each([
   ['time', { memoryMb: 2048, deadlineMs: 1 }],
 ])('a card that takes too much %s is refused, not the service in fault', async (_, bounds) => {
   const thread = new ExportThread(bounds)
-  await expect(thread.run(SPEC, { format: 'pmml' })).rejects.toMatchObject({
+  await expect(thread.run(SPEC, { format: 'pmml' }, null)).rejects.toMatchObject({
     code: 'not_exportable',
     message: expect.stringContaining('writing this card in the wanted language takes'),
   })
   const roomy = new ExportThread()
-  expect((await roomy.run(SPEC, { format: 'pmml' })).text).toContain('<Scorecard')
+  expect((await roomy.run(SPEC, { format: 'pmml' }, null)).text).toContain('<Scorecard')
 })

@@ -9,7 +9,7 @@ import type { Exchange } from '../../../src/scoring/fast-path/exchange.ts'
 import { takeHandedOver } from '../../../src/scoring/fast-path/fallback.ts'
 import { readScoresFrom } from '../../../src/scoring/fast-path/score-connections.ts'
 import { scoreHeadOf } from '../../../src/scoring/fast-path/score-head.ts'
-import { slugOf } from '../../../src/scoring/score-request.ts'
+import { scoreUrlOf } from '../../../src/scoring/score-request.ts'
 import { byteStream, KEY, SLUG } from '../../support/servers/http-streams.ts'
 import { MemorySocket } from '../../support/servers/memory-socket.ts'
 
@@ -52,8 +52,8 @@ function nodeServer(reading: Reading): Server {
     { requireHostHeader: false, keepAliveTimeout: 75_000 },
     (request: IncomingMessage, response: ServerResponse) => {
       const { method, url = '', rawHeaders, socket } = request
-      const slug = method === 'POST' ? slugOf(url) : undefined
-      const head = slug === undefined ? null : scoreHeadOf(slug, rawHeaders, BODY_BYTES_MAX)
+      const asked = method === 'POST' ? scoreUrlOf(url) : null
+      const head = asked === null ? null : scoreHeadOf(asked, rawHeaders, BODY_BYTES_MAX)
       if (takeHandedOver(socket as Socket, head)?.fallback) reading.resumed++
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))

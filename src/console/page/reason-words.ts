@@ -1,0 +1,86 @@
+// What the console reads from the part of a card that explains its scores. Cards of earlier
+// versions may hold anything there, so nothing is taken for granted.
+import { count, number, when } from './format.ts'
+import type { Spec } from './types.ts'
+
+/** Texts by language tag. */
+export type Texts = Readonly<Record<string, string>>
+
+const TAG = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/
+
+/** Whether a card can give reasons. */
+export function hasReasons({ reasons }: Spec): boolean {
+  return isObject(reasons) && reasons['version'] === 1
+}
+
+/** Texts of a code or a label by language; a plain text has none. */
+export function textsOf(value: unknown): Texts {
+  if (!isObject(value)) return {}
+  const texts = Object.entries(value).filter(
+    (entry): entry is [string, string] => TAG.test(entry[0]) && typeof entry[1] === 'string',
+  )
+  return Object.fromEntries(texts)
+}
+
+/** Languages that a card has texts in, English first. */
+export function languagesOf(spec: Spec): string[] {
+  if (!hasReasons(spec)) return ['en']
+  const texts = [
+    ...Object.values(isObject(spec.reason_codes) ? spec.reason_codes : {}),
+    ...spec.features.map(({ label }) => label),
+    ...spec.features.flatMap(({ bins }) => bins.map(({ label }) => label)),
+  ]
+  const found = new Set(texts.flatMap((one) => Object.keys(textsOf(one))))
+  found.delete('en')
+  return ['en', ...[...found].sort()]
+}
+
+/** The name of a language in English, such as `German (de)`. */
+export function languageName(tag: string): string {
+  try {
+    const name = new Intl.DisplayNames('en', { type: 'language' }).of(tag)
+    return name === undefined || name === tag ? tag : `${name} (${tag})`
+  } catch {
+    return tag
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const METHODS: Readonly<Record<string, string>> = {
+  mean_at_cutoff: 'average points of applicants at the cut-off or slightly better',
+  mean_all: 'average points of all applicants',
+  fixed: 'baselines of the card',
+  max: 'best points of each feature',
+}
+
+interface Method {
+  readonly method: string
+  readonly baseline_basis?: string | null
+  readonly cutoff?: number | null
+  readonly population_n?: number | null
+  readonly from?: string | null
+  readonly to?: string | null
+}
+
+/** What reasons are measured against, in words. */
+export function methodWords(reasons: Method): string {
+  const { method, baseline_basis: basis, cutoff, population_n: n, from, to } = reasons
+  const parts = [
+    METHODS[method] ?? method,
+    ...(basis == null ? [] : [`basis ${basis.replaceAll('_', ' ')}`]),
+    ...(cutoff == null ? [] : [`cut-off ${number(cutoff)}`]),
+    ...(n == null ? [] : [`${count(n)} applicants`]),
+    ...(to == null
+      ? []
+      : [`scored ${from == null ? 'until' : `from ${when(from)} to`} ${when(to)}`]),
+  ]
+  return parts.join(', ')
+}
+
+/** The method of a card for a list of baselines. */
+export function methodName(method: string): string {
+  return METHODS[method] ?? method
+}
