@@ -141,13 +141,15 @@ test('a body of unknown length is scored, and refused above the largest', async 
     { BODY_LIMIT_BYTES: '1000000' },
     onTestFinished,
   )
-  const send = (text: string) =>
-    fetch(endpoint, {
+  const send = (text: string) => {
+    const init = {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: new Blob([text]).stream(),
       duplex: 'half',
-    })
+    }
+    return fetch(endpoint, init)
+  }
   expect((await send('{"age_in_years":30}')).status).toBe(200)
   expect((await send(JSON.stringify({ note: 'x'.repeat(900_000) }))).status).toBe(200)
   expect((await send(JSON.stringify({ note: 'x'.repeat(1_100_000) }))).status).toBe(413)
