@@ -1,3 +1,4 @@
+import type { FactsState } from './facts-chain.ts'
 import {
   consistencyRanges,
   emptyRoot,
@@ -14,6 +15,8 @@ export interface TreeHead {
   /** Null for a team without a drained block. */
   readonly treeId: number | null
   readonly edge: TreeEdge
+  /** Null for a tree that has not grown since the service binds these facts. */
+  readonly facts: FactsState | null
 }
 
 /** A drained block as a leaf of the tree. */
@@ -21,7 +24,7 @@ export interface TreeLeaf {
   readonly sequence: number
   readonly root: Buffer
   readonly applicants: number
-  /** When its first record was scored. */
+  /** When the first record of the block, whatever its team, was scored. */
   readonly firstAtMs: number
 }
 
