@@ -44,6 +44,7 @@ import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
 import type { UndrainedSpool } from './score-log/reading/spool-tail.ts'
+import { type ModelCache, newModelCache } from './score-log/reading/stored-models.ts'
 import type { ScoreLog } from './score-log/score-log.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
 import { ChallengerFailures } from './scoring/challenger-failures.ts'
@@ -158,8 +159,10 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const changes = openFeed({ redisUrl: config.redisUrl, listener: caches, log })
   opened.defer(() => changes.close())
 
+  const modelCache = newModelCache()
   const openedLog = await openScoreLog({
     database,
+    modelCache,
     directory: join(dataDir.path, 'spool'),
     durability: config.scoreLogDurability,
     spoolBytesMax: Math.floor(config.spoolBytesMax / config.workers),
@@ -198,6 +201,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     changes,
     scoreLog: options.scoreLog ?? openedLog.spool,
     spool: openedLog.spool,
+    modelCache,
     health,
     telemetry,
     dataDir,
@@ -236,6 +240,8 @@ interface WireOptions {
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
   readonly spool: UndrainedSpool
+  /** Models of logged scores. */
+  readonly modelCache: ModelCache
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir
@@ -271,6 +277,7 @@ function wire(
     changes,
     scoreLog,
     spool,
+    modelCache,
     health,
     telemetry,
     dataDir,
@@ -331,7 +338,7 @@ function wire(
   const runner = new ImportThread()
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
-  const logReader = openLogReader({ db, guarded, spool })
+  const logReader = openLogReader({ db, guarded, spool, modelCache })
   const { reader, models: loggedModels, eraser } = logReader
   const readingStore = guarded(new PostgresReadingStore(db))
   // What questions to the log need.
@@ -392,6 +399,6 @@ function wire(
     logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
-    stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
+    stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),
   }
 }

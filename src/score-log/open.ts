@@ -3,13 +3,14 @@ import { type Clock, systemClock } from '../platform/clock.ts'
 import type { DatabaseConnections, DatabaseHandle } from '../platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
-import { CompiledModels } from './blocks/compiled-models.ts'
 import { PostgresBlockTables } from './blocks/upkeep/block-tables.ts'
 import { BlockUpkeep } from './blocks/upkeep/block-upkeep.ts'
 import { Drain } from './drain/drain.ts'
 import { DrainThread } from './drain/drain-thread.ts'
 import type { RangeDrainer } from './drain/drained-range.ts'
 import { PostgresScoreLogStore } from './drain/store.ts'
+import { modelsOf } from './reading/model-text-store.ts'
+import type { ModelCache } from './reading/stored-models.ts'
 import { PartitionMaintenance } from './retention/partition-maintenance.ts'
 import { PostgresLogTables } from './retention/partitions.ts'
 import type { Durability } from './score-log.ts'
@@ -26,6 +27,8 @@ export interface ScoreLogOptions {
   /** Longest wait of a response, see `SpoolOptions`. */
   readonly answerDeadlineMs?: number
   readonly retentionDays: number
+  /** Models that others of this process have read, too. */
+  readonly modelCache: ModelCache
   readonly clock: Clock
   readonly log: Logger
   /** The facts of an error that may appear in the service's log. */
@@ -131,10 +134,10 @@ interface DrainParts {
 }
 
 function makeDrain(
-  { durability, clock, log, factsOf }: ScoreLogOptions,
+  { durability, modelCache, clock, log, factsOf }: ScoreLogOptions,
   { connections: { db, renew }, spool, thread }: DrainParts,
 ): Drain {
-  const store = new PostgresScoreLogStore(db, newWriter())
+  const store = new PostgresScoreLogStore(db, newWriter(), modelsOf(db, modelCache))
   return new Drain({
     spool,
     thread,
@@ -152,10 +155,10 @@ function makeDrain(
 }
 
 function makeBlockUpkeep(
-  { clock, log, factsOf }: ScoreLogOptions,
+  { modelCache, clock, log, factsOf }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
 ): BlockUpkeep {
-  const tables = new PostgresBlockTables(db, new CompiledModels(db))
+  const tables = new PostgresBlockTables(db, modelsOf(db, modelCache))
   return new BlockUpkeep({
     tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
     clock,
