@@ -1,3 +1,5 @@
+import type { SearchLimit } from './search-limit.ts'
+
 /** A request in the order of the log: by time, then by id. */
 export interface LogPosition {
   readonly scoredAtMs: number
@@ -17,6 +19,8 @@ export interface SearchQuery extends ScanQuery {
   readonly reference: string
   /** Only this request and older ones; null: from the newest. */
   readonly before: LogPosition | null
+  /** Bounds the work; absent: the search goes to the end. */
+  readonly limit?: SearchLimit
 }
 
 /** Which requests of a scan to read: those with one of the ids or references. */
