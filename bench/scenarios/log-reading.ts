@@ -2,8 +2,9 @@
  * Reading a long score log: `GET /v1/scores/{id}` for the newest minute, yesterday and a month ago,
  * the seconds to count a month of a deployment by bin, and what scoring loses beside 100 readers.
  *
- * The log is filled with real results of real applicants, which the block encoder writes as merged
- * hours of the last 31 days, and as blocks of the drain's size in the present hour.
+ * The log is filled with real results of real applicants. The drain's own store writes them, with
+ * their trees and sums: the hours of the last 31 days in blocks as large as a merge makes them, and
+ * the present hour in blocks of the drain's size.
  *
  *   npm run bench -- log-reading [--scores 10000000] [--reads 300] [--seconds 10] [--rounds 3]
  *
@@ -15,11 +16,12 @@ import autocannon from 'autocannon'
 import { sql } from 'drizzle-orm'
 import { type Database, rowsOf } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
+import { RollupSums } from '../../src/rollups/rollup-sums.ts'
 import { openBlock } from '../../src/score-log/blocks/block-decoder.ts'
-import { BlockEncoder } from '../../src/score-log/blocks/block-encoder.ts'
 import { PostgresBlockReader } from '../../src/score-log/blocks/block-store.ts'
-import { insertOf } from '../../src/score-log/blocks/insert-block.ts'
+import { encodeByHour } from '../../src/score-log/blocks/encode-blocks.ts'
 import { PostgresBlockTables } from '../../src/score-log/blocks/upkeep/block-tables.ts'
+import { PostgresScoreLogStore } from '../../src/score-log/drain/store.ts'
 import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
@@ -46,6 +48,7 @@ const DAYS = 31
 const MERGED_RECORDS = 8_192
 const DRAINED_RECORDS = 250
 const READERS = 100
+const PROGRESS_EVERY = 1_000_000
 /** Ids that are kept of each period, for reading them back. */
 const IDS_EACH = 1_000
 const SPEC = makeSpec(CARD)
@@ -89,6 +92,8 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
   await new PostgresLogTables(db).makePartitions(days.map((ms) => ms - (ms % (24 * HOUR_MS))))
   const model = testModel(SPEC, modelId)
   const models = new Map([[modelId, model.model]])
+  const source = { compiled: async () => models }
+  const store = new PostgresScoreLogStore(db, 'bench', source)
   const records = new ScoreRecords(model, APPLICANTS, { teamId, deploymentId })
   const ids = { 'newest minute': [], yesterday: [], 'a month ago': [] } as Record<
     keyof Filled['ids'],
@@ -107,12 +112,12 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
     const hour = Math.floor((startMs + at * stepMs) / HOUR_MS)
     const isOver = (hour + 1) * HOUR_MS <= Math.floor(endMs / HOUR_MS) * HOUR_MS
     const recordsMax = isOver ? MERGED_RECORDS : DRAINED_RECORDS
-    const encoder = new BlockEncoder(models)
-    while (at < SCORES && encoder.records < recordsMax) {
+    const payloads: Buffer[] = []
+    while (at < SCORES && payloads.length < recordsMax) {
       const atMs = Math.floor(startMs + at * stepMs)
       if (Math.floor(atMs / HOUR_MS) !== hour) break
       const { payload, requestId } = records.single(atMs)
-      encoder.add(payload)
+      payloads.push(payload)
       const period = periods.find(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
       if (period !== undefined) {
         const kept = ids[period.name]
@@ -120,12 +125,19 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
         else if (at % 97 === 0) kept[at % IDS_EACH] = requestId
       }
       at++
+      if (at % PROGRESS_EVERY === 0) console.log(`${at} of ${SCORES} scores are stored`)
     }
-    const block = encoder.encode()
-    if (block !== null) await db.execute(insertOf(block, { isSummed: false, sources: null }))
-    blocks++
+    const stored = encodeByHour(payloads, models)
+    await store.appendNew({
+      portions: [],
+      sums: new RollupSums(),
+      blocks: stored,
+      position: null,
+      erasures: 0,
+    })
+    blocks += stored.length
   }
-  const tables = new PostgresBlockTables(db, { compiled: async () => models })
+  const tables = new PostgresBlockTables(db, source)
   while ((await tables.rollUp()) > 0);
   await db.execute(sql`vacuum analyze score_blocks`)
   return { seconds: (performance.now() - startedMs) / 1_000, blocks, ids }
@@ -205,6 +217,7 @@ async function beside(url: string, { slug, key }: Deployed, ids: readonly string
   return {
     aloneScoresPerSec: alone,
     besideScoresPerSec: withReaders,
+    lossShare: 1 - withReaders / alone,
     readsPerSec: reads.total / (duration + 1),
     readP50Ms: latency.p50,
     readP99Ms: latency.p99,
