@@ -83,14 +83,18 @@ async function jobWhen(
 const hasEnded = (status: string) => !['queued', 'running'].includes(status)
 
 /** Keeps a job from reading the log, so that it is under way for as long as a test wants. */
-async function holdLog(db: Sql): Promise<() => Promise<void>> {
-  const connection = await db.reserve()
-  await connection`begin`
-  await connection`lock table score_blocks in access exclusive mode`
-  return async () => {
-    await connection`rollback`.catch(() => undefined)
-    connection.release()
-  }
+async function holdLog({ url }: PostgresServer): Promise<() => Promise<void>> {
+  const holder = postgres(url, { max: 1, onnotice: () => {} })
+  const held = Promise.withResolvers<void>()
+  holder
+    .begin(async (tx) => {
+      await tx`lock table score_blocks in access exclusive mode`
+      held.resolve()
+      await new Promise(() => undefined)
+    })
+    .catch(() => undefined)
+  await held.promise
+  return () => holder.end({ timeout: 0 })
 }
 
 async function attemptsOf(db: Sql, jobId: string): Promise<number> {
@@ -109,7 +113,7 @@ describe.skipIf(!hasPostgresServer)('a job over a PostgreSQL server', () => {
       const { server, replica, db, replay } = started
       const undisturbed = await jobWhen(started, replica, await replay(), hasEnded)
       expect(undisturbed).toMatchObject({ status: 'done', result: { verdict: 'deterministic' } })
-      const release = await holdLog(db)
+      const release = await holdLog(server)
       const jobId = await replay()
       await jobWhen(started, replica, jobId, (status) => status === 'running')
       await delay(200)
@@ -117,7 +121,12 @@ describe.skipIf(!hasPostgresServer)('a job over a PostgreSQL server', () => {
         await server.stop()
         await delay(AWAY_MS)
         await server.resume()
-      } else await db.unsafe(CUT)
+      }
+      // A job also survives the loss of a connection: this ends each one until it gives up.
+      while (!replica.output.includes('a job was interrupted')) {
+        if (fault !== 'stopped and started') await db.unsafe(CUT)
+        await delay(200)
+      }
       await release()
       const job = await jobWhen(started, replica, jobId, hasEnded)
       expect(job).toMatchObject({ status: 'done', result: undisturbed.result })
@@ -132,7 +141,7 @@ describe.skipIf(!hasPostgresServer)('a job over a PostgreSQL server', () => {
       const started = await start()
       const { server, replica, db, replay } = started
       const undisturbed = await jobWhen(started, replica, await replay(), hasEnded)
-      const release = await holdLog(db)
+      const release = await holdLog(server)
       const jobId = await replay()
       await jobWhen(started, replica, jobId, (status) => status === 'running')
       expect(await replica.stop('SIGKILL')).toBe(null)
