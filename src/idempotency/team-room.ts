@@ -34,7 +34,7 @@ const NOTHING: Usage = { answers: 0, bytes: 0 }
 
 /**
  * Divides the room for answers between teams: a team may keep as much as is still free. One team
- * fills half of the room, two teams a third each, and there is always some left for the next one.
+ * fills half of the room, the next one half of the rest, and there is always some left.
  *
  * Each replica counts by itself what it keeps, and adds it to the counts of all every 2 seconds:
  * within that time a team can exceed its part by what the replicas keep.
