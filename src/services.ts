@@ -41,10 +41,8 @@ import { ScoreReadingService } from './reading/service.ts'
 import { PostgresReadingStore } from './reading/store.ts'
 import { openReasons, type ReasonServices } from './reasons/open.ts'
 import type { Drain } from './score-log/drain/drain.ts'
-import { openScoreLog } from './score-log/open.ts'
+import { type OpenScoreLog, openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
-import type { UndrainedSpool } from './score-log/reading/spool-tail.ts'
-import { type ModelCache, newModelCache } from './score-log/reading/stored-models.ts'
 import type { ScoreLog } from './score-log/score-log.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
 import { ChallengerFailures } from './scoring/challenger-failures.ts'
@@ -159,10 +157,8 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const changes = openFeed({ redisUrl: config.redisUrl, listener: caches, log })
   opened.defer(() => changes.close())
 
-  const modelCache = newModelCache()
   const openedLog = await openScoreLog({
     database,
-    modelCache,
     directory: join(dataDir.path, 'spool'),
     durability: config.scoreLogDurability,
     spoolBytesMax: Math.floor(config.spoolBytesMax / config.workers),
@@ -200,8 +196,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     caches,
     changes,
     scoreLog: options.scoreLog ?? openedLog.spool,
-    spool: openedLog.spool,
-    modelCache,
+    openedLog,
     health,
     telemetry,
     dataDir,
@@ -239,9 +234,7 @@ interface WireOptions {
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
-  readonly spool: UndrainedSpool
-  /** Models of logged scores. */
-  readonly modelCache: ModelCache
+  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'modelCache'>
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir
@@ -276,8 +269,7 @@ function wire(
     caches,
     changes,
     scoreLog,
-    spool,
-    modelCache,
+    openedLog,
     health,
     telemetry,
     dataDir,
@@ -338,7 +330,7 @@ function wire(
   const runner = new ImportThread()
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
-  const logReader = openLogReader({ db, guarded, spool, modelCache })
+  const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
   const readingStore = guarded(new PostgresReadingStore(db))
   // What questions to the log need.

@@ -1,5 +1,4 @@
-import type { TreeLeaf } from '../score-log/proof/log-tree.ts'
-import type { FoundRoot } from './stored-records.ts'
+import type { TreeLeaf } from '../score-log/proof/facts-chain.ts'
 
 /** Something that is not as it was when it was logged. */
 export interface VerifyFinding {
@@ -15,6 +14,21 @@ export interface VerifyFinding {
   readonly sequence: number | null
   /** A sentence that names the row of the database. */
   readonly message: string
+}
+
+/** What the records of a drained block give now. */
+export interface FoundRoot {
+  readonly root: Buffer
+  /** Number of applicants. */
+  readonly size: number
+  readonly isReadable: boolean
+  /** When its oldest and its newest record were scored. */
+  readonly firstAtMs: number
+  readonly lastAtMs: number
+  /** The row of the database. */
+  readonly where: string
+  /** The first and the last request. */
+  readonly requests: readonly [string, string]
 }
 
 /** More would say the same again. */

@@ -9,22 +9,7 @@ import { emptyRoot } from '../score-log/proof/merkle.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import { leavesIn } from './block-proof.ts'
-import type { Findings } from './findings.ts'
-
-/** What the records of a drained block give now. */
-export interface FoundRoot {
-  readonly root: Buffer
-  /** Number of applicants. */
-  readonly size: number
-  readonly isReadable: boolean
-  /** When its oldest and its newest record were scored. */
-  readonly firstAtMs: number
-  readonly lastAtMs: number
-  /** The row of the database. */
-  readonly where: string
-  /** The first and the last request. */
-  readonly requests: readonly [string, string]
-}
+import type { Findings, FoundRoot } from './findings.ts'
 
 interface StoredRecordsOptions {
   readonly blocks: BlockReader

@@ -1,12 +1,12 @@
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import type { TreeState } from '../score-log/proof/checkpoint.ts'
-import { FactsChain, type FactsState } from '../score-log/proof/facts-chain.ts'
-import type { TreeHead, TreeLeaf, TreeStore } from '../score-log/proof/log-tree.ts'
+import { FactsChain, type FactsState, type TreeLeaf } from '../score-log/proof/facts-chain.ts'
+import type { TreeHead, TreeStore } from '../score-log/proof/log-tree.ts'
 import { emptyRoot, leafHash, TreeEdge } from '../score-log/proof/merkle.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
-import { Findings, type VerifyFinding } from './findings.ts'
-import { type FoundRoot, readStoredRecords } from './stored-records.ts'
+import { Findings, type FoundRoot, type VerifyFinding } from './findings.ts'
+import { readStoredRecords } from './stored-records.ts'
 
 export interface VerifyReport {
   readonly blocks: number

@@ -10,7 +10,8 @@ import { DrainThread } from './drain/drain-thread.ts'
 import type { RangeDrainer } from './drain/drained-range.ts'
 import { PostgresScoreLogStore } from './drain/store.ts'
 import { modelsOf } from './reading/model-text-store.ts'
-import type { ModelCache } from './reading/stored-models.ts'
+import { type ModelCache, newModelCache } from './reading/stored-models.ts'
+import type { ModelSource } from './record/model-source.ts'
 import { PartitionMaintenance } from './retention/partition-maintenance.ts'
 import { PostgresLogTables } from './retention/partitions.ts'
 import type { Durability } from './score-log.ts'
@@ -27,8 +28,6 @@ export interface ScoreLogOptions {
   /** Longest wait of a response, see `SpoolOptions`. */
   readonly answerDeadlineMs?: number
   readonly retentionDays: number
-  /** Models that others of this process have read, too. */
-  readonly modelCache: ModelCache
   readonly clock: Clock
   readonly log: Logger
   /** The facts of an error that may appear in the service's log. */
@@ -39,6 +38,8 @@ export interface ScoreLogOptions {
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
+  /** Models of logged scores, for all readers of this process. */
+  readonly modelCache: ModelCache
   /** Drains what it can; the rest stays in the spool. Call it when no request is in flight. */
   close(): Promise<void>
 }
@@ -65,13 +66,15 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   opened.defer(() => spool.close())
   const connections = options.database.apart(CONNECTIONS)
   opened.defer(() => connections.close())
+  const modelCache = newModelCache()
+  const models = modelsOf(connections.db, modelCache)
   const maintenance = makePartitionMaintenance(options, connections)
   opened.defer(() => maintenance.close())
-  const upkeep = makeBlockUpkeep(options, connections)
+  const upkeep = makeBlockUpkeep(options, connections, models)
   opened.defer(() => upkeep.close())
   const thread = makeDrainThread(options, connections.renew)
   opened.defer(async () => thread?.close())
-  const drain = makeDrain(options, { connections, spool, thread })
+  const drain = makeDrain(options, { connections, models, spool, thread })
   // The first record needs a partition.
   await maintenance.start()
   drain.start()
@@ -80,6 +83,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   return {
     spool,
     drain,
+    modelCache,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()
@@ -129,15 +133,16 @@ function makeDrainThread(
 
 interface DrainParts {
   readonly connections: DatabaseConnections
+  readonly models: ModelSource
   readonly spool: Spool
   readonly thread: RangeDrainer | null
 }
 
 function makeDrain(
-  { durability, modelCache, clock, log, factsOf }: ScoreLogOptions,
-  { connections: { db, renew }, spool, thread }: DrainParts,
+  { durability, clock, log, factsOf }: ScoreLogOptions,
+  { connections: { db, renew }, models, spool, thread }: DrainParts,
 ): Drain {
-  const store = new PostgresScoreLogStore(db, newWriter(), modelsOf(db, modelCache))
+  const store = new PostgresScoreLogStore(db, newWriter(), models)
   return new Drain({
     spool,
     thread,
@@ -155,10 +160,11 @@ function makeDrain(
 }
 
 function makeBlockUpkeep(
-  { modelCache, clock, log, factsOf }: ScoreLogOptions,
+  { clock, log, factsOf }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
+  models: ModelSource,
 ): BlockUpkeep {
-  const tables = new PostgresBlockTables(db, modelsOf(db, modelCache))
+  const tables = new PostgresBlockTables(db, models)
   return new BlockUpkeep({
     tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
     clock,

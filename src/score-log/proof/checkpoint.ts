@@ -28,7 +28,7 @@ export function originOf(teamId: string): string {
   return `scoreline/${teamId}`
 }
 
-/** The chain over the facts of a team's blocks, see `FactsChain`: size and hash, signed as a tree. */
+/** The chain over the facts of a team's blocks, see `FactsChain`: signed as a tree is. */
 export function factsOriginOf(teamId: string): string {
   return `${originOf(teamId)}/facts`
 }

@@ -1,5 +1,13 @@
 import { hash } from 'node:crypto'
-import type { TreeLeaf } from './log-tree.ts'
+
+/** A drained block as a leaf of the tree. */
+export interface TreeLeaf {
+  readonly sequence: number
+  readonly root: Buffer
+  readonly applicants: number
+  /** When the first record of the block, whatever its team, was scored. */
+  readonly firstAtMs: number
+}
 
 /** What the database stores of a chain. */
 export interface FactsState {

@@ -1,4 +1,4 @@
-import type { FactsState } from './facts-chain.ts'
+import type { FactsState, TreeLeaf } from './facts-chain.ts'
 import {
   consistencyRanges,
   emptyRoot,
@@ -17,15 +17,6 @@ export interface TreeHead {
   readonly edge: TreeEdge
   /** Null for a tree that has not grown since the service binds these facts. */
   readonly facts: FactsState | null
-}
-
-/** A drained block as a leaf of the tree. */
-export interface TreeLeaf {
-  readonly sequence: number
-  readonly root: Buffer
-  readonly applicants: number
-  /** When the first record of the block, whatever its team, was scored. */
-  readonly firstAtMs: number
 }
 
 /** Reads the trees of teams. */

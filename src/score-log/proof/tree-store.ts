@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { epochMs } from '../../rollups/rollup-rows.ts'
-import type { TreeHead, TreeLeaf, TreeStore } from './log-tree.ts'
+import type { TreeLeaf } from './facts-chain.ts'
+import type { TreeHead, TreeStore } from './log-tree.ts'
 import { TreeEdge } from './merkle.ts'
 
 /** Trees in PostgreSQL. */

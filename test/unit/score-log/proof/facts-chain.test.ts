@@ -29,7 +29,7 @@ test('the chain is what the documents say of it', () => {
   const half = FactsChain.begin('team_1', null)
   half.add(first)
   const rest = new FactsChain({ size: half.size, hash: half.hash })
-  // Of leaves that come again, or too early, it takes none.
+  // It takes no leaf that comes again, or too early.
   for (const leaf of [first, third, second, third]) rest.add(leaf)
   expect(rest.hash).toEqual(expected)
 })
