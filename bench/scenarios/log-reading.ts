@@ -145,6 +145,7 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
 
 /** Reads one score after the other. */
 async function read(url: string, key: string, ids: readonly string[]) {
+  if (ids.length === 0) throw new Error('a period has no score: --scores must be 50,000 or more')
   const tookMs: number[] = []
   for (let read = 0; read < READS; read++) {
     const id = ids[(read * 7_919) % ids.length] ?? ''
