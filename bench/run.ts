@@ -37,6 +37,8 @@ const OPERATED = {
   'export-sql': 'a million applicants by exported SQL on PostgreSQL and DuckDB, to the bit',
   soak: 'twenty minutes of mixed traffic',
   'log-store': 'bytes and processor time of a logged score, at three rates',
+  monitoring:
+    'stability, swap set and cut-offs of a month of millions of scores, and what they cost',
   'log-reading': 'reading back and counting in a log of millions of scores',
 } as const
 

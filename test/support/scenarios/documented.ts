@@ -6,6 +6,7 @@
  */
 
 import { ACCESS_OUTCOMES } from './access-routes.ts'
+import { ALARM_OUTCOMES } from './alarm-routes.ts'
 
 const KEYED = '401 invalid_api_key'
 const SIGNED = '401 unauthorized'
@@ -69,6 +70,7 @@ const CHALLENGER_REPORT = [...REPORT, CHALLENGER]
 
 export const DECIDED: Table = {
   ...ACCESS_OUTCOMES,
+  ...ALARM_OUTCOMES,
   'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/deployments/{slug}/reason-baselines': [
