@@ -1,5 +1,6 @@
 -- Cost: waits for a round of upkeep that runs (a minute at most), then moves the sums of about a minute of blocks.
--- By hand: the lock, and the move of the sums that wait, so that none is counted twice or by nobody.
+-- By hand: the lock, taken first so that nothing waits behind this, and the move of the sums that wait, so that none is counted twice or by nobody.
+SELECT pg_advisory_xact_lock(hashtextextended('score_blocks', 0));--> statement-breakpoint
 CREATE TABLE "idempotency_usage" (
 	"team_id" text collate "C" NOT NULL,
 	"hour" timestamp (3) with time zone NOT NULL,
@@ -19,7 +20,6 @@ CREATE TABLE "score_sums" (
 ALTER TABLE "log_trees" ADD COLUMN "facts" "bytea";--> statement-breakpoint
 ALTER TABLE "log_trees" ADD COLUMN "facts_size" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "log_trees" ADD COLUMN "untraced_until" timestamp (3) with time zone;--> statement-breakpoint
-SELECT pg_advisory_xact_lock(hashtextextended('score_blocks', 0));--> statement-breakpoint
 INSERT INTO "score_sums" ("first_at", "block_id", "deployments", "sums")
 	SELECT "first_at", "block_id", "deployments", "sums" FROM "score_blocks" WHERE NOT "is_summed";--> statement-breakpoint
 UPDATE "score_blocks" SET "is_summed" = true, "sums" = '' WHERE NOT "is_summed";
