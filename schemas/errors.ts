@@ -10,6 +10,7 @@ export const ERROR_CODES = {
     'The access token is missing, expired or invalid; where API keys are accepted, the key is invalid or lacks the scope `read`.',
   invalid_credentials: 'Unknown email or wrong password.',
   invalid_refresh_token: 'The refresh token is unknown, expired or was used before.',
+  sign_on_refused: 'The single sign-on is refused: `details` names the reason.',
   insufficient_role: "The caller's role does not permit this.",
   deployment_not_found:
     'No deployment of the team has this slug. Scoring does not find inactive deployments and those outside the environment of the key.',

@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
+import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
 import { isNetwork } from './http/client-network.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
-export interface Config {
+export interface Config extends SignInConfig {
   readonly host: string
   readonly port: number
   /** Base of the URLs in responses, without a trailing slash; `null`: taken from the request. */
@@ -30,6 +31,8 @@ export interface Config {
   /** Addresses and CIDRs of proxies whose forwarding headers the service trusts. */
   readonly trustProxy: readonly string[]
   readonly logLevel: string
+  /** Whether committed audit records also go to standard output. */
+  readonly streamsAudit: boolean
   readonly bodyLimitBytes: number
   /** How safe a record must be before its response is sent. */
   readonly scoreLogDurability: Durability
@@ -41,6 +44,8 @@ export interface Config {
   readonly spoolKeepMs: number
   /** How long the score log is kept, in whole days. */
   readonly scoreLogRetentionDays: number
+  /** How long an outcome waits for its score, in whole days. */
+  readonly outcomeHoldDays: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -83,13 +88,16 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     dataDir: read.text('DATA_DIR') ?? './data',
     workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
     ...readJwtSecrets(read, databaseUrl !== null),
+    ...readSignIn(read, publicUrl),
     bootstrapOwner: readBootstrapOwner(read),
     specCacheTtlMs: 1000 * read.integer('SPEC_CACHE_TTL_SECONDS', 60, 1, 86_400),
     trustProxy: readTrustProxy(read),
     logLevel: readLogLevel(read),
+    streamsAudit: readAuditStream(read),
     bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
     scoreLogDurability: readDurability(read),
     scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
+    outcomeHoldDays: read.integer('OUTCOME_HOLD_DAYS', 30, 1, 3_650),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
     idempotencyBytesMax: read.integer(
       'IDEMPOTENCY_MAX_BYTES',
@@ -105,7 +113,10 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
 }
 
 /** Variables that hold a secret; each may be in a file instead. */
-const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'] as const
+const SECRETS = [
+  ...(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'] as const),
+  'OIDC_CLIENT_SECRET',
+] as const
 type SecretName = (typeof SECRETS)[number]
 const SECRET_FILE_BYTES_MAX = 64 * 1024
 
@@ -248,6 +259,12 @@ function readLogLevel(read: VariableReader): string {
     read.faults.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`)
   }
   return level
+}
+
+function readAuditStream(read: VariableReader): boolean {
+  const text = read.text('AUDIT_STREAM') ?? 'off'
+  if (text !== 'off' && text !== 'stdout') read.faults.push('AUDIT_STREAM must be stdout or off')
+  return text === 'stdout'
 }
 
 function readDurability(read: VariableReader): Durability {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { type AuditLines, withAuditStream } from './audit/stream.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
 import type { Config } from './config.ts'
@@ -32,13 +33,9 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
-import { LogThrottle } from './platform/log-throttle.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
-import { LogErasureService } from './reading/erasure/service.ts'
-import { LogExportService } from './reading/export/service.ts'
-import { ScoreReadingService } from './reading/service.ts'
-import { PostgresReadingStore } from './reading/store.ts'
+import { openReading, type ReadingServices } from './reading/open.ts'
 import { openReasons, type ReasonServices } from './reasons/open.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { type OpenScoreLog, openScoreLog } from './score-log/open.ts'
@@ -68,6 +65,7 @@ export interface Services
   extends AccessServices,
     MonitoringServices,
     OutcomeServices,
+    ReadingServices,
     ReasonServices,
     EvidenceServices {
   readonly models: ModelService
@@ -81,9 +79,6 @@ export interface Services
   readonly idempotency: IdempotencyService
   readonly telemetry: Telemetry
   readonly stats: StatsService
-  readonly scoreReading: ScoreReadingService
-  readonly logErasures: LogErasureService
-  readonly logExports: LogExportService
   readonly performance: PerformanceService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
@@ -117,6 +112,7 @@ interface ServiceOptions {
   readonly onCrash: (error: Error) => void
   /** Receives each statement that goes to the database. */
   readonly onQuery?: (statement: string) => void
+  readonly auditLines?: AuditLines
 }
 
 const JWT_SECRET_BYTES = 48
@@ -191,7 +187,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const telemetry = new Telemetry()
   opened.defer(() => telemetry.stop())
 
-  const domains = wire(config, database, {
+  const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
     clock,
     log,
     jwtSecret,
@@ -304,6 +300,7 @@ function wire(
     clock,
     jwtSecret,
     formerJwtSecret: config.formerJwtSecret,
+    signIn: config,
     throttle,
     caches,
     changes,
@@ -335,7 +332,6 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
-  const readingStore = guarded(new PostgresReadingStore(db))
   // What questions to the log need.
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
   const outcomes = openOutcomes({
@@ -344,20 +340,12 @@ function wire(
     reader,
     clock,
     directory: join(dataDir.path, 'imports'),
+    holdDays: config.outcomeHoldDays,
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
-  const unequal = new LogThrottle(clock)
-  const scoreReading = new ScoreReadingService({
-    reader,
-    models: loggedModels,
-    store: readingStore,
-    clock,
-    onUnequal: (result) => {
-      const count = unequal.hit(result.modelId)
-      if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
-    },
-  })
+  const reading = openReading({ ...ofLog, eraser, others: outcomes.outcomes, log })
+  const { scoreReading } = reading
   const evidence = openEvidence({
     db,
     guarded,
@@ -380,18 +368,11 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading,
     ...evidence.services,
     background: evidence,
     ...openReasons({ ...ofLog, deployments, scoreReading }),
     ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
-    logErasures: new LogErasureService({
-      eraser,
-      store: readingStore,
-      clock,
-      others: outcomes.outcomes,
-    }),
-    logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
+    ...reading,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),

@@ -6,6 +6,7 @@ import { auditLog } from '../tables/audit.ts'
 import { idempotencyKeys } from '../tables/idempotency.ts'
 import { lockTeam } from './lock-team.ts'
 import type { NewAuditRecord } from './record.ts'
+import { noteForStream } from './stream.ts'
 
 /**
  * Records a change in the transaction that makes it, so that both are committed or neither.
@@ -22,6 +23,7 @@ export async function insertAuditRecord(
   await lockTeam(tx, record.teamId)
   if (claim !== undefined) await noteChange(tx, claim)
   await tx.insert(auditLog).values(record)
+  noteForStream(tx, record)
 }
 
 /**

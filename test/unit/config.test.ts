@@ -4,6 +4,9 @@ import { loadConfig } from '../../src/config.ts'
 test('without any variable the service runs embedded on loopback', () => {
   expect(loadConfig({})).toEqual({
     host: '127.0.0.1',
+    oidc: null,
+    breakGlassEmail: null,
+    streamsAudit: false,
     port: 3000,
     publicUrl: null,
     rateLimitPerMinute: 1000,
@@ -20,6 +23,7 @@ test('without any variable the service runs embedded on loopback', () => {
     bodyLimitBytes: 16_777_216,
     scoreLogDurability: 'process',
     scoreLogRetentionDays: 761,
+    outcomeHoldDays: 30,
     spoolBytesMax: 4_294_967_296,
     idempotencyBytesMax: 8_589_934_592,
     spoolKeepMs: 900_000,
@@ -48,6 +52,7 @@ test('every wrong variable is named in one message, and no value', () => {
     BODY_LIMIT_BYTES: '1e6',
     SCORE_LOG_DURABILITY: secret,
     SCORE_LOG_RETENTION_DAYS: '0',
+    OUTCOME_HOLD_DAYS: '0',
     SPOOL_MAX_BYTES: '1',
     IDEMPOTENCY_MAX_BYTES: '1',
     WORKERS: '0',

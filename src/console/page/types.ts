@@ -9,9 +9,11 @@ import type * as members from '../../../schemas/members.ts'
 import type * as models from '../../../schemas/models.ts'
 import type * as monitoring from '../../../schemas/monitoring.ts'
 import type * as outcomes from '../../../schemas/outcomes.ts'
+import type * as ownAccount from '../../../schemas/own-account.ts'
 import type * as performance from '../../../schemas/performance.ts'
 import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
+import type * as serviceAccounts from '../../../schemas/service-accounts.ts'
 import type * as stats from '../../../schemas/stats.ts'
 import type * as versions from '../../../schemas/versions.ts'
 
@@ -40,6 +42,9 @@ export type ImportDifference = Static<typeof imports.ParityDifference>
 export type DeployResult = Static<typeof models.DeployResult>
 export type ListedKey = Static<typeof keys.ListedKey>
 export type CreatedKey = Static<typeof keys.CreatedKey>
+export type ListedServiceAccount = Static<typeof serviceAccounts.ListedServiceAccount>
+export type IssuedServiceAccount = Static<typeof serviceAccounts.IssuedServiceAccount>
+export type OwnSession = Static<typeof ownAccount.Session>
 export type Member = Static<typeof members.Member>
 export type Role = Member['role']
 export type AuditRecord = Static<typeof auditlog.AuditRecord>
@@ -62,6 +67,7 @@ export type Histogram = NonNullable<ComparedModel['scores']>
 export type OutcomeDefinition = Static<typeof outcomes.OutcomeDefinition>
 export type OutcomeImport = Static<typeof outcomes.OutcomeImport>
 export type Performance = Static<typeof performance.Performance>
+export type Vintages = Static<typeof performance.Vintages>
 export type ScoreResult = Static<typeof scoring.ScoreResult>
 export type LoggedScore = Static<typeof scores.LoggedScore>
 export type LoggedResult = LoggedScore['records'][number]['results'][number]
@@ -129,6 +135,23 @@ export interface BacktestResult {
     }[]
   }
   readonly psi: { readonly psi: number | null }
+  readonly dedupe?: string
+  /** Null without a definition. */
+  readonly performance: {
+    readonly n: number
+    readonly bad: number
+    readonly coverage: { readonly scored: number }
+    readonly auc: number | null
+    readonly auc_low: number | null
+    readonly auc_high: number | null
+    readonly gini: number | null
+    readonly gini_low: number | null
+    readonly gini_high: number | null
+    readonly ks: number | null
+    readonly ks_low: number | null
+    readonly ks_high: number | null
+    readonly brier: number | null
+  } | null
   readonly swap_set: {
     readonly cutoff: number
     readonly approval_rate: number | null

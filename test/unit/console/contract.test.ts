@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.ts'
 import { IMPORT_TOOLS } from '../../../schemas/import.ts'
 import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/access/caller.ts'
-import { SHARE_MAX, SHARE_MIN, TOOLS } from '../../../src/console/page/contract.ts'
+import { SIGN_ON_REFUSALS } from '../../../src/auth/oidc/refusals.ts'
+import { SHARE_MAX, SHARE_MIN, SIGN_ON_FAULTS, TOOLS } from '../../../src/console/page/contract.ts'
 import { deploys, manages, ROLES_BY_RANK } from '../../../src/console/page/format.ts'
 
 // The page can't load the schemas, so that it writes some of their facts a second time.
@@ -23,4 +24,9 @@ test('the console takes the shares of a challenger that the service takes', () =
 
 test('the console offers each tool whose cards the service imports', () => {
   expect(TOOLS).toEqual(IMPORT_TOOLS)
+})
+
+test('the console has a sentence for each reason of a refused sign-on', () => {
+  const others = ['unavailable', 'not_found']
+  expect(Object.keys(SIGN_ON_FAULTS)).toEqual([...Object.keys(SIGN_ON_REFUSALS), ...others])
 })
