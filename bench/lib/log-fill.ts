@@ -75,9 +75,9 @@ export interface Filled {
 }
 
 /**
- * Fills the log with real results of real applicants. The drain's own store writes them, with their
- * trees and sums: hours that are over in blocks as large as a merge makes them, and the present hour
- * in blocks of the drain's size.
+ * Fills the log with real results of real applicants. The drain's own store writes them, with
+ * trees and sums: hours that are over in blocks as large as a merge makes them, and the present
+ * hour in blocks of the drain's size.
  */
 export async function fillLog(
   db: Database,
