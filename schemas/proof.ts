@@ -47,6 +47,10 @@ export const Checkpoint = Type.Object({
   size: Type.Integer({ description: 'Number of drained blocks' }),
   root: Hash,
   checkpoint: SignedNote,
+  facts: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Signed note over what the tree does not cover: applicants and start of each block. Null before the first block',
+  }),
 })
 
 export const ConsistencyQuery = Type.Object(

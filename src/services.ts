@@ -37,9 +37,8 @@ import { openLimiter } from './rate-limit/open.ts'
 import { openReading, type ReadingServices } from './reading/open.ts'
 import { openReasons, type ReasonServices } from './reasons/open.ts'
 import type { Drain } from './score-log/drain/drain.ts'
-import { openScoreLog } from './score-log/open.ts'
+import { type OpenScoreLog, openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
-import type { UndrainedSpool } from './score-log/reading/spool-tail.ts'
 import type { ScoreLog } from './score-log/score-log.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
 import { ChallengerFailures } from './scoring/challenger-failures.ts'
@@ -195,7 +194,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     caches,
     changes,
     scoreLog: options.scoreLog ?? openedLog.spool,
-    spool: openedLog.spool,
+    openedLog,
     health,
     telemetry,
     dataDir,
@@ -233,7 +232,7 @@ interface WireOptions {
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
-  readonly spool: UndrainedSpool
+  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'modelCache'>
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir
@@ -268,7 +267,7 @@ function wire(
     caches,
     changes,
     scoreLog,
-    spool,
+    openedLog,
     health,
     telemetry,
     dataDir,
@@ -330,7 +329,7 @@ function wire(
   const runner = new ImportThread()
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
-  const logReader = openLogReader({ db, guarded, spool })
+  const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
   // What questions to the log need.
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
@@ -376,6 +375,6 @@ function wire(
     ...reading,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
-    stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),
+    stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),
   }
 }

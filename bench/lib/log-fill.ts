@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Applicant } from '../../src/engine/index.ts'
 import { type Database, rowsOf } from '../../src/platform/db/client.ts'
-import { BlockEncoder } from '../../src/score-log/blocks/block-encoder.ts'
-import { insertOf } from '../../src/score-log/blocks/insert-block.ts'
+import { RollupSums } from '../../src/rollups/rollup-sums.ts'
+import { encodeByHour } from '../../src/score-log/blocks/encode-blocks.ts'
 import { PostgresBlockTables } from '../../src/score-log/blocks/upkeep/block-tables.ts'
+import { PostgresScoreLogStore } from '../../src/score-log/drain/store.ts'
 import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
 import { done } from './fleet.ts'
@@ -15,6 +16,7 @@ const DAY_HOURS = 24
 /** As a merge and the drain make them. */
 const MERGED_RECORDS = 8_192
 const DRAINED_RECORDS = 250
+const PROGRESS_EVERY = 1_000_000
 
 /** A deployment of a new database, with a key for it. */
 export interface Deployed {
@@ -73,8 +75,9 @@ export interface Filled {
 }
 
 /**
- * Fills the log with real results of real applicants, which the block encoder writes as merged
- * hours, and as blocks of the drain's size in the present hour.
+ * Fills the log with real results of real applicants. The drain's own store writes them, with
+ * trees and sums: hours that are over in blocks as large as a merge makes them, and the present
+ * hour in blocks of the drain's size.
  */
 export async function fillLog(
   db: Database,
@@ -89,6 +92,8 @@ export async function fillLog(
   await new PostgresLogTables(db).makePartitions(partitions.map((ms) => ms - (ms % dayMs)))
   const model = testModel(spec, modelId)
   const models = new Map([[modelId, model.model]])
+  const source = { compiled: async () => models }
+  const store = new PostgresScoreLogStore(db, 'bench', source)
   const scored = { ...model, specSha256 }
   const records = new ScoreRecords(scored, applicants, { teamId, deploymentId })
   const stepMs = (endMs - startMs) / scores
@@ -98,20 +103,27 @@ export async function fillLog(
     const hour = Math.floor((startMs + at * stepMs) / HOUR_MS)
     const isOver = (hour + 1) * HOUR_MS <= Math.floor(endMs / HOUR_MS) * HOUR_MS
     const recordsMax = isOver ? MERGED_RECORDS : DRAINED_RECORDS
-    const encoder = new BlockEncoder(models)
-    while (at < scores && encoder.records < recordsMax) {
+    const payloads: Buffer[] = []
+    while (at < scores && payloads.length < recordsMax) {
       const atMs = Math.floor(startMs + at * stepMs)
       if (Math.floor(atMs / HOUR_MS) !== hour) break
       const { payload, requestId } = records.single(atMs)
-      encoder.add(payload)
+      payloads.push(payload)
       onScore(requestId, atMs)
       at++
+      if (at % PROGRESS_EVERY === 0) console.log(`${at} of ${scores} scores are stored`)
     }
-    const block = encoder.encode()
-    if (block !== null) await db.execute(insertOf(block, { isSummed: false, sources: null }))
-    blocks++
+    const stored = encodeByHour(payloads, models)
+    await store.appendNew({
+      portions: [],
+      sums: new RollupSums(),
+      blocks: stored,
+      position: null,
+      erasures: 0,
+    })
+    blocks += stored.length
   }
-  const tables = new PostgresBlockTables(db, { compiled: async () => models })
+  const tables = new PostgresBlockTables(db, source)
   while ((await tables.rollUp()) > 0);
   await db.execute(sql`vacuum analyze score_blocks`)
   return { seconds: (performance.now() - startedMs) / 1_000, blocks }

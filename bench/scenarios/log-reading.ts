@@ -2,8 +2,8 @@
  * Reading a long score log: `GET /v1/scores/{id}` for the newest minute, yesterday and a month ago,
  * the seconds to count a month of a deployment by bin, and what scoring loses beside 100 readers.
  *
- * The log is filled with real results of real applicants, which the block encoder writes as merged
- * hours of the last 31 days, and as blocks of the drain's size in the present hour.
+ * The log is filled with real results of real applicants by the drain's own store: the hours of the
+ * last 31 days in blocks as large as a merge makes them.
  *
  *   npm run bench -- log-reading [--scores 10000000] [--reads 300] [--seconds 10] [--rounds 3]
  *
@@ -77,6 +77,7 @@ async function fill(db: Database, deployed: Deployed): Promise<Filled & { readon
 
 /** Reads one score after the other. */
 async function read(url: string, key: string, ids: readonly string[]) {
+  if (ids.length === 0) throw new Error('a period has no score: --scores must be 50,000 or more')
   const tookMs: number[] = []
   for (let read = 0; read < READS; read++) {
     const id = ids[(read * 7_919) % ids.length] ?? ''
@@ -149,6 +150,7 @@ async function beside(url: string, { slug, key }: Deployed, ids: readonly string
   return {
     aloneScoresPerSec: alone,
     besideScoresPerSec: withReaders,
+    lossShare: 1 - withReaders / alone,
     readsPerSec: reads.total / (duration + 1),
     readP50Ms: latency.p50,
     readP99Ms: latency.p99,

@@ -64,7 +64,8 @@ async function sizesOf(db: Database): Promise<Sizes> {
   const [row] = await rowsOf<Sizes>(
     db,
     sql`select (select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits
-          where inhparent = 'score_blocks'::regclass)::float8 as disk,
+          where inhparent = 'score_blocks'::regclass)::float8
+          + pg_total_relation_size('score_sums')::float8 as disk,
         pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal,
         (select count(*) from score_blocks where superseded_at is null)::float8 as blocks`,
   )
@@ -75,7 +76,7 @@ async function sizesOf(db: Database): Promise<Sizes> {
 async function store(server: PostgresServer, kind: Kind, rate: number): Promise<Figures> {
   const handle = await openDatabase({ url: server.url, directory: '', onCrash: fail })
   const { db } = handle
-  await db.execute(sql`truncate score_blocks, score_rollups`)
+  await db.execute(sql`truncate score_blocks, score_sums, score_rollups`)
   // The hour before the last one, which is over.
   const startMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
   await new PostgresLogTables(db).makePartitions([startMs - (startMs % (24 * HOUR_MS))])
@@ -116,6 +117,7 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
   )
   // As the next vacuum leaves the day once its rows are rewritten; the room is used again.
   await db.execute(sql`vacuum full score_blocks`)
+  await db.execute(sql`vacuum full score_sums`)
   const compact = await sizesOf(db)
   await handle.close()
   return {

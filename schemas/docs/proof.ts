@@ -32,10 +32,16 @@ export const PROOF_DOCS = {
     tag: 'Score log',
     summary: 'Show the signed state of the log',
     description:
-      'The present size and root of the tree over the drained blocks of the team, signed. Keep checkpoints outside of the service: two of them, and a consistency proof, show that nothing was changed or removed between.',
+      'The present size and root of the tree over the drained blocks of the team, signed. Keep the answers outside of the service: two of them, and a consistency proof, show that nothing was changed or removed between. `facts` signs how many applicants each block had and when it began, so that `scoreline log verify` finds a block that was deleted before its retention.',
     success: {
       description: 'The checkpoint',
-      example: { origin: ORIGIN, size: 2, root: HASH, checkpoint: NOTE },
+      example: {
+        origin: ORIGIN,
+        size: 2,
+        root: HASH,
+        checkpoint: NOTE,
+        facts: NOTE.replaceAll(ORIGIN, `${ORIGIN}/facts`),
+      },
     },
   },
   'log.consistency': {

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { AppError } from '../errors.ts'
 import { type VerifyReport, verifyLog } from '../proof/verify.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
-import { originOf, type TreeState } from '../score-log/proof/checkpoint.ts'
+import { factsOriginOf, originOf, type TreeState } from '../score-log/proof/checkpoint.ts'
 import { EXIT_CODES } from './report.ts'
 import type { CliServices } from './services.ts'
 
@@ -23,7 +23,8 @@ export function declareVerify(program: Command, team: Option): void {
     .addOption(
       new Option(
         '--checkpoint <FILE>',
-        'a checkpoint of GET /v1/log/checkpoint that was kept outside of the service',
+        'an answer of GET /v1/log/checkpoint that was kept outside of the service, or its ' +
+          'checkpoint alone',
       ),
     )
     .addOption(new Option('--json', 'prints JSON'))
@@ -38,44 +39,81 @@ export async function verifyTeam(
   const teamId = String(values.get('team'))
   await teams.require(teamId)
   const file = values.get('checkpoint')
-  const checkpoint =
-    file === undefined ? null : await readCheckpoint(verification.signer, String(file), teamId)
+  const kept =
+    file === undefined
+      ? { checkpoint: null, facts: null }
+      : await readKept(verification.signer, String(file), teamId)
   const today = spanStart('day', verification.clock.epochMs())
   const report = await verifyLog({
     ...verification,
     teamId,
-    checkpoint,
+    ...kept,
     keptFromMs: today - (verification.retentionDays - 1) * SPAN_MS.day,
   })
   const isRight = report.findings.length === 0
-  const text = values.get('json') === true ? jsonOf(report) : textOf(report, checkpoint)
+  const text = values.get('json') === true ? jsonOf(report) : textOf(report, kept.checkpoint)
   return { text, isRight }
 }
 
-async function readCheckpoint(
-  signer: { read(note: string): TreeState | null },
-  file: string,
-  teamId: string,
-): Promise<TreeState> {
+interface Signer {
+  read(note: string): TreeState | null
+}
+
+/** What was kept elsewhere. */
+interface KeptStates {
+  readonly checkpoint: TreeState
+  /** Null for a checkpoint alone. */
+  readonly facts: TreeState | null
+}
+
+async function readKept(signer: Signer, file: string, teamId: string): Promise<KeptStates> {
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
     throw new AppError('invalid_request', `${file} can't be read: ${cause.message}`, { cause })
   })
-  const state = signer.read(text)
+  const { checkpoint, facts } = notesOf(text)
+  return {
+    checkpoint: signedState(signer, checkpoint, { file, origin: originOf(teamId) }),
+    facts:
+      facts === null ? null : signedState(signer, facts, { file, origin: factsOriginOf(teamId) }),
+  }
+}
+
+/** The notes of an answer, or of a file with the checkpoint alone. */
+function notesOf(text: string): { readonly checkpoint: string; readonly facts: string | null } {
+  if (!text.trimStart().startsWith('{')) return { checkpoint: text, facts: null }
+  try {
+    const { checkpoint, facts }: Record<string, unknown> = JSON.parse(text)
+    return {
+      checkpoint: typeof checkpoint === 'string' ? checkpoint : '',
+      facts: typeof facts === 'string' ? facts : null,
+    }
+  } catch {
+    return { checkpoint: '', facts: null }
+  }
+}
+
+function signedState(
+  signer: Signer,
+  note: string,
+  { file, origin }: { readonly file: string; readonly origin: string },
+): TreeState {
+  const state = signer.read(note)
   if (state === null) {
     throw new AppError('invalid_request', `${file} is not a checkpoint that this service signed`)
   }
-  if (state.origin !== originOf(teamId)) {
+  if (state.origin !== origin) {
     throw new AppError('invalid_request', `${file} is a checkpoint of another team`)
   }
   return state
 }
 
 function textOf(report: VerifyReport, checkpoint: TreeState | null): string {
-  const { blocks, applicants, expiredBlocks, root, findings } = report
+  const { blocks, applicants, expiredBlocks, untracedApplicants, root, findings } = report
   const lines = findings.map(({ message }) => `${message}.`)
   const against = checkpoint === null ? '' : `, and began as the checkpoint of ${checkpoint.size}`
   lines.push(
-    `${blocks} blocks, ${applicants} applicants, ${expiredBlocks} blocks beyond the retention.`,
+    `${blocks} blocks, ${applicants} applicants, ${expiredBlocks} blocks beyond the retention, ` +
+      `${untracedApplicants} applicants from before the tree.`,
     findings.length === 0
       ? `The log is as it was logged${against}. Root: ${root.toString('hex')}`
       : `The log is NOT as it was logged: ${findings.length} findings.`,
@@ -83,12 +121,13 @@ function textOf(report: VerifyReport, checkpoint: TreeState | null): string {
   return `${lines.join('\n')}\n`
 }
 
-function jsonOf({ blocks, applicants, expiredBlocks, root, findings }: VerifyReport): string {
+function jsonOf(report: VerifyReport): string {
   return `${JSON.stringify({
-    blocks,
-    applicants,
-    expired_blocks: expiredBlocks,
-    root: root.toString('hex'),
-    findings,
+    blocks: report.blocks,
+    applicants: report.applicants,
+    expired_blocks: report.expiredBlocks,
+    untraced_applicants: report.untracedApplicants,
+    root: report.root.toString('hex'),
+    findings: report.findings,
   })}\n`
 }

@@ -2,6 +2,8 @@
 export interface KeyMaintenanceStore {
   /** Removes expired keys, the oldest first; @returns how many */
   removeExpired(rowsMax: number): Promise<number>
+  /** Removes the counts of what has expired. */
+  removeOldUsage(): Promise<void>
   /** Size of the table on disk, which does not shrink. */
   bytes(): Promise<number>
   /** Size of the answers alone; it reads the whole table. */
@@ -56,6 +58,7 @@ export class KeyMaintenance {
       for (let portion = 0; portion < PORTIONS_MAX; portion++) {
         if ((await store.removeExpired(PORTION_ROWS)) < PORTION_ROWS) break
       }
+      await store.removeOldUsage()
       // The table does not shrink: at its bound it may be full of room that is free again.
       const mayBeFull = (await store.bytes()) >= bytesMax
       onRoom(mayBeFull && (await store.keptBytes()) >= bytesMax / 2)

@@ -6,6 +6,7 @@ import { LogThrottle } from '../platform/log-throttle.ts'
 import { KeyMaintenance } from './maintenance.ts'
 import { IdempotencyService } from './service.ts'
 import { PostgresIdempotencyStore } from './store.ts'
+import { TeamRoom } from './team-room.ts'
 
 interface IdempotencyOptions {
   readonly database: DatabaseHandle
@@ -40,8 +41,14 @@ export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
   }
   // A late answer says little about the connections: the guards of the domains replace dead ones.
   const guarded = (deadlineMs: number) => guardStore(store, { deadlineMs, onOverdue: () => {} })
+  const room = new TeamRoom({
+    store: guarded(STORE_DEADLINE_MS),
+    bytesMax,
+    onFailure: logFailure('the answers kept for Idempotency-Keys could not be counted'),
+  })
   const service = new IdempotencyService({
     store: guarded(STORE_DEADLINE_MS),
+    room,
     clock,
     secret,
     onFailure: logFailure('an answer could not be kept for its Idempotency-Key'),
@@ -60,7 +67,7 @@ export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
     service,
     close: async () => {
       service.close()
-      await maintenance.close()
+      await Promise.all([maintenance.close(), room.close()])
     },
   }
 }

@@ -96,7 +96,7 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
         done(null, payload)
       } else if (isSuccess) {
         const answer = answerOf(request, reply, payload)
-        idempotency.keep(keyed.claim, answer).then((isKept) => {
+        idempotency.keep(keyed.claim, provenCaller(request).teamId, answer).then((isKept) => {
           if (!isKept) sayNotKept()
           done(null, payload)
         }, done)

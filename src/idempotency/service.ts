@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
 import { AnswerSealer, type KeptAnswer } from './sealer.ts'
+import type { TeamRoom } from './team-room.ts'
 
 /** A request with an `Idempotency-Key`, once its body is there. */
 export interface KeyedRequest {
@@ -56,6 +57,8 @@ export type Begun =
 interface IdempotencyOptions {
   readonly store: IdempotencyStore
   readonly clock: Clock
+  /** Divides the room for answers between teams. */
+  readonly room: Pick<TeamRoom, 'hasRoom' | 'note'>
   /** Key of the service, from which others are derived. */
   readonly secret: string | Buffer
   /** Receives what made the store fail. */
@@ -138,12 +141,14 @@ export class IdempotencyService {
   }
 
   /**
-   * Keeps the answer to a request that was executed.
+   * Keeps the answer to a request of a team that was executed.
    *
    * @returns whether it is kept: if not, the answer has to say so
    */
-  async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<boolean> {
-    if (this.isFull || answer.body.length > ANSWER_BYTES_MAX) {
+  async keep(claim: IdempotencyClaim, teamId: string, answer: KeptAnswer): Promise<boolean> {
+    const { room } = this.options
+    const bytes = answer.body.length
+    if (this.isFull || bytes > ANSWER_BYTES_MAX || !room.hasRoom(teamId, bytes)) {
       this.counts.not_kept++
       await this.release(claim)
       return false
@@ -152,6 +157,7 @@ export class IdempotencyService {
     const isKept = await this.attempt(() => this.options.store.keep(claim, sealed))
     if (isKept === true) {
       this.open.delete(claim.claimId)
+      room.note(teamId, sealed.length)
       return true
     }
     this.counts.not_kept++

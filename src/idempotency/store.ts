@@ -3,6 +3,7 @@ import type { IdempotencyClaim } from '../access/caller.ts'
 import { type Database, rowsOf } from '../platform/db/client.ts'
 import type { KeyMaintenanceStore } from './maintenance.ts'
 import { CLAIM_MS, type HeldKey, type IdempotencyStore, KEPT_MS, type NewClaim } from './service.ts'
+import type { Usage, UsageStore, UsageTotals } from './team-room.ts'
 
 interface ClaimRow {
   readonly is_own: boolean
@@ -15,9 +16,11 @@ interface ClaimRow {
 const ATTEMPTS_MAX = 5
 const CLAIM_END = sql.raw(`now() + interval '${CLAIM_MS} milliseconds'`)
 const KEPT_END = sql.raw(`now() + interval '${KEPT_MS} milliseconds'`)
+/** What was kept in an hour that began before has expired. */
+const USAGE_START = sql.raw(`now() - interval '${KEPT_MS} milliseconds' - interval '1 hour'`)
 
 /** Keys and answers in PostgreSQL. Each method is one statement, and so one transaction. */
-export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanceStore {
+export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanceStore, UsageStore {
   private readonly db: Database
 
   constructor(db: Database) {
@@ -95,6 +98,47 @@ export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanc
     return removed.length
   }
 
+  /** A row that another replica has just added to is read as that replica has left it. */
+  async addUsage(kept: ReadonlyMap<string, Usage>): Promise<UsageTotals> {
+    const list = JSON.stringify(
+      [...kept].map(([team, { answers, bytes }]) => ({ team, answers, bytes })),
+    )
+    const rows = await rowsOf<{ team_id: string | null; answers: number; bytes: number }>(
+      this.db,
+      sql`with asked as (
+          select * from json_to_recordset(${list}::text::json)
+            as asked(team text, answers bigint, bytes bigint)
+        ), added as (
+          insert into idempotency_usage as present (team_id, hour, answers, bytes)
+          select team, date_trunc('hour', now()), answers, bytes from asked where answers > 0
+          order by team
+          on conflict (team_id, hour) do update set
+            answers = present.answers + excluded.answers, bytes = present.bytes + excluded.bytes
+          returning team_id, hour, answers, bytes
+        ), held as (
+          select team_id, answers, bytes from added
+          union all
+          select team_id, answers, bytes from idempotency_usage
+          where hour > ${USAGE_START} and (team_id, hour) not in (select team_id, hour from added)
+        )
+        select team_id, sum(answers)::float8 as answers, sum(bytes)::float8 as bytes
+        from held where team_id in (select team from asked) group by team_id
+        union all
+        select null, coalesce(sum(answers), 0)::float8, coalesce(sum(bytes), 0)::float8 from held`,
+    )
+    const teams = new Map<string, Usage>()
+    let all: Usage = { answers: 0, bytes: 0 }
+    for (const { team_id, answers, bytes } of rows) {
+      if (team_id === null) all = { answers, bytes }
+      else teams.set(team_id, { answers, bytes })
+    }
+    return { teams, all }
+  }
+
+  async removeOldUsage(): Promise<void> {
+    await this.db.execute(sql`delete from idempotency_usage where hour <= ${USAGE_START}`)
+  }
+
   async bytes(): Promise<number> {
     const [row] = await rowsOf<{ bytes: number }>(
       this.db,
@@ -113,6 +157,7 @@ export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanc
 
   async vacuum(): Promise<void> {
     await this.db.execute(sql`vacuum (analyze) idempotency_keys`)
+    await this.db.execute(sql`vacuum (analyze) idempotency_usage`)
   }
 }
 

@@ -35,6 +35,8 @@ export function openJobs({ store, clock, log, factsOf }: JobsOptions): OpenJobs 
         newRunner: () => randomBase62(RUNNER_CHARS),
         onFailed: (error, jobId) =>
           log.error({ ...(jobId !== null && { jobId }), err: factsOf(error) }, 'a job failed'),
+        onInterrupted: (error, jobId) =>
+          log.warn({ jobId, err: factsOf(error) }, 'a job was interrupted and will begin again'),
       })
       runner.start()
     },

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
 import type { JobFailure, JobHandler, JobProgress, TakenJob } from './job.ts'
 
@@ -30,6 +31,8 @@ interface JobRunnerOptions {
   readonly newRunner: () => string
   /** Receives what went wrong beside a job, and the errors that failed one. */
   readonly onFailed: (error: unknown, jobId: string | null) => void
+  /** Receives what a job was interrupted by; another run begins when the lease has run out. */
+  readonly onInterrupted: (error: unknown, jobId: string) => void
   readonly timings?: Partial<JobTimings>
 }
 
@@ -52,7 +55,9 @@ const CLEAN_EVERY_MS = 3_600_000
  *
  * States: *waiting*, until a job is added or the next look; *running*, with a heartbeat that renews
  * the lease and stores the progress; *closed*, which gives a running job back. A job whose process
- * died starts again on another replica when its lease has run out.
+ * died starts again on another replica when its lease has run out. So does a job that could not
+ * read what it needs because the database was away: it is left alone, and failed by nobody. A job
+ * is begun `ATTEMPTS_MAX` times at most.
  */
 export class JobRunner {
   private readonly options: JobRunnerOptions
@@ -62,7 +67,7 @@ export class JobRunner {
   private round: Promise<void> | null = null
   private cleanedAtMs = Number.NEGATIVE_INFINITY
   /** Jobs that this process has ended, by outcome. */
-  readonly counts = { done: 0, failed: 0, lost: 0 }
+  readonly counts = { done: 0, failed: 0, lost: 0, interrupted: 0 }
 
   constructor(options: JobRunnerOptions) {
     this.options = options
@@ -120,7 +125,8 @@ export class JobRunner {
     const heartbeat = setInterval(() => {
       store.renew(job.id, runner, this.timings.leaseMs, progress).then(
         (isOurs) => isOurs || lost.abort(),
-        (error: unknown) => onFailed(error, job.id),
+        // The next one may come in time; and without a lease the run may still end.
+        (error: unknown) => isAway(error) || onFailed(error, job.id),
       )
     }, this.timings.heartbeatMs).unref()
     const report = (now: JobProgress) => {
@@ -129,15 +135,18 @@ export class JobRunner {
     try {
       const result = await this.resultOf(job, { teamId: job.teamId, signal, report })
       signal.throwIfAborted()
-      await store.finish(job.id, runner, { status: 'done', result, progress })
+      await this.finish(job.id, runner, { status: 'done', result, progress })
       this.counts.done++
     } catch (error) {
       if (this.ending.signal.aborted) await store.release(job.id, runner)
       else if (lost.signal.aborted) this.counts.lost++
-      else {
+      else if (isAway(error)) {
+        this.counts.interrupted++
+        this.options.onInterrupted(error, job.id)
+      } else {
         this.counts.failed++
         onFailed(error, job.id)
-        await store.finish(job.id, runner, {
+        await this.finish(job.id, runner, {
           status: 'failed',
           failure: failureOf(error),
           progress,
@@ -145,6 +154,26 @@ export class JobRunner {
       }
     } finally {
       clearInterval(heartbeat)
+    }
+  }
+
+  /**
+   * Stores how a job ended. While the database is away it tries again for as long as a lease: a
+   * result can be the work of an hour. The run's name keeps a late end from a job that another run
+   * has taken.
+   *
+   * @throws AppError `unavailable` after that
+   */
+  private async finish(jobId: string, runner: string, end: JobEnd): Promise<void> {
+    const { leaseMs, heartbeatMs } = this.timings
+    const untilMs = performance.now() + leaseMs
+    for (;;) {
+      try {
+        return await this.options.store.finish(jobId, runner, end)
+      } catch (error) {
+        if (!isAway(error) || performance.now() >= untilMs) throw error
+        await delay(heartbeatMs, undefined, { signal: this.ending.signal, ref: false })
+      }
     }
   }
 
@@ -159,6 +188,11 @@ export class JobRunner {
     }
     return handler(job.input, run)
   }
+}
+
+/** Whether the same work may succeed later. */
+function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unavailable'
 }
 
 function failureOf(error: unknown): JobFailure {

@@ -59,8 +59,9 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
       config: { operation: 'log.checkpoint', access: MEMBER_OR_READING_KEY },
     },
     async (request) => {
-      const { origin, size, root, note } = await proofs.checkpoint(provenCaller(request))
-      return { origin, size, root: hexOf(root), checkpoint: note }
+      const state = await proofs.checkpoint(provenCaller(request))
+      const { origin, size, root, note, factsNote } = state
+      return { origin, size, root: hexOf(root), checkpoint: note, facts: factsNote }
     },
   )
 

@@ -4,7 +4,12 @@ import { AppError } from '../errors.ts'
 import { timeOfId } from '../platform/ids/ids.ts'
 import type { ScoreReadingService } from '../reading/service.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
-import { type CheckpointSigner, originOf, type TreeState } from '../score-log/proof/checkpoint.ts'
+import {
+  type CheckpointSigner,
+  factsOriginOf,
+  originOf,
+  type TreeState,
+} from '../score-log/proof/checkpoint.ts'
 import { LogTree, type TreeStore } from '../score-log/proof/log-tree.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import { type BlockProof, proveInBlock } from './block-proof.ts'
@@ -29,6 +34,14 @@ export interface ScoreProof {
 /** Proofs that are made at a time, and that wait: each decodes a block and hashes all of it. */
 const PROOFS_MAX = 2
 const PROOFS_WAITING_MAX = 8
+
+/** The present state of a tree. */
+export interface SignedState extends TreeState {
+  /** Signed note. */
+  readonly note: string
+  /** Signed note of the chain over the facts of the blocks; null until it has begun. */
+  readonly factsNote: string | null
+}
 
 type TeamCaller = Pick<Caller, 'teamId'>
 
@@ -81,10 +94,11 @@ export class ProofService {
   }
 
   /** The present state of the team's tree, signed. */
-  async checkpoint({ teamId }: TeamCaller): Promise<TreeState & { readonly note: string }> {
-    const { edge } = await this.options.trees.head(teamId)
+  async checkpoint({ teamId }: TeamCaller): Promise<SignedState> {
+    const { edge, facts } = await this.options.trees.head(teamId)
     const state = { origin: originOf(teamId), size: edge.size, root: edge.root }
-    return { ...state, note: this.sign(state) }
+    const ofFacts = facts && { ...facts, origin: factsOriginOf(teamId), root: facts.hash }
+    return { ...state, note: this.sign(state), factsNote: ofFacts && this.sign(ofFacts) }
   }
 
   /**

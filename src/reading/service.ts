@@ -8,6 +8,7 @@ import { readTimeRange } from '../rollups/moment.ts'
 import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { LogPosition } from '../score-log/reading/log-query.ts'
 import { hasReference, type LogReader } from '../score-log/reading/log-reader.ts'
+import { SearchLimit } from '../score-log/reading/search-limit.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 import { readPosition, type ScorePosition, writePosition } from './position.ts'
@@ -116,7 +117,8 @@ export class ScoreReadingService {
   }
 
   /**
-   * The scores with this reference, newest first.
+   * The scores with this reference, newest first. A page can be short, or empty, and have a next
+   * one: rows of the first form are searched a bounded number at a time.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`
    */
@@ -143,6 +145,7 @@ export class ScoreReadingService {
     const before = cursor === undefined ? null : readPosition(cursor)
     if (deployment !== undefined) await this.requireDeployment(caller, deployment)
     const scores: FoundScore[] = []
+    const bound = new SearchLimit()
     let last: ScorePosition | null = null
     for await (const request of this.reader.search({
       teamId: caller.teamId,
@@ -150,6 +153,7 @@ export class ScoreReadingService {
       reference,
       ...range,
       before,
+      limit: bound,
     })) {
       if (!(await this.isVisible(caller, request))) continue
       const { models } = await this.versionsOf(request)
@@ -177,7 +181,9 @@ export class ScoreReadingService {
         })
       }
     }
-    return { scores, nextCursor: null }
+    const { stoppedAt } = bound
+    const isDone = stoppedAt === null
+    return { scores, nextCursor: isDone ? null : writePosition({ ...stoppedAt, recordIndex: 0 }) }
   }
 
   /** A deployment of another team or environment looks like one that does not exist. */

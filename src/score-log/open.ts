@@ -3,13 +3,15 @@ import { type Clock, systemClock } from '../platform/clock.ts'
 import type { DatabaseConnections, DatabaseHandle } from '../platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
-import { CompiledModels } from './blocks/compiled-models.ts'
 import { PostgresBlockTables } from './blocks/upkeep/block-tables.ts'
 import { BlockUpkeep } from './blocks/upkeep/block-upkeep.ts'
 import { Drain } from './drain/drain.ts'
 import { DrainThread } from './drain/drain-thread.ts'
 import type { RangeDrainer } from './drain/drained-range.ts'
 import { PostgresScoreLogStore } from './drain/store.ts'
+import { modelsOf } from './reading/model-text-store.ts'
+import { type ModelCache, newModelCache } from './reading/stored-models.ts'
+import type { ModelSource } from './record/model-source.ts'
 import { PartitionMaintenance } from './retention/partition-maintenance.ts'
 import { PostgresLogTables } from './retention/partitions.ts'
 import type { Durability } from './score-log.ts'
@@ -38,6 +40,8 @@ export interface ScoreLogOptions {
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
+  /** Models of logged scores, for all readers of this process. */
+  readonly modelCache: ModelCache
   /** Drains what it can; the rest stays in the spool. Call it when no request is in flight. */
   close(): Promise<void>
 }
@@ -64,13 +68,15 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   opened.defer(() => spool.close())
   const connections = options.database.apart(CONNECTIONS)
   opened.defer(() => connections.close())
+  const modelCache = newModelCache()
+  const models = modelsOf(connections.db, modelCache)
   const maintenance = makePartitionMaintenance(options, connections)
   opened.defer(() => maintenance.close())
-  const upkeep = makeBlockUpkeep(options, connections)
+  const upkeep = makeBlockUpkeep(options, connections, models)
   opened.defer(() => upkeep.close())
   const thread = makeDrainThread(options, connections.renew)
   opened.defer(async () => thread?.close())
-  const drain = makeDrain(options, { connections, spool, thread })
+  const drain = makeDrain(options, { connections, models, spool, thread })
   // The first record needs a partition.
   await maintenance.start()
   drain.start()
@@ -79,6 +85,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   return {
     spool,
     drain,
+    modelCache,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()
@@ -128,15 +135,16 @@ function makeDrainThread(
 
 interface DrainParts {
   readonly connections: DatabaseConnections
+  readonly models: ModelSource
   readonly spool: Spool
   readonly thread: RangeDrainer | null
 }
 
 function makeDrain(
   { durability, clock, log, factsOf }: ScoreLogOptions,
-  { connections: { db, renew }, spool, thread }: DrainParts,
+  { connections: { db, renew }, models, spool, thread }: DrainParts,
 ): Drain {
-  const store = new PostgresScoreLogStore(db, newWriter())
+  const store = new PostgresScoreLogStore(db, newWriter(), models)
   return new Drain({
     spool,
     thread,
@@ -156,8 +164,9 @@ function makeDrain(
 function makeBlockUpkeep(
   { clock, log, factsOf }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
+  models: ModelSource,
 ): BlockUpkeep {
-  const tables = new PostgresBlockTables(db, new CompiledModels(db))
+  const tables = new PostgresBlockTables(db, models)
   return new BlockUpkeep({
     tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
     clock,

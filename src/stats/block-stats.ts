@@ -4,7 +4,6 @@ import type { TimeRange } from '../rollups/spans.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
 import { type BlockReader, PostgresBlockReader } from '../score-log/blocks/block-store.ts'
-import { CompiledModels } from '../score-log/blocks/compiled-models.ts'
 import type { ModelSource, ModelsById } from '../score-log/record/model-source.ts'
 import type { RecentScore } from './service.ts'
 
@@ -20,9 +19,9 @@ export class BlockStats {
   private readonly blocks: BlockReader
   private readonly models: ModelSource
 
-  constructor(db: Database) {
+  constructor(db: Database, models: ModelSource) {
     this.blocks = new PostgresBlockReader(db)
-    this.models = new CompiledModels(db)
+    this.models = models
   }
 
   /** Sums up the requests of these ranges; null if they hold no results. */

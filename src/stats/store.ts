@@ -16,6 +16,7 @@ import {
 import { SCORE_BUCKET_MAX, SCORE_BUCKET_MIN } from '../rollups/score-buckets.ts'
 import type { Span, SpanRange, TimeRange } from '../rollups/spans.ts'
 import { rollupsOfSums, unsummedOf } from '../score-log/blocks/unsummed.ts'
+import type { ModelSource } from '../score-log/record/model-source.ts'
 import { deployments } from '../tables/deployments.ts'
 import { BlockStats } from './block-stats.ts'
 import type { RecentScore, SpanRollup, StatsStore } from './service.ts'
@@ -54,9 +55,9 @@ export class PostgresStatsStore implements StatsStore {
   private readonly db: Database
   private readonly blocks: BlockStats
 
-  constructor(db: Database) {
+  constructor(db: Database, models: ModelSource) {
     this.db = db
-    this.blocks = new BlockStats(db)
+    this.blocks = new BlockStats(db, models)
   }
 
   async environmentOf(teamId: string, deploymentId: string): Promise<Environment | null> {
@@ -67,7 +68,7 @@ export class PostgresStatsStore implements StatsStore {
     return row?.environment ?? null
   }
 
-  /** One statement: a block is either in the rollups, or its own sums are added. */
+  /** One statement: a block is either in the rollups, or its own sums are there. */
   async rollups(deploymentId: string, spans: readonly SpanRange[]): Promise<SpanRollup[]> {
     const parts = spans.map(
       ({ span, ...range }) => sql`(span = ${span} and ${within(sql`starts_at`, range)})`,
@@ -77,7 +78,7 @@ export class PostgresStatsStore implements StatsStore {
       sql`select ${ROLLUP_COLUMNS}, null::bytea as sums from score_rollups
         where deployment_id = ${deploymentId} and (${sql.join(parts, sql` or `)})
         union all
-        select ${ROLLUP_NULLS}, sums from score_blocks where ${unsummedOf(deploymentId, spans)}`,
+        select ${ROLLUP_NULLS}, sums from score_sums where ${unsummedOf(deploymentId, spans)}`,
     )
     const sums = rows.flatMap((row) => ('sums' in row && row.sums !== null ? [row.sums] : []))
     const summed = rows.flatMap((row) => ('span' in row && row.span !== null ? [row] : []))

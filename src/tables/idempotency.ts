@@ -1,5 +1,5 @@
-import { index, pgTable, text } from 'drizzle-orm/pg-core'
-import { bytes, moment } from './columns.ts'
+import { bigint, index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bytes, idText, moment } from './columns.ts'
 
 /**
  * Requests with an `Idempotency-Key`, and their answers. Written by `src/idempotency`; a row goes
@@ -24,4 +24,21 @@ export const idempotencyKeys = pgTable(
     expiresAt: moment('expires_at').notNull(),
   },
   (table) => [index('idempotency_keys_expiry').on(table.expiresAt)],
+)
+
+/**
+ * How much is kept of each team, by the hour in which it was kept. Each replica adds what it has
+ * kept; a row goes when all that it counts has expired.
+ */
+export const idempotencyUsage = pgTable(
+  'idempotency_usage',
+  {
+    teamId: idText('team_id').notNull(),
+    hour: moment('hour').notNull(),
+    answers: bigint('answers', { mode: 'number' }).notNull(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'idempotency_usage_identity', columns: [table.teamId, table.hour] }),
+  ],
 )

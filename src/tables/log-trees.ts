@@ -13,6 +13,11 @@ export const logTrees = pgTable('log_trees', {
   size: bigint('size', { mode: 'number' }).notNull(),
   /** See `TreeEdge`. */
   edge: bytes('edge').notNull(),
+  /** See `FactsChain`; null until the first drain of a version that has it. */
+  facts: bytes('facts'),
+  /** Leaves in `facts`: fewer than `size` until the drain has added those from before it. */
+  factsSize: bigint('facts_size', { mode: 'number' }).notNull().default(0),
+  untracedUntil: moment('untraced_until'),
 })
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { AppError } from '../../src/errors.ts'
 import type { JobHandler } from '../../src/jobs/job.ts'
 import { JobRunner } from '../../src/jobs/runner.ts'
 import { JobService, OPEN_JOBS_MAX } from '../../src/jobs/service.ts'
@@ -51,6 +52,7 @@ describe.each(backends)('on $name', (backend) => {
       handlers: { [kind]: handler },
       newRunner: () => newId('job_', 0),
       onFailed: () => undefined,
+      onInterrupted: () => undefined,
       timings: { pollMs: 10, leaseMs: 5_000, heartbeatMs: 20, ...timings },
     })
     runners.push(runner)
@@ -106,6 +108,41 @@ describe.each(backends)('on $name', (backend) => {
     dead.resolve()
     await delay(50)
     expect((await team.get(id)).result).toEqual({ by: 'the living' })
+  })
+
+  // An hour of work must not end because PostgreSQL was restarted.
+  test('a job that could not reach the database runs again when its lease has run out', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    let runs = 0
+    const runner = run(
+      team.kind,
+      async () => {
+        if (++runs === 1) throw new AppError('unavailable', 'the database is away')
+        return { by: 'the second run' }
+      },
+      { leaseMs: 300 },
+    )
+    await until(async () => runner.counts.interrupted === 1)
+    expect(await team.get(id)).toMatchObject({ status: 'running', finishedAt: null })
+    await until(async () => (await team.get(id)).status === 'done')
+    expect((await team.get(id)).result).toEqual({ by: 'the second run' })
+    expect(runner.counts).toMatchObject({ done: 1, failed: 0, interrupted: 1 })
+  })
+
+  test('a result waits for a database that is away, and is stored once it is back', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    const finish = vi.spyOn(store, 'finish')
+    for (let n = 0; n < 3; n++) {
+      finish.mockRejectedValueOnce(new AppError('unavailable', 'the database is away'))
+    }
+    let runs = 0
+    run(team.kind, async () => ({ run: ++runs }))
+    await until(async () => (await team.get(id)).status === 'done')
+    expect(finish).toHaveBeenCalledTimes(4)
+    expect((await team.get(id)).result).toEqual({ run: 1 })
+    finish.mockRestore()
   })
 
   test('a cancelled job stops, and stays cancelled', async () => {

@@ -12,6 +12,8 @@ const CONNECTION_CODES = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ])
+/** The server ended a transaction that stood still, as that of a frozen process. */
+const IDLE_IN_TRANSACTION = '25P03'
 /** Classes of PostgreSQL: connection exception, insufficient resources, operator intervention. */
 const UNAVAILABLE_CLASSES = ['08', '53', '57']
 const UNIQUE_VIOLATION = '23505'
@@ -22,6 +24,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (code === undefined) return false
   return (
     CONNECTION_CODES.has(code) ||
+    code === IDLE_IN_TRANSACTION ||
     (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2)))
   )
 }

@@ -25,11 +25,17 @@ const RECONNECT_SEC_MAX = 0.5
  * up.
  */
 const STATEMENT_TIMEOUT_MS = 8_000
+/**
+ * A process that was frozen amid a transaction of its background work loses it after this time, and
+ * with it the locks for which other replicas wait. Between two statements such work computes for
+ * milliseconds.
+ */
+const BACKGROUND_IDLE_MS = 2_000
 const RENEWAL_PAUSE_MS = 1_000
 
 /** Migrates, then opens a pool of connections to PostgreSQL. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<DatabaseHandle> {
-  const pool = new Pool(url, CONNECTIONS_MAX)
+  const pool = new Pool(url, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
   try {
     await migrateAlone(url)
     // The server may refuse the settings of the pool although it accepted those of the migration.
@@ -38,7 +44,8 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     await pool.close()
     throw new DatabaseOpenError('DATABASE_URL', error)
   }
-  const apart = (connectionsMax: number) => connectionsOf(new Pool(url, connectionsMax), options)
+  const apart = (connectionsMax: number) =>
+    connectionsOf(new Pool(url, connectionsMax, BACKGROUND_IDLE_MS), options)
   const ping = async () => void (await pool.client.unsafe('select 1'))
   return { ...connectionsOf(pool, options), ping, apart, url, hasAutovacuum: true }
 }
@@ -47,7 +54,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
  * Opens a database without migrating it: for a thread of a process that has migrated it already.
  */
 export function connectPostgres(url: string, connectionsMax: number): DatabaseConnections {
-  return connectionsOf(new Pool(url, connectionsMax), {})
+  return connectionsOf(new Pool(url, connectionsMax, BACKGROUND_IDLE_MS), {})
 }
 
 function connectionsOf(
@@ -69,16 +76,19 @@ class Pool {
   readonly client: Sql
   private readonly url: string
   private readonly connectionsMax: number
+  private readonly idleMs: number
   private current: Sql
   /** Each with the timer that will end it. */
   private readonly retired = new Map<Sql, NodeJS.Timeout>()
   private renewedAtMs = Number.NEGATIVE_INFINITY
   private readonly unguard: () => void
 
-  constructor(url: string, connectionsMax: number) {
+  /** @param idleMs longest time between two statements of a transaction */
+  constructor(url: string, connectionsMax: number, idleMs: number) {
     this.url = url
     this.connectionsMax = connectionsMax
-    this.current = connect(url, connectionsMax)
+    this.idleMs = idleMs
+    this.current = connect(url, connectionsMax, idleMs)
     const bound = (name: string | symbol) => {
       const member: unknown = Reflect.get(this.current, name)
       return typeof member === 'function' ? member.bind(this.current) : member
@@ -95,7 +105,7 @@ class Pool {
   private replace(): void {
     this.renewedAtMs = performance.now()
     const old = this.current
-    this.current = connect(this.url, this.connectionsMax)
+    this.current = connect(this.url, this.connectionsMax, this.idleMs)
     const cutOff = setTimeout(() => {
       this.retired.delete(old)
       old.end({ timeout: 0 }).catch(() => undefined)
@@ -111,7 +121,7 @@ class Pool {
   }
 }
 
-function connect(url: string, connectionsMax: number): Sql {
+function connect(url: string, connectionsMax: number, idleMs: number): Sql {
   const client = postgres(url, {
     max: connectionsMax,
     connect_timeout: CONNECT_TIMEOUT_SEC,
@@ -120,7 +130,7 @@ function connect(url: string, connectionsMax: number): Sql {
     connection: {
       application_name: 'scoreline',
       statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: idleMs,
     },
   })
   // Sets the client's parsers and serializers to those that drizzle needs.

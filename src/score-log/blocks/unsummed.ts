@@ -6,8 +6,8 @@ import { readSums } from './block-sums.ts'
 import { deploymentHash } from './hashes.ts'
 
 /**
- * Blocks that `score_rollups` does not contain yet, and that can hold a deployment's requests
- * within these ranges.
+ * Rows of `score_sums` that can count a deployment's requests within these ranges. `score_rollups`
+ * does not contain them yet.
  */
 export function unsummedOf(deploymentId: string, ranges: readonly TimeRange[]): SQL {
   let [fromMs, toMs] = [Infinity, -Infinity]
@@ -17,8 +17,7 @@ export function unsummedOf(deploymentId: string, ranges: readonly TimeRange[]): 
   }
   // A block holds requests of one hour.
   const startMs = Number.isFinite(fromMs) ? spanStart('hour', fromMs) : fromMs
-  return sql`not is_summed and first_at >= ${momentText(startMs)}
-    and first_at < ${momentText(toMs)}
+  return sql`first_at >= ${momentText(startMs)} and first_at < ${momentText(toMs)}
     and deployments @> ${`{${deploymentHash(deploymentId)}}`}::integer[]`
 }
 

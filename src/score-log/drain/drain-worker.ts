@@ -3,9 +3,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { DATABASE_DEADLINE_MS, guardStore } from '../../platform/db/guard.ts'
 import { connectPostgres } from '../../platform/db/postgres.ts'
 import { RollupSums } from '../../rollups/rollup-sums.ts'
-import { CompiledModels } from '../blocks/compiled-models.ts'
 import { encodeBlocks } from '../blocks/encode-blocks.ts'
 import { ErasureList, ErasuresMovedError } from '../erasure/erasure-list.ts'
+import { modelsOf } from '../reading/model-text-store.ts'
 import { readRecordV3 } from '../record/record-v3.ts'
 import { HEAD_AT, RECORD_V4, SCORED_AT } from '../record/record-v4.ts'
 import { servedOf } from '../record/served.ts'
@@ -30,7 +30,7 @@ const LINE_BREAK = 0x0a
 
 const { databaseUrl, writer }: DrainWorkerData = workerData
 const connections = connectPostgres(databaseUrl, 1)
-const models = new CompiledModels(connections.db)
+const models = modelsOf(connections.db)
 const guard = {
   deadlineMs: DATABASE_DEADLINE_MS,
   onOverdue: () => {

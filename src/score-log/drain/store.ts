@@ -3,12 +3,12 @@ import { type Database, rowsOf, type Transaction } from '../../platform/db/clien
 import { isDuplicate } from '../../platform/db/errors.ts'
 import type { ServedResults } from '../../rollups/rollup.ts'
 import { RollupSums } from '../../rollups/rollup-sums.ts'
-import { CompiledModels } from '../blocks/compiled-models.ts'
 import { type DrainedBlock, encodeBlocks } from '../blocks/encode-blocks.ts'
 import { insertOf as insertOfBlock } from '../blocks/insert-block.ts'
 import { ErasureList, ErasuresMovedError, NEWEST_ERASURE } from '../erasure/erasure-list.ts'
 import { writeDrainedSources } from '../proof/block-sources.ts'
 import { growTrees } from '../proof/tree-writer.ts'
+import { modelsOf } from '../reading/model-text-store.ts'
 import type { ModelSource } from '../record/model-source.ts'
 import { isRecordV4 } from '../record/record.ts'
 import {
@@ -64,7 +64,7 @@ export class PostgresScoreLogStore implements ScoreLogStore {
   constructor(
     db: Database,
     writer: string,
-    models: ModelSource = new CompiledModels(db),
+    models: ModelSource = modelsOf(db),
     erasures = new ErasureList(db),
   ) {
     this.db = db

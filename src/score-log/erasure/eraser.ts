@@ -133,8 +133,19 @@ export class LogEraser {
     return encoded
   }
 
-  /** Only batches have references in the first form: the ids of their records. */
+  /** By deployment, for which there is an index: the rows of other teams are not read. */
   private async eraseInRows(erasure: Erasure, erased: ErasedPlaces): Promise<void> {
+    for (const deploymentId of await this.options.rows.deploymentsOf(erasure.teamId)) {
+      await this.eraseInRowsOf(deploymentId, erasure, erased)
+    }
+  }
+
+  /** Only batches have references in the first form: the ids of their records. */
+  private async eraseInRowsOf(
+    deploymentId: string,
+    erasure: Erasure,
+    erased: ErasedPlaces,
+  ): Promise<void> {
     const { teamId, reference, untilMs } = erasure
     const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: untilMs + 1 }
     const turns = new TurnTaker()
@@ -143,7 +154,7 @@ export class LogEraser {
       const part: SearchedPart = await this.options.rows.search({
         teamId,
         reference,
-        deploymentId: null,
+        deploymentId,
         before,
         ...range,
       })

@@ -28,6 +28,11 @@ export function originOf(teamId: string): string {
   return `scoreline/${teamId}`
 }
 
+/** The chain over the facts of a team's blocks, see `FactsChain`: signed as a tree is. */
+export function factsOriginOf(teamId: string): string {
+  return `${originOf(teamId)}/facts`
+}
+
 /**
  * Signs states of trees with Ed25519, as signed notes.
  *

@@ -1,3 +1,4 @@
+import type { FactsState, TreeLeaf } from './facts-chain.ts'
 import {
   consistencyRanges,
   emptyRoot,
@@ -14,15 +15,8 @@ export interface TreeHead {
   /** Null for a team without a drained block. */
   readonly treeId: number | null
   readonly edge: TreeEdge
-}
-
-/** A drained block as a leaf of the tree. */
-export interface TreeLeaf {
-  readonly sequence: number
-  readonly root: Buffer
-  readonly applicants: number
-  /** When its first record was scored. */
-  readonly firstAtMs: number
+  /** Null for a tree that has not grown since the service binds these facts. */
+  readonly facts: FactsState | null
 }
 
 /** Reads the trees of teams. */

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { epochMs } from '../../rollups/rollup-rows.ts'
-import type { TreeHead, TreeLeaf, TreeStore } from './log-tree.ts'
+import type { TreeLeaf } from './facts-chain.ts'
+import type { TreeHead, TreeStore } from './log-tree.ts'
 import { TreeEdge } from './merkle.ts'
 
 /** Trees in PostgreSQL. */
@@ -13,12 +14,12 @@ export class PostgresTreeStore implements TreeStore {
   }
 
   async head(teamId: string): Promise<TreeHead> {
-    const [row] = await rowsOf<{ id: number; size: number; edge: Uint8Array }>(
+    const [row] = await rowsOf<TreeRow>(
       this.db,
-      sql`select id, size::float8 as size, edge from log_trees where team_id = ${teamId}`,
+      sql`select ${TREE_COLUMNS} from log_trees where team_id = ${teamId}`,
     )
-    if (row === undefined) return { treeId: null, edge: new TreeEdge() }
-    return { treeId: row.id, edge: new TreeEdge(row.size, Buffer.from(row.edge)) }
+    if (row === undefined) return { treeId: null, edge: new TreeEdge(), facts: null }
+    return headOfRow(row)
   }
 
   async nodes(
@@ -36,24 +37,57 @@ export class PostgresTreeStore implements TreeStore {
     return new Map(rows.map(({ position, hash }) => [position, Buffer.from(hash)]))
   }
 
-  async leaves(treeId: number, first: number, count: number): Promise<TreeLeaf[]> {
-    const rows = await rowsOf<{
-      position: number
-      hash: Uint8Array
-      applicants: number
-      first_ms: number
-    }>(
-      this.db,
-      sql`select position::float8 as position, hash, applicants,
-          ${epochMs(sql`first_at`)} as first_ms
-        from log_tree_nodes where tree_id = ${treeId} and level = 0 and position >= ${first}
-        order by position limit ${count}`,
-    )
-    return rows.map(({ position, hash, applicants, first_ms }) => ({
-      sequence: position,
-      root: Buffer.from(hash),
-      applicants,
-      firstAtMs: first_ms,
-    }))
+  leaves(treeId: number, first: number, count: number): Promise<TreeLeaf[]> {
+    return readLeaves(this.db, treeId, first, count)
   }
+}
+
+/** A row as `TREE_COLUMNS` reads it. */
+export interface TreeRow {
+  readonly id: number
+  readonly team_id: string
+  readonly size: number
+  readonly edge: Uint8Array
+  readonly facts: Uint8Array | null
+  readonly facts_size: number
+  readonly untraced_until_ms: number | null
+}
+
+export const TREE_COLUMNS = sql`id, team_id, size::float8 as size, edge, facts,
+  facts_size::float8 as facts_size, ${epochMs(sql`untraced_until`)} as untraced_until_ms`
+
+export function headOfRow(row: TreeRow): TreeHead & { readonly treeId: number } {
+  const { id, size, edge, facts, facts_size, untraced_until_ms: untracedUntilMs } = row
+  return {
+    treeId: id,
+    edge: new TreeEdge(size, Buffer.from(edge)),
+    facts: facts && { size: facts_size, hash: Buffer.from(facts), untracedUntilMs },
+  }
+}
+
+/** The leaves of a tree from this one on, in their order. */
+export async function readLeaves(
+  db: Database,
+  treeId: number,
+  first: number,
+  count: number,
+): Promise<TreeLeaf[]> {
+  const rows = await rowsOf<{
+    position: number
+    hash: Uint8Array
+    applicants: number
+    first_ms: number
+  }>(
+    db,
+    sql`select position::float8 as position, hash, applicants,
+        ${epochMs(sql`first_at`)} as first_ms
+      from log_tree_nodes where tree_id = ${treeId} and level = 0 and position >= ${first}
+      order by position limit ${count}`,
+  )
+  return rows.map(({ position, hash, applicants, first_ms }) => ({
+    sequence: position,
+    root: Buffer.from(hash),
+    applicants,
+    firstAtMs: first_ms,
+  }))
 }

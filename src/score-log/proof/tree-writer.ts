@@ -1,16 +1,14 @@
 import { sql } from 'drizzle-orm'
 import { rowsOf, type Transaction } from '../../platform/db/client.ts'
-import { momentText } from '../../rollups/rollup-rows.ts'
+import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import type { DrainedBlock } from '../blocks/encode-blocks.ts'
 import type { BlockSource } from './block-sources.ts'
-import { leafHash, TreeEdge } from './merkle.ts'
+import { FactsChain } from './facts-chain.ts'
+import { leafHash, type TreeEdge } from './merkle.ts'
+import { headOfRow, readLeaves, TREE_COLUMNS, type TreeRow } from './tree-store.ts'
 
-interface HeadRow {
-  readonly id: number
-  readonly team_id: string
-  readonly size: number
-  readonly edge: Uint8Array
-}
+/** Leaves from before the chain that one transaction adds to it. */
+const CAUGHT_UP_MAX = 2_000
 
 interface NewNode {
   readonly treeId: number
@@ -41,8 +39,9 @@ export async function growTrees(
       if (head === undefined) throw new Error('a tree has gone')
       const { treeId, edge } = head
       const sequence = edge.size
-      const at = { treeId, level: 0, position: sequence }
-      nodes.push({ ...at, hash: root, applicants, firstAtMs: Math.floor(firstAtMs) })
+      const facts = { applicants, firstAtMs: Math.floor(firstAtMs) }
+      nodes.push({ treeId, level: 0, position: sequence, hash: root, ...facts })
+      head.chain.add({ sequence, root, ...facts })
       for (const node of edge.add(leafHash(root))) {
         nodes.push({ treeId, ...node, applicants: null, firstAtMs: null })
       }
@@ -56,6 +55,8 @@ export async function growTrees(
 interface Head {
   readonly treeId: number
   readonly edge: TreeEdge
+  readonly chain: FactsChain
+  readonly untracedUntilMs: number | null
 }
 
 /** All locks are taken in the order of the teams, so that two drains never wait for each other. */
@@ -75,17 +76,40 @@ async function lockedHeads(
       where team_id not in (select team_id from log_trees)
       order by team_id on conflict do nothing`)
   }
-  const rows = await rowsOf<HeadRow>(
+  const rows = await rowsOf<TreeRow>(
     tx,
-    sql`select id, team_id, size::float8 as size, edge from log_trees
+    sql`select ${TREE_COLUMNS} from log_trees
       where team_id in (${ids}) order by team_id for update`,
   )
-  return new Map(
-    rows.map(({ id, team_id, size, edge }) => [
-      team_id,
-      { treeId: id, edge: new TreeEdge(size, Buffer.from(edge)) },
-    ]),
+  const heads = new Map<string, Head>()
+  for (const row of rows) heads.set(row.team_id, await headOf(tx, row))
+  return heads
+}
+
+/** A tree with its chain, to which leaves of replicas of an older version are added. */
+async function headOf(tx: Transaction, row: TreeRow): Promise<Head> {
+  const { treeId, edge, facts } = headOfRow(row)
+  const untracedUntilMs = facts === null ? await untracedUntil(tx) : facts.untracedUntilMs
+  const chain =
+    facts === null ? FactsChain.begin(row.team_id, untracedUntilMs) : new FactsChain(facts)
+  if (chain.size < edge.size) {
+    for (const leaf of await readLeaves(tx, treeId, chain.size, CAUGHT_UP_MAX)) chain.add(leaf)
+  }
+  return { treeId, edge, chain, untracedUntilMs }
+}
+
+/**
+ * Until when records without a place in a tree are expected: a day from now if the oldest block is
+ * from before the trees, since replicas of that version can still run; null otherwise.
+ */
+async function untracedUntil(tx: Transaction): Promise<number | null> {
+  const [oldest] = await rowsOf<{ is_untraced: boolean; until_ms: number }>(
+    tx,
+    sql`select sources is null as is_untraced,
+        floor(${epochMs(sql`now() + interval '1 day'`)}) as until_ms
+      from score_blocks order by first_at limit 1`,
   )
+  return oldest?.is_untraced === true ? oldest.until_ms : null
 }
 
 async function write(
@@ -94,18 +118,26 @@ async function write(
   nodes: readonly NewNode[],
 ): Promise<void> {
   const moved = heads.map(
-    ({ treeId, edge }) => sql`(${treeId}::integer, ${edge.size}::bigint, ${edge.bytes}::bytea)`,
+    ({ treeId, edge, chain, untracedUntilMs }) =>
+      sql`(${treeId}::integer, ${edge.size}::bigint, ${edge.bytes}::bytea, ${chain.hash}::bytea,
+        ${chain.size}::bigint, ${momentOf(untracedUntilMs)}::timestamptz)`,
   )
   const added = nodes.map(
     ({ treeId, level, position, hash, applicants, firstAtMs }) =>
       sql`(${treeId}::integer, ${level}::smallint, ${position}::bigint, ${hash}::bytea,
-        ${applicants}::integer, ${firstAtMs === null ? null : momentText(firstAtMs)}::timestamptz)`,
+        ${applicants}::integer, ${momentOf(firstAtMs)}::timestamptz)`,
   )
   await tx.execute(sql`with moved as (
-      update log_trees set size = wanted.size, edge = wanted.edge
-      from (values ${sql.join(moved, sql`, `)}) as wanted(id, size, edge)
+      update log_trees set size = wanted.size, edge = wanted.edge, facts = wanted.facts,
+        facts_size = wanted.facts_size, untraced_until = wanted.untraced_until
+      from (values ${sql.join(moved, sql`, `)})
+        as wanted(id, size, edge, facts, facts_size, untraced_until)
       where log_trees.id = wanted.id
     )
     insert into log_tree_nodes (tree_id, level, position, hash, applicants, first_at)
     values ${sql.join(added, sql`, `)}`)
+}
+
+function momentOf(ms: number | null): string | null {
+  return ms === null ? null : momentText(ms)
 }

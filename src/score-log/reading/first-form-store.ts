@@ -14,6 +14,8 @@ import type {
 const PORTION_APPLICANTS = 2_000
 /** Rows of the log that one statement of a search looks at. */
 const SEARCHED_ROWS = 20_000
+/** Bytes of batches that it reads, as they are stored; one batch more can be larger. */
+const SEARCHED_BYTES = 8 * 1024 * 1024
 
 const COLUMNS = sql`request_id, ${epochMs(sql`scored_at`)} as scored_at_ms, latency_ms, team_id,
   deployment_id, key_id, cache_version, bucket, is_batch, served_model_id, results::text as results`
@@ -60,20 +62,35 @@ export class PostgresFirstFormStore implements FirstFormStore {
   /** Only batches have a reference in this form: the ids of their records. */
   async search(query: FirstFormSearch): Promise<SearchedPart> {
     const { teamId, deploymentId, reference, fromMs, toMs, before } = query
-    const end = before === null ? sql`true` : sql`(scored_at, request_id) < ${position(before)}`
+    const end =
+      before === null
+        ? sql`true`
+        : sql`scored_at <= ${moment(before.scoredAtMs)}
+            and (scored_at, request_id) < ${position(before)}`
     const traces = traceOf(reference).map((text) => sql`strpos(results::text, ${text}) > 0`)
     const ofDeployment = deploymentId === null ? sql`true` : sql`deployment_id = ${deploymentId}`
     const rows = await rowsOf<FirstFormRow & { is_match: boolean }>(
       this.db,
       sql`with part as materialized (
-          select * from score_log
-          where scored_at >= ${moment(fromMs)} and scored_at < ${moment(toMs)} and ${end}
-          order by scored_at desc, request_id desc limit ${SEARCHED_ROWS}
+          select *, case when team_id = ${teamId} and is_batch
+              then pg_column_size(results) else 0 end as searched_bytes
+          from (
+            select * from score_log
+            where ${ofDeployment} and scored_at >= ${moment(fromMs)}
+              and scored_at < ${moment(toMs)} and ${end}
+            order by scored_at desc, request_id desc limit ${SEARCHED_ROWS}
+          ) as newest
+        ), near as (
+          select * from (
+            select *, sum(searched_bytes) over (order by scored_at desc, request_id desc)
+              - searched_bytes as bytes_before
+            from part
+          ) as summed
+          where bytes_before < ${SEARCHED_BYTES}
         ), oldest as (
-          select * from part order by scored_at, request_id limit 1
+          select * from near order by scored_at, request_id limit 1
         ), found as (
-          select * from part where team_id = ${teamId} and ${ofDeployment} and is_batch
-            and (${sql.join(traces, sql` or `)})
+          select * from near where searched_bytes > 0 and (${sql.join(traces, sql` or `)})
         )
         select ${COLUMNS}, true as is_match from found
         union all
@@ -91,6 +108,14 @@ export class PostgresFirstFormStore implements FirstFormStore {
           ? null
           : { scoredAtMs: oldest.scored_at_ms, requestId: oldest.request_id },
     }
+  }
+
+  async deploymentsOf(teamId: string): Promise<string[]> {
+    const rows = await rowsOf<{ id: string }>(
+      this.db,
+      sql`select id from deployments where team_id = ${teamId}`,
+    )
+    return rows.map(({ id }) => id)
   }
 }
 

@@ -13,10 +13,20 @@ export interface ScanQuery {
   readonly toMs: number
 }
 
+/** Ends a search early, and says where it has stopped. */
+export interface SearchBound {
+  /** The oldest request that was looked at; null while the bound is not reached. */
+  readonly stoppedAt: LogPosition | null
+  /** Counts a step that has come to this request. @returns whether the search ends there */
+  endsAt(position: LogPosition): boolean
+}
+
 export interface SearchQuery extends ScanQuery {
   readonly reference: string
   /** Only this request and older ones; null: from the newest. */
   readonly before: LogPosition | null
+  /** Bounds the work; absent: the search goes to the end. */
+  readonly limit?: SearchBound
 }
 
 /** Which requests of a scan to read: those with one of the ids or references. */

@@ -54,9 +54,17 @@ export class LogReader {
     return null
   }
 
-  /** Requests that have the reference or hold a record with it, newest first. */
+  /**
+   * Requests that have the reference or hold a record with it, newest first. Where the limit of the
+   * query was reached, older ones are left out.
+   */
   async *search(query: SearchQuery): AsyncGenerator<LoggedRequest> {
-    yield* newestOf(this.parts.map((part) => part.search(query)[Symbol.asyncIterator]()))
+    const lists = this.parts.map((part) => part.search(query)[Symbol.asyncIterator]())
+    for await (const request of newestOf(lists)) {
+      const stoppedAt = query.limit?.stoppedAt ?? null
+      if (stoppedAt !== null && isNewer(stoppedAt, request)) return
+      yield request
+    }
   }
 
   /**

@@ -16,7 +16,7 @@ export interface FirstFormScan extends ScanQuery {
   readonly after: LogPosition | null
 }
 
-export interface FirstFormSearch extends Omit<SearchQuery, 'before'> {
+export interface FirstFormSearch extends Omit<SearchQuery, 'before' | 'limit'> {
   /** Only requests before this one. */
   readonly before: LogPosition | null
 }
@@ -34,7 +34,10 @@ export interface FirstFormStore {
   find(query: FirstFormFind): Promise<FirstFormRow | null>
   /** The next requests, oldest first; empty at the end. */
   portion(query: FirstFormScan): Promise<readonly FirstFormRow[]>
+  /** Looks at a bounded part of the rows; with a deployment at its rows alone, by an index. */
   search(query: FirstFormSearch): Promise<SearchedPart>
+  /** Ids of the deployments that a team has and had. */
+  deploymentsOf(teamId: string): Promise<readonly string[]>
 }
 
 /**
@@ -62,7 +65,7 @@ export class LogRows implements LogPart {
     return null
   }
 
-  async *search({ before, ...query }: SearchQuery): AsyncGenerator<LoggedRequest> {
+  async *search({ before, limit, ...query }: SearchQuery): AsyncGenerator<LoggedRequest> {
     // The request at the position belongs to the answer: a batch can go on there.
     let next: LogPosition | null =
       before === null ? null : { ...before, requestId: `${before.requestId}~` }
@@ -74,7 +77,7 @@ export class LogRows implements LogPart {
         await turns.giveWay()
       }
       next = part.next
-    } while (next !== null)
+    } while (next !== null && limit?.endsAt(next) !== true)
   }
 
   async *pick(

@@ -1,7 +1,12 @@
 import { inArray, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/client.ts'
 import { models } from '../../tables/models.ts'
-import type { ModelText, ModelTextStore } from './stored-models.ts'
+import {
+  type ModelCache,
+  type ModelText,
+  type ModelTextStore,
+  StoredModels,
+} from './stored-models.ts'
 
 /** Models in PostgreSQL. */
 export class PostgresModelTextStore implements ModelTextStore {
@@ -23,4 +28,9 @@ export class PostgresModelTextStore implements ModelTextStore {
       .from(models)
       .where(inArray(models.id, [...modelIds]))
   }
+}
+
+/** The models of a database, with a cache of their own or one that others have, too. */
+export function modelsOf(db: Database, cache?: ModelCache): StoredModels {
+  return new StoredModels(new PostgresModelTextStore(db), cache)
 }

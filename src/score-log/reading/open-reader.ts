@@ -10,7 +10,7 @@ import { LogReader } from './log-reader.ts'
 import { LogRows } from './log-rows.ts'
 import { PostgresModelTextStore } from './model-text-store.ts'
 import { SpoolTail, type UndrainedSpool } from './spool-tail.ts'
-import { StoredModels } from './stored-models.ts'
+import { type ModelCache, StoredModels } from './stored-models.ts'
 
 type Guard = <Store extends object>(store: Store) => Store
 
@@ -20,16 +20,18 @@ interface LogReaderOptions {
   readonly guarded: Guard
   /** Absent in a process that does not score. */
   readonly spool?: UndrainedSpool
+  /** Models that others of this process have read, too; absent for a reader that trusts none. */
+  readonly modelCache?: ModelCache
 }
 
 /** Makes a reader of the log, the models that its readers need, and what erases references. */
-export function openLogReader({ db, guarded, spool }: LogReaderOptions): {
+export function openLogReader({ db, guarded, spool, modelCache }: LogReaderOptions): {
   readonly reader: LogReader
   readonly models: StoredModels
   readonly eraser: LogEraser
   readonly blocks: BlockReader
 } {
-  const models = new StoredModels(guarded(new PostgresModelTextStore(db)))
+  const models = new StoredModels(guarded(new PostgresModelTextStore(db)), modelCache)
   const erasures = new ErasureList(db)
   const { erased } = guarded({
     erased: async (payload: Buffer) => {

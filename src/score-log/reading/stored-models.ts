@@ -44,16 +44,25 @@ const CACHED_BYTES_MAX = 64 * 1024 * 1024
 /** Measured: the spec as an object, beside the tables of the model. */
 const BYTES_PER_SPEC_CHAR = 6
 
+/** Models by id, which several readers of one process can share. */
+export type ModelCache = LRUCache<string, StoredModel>
+
+export function newModelCache(): ModelCache {
+  return new LRUCache({ maxSize: CACHED_BYTES_MAX })
+}
+
 /**
  * Models of logged scores. A registered model never changes, so that a cached one is never stale;
  * the models that were used least recently leave the cache.
  */
 export class StoredModels implements ModelSource {
   private readonly store: ModelTextStore
-  private readonly cache = new LRUCache<string, StoredModel>({ maxSize: CACHED_BYTES_MAX })
+  private readonly cache: ModelCache
 
-  constructor(store: ModelTextStore) {
+  /** @param cache by default no other has it: each model is read from the table once more */
+  constructor(store: ModelTextStore, cache: ModelCache = newModelCache()) {
     this.store = store
+    this.cache = cache
   }
 
   /** The models with these ids; unknown ids are left out. */

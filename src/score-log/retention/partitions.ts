@@ -13,6 +13,7 @@ const TABLES = [
   { table: 'score_log', moment: 'scored_at' },
   { table: 'score_blocks', moment: 'first_at' },
 ] as const
+const LOG_TABLES = ['score_rollups', 'score_sums', 'score_blocks', 'spool_cursors']
 /** Tables with rows that are often written again. */
 const OTHER_TABLES = ['api_keys', 'refresh_tokens', 'log_trees', 'log_tree_nodes', 'jobs']
 type LogTable = (typeof TABLES)[number]
@@ -64,6 +65,7 @@ export class PostgresLogTables implements LogTables {
       await this.deleteAll(`${of.table}_default`, sql`${sql.identifier(of.moment)} < ${before}`)
     }
     await this.deleteAll('score_rollups', sql`starts_at < ${before}`)
+    await this.deleteAll('score_sums', sql`first_at < ${before}`)
     return dropped
   }
 
@@ -82,7 +84,7 @@ export class PostgresLogTables implements LogTables {
   }
 
   async vacuum(): Promise<void> {
-    for (const table of ['score_rollups', 'score_blocks', 'spool_cursors', ...OTHER_TABLES]) {
+    for (const table of [...LOG_TABLES, ...OTHER_TABLES]) {
       await this.db.execute(sql`vacuum (analyze) ${sql.identifier(table)}`)
     }
     await this.db.execute(sql`analyze score_log`)

@@ -92,7 +92,7 @@ describe.each(backends)('on $name', (backend) => {
           throw error
         }
         if (fault === 'dies changed') return 'died'
-        await service.keep(claim, answerFrom(claim.claimId))
+        await service.keep(claim, teamId, answerFrom(claim.claimId))
         return `executed ${claim.claimId}`
       } catch (error) {
         if (error instanceof AppError) return error.code
@@ -145,6 +145,7 @@ describe.each(backends)('on $name', (backend) => {
       }
       const service = new IdempotencyService({
         store: faulty,
+        room: { hasRoom: () => true, note: () => undefined },
         clock: systemClock,
         secret: 'secret of the tests, long enough',
         onFailure: () => {},

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { sql } from 'drizzle-orm'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
 import { KeyMaintenance } from '../../../src/idempotency/maintenance.ts'
 import { PostgresIdempotencyStore } from '../../../src/idempotency/store.ts'
@@ -17,7 +17,7 @@ import {
 } from '../../support/scenarios/idempotency.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { numberedSpec, startTwoTeams, Team } from '../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
@@ -248,6 +248,28 @@ describe.each(backends)('on $name', (backend) => {
     expect(answers[1]?.body).toBe(first.body)
   })
 
+  test('what a team keeps is counted with that of other replicas, until it has expired', async () => {
+    const store = new PostgresIdempotencyStore(db)
+    const of = (answers: number) => new Map([['team_a', { answers, bytes: 100 * answers }]])
+    const before = (await store.addUsage(of(1))).all
+    await store.addUsage(new Map([['team_b', { answers: 5, bytes: 500 }]]))
+    const { teams, all } = await store.addUsage(of(2))
+    expect(teams).toEqual(new Map([['team_a', { answers: 3, bytes: 300 }]]))
+    expect(all).toEqual({ answers: before.answers + 7, bytes: before.bytes + 700 })
+    await db.execute(sql`update idempotency_usage set hour = hour - interval '24 hours'
+      where team_id = 'team_a'`)
+    expect((await store.addUsage(of(1))).teams).toEqual(
+      new Map([['team_a', { answers: 4, bytes: 400 }]]),
+    )
+    await db.execute(sql`update idempotency_usage set hour = hour - interval '2 hours'
+      where team_id = 'team_a' and hour < now() - interval '20 hours'`)
+    await store.removeOldUsage()
+    expect((await store.addUsage(of(0))).teams).toEqual(
+      new Map([['team_a', { answers: 1, bytes: 100 }]]),
+    )
+    await db.execute(sql`delete from idempotency_usage`)
+  })
+
   // Whoever reads the database, or a copy of it, must learn no secret and no applicant.
   test('nothing of a request or of its answer is stored in clear', async () => {
     const key = newKey()
@@ -314,4 +336,28 @@ describe.each(backends)('on $name', (backend) => {
     const again = await score(key)
     expect(again.headers['idempotent-replayed']).toBe('true')
   })
+})
+
+// A loop of one team must not take from others what makes their retries safe.
+test('a team that has filled its part is executed without being kept, and others are kept', async () => {
+  const [backend = expect.fail()] = backends
+  const teams = await startTwoTeams(backend, { env: { IDEMPOTENCY_MAX_BYTES: '1048576' } })
+  const { service, team, otherTeam } = teams
+  onTestFinished(() => service.close())
+  const records = Array.from({ length: 500 }, () => ({ income: 1 }))
+  const batch = async ({ key }: Team, slug: string) => {
+    const url = `/v1/score/${slug}/batch`
+    const answer = await keyed(service, newKey(), { url, token: key, body: { records } })
+    expect(answer.statusCode).toBe(200)
+    return String(answer.headers['idempotency-kept'] ?? 'true')
+  }
+  const [slug, otherSlug] = [
+    (await team.deploy(numberedSpec(1))).slug,
+    (await otherTeam.deploy(numberedSpec(1))).slug,
+  ]
+  const kept: string[] = []
+  while (kept.at(-1) !== 'false' && kept.length < 40) kept.push(await batch(team, slug))
+  expect(kept.length).toBeGreaterThan(2)
+  expect(kept.at(-1)).toBe('false')
+  expect(await batch(otherTeam, otherSlug)).toBe('true')
 })

@@ -158,6 +158,8 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     }
     await handle.db.execute(sql`delete from score_blocks where (first_at, block_id) not in (
       select first_at, block_id from score_blocks where records = 20 limit ${kept})`)
+    await handle.db.execute(sql`delete from score_sums where (first_at, block_id) not in (
+      select first_at, block_id from score_blocks)`)
     const { segment = 0, at = 0 } = cursors[kept] ?? {}
     await handle.db.execute(
       kept === 0

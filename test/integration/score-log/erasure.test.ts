@@ -50,6 +50,18 @@ const ALL = Array.from({ length: 40 }, (_, n) =>
 )
 const IDS = ALL.map(({ record }) => record.requestId)
 
+/** What leads an erasure to rows of the first form. */
+async function insertDeployment(db: Database): Promise<void> {
+  await db.execute(sql`insert into teams (id, name, created_at) values ('team_1', 'a team', now())`)
+  await db.execute(sql`insert into models (id, team_id, name, version, spec_version, environment,
+      status, spec, deployed_by, created_at, updated_at)
+    values ('mod_1', 'team_1', 'a card', '1', '1', 'production', 'active', '{}', 'user_1', now(),
+      now())`)
+  await db.execute(sql`insert into deployments (id, team_id, name, environment, is_active,
+      champion_model_id, shadow_mode, cache_version, created_at, updated_at)
+    values ('dep_1', 'team_1', 'a card', 'production', true, 'mod_1', false, 1, now(), now())`)
+}
+
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
     const database = await backend.create()
@@ -129,6 +141,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('batches of both forms lose the record ids, those of other teams do not', async () => {
     const { db } = await open()
+    await insertDeployment(db)
     const store = new PostgresScoreLogStore(db, 'a', SOURCE)
     const older = (at: number, recordIds: (string | number | null)[]) =>
       loggedRecord({

@@ -67,7 +67,7 @@ export function printFigures(figures: object): void {
   process.stdout.write(`${currentTestName}: ${JSON.stringify(figures)}\n`)
 }
 
-/** Results in the rollups of days, and in blocks that are not summed. */
+/** Results in the rollups of days, and in sums that wait for them. */
 export async function resultsInRollups(db: Database): Promise<number> {
   const [summed] = await rowsOf<{ results: number | null }>(
     db,
@@ -75,7 +75,7 @@ export async function resultsInRollups(db: Database): Promise<number> {
   )
   const unsummed = await rowsOf<{ sums: Uint8Array }>(
     db,
-    sql`select sums from score_blocks where not is_summed`,
+    sql`select sums from score_sums union all select sums from score_blocks where not is_summed`,
   )
   const ofBlocks = unsummed.flatMap(({ sums }) => readSums(Buffer.from(sums)))
   return ofBlocks.reduce((sum, { rollup }) => sum + rollup.resultCount, summed?.results ?? 0)

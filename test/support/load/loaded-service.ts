@@ -36,6 +36,12 @@ export class LoadedService {
     this.target ??= await this.deploySample()
   }
 
+  /** Starts a process over the same database that scores what the other one has deployed. */
+  async startBeside({ target }: LoadedService): Promise<void> {
+    await this.startProcess()
+    this.target = target
+  }
+
   /** Starts a process and waits until it answers. */
   async startProcess(env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.process = ServiceProcess.start({

@@ -7,7 +7,7 @@ import type { Span } from '../../../src/rollups/spans.ts'
 import type { OpenBlock } from '../../../src/score-log/blocks/block.ts'
 import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
 import { PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import { CompiledModels } from '../../../src/score-log/blocks/compiled-models.ts'
+import { modelsOf } from '../../../src/score-log/reading/model-text-store.ts'
 import {
   type LoggedRequest,
   readLoggedRequest,
@@ -55,7 +55,7 @@ export async function loggedIds(db: Database): Promise<string[]> {
 
 /** All requests in the blocks of the log. */
 export async function loggedRequests(db: Database): Promise<LoggedRequest[]> {
-  const source = new CompiledModels(db)
+  const source = modelsOf(db)
   const requests: LoggedRequest[] = []
   for await (const { block } of loggedBlocks(db)) {
     const models = await source.compiled(block.modelIds)
@@ -103,6 +103,6 @@ export async function rollupOver(
   deploymentId: string,
 ): Promise<Rollup | null> {
   const range = { span, fromMs: -Infinity, toMs: Infinity }
-  const rollups = await new PostgresStatsStore(db).rollups(deploymentId, [range])
+  const rollups = await new PostgresStatsStore(db, modelsOf(db)).rollups(deploymentId, [range])
   return mergedRollup(rollups.map(({ rollup }) => rollup))
 }

@@ -3,12 +3,12 @@
  * says `round` after each round. Its argument is the database as JSON.
  */
 import { setImmediate } from 'node:timers/promises'
-import { CompiledModels } from '../../../src/score-log/blocks/compiled-models.ts'
 import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
+import { modelsOf } from '../../../src/score-log/reading/model-text-store.ts'
 import { openTestDatabase } from '../start/seeded-database.ts'
 
 const { db } = await openTestDatabase(JSON.parse(process.argv[2] ?? ''))
-const tables = new PostgresBlockTables(db, new CompiledModels(db))
+const tables = new PostgresBlockTables(db, modelsOf(db))
 process.stdout.write('opened\n')
 for (;;) {
   const rolled = await tables.rollUp()

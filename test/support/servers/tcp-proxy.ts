@@ -7,6 +7,11 @@ interface Watched {
   times: number
 }
 
+interface Held {
+  readonly text: Buffer
+  readonly onHeld: () => void
+}
+
 /** Stands between a client and a server, and can fail as networks do. */
 export class TcpProxy {
   readonly port: number
@@ -16,6 +21,7 @@ export class TcpProxy {
   private targetPort: number
   private isRefusing = false
   private watched: Watched | null = null
+  private held: Held | null = null
 
   private constructor(server: Server, targetPort: number) {
     this.server = server
@@ -35,7 +41,7 @@ export class TcpProxy {
         return
       }
       const far = connect(proxy.targetPort, '127.0.0.1')
-      const watch = (data: Buffer) => proxy.cutsAt(data, near, far)
+      const watch = (data: Buffer) => proxy.holdsAt(data) || proxy.cutsAt(data, near, far)
       for (const [from, to] of [
         [near, far],
         [far, near],
@@ -93,6 +99,21 @@ export class TcpProxy {
     const watched = { text: Buffer.from(text), timesMax, times: 0 }
     this.watched = watched
     return () => watched.times
+  }
+
+  /** Swallows the next message with this text, as a process that was frozen before it sent it. */
+  holdNext(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.held = { text: Buffer.from(text), onHeld: resolve }
+    })
+  }
+
+  private holdsAt(data: Buffer): boolean {
+    const { held } = this
+    if (held === null || !data.includes(held.text)) return false
+    this.held = null
+    held.onHeld()
+    return true
   }
 
   private cutsAt(data: Buffer, near: Socket, far: Socket): boolean {

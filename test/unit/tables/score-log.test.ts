@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { ROLLUP_COLUMNS } from '../../../src/rollups/rollup-rows.ts'
 import { logErasures } from '../../../src/tables/log-erasures.ts'
 import { logTreeNodes, logTrees } from '../../../src/tables/log-trees.ts'
-import { scoreBlocks, spoolCursors } from '../../../src/tables/score-blocks.ts'
+import { scoreBlocks, scoreSums, spoolCursors } from '../../../src/tables/score-blocks.ts'
 import { scoreLog, scoreRollups } from '../../../src/tables/score-log.ts'
 
 const SRC = new URL('../../../src/', import.meta.url)
@@ -26,7 +26,7 @@ const NOT_COLUMNS = [
   'score_log_partitions',
 ]
 
-const TABLES = [scoreLog, scoreRollups, scoreBlocks, spoolCursors, logTreeNodes] as const
+const TABLES = [scoreLog, scoreRollups, scoreBlocks, scoreSums, spoolCursors, logTreeNodes] as const
 
 const columnsOf = (table: (typeof TABLES)[number] | typeof logErasures | typeof logTrees) =>
   Object.values(getTableColumns(table)).map(({ name }) => name)

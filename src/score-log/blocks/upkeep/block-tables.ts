@@ -61,8 +61,28 @@ export class PostgresBlockTables implements BlockTables {
     this.models = models
   }
 
-  /** Readers add the sums of all other blocks: they see the same before and after. */
-  async rollUp(): Promise<number> {
+  /** Readers add the sums that wait: they see the same before and after. */
+  rollUp(): Promise<number> {
+    return this.rollUpSums(
+      sql`score_sums`,
+      (blocks) => sql`delete from score_sums
+      where ${areIn(blocks)}`,
+    )
+  }
+
+  rollUpOlder(): Promise<number> {
+    return this.rollUpSums(
+      sql`score_blocks where not is_summed`,
+      (blocks) => sql`update score_blocks set is_summed = true, sums = ''::bytea
+        where ${areIn(blocks)}`,
+    )
+  }
+
+  /** @param taken takes away what was added */
+  private async rollUpSums(
+    waiting: SQL,
+    taken: (blocks: readonly BlockKey[]) => SQL,
+  ): Promise<number> {
     const rolled = await unlessLocked(this.db, 'score_blocks', async (tx) => {
       const blocks = await rowsOf<BlockKey & { readonly sums: Uint8Array }>(
         tx,
@@ -71,8 +91,8 @@ export class PostgresBlockTables implements BlockTables {
             select *, sum(octet_length(sums)) over up_to_it as bytes,
               row_number() over up_to_it as number
             from (
-              select block_id, first_at, sums from score_blocks
-              where not is_summed order by first_at limit ${ROLLED_BLOCKS_MAX}
+              select block_id, first_at, sums from ${waiting}
+              order by first_at limit ${ROLLED_BLOCKS_MAX}
             ) as listed
             window up_to_it as (order by first_at, block_id)
           ) as counted
@@ -80,8 +100,7 @@ export class PostgresBlockTables implements BlockTables {
       )
       if (blocks.length === 0) return 0
       await addToRollups(tx, { writer: WRITER, added: await rollupsOf(blocks) })
-      await tx.execute(sql`update score_blocks set is_summed = true, sums = ''::bytea
-        where ${areIn(blocks)}`)
+      await tx.execute(taken(blocks))
       return blocks.length
     })
     return rolled ?? 0

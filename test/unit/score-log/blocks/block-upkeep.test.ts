@@ -11,6 +11,7 @@ test('merged blocks are deleted also in a round whose merge fails', async () => 
   const upkeep = new BlockUpkeep({
     tables: {
       rollUp: async () => 0,
+      rollUpOlder: async () => 0,
       merge: () => Promise.reject(new Error('the block is damaged')),
       dropSuperseded: async () => {
         dropped++

@@ -1,0 +1,175 @@
+import type { OpenBlock } from '../score-log/blocks/block.ts'
+import { openBlock } from '../score-log/blocks/block-decoder.ts'
+import type { BlockReader } from '../score-log/blocks/block-store.ts'
+import { timeOfRequestId } from '../score-log/blocks/request-id-column.ts'
+import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
+import { type BlockSources, readSources } from '../score-log/proof/block-sources.ts'
+import { treeOver } from '../score-log/proof/leaves.ts'
+import { emptyRoot } from '../score-log/proof/merkle.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import type { ModelSource } from '../score-log/record/model-source.ts'
+import { leavesIn } from './block-proof.ts'
+import type { Findings, FoundRoot } from './findings.ts'
+
+interface StoredRecordsOptions {
+  readonly blocks: BlockReader
+  readonly models: ModelSource
+  readonly teamId: string
+  /** Records from then on have a place in the tree. */
+  readonly tracedFromMs: number
+}
+
+/** The records of a team as they are stored now. */
+export interface StoredRecords {
+  /** By the number of their drained block. */
+  readonly roots: Map<number, FoundRoot>
+  /** Applicants from before the tree. */
+  readonly untraced: number
+}
+
+/** Reads the whole log, and notes rows that can't be read or that hide or forge records. */
+export async function readStoredRecords(
+  options: StoredRecordsOptions,
+  findings: Findings,
+): Promise<StoredRecords> {
+  const roots = new Map<number, FoundRoot>()
+  let untraced = 0
+  const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+  for await (const stored of options.blocks.blocksIn({ ...range, order: 'oldest' })) {
+    const where = `block_id ${stored.blockId} of score_blocks, first_at ${new Date(stored.firstAtMs).toISOString()},`
+    const found = await recordsIn({ ...stored, where }, options, findings)
+    untraced += found.untraced
+    for (const [sequence, root] of found.roots) {
+      const other = roots.get(sequence)
+      if (other === undefined) roots.set(sequence, root)
+      else {
+        const message = `${where} and ${other.where} both hold block ${sequence}`
+        findings.add('block_twice', sequence, message)
+      }
+    }
+  }
+  return { roots, untraced }
+}
+
+/** A stored block, and how findings name its row. */
+type NamedBlock = StoredBlock & { readonly where: string }
+
+async function recordsIn(
+  stored: NamedBlock,
+  options: StoredRecordsOptions,
+  findings: Findings,
+): Promise<StoredRecords> {
+  const { teamId, models } = options
+  const { where } = stored
+  const roots = new Map<number, FoundRoot>()
+  // A block of which nothing is known can hold records of any team.
+  let own: readonly (number | null)[] = [null]
+  try {
+    const listed = readSources(stored.sources, () => teamId).sources.flatMap((source) =>
+      source.teamId === teamId ? [source.sequence] : [],
+    )
+    if (stored.sources !== null) own = listed
+    const block = openBlock(stored)
+    const of = readSources(stored.sources, (record) => block.teamId(record))
+    const { bySource, untraced } = await ownRecords(block, of, teamId)
+    if (listed.length + untraced.length === 0) return { roots, untraced: 0 }
+    const fault = faultOf(stored, block)
+    if (fault !== null) {
+      findings.add('block_changed', listed[0] ?? null, `${where} was changed: ${fault}`)
+    }
+    const known = await models.compiled(block.modelIds)
+    for (const sequence of listed) {
+      const requests = await leavesIn(block, bySource.get(sequence) ?? [], known)
+      const ids = requests.map(({ requestId }) => requestId).sort()
+      let [firstAtMs, lastAtMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+      for (const { scoredAtMs } of requests) {
+        firstAtMs = Math.min(firstAtMs, scoredAtMs)
+        lastAtMs = Math.max(lastAtMs, scoredAtMs)
+      }
+      const ends: [string, string] = [ids[0] ?? '', ids.at(-1) ?? '']
+      const facts = { isReadable: true, firstAtMs, lastAtMs, where, requests: ends }
+      roots.set(sequence, { ...treeOver(requests), ...facts })
+    }
+    return { roots, untraced: noteUntraced({ where, block, untraced }, options, findings) }
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error)
+    for (const sequence of own) {
+      findings.add('block_unreadable', sequence, `${where} can't be read: ${cause}`)
+      if (sequence === null) continue
+      const times = {
+        firstAtMs: Number.POSITIVE_INFINITY,
+        lastAtMs: Number.NEGATIVE_INFINITY,
+      }
+      const unreadable = { root: emptyRoot(), size: 0, isReadable: false, ...times }
+      roots.set(sequence, { ...unreadable, where, requests: ['', ''] })
+    }
+    return { roots, untraced: 0 }
+  }
+}
+
+/** The team's requests by their drained block, and those without one of the team. */
+async function ownRecords(block: OpenBlock, { sources, sourceOf }: BlockSources, teamId: string) {
+  const bySource = new Map<number, number[]>()
+  const untraced: number[] = []
+  const turns = new TurnTaker()
+  for (let record = 0; record < block.count; record++) {
+    if (block.teamId(record) !== teamId) continue
+    const source = sources[sourceOf(record)]
+    if (source?.teamId !== teamId) untraced.push(record)
+    else {
+      const list = bySource.get(source.sequence)
+      if (list === undefined) bySource.set(source.sequence, [record])
+      else list.push(record)
+    }
+    await turns.giveWay()
+  }
+  return { bySource, untraced }
+}
+
+/** What the columns of a row say of its records otherwise than the records; null for nothing. */
+function faultOf(stored: StoredBlock, block: OpenBlock): string | null {
+  let [firstAtMs, lastAtMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  let applicants = 0
+  let hasOtherIds = false
+  for (let record = 0; record < block.count; record++) {
+    firstAtMs = Math.min(firstAtMs, block.scoredAtMs(record))
+    lastAtMs = Math.max(lastAtMs, block.scoredAtMs(record))
+    applicants += block.applicants(record)
+    const idMs = timeOfRequestId(block.requestId(record))
+    if (idMs !== null && (idMs < stored.idFromMs || idMs > stored.idToMs)) hasOtherIds = true
+  }
+  const rules = [
+    ['first_at', stored.firstAtMs === Math.floor(firstAtMs)],
+    ['last_at', stored.lastAtMs === Math.ceil(lastAtMs)],
+    ['records', stored.records === block.count],
+    ['applicants', stored.applicants === applicants],
+    ['id_from or id_to', !hasOtherIds],
+  ] as const
+  const wrong = rules.flatMap(([column, isRight]) => (isRight ? [] : [column]))
+  return wrong.length === 0 ? null : `its records say otherwise than ${wrong.join(', ')}`
+}
+
+interface UntracedRecords {
+  readonly where: string
+  readonly block: OpenBlock
+  readonly untraced: readonly number[]
+}
+
+/** @returns number of applicants from before the tree; the others are findings */
+function noteUntraced(
+  { where, block, untraced }: UntracedRecords,
+  { tracedFromMs }: StoredRecordsOptions,
+  findings: Findings,
+): number {
+  const forged = untraced.filter((record) => block.scoredAtMs(record) >= tracedFromMs)
+  const [first] = forged
+  if (first !== undefined) {
+    const message =
+      `${where} holds ${forged.length} requests without a place in the tree, such as ` +
+      `${block.requestId(first)}: the log had a tree when they say they were scored`
+    findings.add('block_untraced', null, message)
+  }
+  const applicantsOf = (records: readonly number[]) =>
+    records.reduce((sum, record) => sum + block.applicants(record), 0)
+  return applicantsOf(untraced) - applicantsOf(forged)
+}
