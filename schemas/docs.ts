@@ -1,6 +1,7 @@
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
 import { BACKTEST_DOCS } from './docs/backtest.ts'
+import { CHANGE_REQUEST_DOCS } from './docs/change-requests.ts'
 import { COPY_DOCS } from './docs/copies.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
 import { EXPORT_DOCS } from './docs/export.ts'
@@ -21,6 +22,7 @@ import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
 import { SERVICE_ACCOUNT_DOCS } from './docs/service-accounts.ts'
 import { STATS_DOCS } from './docs/stats.ts'
+import { WEBHOOK_DOCS } from './docs/webhooks.ts'
 
 /** All operations of the service. A route with any other operation does not compile. */
 export const DOCS = {
@@ -35,6 +37,8 @@ export const DOCS = {
   ...IMPORT_DOCS,
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,
+  ...CHANGE_REQUEST_DOCS,
+  ...WEBHOOK_DOCS,
   ...STATS_DOCS,
   ...MONITORING_DOCS,
   ...SCORING_DOCS,

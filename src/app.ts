@@ -7,6 +7,7 @@ import { auditLogRoutes } from './audit/routes.ts'
 import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { backtestRoutes } from './backtest/routes.ts'
+import { changeRequestRoutes } from './change-requests/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
 import { scorecardRoutes } from './deployments/api-v1/routes.ts'
@@ -60,6 +61,7 @@ import type { Services } from './services.ts'
 import { statsRoutes } from './stats/routes.ts'
 import { ownAccountRoutes } from './teams/own/routes.ts'
 import { memberRoutes } from './teams/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export type AppOptions = Pick<
   Config,
@@ -151,6 +153,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(exportRoutes, services)
   await app.register(deploymentRoutes, services)
   await app.register(scorecardRoutes, services)
+  await app.register(changeRequestRoutes, services)
+  await app.register(webhookRoutes, services)
   await app.register(scoringRoutes, services)
   await app.register(statsRoutes, services)
   await app.register(readingRoutes, services)

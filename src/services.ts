@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
+import { type ChangeControlServices, openChangeControl } from './change-requests/open.ts'
 import type { Config } from './config.ts'
 import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
@@ -32,13 +33,9 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
-import { LogThrottle } from './platform/log-throttle.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
-import { LogErasureService } from './reading/erasure/service.ts'
-import { LogExportService } from './reading/export/service.ts'
-import { ScoreReadingService } from './reading/service.ts'
-import { PostgresReadingStore } from './reading/store.ts'
+import { openReading, type ReadingServices } from './reading/open.ts'
 import { openReasons, type ReasonServices } from './reasons/open.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { openScoreLog } from './score-log/open.ts'
@@ -56,6 +53,7 @@ import {
   addReplayMetrics,
   addScoreLogMetrics,
   addServiceMetrics,
+  addWebhookMetrics,
 } from './service-metrics.ts'
 import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
@@ -69,7 +67,9 @@ export interface Services
   extends AccessServices,
     MonitoringServices,
     OutcomeServices,
+    ReadingServices,
     ReasonServices,
+    ChangeControlServices,
     EvidenceServices {
   readonly models: ModelService
   readonly modelCopies: ModelCopyService
@@ -82,9 +82,6 @@ export interface Services
   readonly idempotency: IdempotencyService
   readonly telemetry: Telemetry
   readonly stats: StatsService
-  readonly scoreReading: ScoreReadingService
-  readonly logErasures: LogErasureService
-  readonly logExports: LogExportService
   readonly performance: PerformanceService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
@@ -202,7 +199,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     dataDir,
   })
-  const background = [domains.auth, domains.outcomeWorker, domains.background]
+  const background = [domains.auth, domains.outcomeWorker, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
@@ -235,7 +232,7 @@ interface WireOptions {
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
-  readonly spool: UndrainedSpool
+  readonly spool: UndrainedSpool & { readonly refusal: string | null }
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir
@@ -255,13 +252,13 @@ type Domains = Omit<
   | 'drain'
   | 'close'
 > & {
-  /** Jobs and nightly replays. */
-  readonly background: { close(): Promise<void> }
+  /** Jobs, nightly replays, change requests and webhooks. */
+  readonly background: readonly { close(): Promise<void> }[]
 }
 
 function wire(
   config: Config,
-  { db, renew, ping }: DatabaseHandle,
+  database: DatabaseHandle,
   {
     clock,
     log,
@@ -276,6 +273,7 @@ function wire(
     dataDir,
   }: WireOptions,
 ): Domains {
+  const { db, renew, ping } = database
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew, health })
@@ -293,6 +291,7 @@ function wire(
   const deployments = new DeploymentService({
     store: guarded(new PostgresDeploymentStore(db)),
     clock,
+    requestLifeMs: config.changeRequestLifeMs,
     onChange,
   })
   caches.add('deployment', cache)
@@ -332,10 +331,10 @@ function wire(
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, spool })
-  const { reader, models: loggedModels, eraser } = logReader
-  const readingStore = guarded(new PostgresReadingStore(db))
+  const { reader, models: loggedModels } = logReader
   // What questions to the log need.
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
+  const ofReader = { db, guarded, logReader, clock }
   const outcomes = openOutcomes({
     db,
     guarded,
@@ -345,30 +344,36 @@ function wire(
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
-  const unequal = new LogThrottle(clock)
-  const scoreReading = new ScoreReadingService({
-    reader,
-    models: loggedModels,
-    store: readingStore,
-    clock,
-    onUnequal: (result) => {
-      const count = unequal.hit(result.modelId)
-      if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
-    },
+  const reading = openReading({
+    ...ofReader,
+    others: outcomes.outcomes,
+    onUnequal: (result, count) =>
+      log.error({ ...result, count }, 'a logged score is not what its bins give'),
   })
+  const { scoreReading } = reading
   const evidence = openEvidence({
-    db,
-    guarded,
-    logReader,
+    ...ofReader,
     reading: scoreReading,
     models,
     definitions: outcomes.outcomeDefinitions,
     jwtSecret,
-    clock,
     log,
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
+  const changeControl = openChangeControl({
+    ...ofLog,
+    database,
+    config,
+    jwtSecret,
+    log,
+    factsOf: errorFacts,
+    onChange,
+    checkpointOf: (teamId) => evidence.services.proofs.checkpoint({ teamId }),
+    awayMs: () => health.awayMs,
+    spoolRefusal: () => spool.refusal,
+  })
+  addWebhookMetrics(metrics, changeControl.services.webhookParts)
   return {
     ...access,
     models,
@@ -378,18 +383,12 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
-    scoreReading,
+    ...reading,
+    ...changeControl.services,
     ...evidence.services,
-    background: evidence,
+    background: [evidence, changeControl],
     ...openReasons({ ...ofLog, deployments, scoreReading }),
     ...openMonitoring(ofLog),
-    logErasures: new LogErasureService({
-      eraser,
-      store: readingStore,
-      clock,
-      others: outcomes.outcomes,
-    }),
-    logExports: new LogExportService({ reader, models: loggedModels, store: readingStore, clock }),
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

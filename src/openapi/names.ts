@@ -3,6 +3,7 @@ import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
 import * as backtest from '../../schemas/backtest.ts'
 import * as baselines from '../../schemas/baselines.ts'
+import * as changeRequests from '../../schemas/change-requests.ts'
 import * as common from '../../schemas/common.ts'
 import * as copies from '../../schemas/copies.ts'
 import * as deployments from '../../schemas/deployments.ts'
@@ -27,6 +28,7 @@ import * as scoring from '../../schemas/scoring.ts'
 import * as serviceAccounts from '../../schemas/service-accounts.ts'
 import * as spec from '../../schemas/spec.ts'
 import * as stats from '../../schemas/stats.ts'
+import * as webhooks from '../../schemas/webhooks.ts'
 
 /** Modules whose exported schemas become components of the document. */
 export const CONTRACT = {
@@ -34,6 +36,7 @@ export const CONTRACT = {
   auth,
   backtest,
   baselines,
+  'change-requests': changeRequests,
   common,
   copies,
   deployments,
@@ -58,6 +61,7 @@ export const CONTRACT = {
   'service-accounts': serviceAccounts,
   spec,
   stats,
+  webhooks,
 } as const
 
 /**

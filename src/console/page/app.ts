@@ -24,6 +24,8 @@ import { forgetTrialKey } from './trial-key.ts'
 import { TryPage } from './try.ts'
 import { Empty, Failure, Loading, Page } from './ui.ts'
 import { UploadPage } from './upload.ts'
+import { WebhookPage } from './webhook.ts'
+import { WebhooksPage } from './webhooks.ts'
 
 /** The whole console. Users who are not signed in see only the sign-in page. */
 export function App() {
@@ -54,6 +56,7 @@ const PLACES = [
   { route: 'try', name: 'Try it', isFor: () => true },
   { route: 'keys', name: 'Keys', isFor: () => true },
   { route: 'members', name: 'Members', isFor: manages },
+  { route: 'webhooks', name: 'Webhooks', isFor: manages },
   { route: 'audit', name: 'Audit log', isFor: manages },
 ] as const
 
@@ -127,6 +130,9 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
   if (place === 'keys') return html`<${KeysPage} session=${session} />`
   if (place === 'members' && manages(session.role))
     return html`<${MembersPage} session=${session} />`
+  if (place === 'webhooks' && manages(session.role)) {
+    return id === undefined ? html`<${WebhooksPage} />` : html`<${WebhookPage} id=${id} />`
+  }
   if (place === 'audit' && manages(session.role)) {
     return html`<${AuditLogPage} subject=${id ?? null} />`
   }

@@ -22,6 +22,7 @@ import {
   UNKNOWN,
   withIds,
 } from '../../support/scenarios/routes.ts'
+import { changesOf } from '../../support/start/changes.ts'
 import { backends } from '../../support/start/databases.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -245,7 +246,7 @@ describe.each(backends)('on $name', (backend) => {
       session,
       job,
     }
-    return { ...made, challenger: entry.id, version: entry.version }
+    return { ...made, ...(await changesOf(team)), challenger: entry.id, version: entry.version }
   }
 
   /** All that a team can read of what it has. */
