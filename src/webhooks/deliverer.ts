@@ -19,8 +19,9 @@ export interface DueDelivery extends SealedSecrets {
 }
 
 export interface TakeQuery {
-  /** Webhooks with attempts under way. */
-  readonly busyWebhooks: readonly string[]
+  /** Attempts of this process that are under way, by webhook. */
+  readonly underWay: ReadonlyMap<string, number>
+  /** Attempts that a webhook may have at a time. */
   readonly perWebhook: number
   readonly limit: number
   /** After so long without an end another replica makes the attempt again. */
@@ -68,8 +69,8 @@ const PER_WEBHOOK_MAX = 4
 const JITTER = 0.2
 
 /**
- * Sends what is due, at least once each. Attempts of different webhooks run side by side; a webhook
- * gets its next ones when those under way have ended.
+ * Sends what is due, at least once each. Attempts of different webhooks run side by side; of one
+ * webhook only a few do, in each process.
  *
  * States: *open*, which looks for deliveries each second, and at once when it is woken or when an
  * attempt has ended; *closed*, which breaks off attempts and gives their deliveries back. A
@@ -126,7 +127,7 @@ export class Deliverer {
         const limit = ATTEMPTS_MAX - this.attempts.size
         if (limit === 0) return
         const taken = await store.take({
-          busyWebhooks: [...this.underWay.keys()],
+          underWay: this.underWay,
           perWebhook: PER_WEBHOOK_MAX,
           limit,
           leaseMs: LEASE_MS,
@@ -147,10 +148,8 @@ export class Deliverer {
         this.attempts.delete(attempt)
         const left = (this.underWay.get(webhookId) ?? 1) - 1
         if (left > 0) this.underWay.set(webhookId, left)
-        else {
-          this.underWay.delete(webhookId)
-          this.wake()
-        }
+        else this.underWay.delete(webhookId)
+        this.wake()
       })
     this.attempts.add(attempt)
   }

@@ -26,14 +26,14 @@ export class PostgresDueStore implements DueStore {
     this.db = db
   }
 
-  async take({ busyWebhooks, perWebhook, limit, leaseMs }: TakeQuery): Promise<DueDelivery[]> {
-    const isBusy =
-      busyWebhooks.length === 0 ? sql`false` : sql`webhooks.id in (${textsOf(busyWebhooks)})`
+  async take({ underWay, perWebhook, limit, leaseMs }: TakeQuery): Promise<DueDelivery[]> {
     const rows = await rowsOf<TakenRow>(
       this.db,
-      sql`with receivers as materialized (
-          select id from webhooks
-          where is_active and not ${isBusy} and exists (
+      sql`with busy (id, attempts) as (${rowsOfCounts(underWay)}
+        ), receivers as materialized (
+          select webhooks.id, ${perWebhook}::integer - coalesce(busy.attempts, 0) as free
+          from webhooks left join busy on busy.id = webhooks.id
+          where is_active and coalesce(busy.attempts, 0) < ${perWebhook}::integer and exists (
             select 1 from webhook_deliveries
             where webhook_id = webhooks.id and state = 'waiting' and next_attempt_at <= now())
           order by random() limit ${limit}::integer
@@ -41,7 +41,7 @@ export class PostgresDueStore implements DueStore {
           select delivery.id from receivers cross join lateral (
             select id from webhook_deliveries
             where webhook_id = receivers.id and state = 'waiting' and next_attempt_at <= now()
-            order by next_attempt_at limit ${perWebhook}::integer
+            order by next_attempt_at limit receivers.free
             for update skip locked
           ) as delivery
           limit ${limit}::integer
@@ -105,9 +105,8 @@ export function inMs(ms: number): SQL {
   return sql`now() + ${ms}::float8 * interval '1 millisecond'`
 }
 
-function textsOf(texts: readonly string[]): SQL {
-  return sql.join(
-    texts.map((text) => sql`${text}`),
-    sql`, `,
-  )
+function rowsOfCounts(counts: ReadonlyMap<string, number>): SQL {
+  if (counts.size === 0) return sql`select null::text, 0 where false`
+  const rows = [...counts].map(([id, count]) => sql`(${id}::text, ${count}::integer)`)
+  return sql`values ${sql.join(rows, sql`, `)}`
 }

@@ -163,7 +163,7 @@ describe.each(backends)('on $name', (backend) => {
     await team.done('POST', `${webhook.path}/test`)
     await expect.poll(webhook.types, { timeout: 5_000 }).toHaveLength(1)
     const [both] = await webhook.received()
-    for (const of of [webhook, rotated]) expect(both && verified(of, both)).toBeTruthy()
+    for (const one of [webhook, rotated]) expect(both && verified(one, both)).toBeTruthy()
     const last = await team.done('POST', `${webhook.path}/rotate`, {})
     await team.done('POST', `${webhook.path}/test`)
     await expect.poll(webhook.types, { timeout: 5_000 }).toHaveLength(2)

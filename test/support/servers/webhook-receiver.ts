@@ -59,23 +59,24 @@ function serve(port: number): void {
       response.end(JSON.stringify(received))
       return
     }
+    const [wanted = ''] = path.split('?')
     let body = ''
     for await (const chunk of request) body += chunk
     received.push({ path, headers: request.headers as Record<string, string>, body })
     const id = String(request.headers['webhook-id'])
     const isFirst = !seen.has(id)
     seen.add(id)
-    if (path === '/slow') await delay(SLOW_MS)
-    if (path === '/redirect') {
+    if (wanted === '/slow') await delay(SLOW_MS)
+    if (wanted === '/redirect') {
       response.writeHead(307, { location: '/private' }).end()
       return
     }
-    const [, status] = /^\/status\/(\d+)$/.exec(path) ?? []
-    if (path === '/large') {
+    const [, status] = /^\/status\/(\d+)$/.exec(wanted) ?? []
+    if (wanted === '/large') {
       response.writeHead(200).end('x'.repeat(TEXT_BYTES))
       return
     }
-    response.writeHead(status ? Number(status) : path === '/once' && isFirst ? 500 : 204).end()
+    response.writeHead(status ? Number(status) : wanted === '/once' && isFirst ? 500 : 204).end()
   })
   server.listen(port, '127.0.0.1', () => {
     const address = server.address()
