@@ -26,6 +26,12 @@ export const ChangeRequestsQuery = listQuery({
 const OrNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 
+export const RequestedChallenger = Type.Object({
+  id: Type.String(),
+  model_id: Type.String(),
+  traffic_pct: Type.Number({ description: 'Share of a live split, in percent' }),
+})
+
 export const RequestedState = Type.Object(
   {
     name: Type.String(),
@@ -37,13 +43,7 @@ export const RequestedState = Type.Object(
     require_approval: Type.Boolean(),
     emergency_rollback: Type.Boolean(),
     cache_version: CacheVersion,
-    challengers: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        model_id: Type.String(),
-        traffic_pct: Type.Number({ description: 'Share of a live split, in percent' }),
-      }),
-    ),
+    challengers: Type.Array(RequestedChallenger),
   },
   { description: 'A state of the deployment, with its active challengers' },
 )
@@ -93,10 +93,12 @@ export const ChangedPoints = Type.Object({
   after: OrNull(Type.Number()),
 })
 
+export const ChangedBasePoints = Type.Object({ before: Type.Number(), after: Type.Number() })
+
 export const ModelDifference = Type.Object({
   from_model_id: Type.String(),
   to_model_id: Type.String(),
-  base_points: Type.Object({ before: Type.Number(), after: Type.Number() }),
+  base_points: ChangedBasePoints,
   points: Type.Array(ChangedPoints, { description: 'Bins whose points differ' }),
   points_truncated: Type.Boolean({ description: 'Whether more bins differ than are listed' }),
 })

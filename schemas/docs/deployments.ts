@@ -91,7 +91,7 @@ export const DEPLOYMENT_DOCS = {
   },
   'deployments.update': {
     tag: 'Deployments',
-    summary: 'Rename a deployment, switch it on or off, make it strict or approved',
+    summary: 'Change the settings of a deployment',
     description:
       "Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this. With `require_approval` changes of models, traffic and activity wait for a second owner or admin, and so does switching it off again.",
     params: { slug: DEPLOYMENT_SLUG },

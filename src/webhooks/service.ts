@@ -17,6 +17,7 @@ export type WebhookChange = Partial<
 
 /** What the service needs from the database. */
 export interface WebhookStore {
+  count(teamId: string): Promise<number>
   /** @returns false if the team has `max` webhooks; then nothing is added */
   add(webhook: Webhook & SealedSecrets, audit: NewAuditRecord, max: number): Promise<boolean>
   list(teamId: string, page: PageRequest): Promise<Page<Webhook>>
@@ -89,6 +90,8 @@ export class WebhookService {
     order: { url: string; description: string | null; types: readonly EventType[] | null },
   ): Promise<IssuedWebhook> {
     const { store, sealer, rules, clock } = this.options
+    // 409 takes precedence over 422.
+    if ((await store.count(actor.teamId)) >= WEBHOOKS_MAX) throw tooMany()
     const url = rules.checkUrl(order.url).href
     const epochMs = clock.epochMs()
     const at = new Date(epochMs)
@@ -116,10 +119,8 @@ export class WebhookService {
     }
     const change = { action: 'webhook.create', subject: id, after: audited(webhook) } as const
     const audit = auditRecord(actor, change, epochMs)
-    if (!(await store.add({ ...webhook, ...sealed }, audit, WEBHOOKS_MAX))) {
-      const message = `the team has ${WEBHOOKS_MAX} webhooks, the most that it may have: remove one`
-      throw new AppError('limit_reached', message)
-    }
+    const isAdded = await store.add({ ...webhook, ...sealed }, audit, WEBHOOKS_MAX)
+    if (!isAdded) throw tooMany()
     return { webhook, secret: secretText(secret) }
   }
 
@@ -140,13 +141,12 @@ export class WebhookService {
     webhookId: string,
     wanted: Partial<Pick<Webhook, 'url' | 'description' | 'types' | 'isActive'>>,
   ): Promise<Webhook> {
-    const url =
-      wanted.url === undefined ? {} : { url: this.options.rules.checkUrl(wanted.url).href }
-    const change = { ...wanted, ...url }
-    return this.change(actor, webhookId, 'webhook.update', (present) => ({
-      change,
-      after: audited({ ...present, ...change }),
-    }))
+    return this.change(actor, webhookId, 'webhook.update', (present) => {
+      const { url } = wanted
+      const checked = url === undefined ? {} : { url: this.options.rules.checkUrl(url).href }
+      const change = { ...wanted, ...checked }
+      return { change, after: audited({ ...present, ...change }) }
+    })
   }
 
   /**
@@ -296,4 +296,9 @@ function notFound(): AppError {
 
 function inactive(): AppError {
   return new AppError('webhook_inactive', 'the webhook is switched off: set is_active first')
+}
+
+function tooMany(): AppError {
+  const message = `the team has ${WEBHOOKS_MAX} webhooks, the most that it may have: remove one`
+  return new AppError('limit_reached', message)
 }

@@ -32,14 +32,14 @@ export class PostgresWebhookStore implements WebhookStore {
     this.db = db
   }
 
+  count(teamId: string): Promise<number> {
+    return countOf(this.db, teamId)
+  }
+
   add(webhook: Webhook & SealedSecrets, audit: NewAuditRecord, max: number): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, webhook.teamId)
-      const [row] = await tx
-        .select({ count: sql<number>`count(*)::integer` })
-        .from(webhooks)
-        .where(eq(webhooks.teamId, webhook.teamId))
-      if ((row?.count ?? 0) >= max) return false
+      if ((await countOf(tx, webhook.teamId)) >= max) return false
       await tx.insert(webhooks).values({ ...webhook, types: typesOf(webhook.types) })
       await insertAuditRecord(tx, audit)
       return true
@@ -158,6 +158,14 @@ export class PostgresWebhookStore implements WebhookStore {
       .returning({ id: webhookDeliveries.id })
     return replayed.length
   }
+}
+
+async function countOf(db: Database, teamId: string): Promise<number> {
+  const [row] = await db
+    .select({ count: sql<number>`count(*)::integer` })
+    .from(webhooks)
+    .where(eq(webhooks.teamId, teamId))
+  return row?.count ?? 0
 }
 
 async function findWebhook(
