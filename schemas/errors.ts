@@ -12,7 +12,7 @@ export const ERROR_CODES = {
   invalid_refresh_token: 'The refresh token is unknown, expired or was used before.',
   insufficient_role: "The caller's role does not permit this.",
   own_change_request:
-    'Who asked for a change, or a service account, can not decide on it: another owner or admin has to.',
+    "Who asked for a change, or a service account, can't decide on it: another owner or admin has to.",
   deployment_not_found:
     'No deployment of the team has this slug. Scoring does not find inactive deployments and those outside the environment of the key.',
   model_not_found: 'No model of the team has this id or version.',
@@ -35,7 +35,7 @@ export const ERROR_CODES = {
   member_exists: 'Another user has this email.',
   last_owner: 'The team must keep at least one owner.',
   change_outdated:
-    'The deployment has changed since the change request was made, which therefore can not be applied.',
+    "The deployment has changed since the change request was made, which therefore can't be applied.",
   change_request_closed: 'The change request was decided on already, or its time is over.',
   approval_required:
     "The model is a challenger of a deployment that requires approval, and can't be archived.",

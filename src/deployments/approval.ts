@@ -57,8 +57,8 @@ export function refuseRequester({ requesters }: ChangeRequest, userId: string): 
   const isPerson = userId.startsWith('usr_')
   if (isPerson && !requesters.includes(userId)) return
   const message = isPerson
-    ? 'who asked for a change can not decide on it: ask another owner or admin'
-    : 'a service account can not decide on a change: a person has to'
+    ? "who asked for a change can't decide on it: ask another owner or admin"
+    : "a service account can't decide on a change: a person has to"
   throw new AppError('own_change_request', message)
 }
 

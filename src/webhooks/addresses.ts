@@ -20,7 +20,7 @@ const GLOBAL_IPV6 = ['2000::/3']
 const refused = listOf([...REFUSED_IPV4, ...REFUSED_IPV6])
 const globalIpv6 = listOf(GLOBAL_IPV6)
 
-/** Whether an address is of the public Internet. A text that is no address is not. */
+/** Whether an address is of the public Internet. Any other text is not. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return !refused.check(address, 'ipv4')

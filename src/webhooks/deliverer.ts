@@ -63,14 +63,14 @@ const POLL_MS = 1_000
 const LEASE_MS = 60_000
 /** Attempts under way in a process: most of them wait for a slow receiver. */
 const ATTEMPTS_MAX = 256
-/** Of one webhook at a time, so that a slow one stands in nobody's way. */
+/** Attempts for one webhook at a time, so that a slow one stands in nobody's way. */
 const PER_WEBHOOK_MAX = 4
 /** A wait is drawn from this share below to this share above its length. */
 const JITTER = 0.2
 
 /**
- * Sends what is due, at least once each. Attempts of different webhooks run side by side; of one
- * webhook only a few do, in each process.
+ * Sends what is due, at least once each. Attempts for different webhooks run side by side; for
+ * one webhook only a few do, in each process.
  *
  * States: *open*, which looks for deliveries each second, and at once when it is woken or when an
  * attempt has ended; *closed*, which breaks off attempts and gives their deliveries back. A

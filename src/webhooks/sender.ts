@@ -30,7 +30,7 @@ interface SenderOptions {
 
 /** Longest attempt, from the look-up of the name to the end of the answer. */
 const TIMEOUT_MS = 10_000
-/** Of an answer only the status counts; the rest is read as far as this, then cut off. */
+/** Only the status of an answer counts; the rest is read as far as this, then cut off. */
 const ANSWER_BYTES_MAX = 16 * 1024
 
 const resolveBySystem: Resolver = (hostname) => dns.lookup(hostname, { all: true })

@@ -31,7 +31,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(numberedSpec(1))
     const entry = await team.challenge(slug, numberedSpec(2), 5)
     await guard(service, team.owner, slug)
-    const people = [
+    const tokens = [
       ...[team.owner, await memberToken(service, team.owner)],
       await memberToken(service, team.owner, 'owner'),
     ]
@@ -40,7 +40,7 @@ describe.each(backends)('on $name', (backend) => {
       service.call({
         method: 'PATCH',
         url: `/v1/deployments/${slug}/traffic`,
-        token: people[n % people.length] ?? '',
+        token: tokens[n % tokens.length] ?? '',
         body: { action: 'update_traffic', challenger_id: entry.id, traffic_pct: 6 + (n % 40) },
       })
     const seen = new Map<string, number>()
@@ -50,7 +50,7 @@ describe.each(backends)('on $name', (backend) => {
       expect(asked.every(({ statusCode }) => [202, 409].includes(statusCode))).toBe(true)
       expect(ids.length).toBeLessThanOrEqual(WAITING_MAX)
       const approvals = ids.flatMap((id: string) =>
-        people.map((token) => ({ id, url: `/v1/change-requests/${id}/approve`, token })),
+        tokens.map((token) => ({ id, url: `/v1/change-requests/${id}/approve`, token })),
       )
       const answers = await Promise.all([
         ...approvals.map(({ url, token }) => service.call({ url, token, body: {} })),
@@ -67,7 +67,7 @@ describe.each(backends)('on $name', (backend) => {
         `/v1/change-requests?deployment=${slug}&state=waiting`,
       )
       for (const { id } of waiting as Decided[]) {
-        for (const token of people) {
+        for (const token of tokens) {
           await service.call({ url: `/v1/change-requests/${id}/decline`, token, body: {} })
         }
       }

@@ -219,10 +219,8 @@ describe.each(backends)('on $name', (backend) => {
       role: 'viewer',
     })
     const { request_id } = await team.score(slug, {})
-    const account = await team.done('POST', '/v1/service-accounts', {
-      name: 'theirs',
-      role: 'viewer',
-    })
+    const order = { name: 'theirs', role: 'viewer' }
+    const account = await team.done('POST', '/v1/service-accounts', order)
     const credentials = { email: member.email, password: 'a long password' }
     const tokens = jsonOf(await teams.service.call({ url: '/api/auth/login', body: credentials }))
     const own = { method: 'GET', url: '/api/auth/sessions', token: tokens.access_token } as const
