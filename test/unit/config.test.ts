@@ -20,6 +20,12 @@ test('without any variable the service runs embedded on loopback', () => {
     bodyLimitBytes: 16_777_216,
     scoreLogDurability: 'process',
     scoreLogRetentionDays: 761,
+    changeRequestLifeMs: 72 * 3_600_000,
+    webhookAllowedNetworks: [],
+    // About a day in all.
+    webhookRetryMs: [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600, 36_000].map(
+      (seconds) => 1_000 * seconds,
+    ),
     spoolBytesMax: 4_294_967_296,
     idempotencyBytesMax: 8_589_934_592,
     spoolKeepMs: 900_000,
@@ -50,6 +56,9 @@ test('every wrong variable is named in one message, and no value', () => {
     SCORE_LOG_RETENTION_DAYS: '0',
     SPOOL_MAX_BYTES: '1',
     IDEMPOTENCY_MAX_BYTES: '1',
+    CHANGE_REQUEST_HOURS: '0',
+    WEBHOOK_ALLOWED_NETWORKS: `10.0.0.0/8,${secret}`,
+    WEBHOOK_RETRY_SECONDS: '5,0',
     WORKERS: '0',
   }
   const message = messageOf(() => loadConfig(env))
