@@ -60,7 +60,7 @@ export function WaitingChanges({ deployment, session, round, onDecided }: Waitin
           <td><${Changes} request=${request} names=${names} /></td>
           <td class="subject">${names.get(request.requested_by) ?? html`<code>${request.requested_by}</code>`}</td>
           <td><${When} at=${request.expires_at} /></td>
-          <td><button type="button" class="small-button" aria-label=${`Look at ${titleOf(request)}`} onClick=${() => setShown(request)}>Look at it</button></td>
+          <td><button type="button" class="small-button" aria-label=${`Look at it: ${titleOf(request)}`} onClick=${() => setShown(request)}>Look at it</button></td>
         </tr>`,
       )}
     <//>

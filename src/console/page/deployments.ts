@@ -9,7 +9,7 @@ import { Badge, Empty, Failure, Loading, More, Page, Shown, Table, When } from '
 
 export function DeploymentsPage({ session }: { session: Session }) {
   const listed = usePaged<ListedDeployment>('v1/deployments', 'deployments')
-  const waiting = useLoaded(waitingByDeployment, []).data ?? NONE_WAITING
+  const waiting = useLoaded(waitingByDeployment, [], { everyMs: WAITING_MS }).data ?? NONE_WAITING
   const actions =
     deploys(session.role) && html`<a class="button primary" href="#/models/new">Deploy a model</a>`
   return html`<${Page} title="Deployments" actions=${actions}>
@@ -20,6 +20,8 @@ export function DeploymentsPage({ session }: { session: Session }) {
   <//>`
 }
 
+/** Reload interval of what waits for approval. */
+const WAITING_MS = 30_000
 const NONE_WAITING: ReadonlyMap<string, number> = new Map()
 
 function None({ mayDeploy }: { mayDeploy: boolean }) {

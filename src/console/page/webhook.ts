@@ -131,7 +131,7 @@ function Deliveries({
         <td><${When} at=${one.last_attempt_at} />${one.last_error && html`<br /><span class="muted">${one.last_error}</span>`}</td>
         <td>${one.next_attempt_at === null ? html`<span class="muted">none</span>` : html`<${When} at=${one.next_attempt_at} />`}</td>
         <td class="optional"><${When} at=${one.created_at} /></td>
-        ${mayReplay && html`<td><button type="button" class="small-button" aria-label=${`Send ${one.type} ${one.event_id} again`} onClick=${() => onReplay(one.id)}>Send again</button></td>`}
+        ${mayReplay && html`<td><button type="button" class="small-button" aria-label=${`Send again: ${one.type} ${one.event_id}`} onClick=${() => onReplay(one.id)}>Send again</button></td>`}
       </tr>`,
     )}
   <//>`
