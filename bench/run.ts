@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openBackends } from './lib/backends.ts'
+import { OTHER_CORE, pinTo, SERVER_CORE } from './lib/cores.ts'
 import { OPTIONS_HELP } from './lib/options.ts'
 
 /** What each measures, and against what; all of them run in this order. */
@@ -14,6 +15,11 @@ const COMPARED = {
   stats: 'a look at the stats of a short log, against one of a long log',
   console: 'scoring while pages of the console are open, against none',
   scale: '1,000 deployments and 10,000 keys in turn, against one of each',
+} as const
+
+/** Run when named: needs Linux and two cores. */
+const PINNED = {
+  pinned: 'single and batch, the server on one core and all others on another',
 } as const
 
 /** Run when named: needs other tools to be installed. */
@@ -35,7 +41,7 @@ const OPERATED = {
   'log-reading': 'reading back and counting in a log of millions of scores',
 } as const
 
-const SCENARIOS = { ...COMPARED, ...PEERS, ...OPERATED }
+const SCENARIOS = { ...COMPARED, ...PINNED, ...PEERS, ...OPERATED }
 type Scenario = keyof typeof SCENARIOS
 const names = Object.keys(SCENARIOS) as Scenario[]
 
@@ -49,6 +55,9 @@ function help(): string {
  * Runs each in a process of its own, so that none finds code that V8 compiled for another's data.
  */
 async function run(scenarios: readonly Scenario[], args: readonly string[]): Promise<void> {
+  const isPinned = scenarios.includes('pinned')
+  // What this process starts runs where it runs.
+  if (isPinned) pinTo(OTHER_CORE, process.pid)
   const backends = await openBackends()
   const env = {
     ...process.env,
@@ -56,6 +65,7 @@ async function run(scenarios: readonly Scenario[], args: readonly string[]): Pro
     BENCH_REDIS_URL: backends.redisUrl,
     TEST_DATABASE_URL: backends.databaseUrl,
     TEST_REDIS_URL: backends.redisUrl,
+    ...(isPinned && { BENCH_SERVER_CORE: `${SERVER_CORE}` }),
   }
   try {
     for (const name of scenarios) {

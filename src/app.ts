@@ -55,6 +55,7 @@ import { replayRoutes } from './replay/routes.ts'
 import { fallbackOf } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
+import { readScoresFrom } from './scoring/fast-path/score-connections.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import { serviceAccountRoutes } from './service-accounts/routes.ts'
 import type { Services } from './services.ts'
@@ -231,4 +232,5 @@ function installFastPath(
     fastify: (request, response) => app.routing(request, response),
   })
   app.server.removeAllListeners('request').on('request', fastPath.listen)
+  readScoresFrom(app.server, fastPath)
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { pinTo } from './cores.ts'
 import type { ServerState } from './server-state.ts'
 
 /** A server under load: what the load asks of it. */
@@ -27,7 +28,10 @@ export class BenchServer implements LoadedServer {
   /** @param program reports its state as `serveState` does */
   static async start(program: URL, env: Readonly<Record<string, string>>): Promise<BenchServer> {
     const child = fork(program, { env: { PATH: process.env['PATH'], ...env } })
-    return new BenchServer(child, await stateOf(child))
+    const state = await stateOf(child)
+    const core = process.env['BENCH_SERVER_CORE']
+    if (core !== undefined) pinTo(Number(core), child.pid)
+    return new BenchServer(child, state)
   }
 
   state(): Promise<ServerState> {

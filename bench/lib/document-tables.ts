@@ -29,7 +29,7 @@ const ENGINE_CASE = 'score, pd, grade, bin and points of each feature'
 
 /** By the name that stands in the marks of a document. */
 export const FIGURES: Readonly<Record<string, Figure>> = {
-  baselines: { scenarios: ['single', 'batch'], optional: ['scale'], rows: baselines },
+  baselines: { scenarios: ['single', 'batch'], optional: ['pinned', 'scale'], rows: baselines },
   engine: { scenarios: ['engine'], rows: engineRows },
   log: { scenarios: ['log'], rows: logRows },
   quota: { scenarios: ['quota'], rows: quotaRows },
@@ -123,6 +123,20 @@ const BASELINES = [
     'a route that parses and stringifies as much',
   ],
   ['batch', 'batch', 'without log', 'the same without the log', 'the same'],
+  [
+    'pinned',
+    'single',
+    'everything on',
+    'single score with everything on, the server on one core',
+    'Fastify alone, on that core',
+  ],
+  [
+    'pinned',
+    'batch',
+    'everything on',
+    'batch of 1,000, everything on, the server on one core',
+    'the route, on that core',
+  ],
   [
     'scale',
     'scale',

@@ -134,12 +134,21 @@ export async function done(
 
 /** A score of the sample scorecard, deployed for it, with a key of its own. */
 export async function sampleRequest(url: string, token: string): Promise<LoadRequest> {
-  const order = { spec: sampleSpec(), environment: 'production', auto_deploy: true }
-  const { deployment } = await done(`${url}/v1/models/deploy`, token, order)
+  const body = JSON.stringify(sampleApplicants()[0]?.applicant)
+  return { ...(await deployed(url, token, sampleSpec())), body }
+}
+
+/** Where and with which key to score on a card, which is deployed for it. */
+export async function deployed(
+  url: string,
+  token: string,
+  spec: object,
+): Promise<Omit<LoadRequest, 'body'>> {
+  const command = { spec, environment: 'production', auto_deploy: true }
+  const { deployment } = await done(`${url}/v1/models/deploy`, token, command)
   const { slug } = deployment as { slug: string }
   const { key } = await done(`${url}/v1/keys`, token, { name: 'bench' })
-  const applicant = JSON.stringify(sampleApplicants()[0]?.applicant)
-  return { url: `${url}/v1/score/${slug}`, body: applicant, token: String(key) }
+  return { url: `${url}/v1/score/${slug}`, token: String(key) }
 }
 
 /** What clients saw in a stretch of time. */

@@ -16,13 +16,12 @@ import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
-import { sampleApplicants } from '../../test/support/cards/cards.ts'
-import type { LoadRequest } from '../../test/support/load/load-clients.ts'
 import { median } from '../../test/support/load/percentile.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { CARD, makeApplicants, makeSpec } from '../lib/card.ts'
 import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
-import { Fleet, sampleRequest } from '../lib/fleet.ts'
+import { deployed, Fleet } from '../lib/fleet.ts'
 import { storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
@@ -35,6 +34,8 @@ const { values } = parseArgs({
 })
 const seconds = Number(values.seconds)
 const workerCounts = values.workers.split(',').map(Number)
+/** Different ones: a log of the same applicant again and again takes next to no room. */
+const APPLICANTS = 20_000
 const BATCH_RECORDS = 1_000
 const BATCH_CONNECTIONS = 4
 const WARM_UP_SEC = 4
@@ -51,18 +52,36 @@ interface Round {
 
 type LoadName = 'single' | 'batch'
 
-function batchOf({ url, token }: LoadRequest): LoadRequest {
-  const applicants = sampleApplicants()
-  const records = Array.from({ length: BATCH_RECORDS }, (_, index) => ({
-    ...applicants[index % applicants.length]?.applicant,
-    id: `record-${index}`,
-  }))
-  return { url: `${url}/batch`, token, body: JSON.stringify({ records }) }
+/** Requests that take turns. */
+interface Load {
+  readonly url: string
+  readonly token: string
+  readonly bodies: readonly string[]
+  readonly connections: number
 }
 
-async function send({ url, body, token }: LoadRequest, connections: number, duration: number) {
+function bodiesOf(load: LoadName): string[] {
+  const applicants = makeApplicants(CARD, APPLICANTS)
+  if (load === 'single') return applicants.map((applicant) => JSON.stringify(applicant))
+  return Array.from({ length: APPLICANTS / BATCH_RECORDS }, (_, batch) => {
+    const from = batch * BATCH_RECORDS
+    const records = applicants
+      .slice(from, from + BATCH_RECORDS)
+      .map((applicant, index) => ({ ...applicant, id: `record-${index}` }))
+    return JSON.stringify({ records })
+  })
+}
+
+async function send({ url, token, bodies, connections }: Load, duration: number) {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
-  const result = await autocannon({ url, method: 'POST', body, headers, connections, duration })
+  let next = 0
+  const setupClient = (client: autocannon.Client) => {
+    // Each connection has applicants of its own, as far as there are enough.
+    const share = Math.ceil(bodies.length / connections)
+    const own = Array.from({ length: share }, () => bodies[next++ % bodies.length] ?? '')
+    client.setRequests(own.map((body) => ({ method: 'POST', body, headers })))
+  }
+  const result = await autocannon({ url, connections, duration, setupClient })
   if (result.non2xx > 0 || result.errors > 0) {
     throw new Error(`void: ${result.non2xx} refused, ${result.errors} failed`)
   }
@@ -89,21 +108,30 @@ async function playRound(workers: number): Promise<Record<LoadName, Round>> {
     const fleet = await Fleet.start({ replicas: 1, ...servers, env: { WORKERS: `${workers}` } })
     try {
       const url = fleet.urlOf(0)
-      const single = await sampleRequest(url, await fleet.signIn())
+      const target = await deployed(url, await fleet.signIn(), makeSpec(CARD))
       const measured = { url, databaseUrl: fleet.databaseUrl, database, redis }
-      const play = async (loadRequest: LoadRequest, connections: number): Promise<Round> => {
-        await send(loadRequest, connections, WARM_UP_SEC)
+      const play = async (load: Load): Promise<Round> => {
+        await send(load, WARM_UP_SEC)
         await drained(url)
         const before = await costsSoFar(measured)
-        const { requests, latency, duration } = await send(loadRequest, connections, seconds)
+        const { requests, latency, duration } = await send(load, seconds)
         await drained(url)
         const costs = difference(before, await costsSoFar(measured))
         const { p50: p50Ms, p99: p99Ms } = latency
         return { requests: requests.total, tookMs: 1_000 * duration, p50Ms, p99Ms, costs }
       }
       return {
-        single: await play(single, Number(values.connections)),
-        batch: await play(batchOf(single), BATCH_CONNECTIONS),
+        single: await play({
+          ...target,
+          bodies: bodiesOf('single'),
+          connections: Number(values.connections),
+        }),
+        batch: await play({
+          ...target,
+          url: `${target.url}/batch`,
+          bodies: bodiesOf('batch'),
+          connections: BATCH_CONNECTIONS,
+        }),
       }
     } finally {
       await fleet.remove()
@@ -164,7 +192,13 @@ console.table(table)
 const loads = ['single', 'batch'] as const
 storeResult(
   'capacity',
-  { card: 'the sample of the demo', batchRecords: BATCH_RECORDS, seconds, warmUpSec: WARM_UP_SEC },
+  {
+    card: CARD,
+    applicants: APPLICANTS,
+    batchRecords: BATCH_RECORDS,
+    seconds,
+    warmUpSec: WARM_UP_SEC,
+  },
   loads.map((load) => ({
     name: load,
     measured: [...all].map(([workers, rounds]) => ({

@@ -4,11 +4,20 @@ import type { ApplicantPosition, InputViolations } from './input-violations.ts'
 import { scoreText } from './response.ts'
 import type { ServingChallenger, ServingDeployment } from './serving.ts'
 
-/** Positions of challengers without a result for an applicant; null: all have one. */
-export type FailedChallengers = ReadonlySet<number> | null
+/** An applicant that every model has scored. Each model's `ModelScore` holds its result. */
+export interface Evaluation {
+  readonly deployment: ServingDeployment
+  readonly applicant: Applicant
+  /** The key of the applicant that is not a variable. */
+  readonly reservedName: string | undefined
+  /** Positions of the challengers without a result; null: all have one. */
+  readonly failed: ReadonlySet<number> | null
+}
 
 /**
- * Scores an applicant on every model of a deployment; each model's `ModelScore` holds its result.
+ * Scores an applicant on every model of a deployment.
+ *
+ * The result holds until the next applicant is scored on one of the models.
  *
  * A challenger that fails is noted and left out, whatever went wrong: only the champion's failure
  * is the caller's. In shadow mode that includes a value which only the challenger can't take.
@@ -18,7 +27,7 @@ export function scoreOnAllModels(
   applicant: Applicant,
   reservedName: string | undefined,
   failures: ChallengerFailures,
-): FailedChallengers {
+): Evaluation {
   scoreApplicant(applicant, deployment.champion.modelScore, reservedName)
   let failed: Set<number> | null = null
   for (const [position, challenger] of deployment.challengers.entries()) {
@@ -29,7 +38,7 @@ export function scoreOnAllModels(
     failed ??= new Set()
     failed.add(position)
   }
-  return failed
+  return { deployment, applicant, reservedName, failed }
 }
 
 /** Why a challenger has no result for an applicant; null when its `ModelScore` has one. */
@@ -55,30 +64,28 @@ function failureOf(
  * Checks an applicant against every model that could answer: the champion, and in a live split the
  * challengers too, so that the outcome never depends on the assignment.
  *
- * @returns whether there are faults
+ * @param violations receives what is wrong
+ * @param position where the applicant stands in the request
+ * @returns whether anything is wrong
  */
 export function validateAgainstAll(
-  { champion, challengers, assignments }: ServingDeployment,
-  failed: FailedChallengers,
-  request: InputViolations,
-  applicant: Applicant,
-  reservedName: string | undefined,
-  place: ApplicantPosition,
+  { deployment, applicant, reservedName, failed }: Evaluation,
+  violations: InputViolations,
+  position: ApplicantPosition,
 ): boolean {
-  let isFaulty = request.check(champion.modelScore, applicant, reservedName, place)
+  const { champion, challengers, assignments } = deployment
+  let isFaulty = violations.check(champion.modelScore, applicant, reservedName, position)
   if (assignments === null) return isFaulty
-  for (const [position, { serving }] of challengers.entries()) {
-    if (serving === null || failed?.has(position)) continue
-    if (request.check(serving.modelScore, applicant, reservedName, place)) isFaulty = true
+  for (const [challenger, { serving }] of challengers.entries()) {
+    if (serving === null || failed?.has(challenger)) continue
+    if (violations.check(serving.modelScore, applicant, reservedName, position)) isFaulty = true
   }
   return isFaulty
 }
 
 /** The property `shadow_scores` of an answer, with a comma before it; empty where there is none. */
-export function shadowScores(
-  { challengers, state }: ServingDeployment,
-  failed: FailedChallengers,
-): string {
+export function shadowScores({ deployment, failed }: Evaluation): string {
+  const { challengers, state } = deployment
   if (challengers.length === 0 || !state.shadowMode) return ''
   let texts = ''
   for (const [position, { serving, shadowText }] of challengers.entries()) {

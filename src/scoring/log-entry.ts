@@ -1,6 +1,5 @@
 import type { ResultsWriter } from '../score-log/score-log.ts'
-import type { FailedChallengers } from './evaluate-models.ts'
-import type { ServingDeployment } from './serving.ts'
+import type { Evaluation } from './evaluate-models.ts'
 import { type WarningForm, warningCountOf } from './warnings.ts'
 
 /**
@@ -10,11 +9,11 @@ import { type WarningForm, warningCountOf } from './warnings.ts'
  */
 export function logResults(
   log: ResultsWriter,
-  { champion, challengers }: ServingDeployment,
-  failed: FailedChallengers,
+  { deployment, failed }: Evaluation,
   id: unknown,
   form: WarningForm,
 ): void {
+  const { champion, challengers } = deployment
   log.openRow(id)
   log.result(champion.modelScore, champion.logParts, warningCountOf(champion.modelScore, form))
   for (let position = 0; position < challengers.length; position++) {

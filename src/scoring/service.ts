@@ -68,6 +68,14 @@ export interface ScoringOptions {
   readonly clock: Clock
 }
 
+/** A batch on its way to a response. */
+interface BatchRun {
+  readonly deployment: ServingDeployment
+  readonly request: BatchRequest
+  readonly keyId: string
+  readonly scoredAtMs: number
+}
+
 const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
 /**
@@ -134,23 +142,28 @@ export class ScoringService {
     const { applicant, reservedName, requestId, reference } = request
     deployment.logBytes.requireRoomForOne()
     const log = this.log.begin(deployment.logHead, { requestId, keyId, reference })
-    const failed = scoreOnAllModels(deployment, applicant, reservedName, this.challengerFailures)
+    const evaluation = scoreOnAllModels(
+      deployment,
+      applicant,
+      reservedName,
+      this.challengerFailures,
+    )
     const violations = new InputViolations(request.strictMode || deployment.state.strictMode)
-    const place = { property: request.form === 'scorecard' ? 'applicant' : '', index: null }
-    validateAgainstAll(deployment, failed, violations, applicant, reservedName, place)
+    const property = request.form === 'scorecard' ? 'applicant' : ''
+    validateAgainstAll(evaluation, violations, { property, index: null })
     violations.throwIfAny()
     const { bucket, position } = assignModel(deployment, request.routingKey ?? requestId)
-    const served = failed?.has(position) ? CHAMPION : position
+    const served = evaluation.failed?.has(position) ? CHAMPION : position
     const model = modelAt(deployment, served)
     const { modelScore, responseParts: response } = model
     const { reasons = null } = request
     if (reasons !== null) requireReasons(deployment)
-    const shadowText = shadowScores(deployment, failed)
+    const shadowText = shadowScores(evaluation)
     const scoredAtMs = this.clock.epochMs()
     const furtherText = reasons === null ? '' : singleReasons(model, reasons)
     const frame = frameOf(request, scoredAtMs, reservedName, shadowText + furtherText)
     const text = response.single(modelScore, applicant, frame)
-    logResults(log, deployment, failed, null, 'single')
+    logResults(log, evaluation, null, 'single')
     this.values.note(modelScore)
     const facts = { bucket, served, scoredAtMs, isBatch: false }
     this.appendToLog(request, facts, (failure) => onOutcome(failure ?? text))
@@ -167,10 +180,11 @@ export class ScoringService {
     const scoredAtMs = this.clock.epochMs()
     // One model scores the whole batch: the champion, if a challenger fails on any record.
     let served = deployment.challengers[position]?.serving === null ? CHAMPION : position
-    let text = this.batchFrom(deployment, served, request, keyId, scoredAtMs)
+    const run = { deployment, request, keyId, scoredAtMs }
+    let text = this.batchFrom(run, served)
     if (text === null) {
       served = CHAMPION
-      text = this.batchFrom(deployment, CHAMPION, request, keyId, scoredAtMs)
+      text = this.batchFrom(run, CHAMPION)
     }
     if (text === null) throw new Error('the champion has no result for a record')
     const { written, memory } = text
@@ -181,11 +195,8 @@ export class ScoringService {
 
   /** @returns null when the challenger at the position failed on a record */
   private batchFrom(
-    deployment: ServingDeployment,
+    { deployment, request, keyId, scoredAtMs }: BatchRun,
     position: number,
-    request: BatchRequest,
-    keyId: string,
-    scoredAtMs: number,
   ): Utf8Writer | null {
     const { modelScore, responseParts: response, reasonTexts } = modelAt(deployment, position)
     const { reasons = null } = request
@@ -201,11 +212,10 @@ export class ScoringService {
     )
     response.openBatch(text)
     for (const [index, record] of records.entries()) {
-      const failed = scoreOnAllModels(deployment, record, RECORD_ID, this.challengerFailures)
-      if (failed?.has(position)) return null
-      const place = { property, index }
-      if (validateAgainstAll(deployment, failed, violations, record, RECORD_ID, place)) continue
-      let furtherText = shadowScores(deployment, failed)
+      const evaluation = scoreOnAllModels(deployment, record, RECORD_ID, this.challengerFailures)
+      if (evaluation.failed?.has(position)) return null
+      if (validateAgainstAll(evaluation, violations, { property, index })) continue
+      let furtherText = shadowScores(evaluation)
       if (reasons !== null && reasonTexts !== null) {
         furtherText += reasonTexts.reasons(modelScore.slots, reasons)
       }
@@ -213,7 +223,7 @@ export class ScoringService {
       const isFirst = index === 0
       response.record(text, modelScore, record, { isFirst, idText, withContributions, furtherText })
       if (text.length > RESPONSE_BYTES_MAX) throw responseTooLarge()
-      logResults(log, deployment, failed, record[RECORD_ID], 'batch')
+      logResults(log, evaluation, record[RECORD_ID], 'batch')
       values.note(modelScore)
     }
     violations.throwIfAny()

@@ -175,7 +175,8 @@ class Tallies {
       const from = gradeIndexOf(champion, row)
       const to = gradeIndexOf(challenger, row)
       const key = from * GRADES_MAX + to
-      const pair = pairs.get(key) ?? gradePair(tally, champion, challenger, from, to)
+      const pair =
+        pairs.get(key) ?? gradePair(tally, champion.gradeNames[from], challenger.gradeNames[to])
       pairs.set(key, pair)
       pair.applicants++
     }
@@ -256,15 +257,10 @@ function newPairTally(
 
 function gradePair(
   { grades }: PairTally,
-  champion: ScannedModel,
-  challenger: ScannedModel,
-  from: number,
-  to: number,
+  champion: string | null = null,
+  challenger: string | null = null,
 ): GradePair {
-  const names = {
-    champion: champion.gradeNames[from] ?? null,
-    challenger: challenger.gradeNames[to] ?? null,
-  }
+  const names = { champion, challenger }
   const key = JSON.stringify(names)
   const pair = grades.get(key) ?? { ...names, applicants: 0 }
   grades.set(key, pair)

@@ -57,8 +57,12 @@ describe.skipIf(!hasPostgresServer)(
         server.signal('SIGCONT')
         expect(exitCode).toBe(0)
         running = ServiceProcess.start(env)
-        await running.url()
-        await setTimeout(1_000)
+        const restartedUrl = await running.url()
+        const waiting = async () => {
+          const metrics = await (await fetch(`${restartedUrl}/metrics`)).text()
+          return /^scoreline_spool_records\S* (\d+)$/m.exec(metrics)?.[1]
+        }
+        await expect.poll(waiting, { timeout: 30_000, interval: 200 }).toBe('0')
         expect(await running.stop()).toBe(0)
         const database = { databaseUrl: server.url, dataDir, drop: async () => undefined }
         await expectReconciled(database, load)

@@ -1,3 +1,4 @@
+import { ByteWriter } from '../blocks/bytes.ts'
 import {
   BUCKET_AT,
   FIXED_FACTS_BYTES,
@@ -25,6 +26,24 @@ import {
 const LEAF_VERSION = 1
 /** The kind and a number. */
 const NUMBER_ID_BYTES = 9
+/** The byte before the data of a leaf, see `leafHash`. */
+const LEAF_PREFIX = 0
+const BUCKET = Buffer.from('{"bucket":')
+const TRUE_KEY = Buffer.from('true,"key_id":')
+const FALSE_KEY = Buffer.from('false,"key_id":')
+const LATENCY = Buffer.from(',"latency_us":')
+const RECORD_INDEX = Buffer.from(',"record_index":')
+const RECORDS = Buffer.from(',"records":')
+const REQUEST_ID = Buffer.from(',"request_id":')
+const RESULTS = Buffer.from(',"results":[')
+const SCORED_AT_MS = Buffer.from('],"scored_at_ms":')
+const SERVED = Buffer.from(',"served":')
+const COMMA = 0x2c
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const CLOSING_BRACE = 0x7d
+/** The leaf that is being written. Text that is joined from strings costs three times as much. */
+const out = new ByteWriter()
 
 /** Which request the leaves are of. */
 export interface LeafRequest {
@@ -36,11 +55,11 @@ export interface LeafRequest {
 
 /** The texts around the values of one model. */
 interface ModelText {
-  readonly beforeCells: string
-  readonly beforeGrade: string
-  readonly beforePd: string
-  readonly beforeWarnings: string
-  readonly failed: string
+  readonly beforeCells: Buffer
+  readonly beforeGrade: Buffer
+  readonly beforePd: Buffer
+  readonly beforeWarnings: Buffer
+  readonly failed: Buffer
   readonly features: number
   readonly bytesPerCell: 1 | 2
 }
@@ -53,18 +72,19 @@ interface ModelText {
  */
 export class LeafTexts {
   readonly teamId: string
-  private readonly afterBucket: string
-  private readonly end: string
+  private readonly afterBucket: Buffer
+  private readonly end: Buffer
   private readonly models: readonly ModelText[]
 
   constructor(head: RecordHead) {
     const { cacheVersion, deploymentId, engineVersion, teamId } = head
     this.teamId = teamId
     const deployment = JSON.stringify(deploymentId)
-    this.afterBucket =
+    this.afterBucket = Buffer.from(
       `,"cache_version":${cacheVersion},"deployment_id":${deployment}` +
-      `,"engine_version":${engineVersion},"is_batch":`
-    this.end = `,"team_id":${JSON.stringify(teamId)},"version":${LEAF_VERSION}}`
+        `,"engine_version":${engineVersion},"is_batch":`,
+    )
+    this.end = Buffer.from(`,"team_id":${JSON.stringify(teamId)},"version":${LEAF_VERSION}}`)
     this.models = head.models.map(modelText)
   }
 
@@ -76,44 +96,59 @@ export class LeafTexts {
   /**
    * Writes the leaves of a record with this head.
    *
-   * @param onLeaf called for each applicant, in their order
+   * @param onLeaf called for each applicant, in their order, with the byte 0 and the leaf's text in
+   *   UTF-8: what is hashed. The bytes are valid during the call.
    * @throws Error that says what is wrong with the record, without quoting it
    */
-  each(payload: Buffer, onLeaf: (leaf: string, index: number, rows: number) => void): LeafRequest {
+  each(payload: Buffer, onLeaf: (leaf: Buffer, index: number, rows: number) => void): LeafRequest {
     const facts = headEndOf(payload)
     const scoredAtMs = payload.readDoubleLE(facts + SCORED_AT)
     const bucket = payload.readInt16LE(facts + BUCKET_AT)
     const rows = payload.readUInt32LE(facts + ROWS_AT)
-    let at = facts + FIXED_FACTS_BYTES
-    const requestId = text8(payload, at)
-    at = endOfText(payload, at)
-    const keyId = text8(payload, at)
-    at = endOfText(payload, endOfText(payload, at))
+    const idAt = facts + FIXED_FACTS_BYTES
+    const keyAt = endOfText(payload, idAt)
+    let at = endOfText(payload, endOfText(payload, keyAt))
     const isBatch = payload.readUInt8(facts + FLAGS_AT) === IS_BATCH
-    const start =
-      `{"bucket":${bucket === NO_BUCKET ? 'null' : bucket}${this.afterBucket}${isBatch}` +
-      `,"key_id":${JSON.stringify(keyId)}` +
-      `,"latency_us":${payload.readUInt32LE(facts + LATENCY_AT)},"record_index":`
-    const middle = `,"records":${rows},"request_id":${JSON.stringify(requestId)},"results":[`
+    const latencyUs = payload.readUInt32LE(facts + LATENCY_AT)
     const served = payload.readUInt8(facts + SERVED_AT)
-    const end = `],"scored_at_ms":${scoredAtMs},"served":${served}${this.end}`
     for (let row = 0; row < rows; row++) {
-      let leaf = start + row + middle
+      out.clear()
+      out.u8(LEAF_PREFIX)
+      out.all(BUCKET)
+      out.text(bucket === NO_BUCKET ? 'null' : `${bucket}`)
+      out.all(this.afterBucket)
+      out.all(isBatch ? TRUE_KEY : FALSE_KEY)
+      writeJsonText(payload, keyAt)
+      out.all(LATENCY)
+      out.digits(latencyUs)
+      out.all(RECORD_INDEX)
+      out.digits(row)
+      out.all(RECORDS)
+      out.digits(rows)
+      out.all(REQUEST_ID)
+      writeJsonText(payload, idAt)
+      out.all(RESULTS)
       at = endOfId(payload, at)
       for (const [position, model] of this.models.entries()) {
-        if (position > 0) leaf += ','
+        if (position > 0) out.u8(COMMA)
         if (payload.readUInt8(at) === SCORED) {
           const next = at + RESULT_HEADER_BYTES + model.features * model.bytesPerCell
           if (next > payload.length) throw new Error('the record is cut off')
-          leaf += resultText(payload, at, model)
+          writeResult(payload, at, model)
           at = next
         } else {
-          leaf += model.failed
+          out.all(model.failed)
           at++
         }
       }
-      onLeaf(leaf + end, row, rows)
+      out.all(SCORED_AT_MS)
+      out.text(`${scoredAtMs}`)
+      out.all(SERVED)
+      out.digits(served)
+      out.all(this.end)
+      onLeaf(out.written(), row, rows)
     }
+    const requestId = text8(payload, idAt)
     if (at !== payload.length) throw new Error('the record is longer than its contents')
     return { requestId, scoredAtMs, rows }
   }
@@ -125,34 +160,56 @@ function modelText(model: RecordModel): ModelText {
   const beforeGrade = `],"challenger_id":${JSON.stringify(challengerId)},"grade":`
   const beforePd = `,"model_id":${JSON.stringify(modelId)},"pd":`
   const beforeWarnings = `,"spec_sha256":${JSON.stringify(specSha256)},"warnings":`
+  const failed = `${beforeCells}${beforeGrade}null${beforePd}null,"score":null${beforeWarnings}0}`
   return {
-    beforeCells,
-    beforeGrade,
-    beforePd,
-    beforeWarnings,
-    failed: `${beforeCells}${beforeGrade}null${beforePd}null,"score":null${beforeWarnings}0}`,
+    beforeCells: Buffer.from(beforeCells),
+    beforeGrade: Buffer.from(beforeGrade),
+    beforePd: Buffer.from(beforePd),
+    beforeWarnings: Buffer.from(beforeWarnings),
+    failed: Buffer.from(failed),
     features,
     bytesPerCell,
   }
 }
 
 /** @param at offset of the status of the result */
-function resultText(payload: Buffer, at: number, model: ModelText): string {
-  const { features, bytesPerCell } = model
+function writeResult(payload: Buffer, at: number, model: ModelText): void {
+  const { features, bytesPerCell, beforeCells, beforeGrade, beforePd, beforeWarnings } = model
   const cells = at + RESULT_HEADER_BYTES
-  let text = model.beforeCells
+  out.all(beforeCells)
   for (let feature = 0; feature < features; feature++) {
-    if (feature > 0) text += ','
-    text +=
+    if (feature > 0) out.u8(COMMA)
+    out.digits(
       bytesPerCell === 1
         ? payload.readUInt8(cells + feature)
-        : payload.readUInt16LE(cells + 2 * feature)
+        : payload.readUInt16LE(cells + 2 * feature),
+    )
   }
   const grade = payload.readUInt32LE(at + 17)
-  text += model.beforeGrade + (grade === NO_GRADE ? 'null' : grade)
-  text += model.beforePd + numberText(payload.readDoubleLE(at + 9))
-  text += `,"score":${numberText(payload.readDoubleLE(at + 1))}`
-  return `${text}${model.beforeWarnings}${payload.readUInt16LE(at + 21)}}`
+  out.all(beforeGrade)
+  out.text(grade === NO_GRADE ? 'null' : `${grade}`)
+  out.all(beforePd)
+  out.text(numberText(payload.readDoubleLE(at + 9)))
+  out.text(`,"score":${numberText(payload.readDoubleLE(at + 1))}`)
+  out.all(beforeWarnings)
+  out.digits(payload.readUInt16LE(at + 21))
+  out.u8(CLOSING_BRACE)
+}
+
+/** Writes a text with a byte of length before it as JSON; ids need no escapes. */
+function writeJsonText(payload: Buffer, at: number): void {
+  const start = at + 1
+  const end = endOfText(payload, at)
+  for (let index = start; index < end; index++) {
+    const byte = payload[index] ?? 0
+    if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === BACKSLASH) {
+      out.text(JSON.stringify(text8(payload, at)))
+      return
+    }
+  }
+  out.u8(QUOTE)
+  out.copy(payload, start, end)
+  out.u8(QUOTE)
 }
 
 /** As `JSON.stringify` writes a number. */

@@ -1,10 +1,6 @@
-import { hash } from 'node:crypto'
 import { HEAD_AT } from '../record/record-v4.ts'
 import { LeafTexts } from './leaf-texts.ts'
-import { HASH_BYTES, TreeEdge } from './merkle.ts'
-
-/** The byte before the data of a leaf, see `leafHash`. */
-const LEAF_PREFIX = '\0'
+import { HASH_BYTES, sha256Text, TreeEdge } from './merkle.ts'
 
 /** The request of a record, with the hashes of its leaves. */
 export interface RequestLeaves {
@@ -32,7 +28,7 @@ export function leavesOf(payload: Buffer, texts = LeafTexts.of(payload)): Reques
   let hashes: Buffer = Buffer.alloc(0)
   const { requestId, scoredAtMs } = texts.each(payload, (leaf, index, rows) => {
     if (index === 0) hashes = Buffer.allocUnsafe(rows * HASH_BYTES)
-    hashes.set(hash('sha256', LEAF_PREFIX + leaf, 'buffer'), index * HASH_BYTES)
+    hashes.write(sha256Text(leaf), index * HASH_BYTES, 'latin1')
   })
   return { requestId, scoredAtMs, hashes }
 }
@@ -41,7 +37,7 @@ export function leavesOf(payload: Buffer, texts = LeafTexts.of(payload)): Reques
 export function leafTextOf(payload: Buffer, applicant: number): string {
   let text = ''
   LeafTexts.of(payload).each(payload, (leaf, index) => {
-    if (index === applicant) text = leaf
+    if (index === applicant) text = leaf.toString('utf8', 1)
   })
   return text
 }

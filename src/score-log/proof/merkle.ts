@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 
 export const HASH_BYTES = 32
 const LEAF = Buffer.of(0)
-const NODE = Buffer.of(1)
+/** The bytes of a node: 1, then its two children. A drain hashes one for each score. */
+const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, 1)
 
 /** A part of a tree: the leaves from `start` to before `end`. */
 export type LeafRange = readonly [start: number, end: number]
@@ -13,12 +14,23 @@ export type LeafRange = readonly [start: number, end: number]
  * @source RFC 9162, section 2.1.1
  */
 export function leafHash(data: Uint8Array): Buffer {
-  return hash('sha256', Buffer.concat([LEAF, data]), 'buffer')
+  return sha256(Buffer.concat([LEAF, data]))
 }
 
 /** Hash of a node over its two children. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  return hash('sha256', Buffer.concat([NODE, left, right]), 'buffer')
+  nodeBytes.set(left, 1)
+  nodeBytes.set(right, 1 + HASH_BYTES)
+  return sha256(nodeBytes)
+}
+
+/** A digest as text takes Node a quarter of the time of one as a buffer. */
+export function sha256Text(data: Uint8Array): string {
+  return hash('sha256', data, 'binary')
+}
+
+function sha256(data: Uint8Array): Buffer {
+  return Buffer.from(sha256Text(data), 'latin1')
 }
 
 /** Root of a tree without leaves. */

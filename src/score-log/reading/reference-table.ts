@@ -64,14 +64,14 @@ export class ReferenceTable {
     if (part.high[slot] === 0 && part.low[slot] === 0) {
       if (this.size >= this.referencesMax) throw new TooManyReferencesError()
       this.size++
-      put(part, slot, this.high, this.low, { atMs, index, ties: 1 })
+      put(part, slot, { high: this.high, low: this.low, atMs, index, ties: 1 })
       if (++part.used > part.slots * LOAD_MAX) grow(part)
       return
     }
     const order = atMs - (part.atMs[slot] ?? 0) || index - (part.index[slot] ?? 0)
     if (order === 0) part.ties[slot] = (part.ties[slot] ?? 0) + 1
     else if (order > 0 === (this.keeps === 'last')) {
-      put(part, slot, this.high, this.low, { atMs, index, ties: 1 })
+      put(part, slot, { high: this.high, low: this.low, atMs, index, ties: 1 })
     }
   }
 
@@ -139,13 +139,15 @@ function slotOf(part: Part, high: number, low: number): number {
   return slot
 }
 
-function put(
-  part: Part,
-  slot: number,
-  high: number,
-  low: number,
-  { atMs, index, ties }: { readonly atMs: number; readonly index: number; readonly ties: number },
-): void {
+interface Entry {
+  readonly high: number
+  readonly low: number
+  readonly atMs: number
+  readonly index: number
+  readonly ties: number
+}
+
+function put(part: Part, slot: number, { high, low, atMs, index, ties }: Entry): void {
   part.high[slot] = high
   part.low[slot] = low
   part.atMs[slot] = atMs
@@ -156,9 +158,12 @@ function put(
 function grow(part: Part): void {
   const larger = newPart(2 * part.slots)
   for (let old = 0; old < part.slots; old++) {
-    const [high, low] = [part.high[old] ?? 0, part.low[old] ?? 0]
+    const high = part.high[old] ?? 0
+    const low = part.low[old] ?? 0
     if (high === 0 && low === 0) continue
-    put(larger, slotOf(larger, high, low), high, low, {
+    put(larger, slotOf(larger, high, low), {
+      high,
+      low,
       atMs: part.atMs[old] ?? 0,
       index: part.index[old] ?? 0,
       ties: part.ties[old] ?? 0,

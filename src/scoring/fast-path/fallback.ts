@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { KeyCaller } from '../../access/caller.ts'
 import type { KeyLookup } from '../../access/request-caller.ts'
 import type { QuotaDecision } from '../../rate-limit/caller-quota.ts'
+import { isSameHead, type ScoreHead } from './score-head.ts'
 
 /**
  * What the fast path knows about a request that it leaves to Fastify. The plugins use it, so that
@@ -32,4 +34,32 @@ export function attachFallback(request: IncomingMessage, fallback: Fallback): vo
 /** @returns undefined for a request that the fast path did not look into */
 export function fallbackOf(request: IncomingMessage): Fallback | undefined {
   return fallbacks.get(request)
+}
+
+/** A request whose bytes come first on a connection that Node's server takes over. */
+interface HandedOver {
+  readonly head: ScoreHead
+  /** When its head had arrived, in milliseconds of the monotonic clock. */
+  readonly receivedAtMs: number
+  /** Null if only its time is known. */
+  readonly fallback: Fallback | null
+}
+
+const handedOver = new WeakMap<Socket, HandedOver>()
+
+/** To be called before Node's server gets the connection. */
+export function handOver(socket: Socket, request: HandedOver): void {
+  handedOver.set(socket, request)
+}
+
+/**
+ * What is known of the first request of a connection; undefined from the second on.
+ *
+ * @param head as Node has read it: if it differs, nothing is known
+ */
+export function takeHandedOver(socket: Socket, head: ScoreHead | null): HandedOver | undefined {
+  const found = handedOver.get(socket)
+  if (found === undefined) return undefined
+  handedOver.delete(socket)
+  return head !== null && isSameHead(found.head, head) ? found : undefined
 }

@@ -1,31 +1,25 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { BEARER_PREFIX } from '../../access/bearer.ts'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { type KeyCaller, mayScore, PROOF_LIFE_MS } from '../../access/caller.ts'
-import { JSON_TYPE } from '../../http/reply.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
 import type { KeyService } from '../../keys/service.ts'
 import type { LoadShedder } from '../../overload/load-shedder.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
 import { parseJson } from '../../platform/json.ts'
+import type { CallerQuota, QuotaDecision } from '../../rate-limit/caller-quota.ts'
 import {
-  type CallerQuota,
-  type QuotaDecision,
-  quotaHeaders,
-} from '../../rate-limit/caller-quota.ts'
-import {
-  isReference,
   isScoreBody,
-  isUsualJson,
-  routingKeyOf,
   SCORE_OPERATION,
   type ScoreBody,
   scoreRequestOf,
   slugOf,
 } from '../score-request.ts'
 import type { ScoringService } from '../service.ts'
-import { attachFallback, type Fallback } from './fallback.ts'
+import type { Exchange } from './exchange.ts'
+import { attachFallback, type Fallback, takeHandedOver } from './fallback.ts'
+import { NodeExchange } from './node-exchange.ts'
+import { type ScoreHead, scoreHeadOf } from './score-head.ts'
 
 interface FastPathOptions {
   readonly keys: KeyService
@@ -41,19 +35,9 @@ interface FastPathOptions {
   readonly fastify: RequestListener
 }
 
-/** The fields of a request's head that a score needs. */
-interface Head {
-  readonly slug: string
-  readonly keySecret: string
-  readonly bodyBytes: number
-  readonly routingKey: string | undefined
-  readonly reference: string | null
-}
-
 /** A request that the fast path has taken on. */
-interface Arrival extends Head {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+interface Arrival {
+  readonly exchange: Exchange
   readonly requestId: string
   /** In milliseconds of the monotonic clock. */
   readonly receivedAtMs: number
@@ -66,8 +50,8 @@ interface Scoring extends Arrival {
 
 /**
  * Answers the usual `POST /v1/score/{slug}`: its key is cached, its JSON body is small. Such a
- * request goes from Node's server to its score and back without Fastify, whose routing, hooks and
- * replies cost more than the score.
+ * request goes to its score and back without Fastify, whose routing, hooks and replies cost more
+ * than the score.
  *
  * The fast path sends no response but the score. It leaves every other request to Fastify, together
  * with what it knows by then. Where both ways can answer, they answer the same.
@@ -79,26 +63,59 @@ export class FastPath {
     this.options = options
   }
 
+  get bodyBytesMax(): number {
+    return this.options.bodyBytesMax
+  }
+
+  get clock(): Clock {
+    return this.options.clock
+  }
+
+  /** Listener of Node's server. */
   readonly listen: RequestListener = (request, response) => {
-    const { bodyBytesMax, isClosing, keys, clock, fastify } = this.options
-    const head = isClosing() ? null : headOf(request, bodyBytesMax)
-    // Fastify looks up an unknown key, unless its client's address is beyond its quota.
-    const found = head === null ? undefined : keys.heldCallerOf(head.keySecret)
-    if (head === null || found === undefined) {
+    const { fastify, clock } = this.options
+    const head = this.headOf(request)
+    const known = takeHandedOver(request.socket, head)
+    if (known !== undefined && known.fallback !== null) {
+      attachFallback(request, known.fallback)
       fastify(request, response)
       return
     }
+    const receivedAtMs = known?.receivedAtMs ?? clock.monotonicMs()
+    const isTaken =
+      head !== null &&
+      this.take(new NodeExchange({ head, receivedAtMs, request, response, fastify }))
+    if (!isTaken) fastify(request, response)
+  }
+
+  /**
+   * Takes on a request, whose exchange is then answered or falls back.
+   *
+   * @returns false for a request that is Fastify's, of which nothing is known
+   */
+  take(exchange: Exchange): boolean {
+    const { isClosing, keys, clock } = this.options
+    if (isClosing()) return false
+    // Fastify looks up an unknown key, unless its client's address is beyond its quota.
+    const found = keys.heldCallerOf(exchange.head.keySecret)
+    if (found === undefined) return false
     const requestId = newId('req_', clock.epochMs())
-    const receivedAtMs = clock.monotonicMs()
-    const arrival = { ...head, request, response, requestId, receivedAtMs }
+    const { receivedAtMs } = exchange
     // Fastify knows the client's address behind proxies, on which few keys depend.
     const isForFastify =
       found === null || found instanceof Promise || !mayScore(found) || found.admitsAddress !== null
     if (isForFastify) {
       // Fastify awaits it, or never gets there: then nobody else handles its failure.
       if (found instanceof Promise) found.catch(() => undefined)
-      this.fallBack(arrival, { keyLookup: { found } })
-    } else this.begin({ ...arrival, caller: found })
+      this.fallBack({ exchange, requestId, receivedAtMs }, { keyLookup: { found } })
+    } else this.begin({ exchange, requestId, receivedAtMs, caller: found })
+    return true
+  }
+
+  /** @returns null for a request that is not a score, or an unusual one */
+  private headOf({ method, url = '', rawHeaders }: IncomingMessage): ScoreHead | null {
+    const slug = method === 'POST' ? slugOf(url) : undefined
+    return slug === undefined ? null : scoreHeadOf(slug, rawHeaders, this.options.bodyBytesMax)
   }
 
   private begin(scoring: Scoring): void {
@@ -110,31 +127,25 @@ export class FastPath {
   }
 
   private readBody(scoring: Scoring, quotaDecision: QuotaDecision): void {
-    const { request, bodyBytes, caller } = scoring
+    const { exchange, caller } = scoring
     const { loop } = this.options.shedder
     if (!loop.hasTimeForScore()) {
       this.fallBack(scoring, { caller, quotaDecision })
       return
     }
-    // Most bodies arrive with the head, and are complete by now.
-    const early: Buffer | null =
-      request.complete && request.readableLength === bodyBytes ? request.read() : null
+    const early = exchange.readBody()
     if (early !== null) {
       this.takeBody(scoring, quotaDecision, early)
       return
     }
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.once('end', () => {
-      const body = Buffer.concat(chunks)
+    exchange.awaitBody((body) => {
       // Many bodies may end in one turn of the event loop, and a caller's proof ages meanwhile:
       // Fastify sheds the score, or proves the caller again.
-      if (loop.hasTimeForScore() && this.isProven(scoring)) {
+      if (body instanceof Error) this.fallBack(scoring, { caller, quotaDecision, failure: body })
+      else if (loop.hasTimeForScore() && this.isProven(scoring)) {
         this.takeBody(scoring, quotaDecision, body)
       } else this.fallBack(scoring, { caller, quotaDecision, body })
     })
-    // The client hung up before its body was complete.
-    request.once('error', (failure) => this.fallBack(scoring, { caller, quotaDecision, failure }))
   }
 
   private isProven({ receivedAtMs }: Scoring): boolean {
@@ -142,13 +153,14 @@ export class FastPath {
   }
 
   private takeBody(scoring: Scoring, quotaDecision: QuotaDecision, bytes: Buffer): void {
-    const body = bytes.length === scoring.bodyBytes ? scoreBodyOf(bytes) : null
+    const body = bytes.length === scoring.exchange.head.bodyBytes ? scoreBodyOf(bytes) : null
     if (body !== null) this.score(scoring, quotaDecision, body)
     else this.fallBack(scoring, { caller: scoring.caller, quotaDecision, body: bytes })
   }
 
   private score(scoring: Scoring, quotaDecision: QuotaDecision, body: ScoreBody): void {
-    const { caller, requestId, slug, routingKey, reference, receivedAtMs } = scoring
+    const { caller, requestId, receivedAtMs, exchange } = scoring
+    const { slug, routingKey, reference } = exchange.head
     const scoreRequest = scoreRequestOf({
       requestId,
       slug,
@@ -161,28 +173,22 @@ export class FastPath {
     try {
       this.options.scoring.score(caller, scoreRequest, (outcome) => {
         if (outcome instanceof Error) fail(outcome)
-        else this.respond(scoring, quotaDecision, outcome)
+        else this.answer(scoring, quotaDecision, outcome)
       })
     } catch (error) {
       fail(error as Error)
     }
   }
 
-  private respond(scoring: Scoring, { remaining }: QuotaDecision, text: string): void {
-    const { request, response, requestId, receivedAtMs, caller } = scoring
+  private answer(scoring: Scoring, { remaining }: QuotaDecision, text: string): void {
+    const { exchange, requestId, receivedAtMs, caller } = scoring
     const { quota, observer } = this.options
-    response.writeHead(200, {
-      'x-request-id': requestId,
-      ...quotaHeaders(quota.of(caller), remaining),
-      'content-type': JSON_TYPE,
-      'content-length': Buffer.byteLength(text),
-    })
-    response.end(text)
+    exchange.answer({ requestId, quota: quota.of(caller), remaining }, text)
     observer.observe({
       requestId,
       operation: SCORE_OPERATION,
       load: 'single',
-      method: request.method,
+      method: 'POST',
       status: 200,
       receivedAtMs,
       caller,
@@ -191,9 +197,8 @@ export class FastPath {
     })
   }
 
-  private fallBack(arrival: Arrival, known: Partial<Fallback>): void {
-    const { request, response, requestId, receivedAtMs } = arrival
-    attachFallback(request, {
+  private fallBack({ exchange, requestId, receivedAtMs }: Arrival, known: Partial<Fallback>): void {
+    exchange.fallBack({
       requestId,
       receivedAtMs,
       caller: null,
@@ -203,60 +208,7 @@ export class FastPath {
       failure: null,
       ...known,
     })
-    this.options.fastify(request, response)
   }
-}
-
-/** @returns null for a request that is not a score, or an unusual one */
-function headOf(
-  { method, url = '', rawHeaders }: IncomingMessage,
-  bodyBytesMax: number,
-): Head | null {
-  const slug = method === 'POST' ? slugOf(url) : undefined
-  if (slug === undefined) return null
-  let authorization: string | undefined
-  let type: string | undefined
-  let length: string | undefined
-  let routingKey: string | undefined
-  let reference: string | null = null
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const value = rawHeaders[at + 1] ?? ''
-    switch (rawHeaders[at]?.toLowerCase()) {
-      case 'authorization':
-        if (authorization !== undefined) return null
-        authorization = value
-        break
-      case 'content-type':
-        if (type !== undefined) return null
-        type = value
-        break
-      case 'content-length':
-        length = value
-        break
-      case 'x-routing-key':
-        if (routingKey !== undefined) return null
-        routingKey = value
-        break
-      // Such a score waits for the database in any case.
-      case 'idempotency-key':
-        return null
-      case 'x-reference-id':
-        // Fastify refuses two, and one of another form.
-        if (reference !== null || !isReference(value)) return null
-        reference = value
-        break
-      // Fastify refuses the unusual ones.
-      case 'content-encoding':
-      case 'transfer-encoding':
-        return null
-    }
-  }
-  const bodyBytes = Number(length)
-  if (!(bodyBytes > 0 && bodyBytes <= bodyBytesMax)) return null
-  if (authorization?.startsWith(BEARER_PREFIX) !== true) return null
-  if (!isUsualJson(type)) return null
-  const keySecret = authorization.slice(BEARER_PREFIX.length)
-  return { slug, keySecret, bodyBytes, routingKey: routingKeyOf(routingKey), reference }
 }
 
 /** @returns null for bytes that are not the body of a score */

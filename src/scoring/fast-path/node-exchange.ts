@@ -1,0 +1,61 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { JSON_TYPE } from '../../http/reply.ts'
+import { quotaHeaders } from '../../rate-limit/caller-quota.ts'
+import type { Exchange, ScoreHeaders } from './exchange.ts'
+import { attachFallback, type Fallback } from './fallback.ts'
+import type { ScoreHead } from './score-head.ts'
+
+interface NodeRequest {
+  readonly head: ScoreHead
+  readonly receivedAtMs: number
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly fastify: RequestListener
+}
+
+/** A request to score that Node's server has read. */
+export class NodeExchange implements Exchange {
+  readonly head: ScoreHead
+  readonly receivedAtMs: number
+  private readonly request: IncomingMessage
+  private readonly response: ServerResponse
+  private readonly fastify: RequestListener
+
+  constructor({ head, receivedAtMs, request, response, fastify }: NodeRequest) {
+    this.head = head
+    this.receivedAtMs = receivedAtMs
+    this.request = request
+    this.response = response
+    this.fastify = fastify
+  }
+
+  /** Most bodies arrive with the head, and are complete by now. */
+  readBody(): Buffer | null {
+    const { request, head } = this
+    const isComplete = request.complete && request.readableLength === head.bodyBytes
+    return isComplete ? request.read() : null
+  }
+
+  awaitBody(onBody: (body: Buffer | Error) => void): void {
+    const { request } = this
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.once('end', () => onBody(Buffer.concat(chunks)))
+    request.once('error', onBody)
+  }
+
+  answer({ requestId, quota, remaining }: ScoreHeaders, text: string): void {
+    this.response.writeHead(200, {
+      'x-request-id': requestId,
+      ...quotaHeaders(quota, remaining),
+      'content-type': JSON_TYPE,
+      'content-length': Buffer.byteLength(text),
+    })
+    this.response.end(text)
+  }
+
+  fallBack(known: Fallback): void {
+    attachFallback(this.request, known)
+    this.fastify(this.request, this.response)
+  }
+}

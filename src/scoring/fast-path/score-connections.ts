@@ -1,0 +1,51 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '../../platform/clock.ts'
+import type { Exchange } from './exchange.ts'
+import { ScoreConnection } from './score-connection.ts'
+
+/** The fast path, as connections need it. */
+export interface ScoreTaker {
+  readonly bodyBytesMax: number
+  readonly clock: Clock
+  /** Takes on a request; false: it is Node's, and nothing is known of it. */
+  take(exchange: Exchange): boolean
+}
+
+/** Node ends an idle connection this long after the time that it promises in `Keep-Alive`. */
+const KEEP_ALIVE_BUFFER_MS = 1_000
+
+/**
+ * Puts the fast path in front of a server's own handling of HTTP. Each connection begins as a
+ * `ScoreConnection`, and becomes the server's own with the first bytes that are not a usual score.
+ *
+ * The server's methods to close connections close these, too.
+ */
+export function readScoresFrom(server: Server, fastPath: ScoreTaker): void {
+  const listeners = server.listeners('connection') as Array<(socket: Socket) => void>
+  const connections = new Set<ScoreConnection>()
+  const options = {
+    bodyBytesMax: fastPath.bodyBytesMax,
+    clock: fastPath.clock,
+    take: (exchange: Exchange) => fastPath.take(exchange),
+    idleMs: server.keepAliveTimeout + KEEP_ALIVE_BUFFER_MS,
+    keepAlive: `timeout=${Math.floor(server.keepAliveTimeout / 1_000)}`,
+    toNode: (socket: Socket) => {
+      for (const listener of listeners) listener.call(server, socket)
+    },
+    onLeave: (connection: ScoreConnection) => connections.delete(connection),
+  }
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+    connections.add(new ScoreConnection(socket, options))
+  })
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => {
+    closeIdle()
+    for (const connection of connections) if (connection.isIdle) connection.destroy()
+  }
+  const closeAll = server.closeAllConnections.bind(server)
+  server.closeAllConnections = () => {
+    closeAll()
+    for (const connection of connections) connection.destroy()
+  }
+}

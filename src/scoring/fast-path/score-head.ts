@@ -1,0 +1,78 @@
+import { BEARER_PREFIX } from '../../access/bearer.ts'
+import { isReference, isUsualJson, routingKeyOf } from '../score-request.ts'
+
+/** The fields of a request's head that a score needs. */
+export interface ScoreHead {
+  readonly slug: string
+  readonly keySecret: string
+  readonly bodyBytes: number
+  readonly routingKey: string | undefined
+  readonly reference: string | null
+}
+
+/**
+ * Reads the headers of a request to score.
+ *
+ * @param rawHeaders names and values in turn, as they came
+ * @returns null for an unusual request, which is Fastify's to answer or refuse
+ */
+export function scoreHeadOf(
+  slug: string,
+  rawHeaders: readonly string[],
+  bodyBytesMax: number,
+): ScoreHead | null {
+  let authorization: string | undefined
+  let type: string | undefined
+  let length: string | undefined
+  let routingKey: string | undefined
+  let reference: string | null = null
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const value = rawHeaders[at + 1] ?? ''
+    switch (rawHeaders[at]?.toLowerCase()) {
+      case 'authorization':
+        if (authorization !== undefined) return null
+        authorization = value
+        break
+      case 'content-type':
+        if (type !== undefined) return null
+        type = value
+        break
+      case 'content-length':
+        if (length !== undefined) return null
+        length = value
+        break
+      case 'x-routing-key':
+        if (routingKey !== undefined) return null
+        routingKey = value
+        break
+      // Such a score waits for the database in any case.
+      case 'idempotency-key':
+        return null
+      case 'x-reference-id':
+        // Fastify refuses two, and one of another form.
+        if (reference !== null || !isReference(value)) return null
+        reference = value
+        break
+      // Fastify refuses the unusual ones.
+      case 'content-encoding':
+      case 'transfer-encoding':
+        return null
+    }
+  }
+  const bodyBytes = Number(length)
+  if (!(bodyBytes > 0 && bodyBytes <= bodyBytesMax)) return null
+  if (authorization?.startsWith(BEARER_PREFIX) !== true) return null
+  if (!isUsualJson(type)) return null
+  const keySecret = authorization.slice(BEARER_PREFIX.length)
+  return { slug, keySecret, bodyBytes, routingKey: routingKeyOf(routingKey), reference }
+}
+
+export function isSameHead(one: ScoreHead, other: ScoreHead): boolean {
+  return (
+    one.slug === other.slug &&
+    one.keySecret === other.keySecret &&
+    one.bodyBytes === other.bodyBytes &&
+    one.routingKey === other.routingKey &&
+    one.reference === other.reference
+  )
+}

@@ -1,0 +1,176 @@
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { card, categorical, numeric } from '../../support/cards/cards.ts'
+import { backends } from '../../support/start/databases.ts'
+import { TestService } from '../../support/start/service.ts'
+
+const spec = card([
+  numeric('income', [
+    ['(-Infinity, 1000]', 10],
+    ['(1000, Infinity)', 20],
+    ['Missing', 0],
+  ]),
+  categorical('job', [
+    ['größer', 7],
+    ['other', -3],
+  ]),
+])
+
+describe('over a connection', () => {
+  let service: TestService
+  let port: number
+  let owner: string
+  let key: string
+  let url: string
+  let head: (length: number) => string
+
+  beforeAll(async () => {
+    const backend = backends[0]
+    if (backend === undefined) throw new Error('there is no database')
+    service = await TestService.start(backend)
+    owner = await service.signIn()
+    url = `/v1/score/${await service.deploy(owner, spec)}`
+    key = await service.createKey(owner)
+    await service.call({ url, token: key, body: {} })
+    await service.app.listen({ host: '127.0.0.1', port: 0 })
+    port = (service.app.server.address() as AddressInfo).port
+    head = (length) =>
+      `POST ${url} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+  })
+  afterAll(() => service.close())
+
+  const requestOf = (body: string) => head(Buffer.byteLength(body)) + body
+
+  /** Sends the chunks one by one, and returns the text of so many answers. */
+  async function exchange(chunks: readonly string[], answers: number): Promise<string> {
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8').setNoDelay(true)
+    await once(socket, 'connect')
+    let text = ''
+    const done = new Promise<void>((resolve, reject) => {
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error(`closed after ${text}`)))
+      socket.on('data', (chunk: string) => {
+        text += chunk
+        if (text.split('"request_id"').length > answers && text.endsWith('}')) resolve()
+      })
+    })
+    for (const chunk of chunks) {
+      socket.write(chunk)
+      if (chunks.length > 1) await pause(2)
+    }
+    await done
+    socket.destroy()
+    return text
+  }
+
+  test('a request may come in chunks of any size', async () => {
+    const request = requestOf('{"income":1200,"job":"größer"}')
+    for (let at = request.length - 40; at < request.length; at += 3) {
+      const text = await exchange([request.slice(0, at), request.slice(at)], 1)
+      expect(text).toContain('"contributions":{"income":20,"job":7}')
+    }
+    expect(await exchange([...request], 1)).toContain('"contributions":{"income":20,"job":7}')
+  }, 30_000)
+
+  // The fast path answers some, and Fastify, which takes longer, the others.
+  test('requests that come at once are answered in their order', async () => {
+    const bodies = [
+      '{"income":1}',
+      '{"income":true}',
+      '{"income":2000}',
+      '{"strict_mode":true}',
+      '{"job":"other"}',
+    ]
+    const text = await exchange([bodies.map(requestOf).join('')], bodies.length)
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+      ...['200', '400', '200', '422', '200'],
+    ])
+    expect([...text.matchAll(/"contributions":\{[^}]*\}/g)].map(String)).toEqual([
+      '"contributions":{"income":10,"job":0}',
+      '"contributions":{"income":20,"job":0}',
+      '"contributions":{"income":0,"job":-3}',
+    ])
+  })
+
+  // A connection of its own for each: the fast path reads it, and gives it to Node for a refusal.
+  test('a request that leaves the fast path with its connection is counted once', async () => {
+    const limited = await service.createKey(owner, { rate_limit_per_minute: 4 })
+    const call = (body: string) =>
+      exchange([requestOf(body).replace(/Bearer \S+/, `Bearer ${limited}`)], 1)
+    const outcome = (text: string) => [
+      /HTTP\/1\.1 (\d+)/.exec(text)?.[1],
+      /x-ratelimit-remaining: (\d+)/.exec(text)?.[1],
+    ]
+    // Fastify looks up a key that is not cached yet.
+    expect(outcome(await call('{}'))).toEqual(['200', '3'])
+    expect(outcome(await call('{"income":true}'))).toEqual(['400', '2'])
+    expect(outcome(await call('{'))).toEqual(['400', '1'])
+    expect(outcome(await call('{}'))).toEqual(['200', '0'])
+    expect(outcome(await call('{}'))).toEqual(['429', '0'])
+  })
+
+  test('scores go on over a connection whose answers were all read', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    for (const [body, status] of [
+      ['{"income":1}', 200],
+      ['{}', 200],
+      [`{"income":${' '.repeat(300)}1}`, 200],
+      ['{"income":true}', 400],
+      ['{"income":1}', 200],
+    ] as const) {
+      const request = httpRequest({
+        port,
+        agent,
+        method: 'POST',
+        path: url,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      })
+      request.end(body)
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      expect(response.statusCode).toBe(status)
+      response.resume()
+      await once(response, 'end')
+    }
+    agent.destroy()
+  })
+
+  // The fast path has waited for the body, Fastify has not.
+  test('the duration of a request that is left to Fastify starts with its headers', async () => {
+    const sums = async () =>
+      metricOf(/request_duration_seconds_sum\{operation="scoring.score",status="400"\} (\S+)/)
+    const metricOf = async (pattern: RegExp) => {
+      const { body } = await service.inject({ method: 'GET', url: '/metrics' })
+      return Number(pattern.exec(body)?.[1] ?? 0)
+    }
+    const before = await sums()
+    const request = requestOf('{"income":true}')
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(request.slice(0, -5))
+    await pause(200)
+    socket.write(request.slice(-5))
+    await once(socket, 'data')
+    socket.destroy()
+    await expect.poll(sums, { timeout: 10_000 }).toBeGreaterThan(before + 0.15)
+  })
+
+  test('a client that hangs up amid its body leaves nothing behind', async () => {
+    for (let n = 0; n < 50; n++) {
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write(requestOf('{"income":1}').slice(0, -4))
+      if (n % 2 === 0) await pause(2)
+      socket.resetAndDestroy()
+    }
+    expect(await exchange([requestOf('{"income":1}')], 1)).toContain('HTTP/1.1 200')
+    await expect
+      .poll(
+        () => new Promise((resolve) => service.app.server.getConnections((_e, n) => resolve(n))),
+        { timeout: 10_000 },
+      )
+      .toBe(0)
+  })
+})
