@@ -38,6 +38,8 @@ const OPERATED = {
   webhooks: 'scoring beside 1,000 events a minute to a webhook, against none',
   soak: 'twenty minutes of mixed traffic',
   'log-store': 'bytes and processor time of a logged score, at three rates',
+  monitoring:
+    'stability, swap set and cut-offs of a month of millions of scores, and what they cost',
   'log-reading': 'reading back and counting in a log of millions of scores',
 } as const
 

@@ -1,3 +1,4 @@
+import { ALARM_DOCS } from './docs/alarms.ts'
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
 import { BACKTEST_DOCS } from './docs/backtest.ts'
@@ -41,6 +42,7 @@ export const DOCS = {
   ...WEBHOOK_DOCS,
   ...STATS_DOCS,
   ...MONITORING_DOCS,
+  ...ALARM_DOCS,
   ...SCORING_DOCS,
   ...SCORE_DOCS,
   ...REPLAY_DOCS,

@@ -33,6 +33,7 @@ import { jobRoutes } from './jobs/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { modelCopyRoutes } from './models/copies/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { alarmRoutes } from './monitoring/alarms/routes.ts'
 import { monitoringRoutes } from './monitoring/routes.ts'
 import { openapiPlugin } from './openapi/plugin.ts'
 import { outcomeImportRoutes } from './outcomes/import-routes.ts'
@@ -161,6 +162,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(readingRoutes, services)
   await app.register(reasonRoutes, services)
   await app.register(monitoringRoutes, services)
+  await app.register(alarmRoutes, services)
   await app.register(outcomeRoutes, services)
   await app.register(outcomeImportRoutes, services)
   await app.register(performanceRoutes, services)

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { causeChain, firstFailure } from './platform/cause-chain.ts'
+import type { Clock } from './platform/clock.ts'
 import { DataDirInUseError, lentDataDir, openDataDir } from './platform/data-dir/data-dir.ts'
 import { DatabaseOpenError } from './platform/db/errors.ts'
 import { createLog, type LogStream } from './platform/log.ts'
@@ -40,19 +41,27 @@ interface ServerOptions {
    * the URL of all workers.
    */
   readonly channel?: PrimaryChannel
+  /** Replaces the clock of the system. */
+  readonly clock?: Clock
+  /** See `ServiceOptions`. */
+  readonly logFromMs?: number
+  /** What is done before the service accepts requests. */
+  readonly prepare?: (services: Services) => Promise<void>
 }
 
 /** Starts the service in this process and returns once it accepts requests. */
 export async function startServer(
   config: Config,
-  { announce, onCrash, channel, logStream }: ServerOptions,
+  { announce, onCrash, channel, logStream, prepare, ...replaced }: ServerOptions,
 ): Promise<RunningServer> {
   const services = await createServices(config, {
     log: createLog(config.logLevel, logStream),
     onCrash,
+    ...replaced,
     ...(channel && { dataDir: lentDataDir(config.dataDir) }),
   })
   try {
+    await prepare?.(services)
     const app = await buildApp(services, config)
     await bootstrap(services, config, announce)
     const url = await app.listen({ host: config.host, port: config.port })

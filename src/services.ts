@@ -109,6 +109,8 @@ interface ServiceOptions {
   readonly scoreLog?: ScoreLog
   /** Longest time that a response waits for its record to be safe; 10 s by default. */
   readonly answerDeadlineMs?: number
+  /** Time of the oldest records that will be written, if they are older than today. */
+  readonly logFromMs?: number
   /** Called once when the embedded database has died. */
   readonly onCrash: (error: Error) => void
   /** Receives each statement that goes to the database. */
@@ -166,6 +168,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     log,
     factsOf: errorFacts,
     ...(options.answerDeadlineMs !== undefined && { answerDeadlineMs: options.answerDeadlineMs }),
+    ...(options.logFromMs !== undefined && { fromMs: options.logFromMs }),
   })
   // They close at the same time: each may have to wait for a database that does not answer.
   const writers: { close(): Promise<void> }[] = [openedLog]
@@ -199,7 +202,8 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     dataDir,
   })
-  const background = [domains.auth, domains.outcomeWorker, ...domains.background]
+  const workers = [domains.auth, domains.outcomeWorker, domains.evaluator]
+  const background = [...workers, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
@@ -388,7 +392,7 @@ function wire(
     ...evidence.services,
     background: [evidence, changeControl],
     ...openReasons({ ...ofLog, deployments, scoreReading }),
-    ...openMonitoring(ofLog),
+    ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db)), reader, clock),

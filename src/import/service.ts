@@ -51,7 +51,7 @@ export class ImportService {
 
   private async register(
     caller: UserCaller,
-    { spec, faults, parity, certificate }: Verdict,
+    { spec, faults, parity, certificate, sample }: Verdict,
     options: RegisterOptions,
   ): Promise<Deployed> {
     if (spec === null) {
@@ -64,6 +64,7 @@ export class ImportService {
       spec,
       ...options,
       parity: certificate === null ? null : certificateFields(certificate),
+      sample,
     })
   }
 }

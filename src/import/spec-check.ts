@@ -13,7 +13,7 @@ export class ImportSampleChecker implements SampleChecker {
     this.runner = runner
   }
 
-  async certificateOf(teamId: string, { spec, ...asked }: SampleCheckInput) {
+  async check(teamId: string, { spec, ...asked }: SampleCheckInput) {
     const check = checkInputOf(asked)
     if (check === null) return null
     const checked = await this.runner.check(teamId, { spec, check })
@@ -22,6 +22,6 @@ export class ImportSampleChecker implements SampleChecker {
       throw new AppError('invalid_spec', message, { details: checked.faults })
     }
     if (!checked.parity.agrees) throw parityFailed(checked.parity)
-    return certificateFields(checked.certificate)
+    return { certificate: certificateFields(checked.certificate), sample: checked.sample }
   }
 }

@@ -16,7 +16,7 @@ function imported({ input, isToRegister, bytesMax }: Extract<ImportTask, { kind:
   const outcome = runImport(input)
   const answer = new TextEncoder().encode(JSON.stringify(importFields(outcome)))
   if (answer.length > bytesMax) return null
-  const { spec, faults, parity, certificate } = outcome
-  const verdict = isToRegister ? { spec, faults, parity, certificate } : null
+  const { spec, faults, parity, certificate, sample } = outcome
+  const verdict = isToRegister ? { spec, faults, parity, certificate, sample } : null
   return { answer, verdict } satisfies ImportResponse
 }

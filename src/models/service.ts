@@ -1,3 +1,4 @@
+import type { BaselineCounts } from '../../schemas/baselines.ts'
 import type { Environment, UserCaller } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { NewDeployment } from '../deployments/deployment.ts'
@@ -79,10 +80,13 @@ export interface ModelStore {
     readonly at: Date
     readonly audit: (before: Model, consequences: object) => NewAuditRecord
   }): Promise<StatusChange | null>
-  /** Adds a model, its deployment if any, and their audit records in one transaction. */
+  /** Adds a model, what belongs to it, and their audit records in one transaction. */
   register(
     model: NewModel,
-    deployment: NewDeployment | null,
+    parts: {
+      readonly deployment: NewDeployment | null
+      readonly baseline: ImportedBaseline | null
+    },
     audit: readonly NewAuditRecord[],
   ): Promise<void>
 }
@@ -105,14 +109,37 @@ export interface SampleCheckInput {
   readonly tolerance?: number
 }
 
+/** A development sample that was counted by bin and score band. */
+interface CountedSample {
+  readonly n: number
+  readonly meanScore: number | null
+  readonly counts: BaselineCounts
+}
+
+/** A sample whose scores are those of the specification. */
+export interface CheckedSample {
+  readonly certificate: object
+  /** Becomes the baseline of the model. */
+  readonly sample: CountedSample | null
+}
+
+/** The baseline that a new model gets from the sample that it was checked with. */
+export interface ImportedBaseline extends CountedSample {
+  readonly id: string
+  readonly teamId: string
+  readonly modelId: string
+  readonly origin: 'import'
+  readonly createdAt: Date
+}
+
 /** Compares specifications with samples. */
 export interface SampleChecker {
   /**
-   * @returns the certificate to store with the model, or null without a sample
+   * @returns what to store with the model, or null without a sample
    * @throws AppError `invalid_spec` if the sample can't be read, `parity_failed` if a row differs,
    *   `unavailable` and `invalid_request` like an import
    */
-  certificateOf(teamId: string, check: SampleCheckInput): Promise<object | null>
+  check(teamId: string, check: SampleCheckInput): Promise<CheckedSample | null>
 }
 
 interface ModelOptions {
@@ -133,6 +160,8 @@ interface DeployCommand {
   readonly autoDeploy: boolean
   /** Certificate of a checked import. */
   readonly parity?: object | null
+  /** The counted sample of a checked import. */
+  readonly sample?: CountedSample | null
   /** Sample to compare the spec with if there is no certificate. */
   readonly check?: Omit<SampleCheckInput, 'spec'>
 }
@@ -166,9 +195,10 @@ export class ModelService {
       throw new AppError('invalid_spec', message, { details: check.faults })
     }
     const { spec } = check
-    const certificate =
-      input.parity ??
-      (await this.options.samples.certificateOf(caller.teamId, { spec, ...input.check }))
+    const checked =
+      input.parity == null
+        ? await this.options.samples.check(caller.teamId, { spec, ...input.check })
+        : { certificate: input.parity, sample: input.sample ?? null }
     const epochMs = this.options.clock.epochMs()
     const now = new Date(epochMs)
     const model: NewModel = {
@@ -181,12 +211,13 @@ export class ModelService {
       status: 'active',
       description: input.description,
       spec,
-      parity: certificate,
+      parity: checked?.certificate ?? null,
       deployedBy: caller.userId,
       createdAt: now,
       updatedAt: now,
     }
     const deployment = input.autoDeploy ? firstDeploymentOf(model) : null
+    const baseline = baselineOf(model, checked?.sample ?? null)
     const { id, name, version, environment, description, parity } = model
     const after = { name, version, environment, description, ...(parity && { parity }) }
     const audit = [auditRecord(caller, { action: 'model.deploy', subject: id, after }, epochMs)]
@@ -199,7 +230,7 @@ export class ModelService {
       } as const
       audit.push(auditRecord(caller, change, epochMs))
     }
-    await this.options.store.register(model, deployment, audit)
+    await this.options.store.register(model, { deployment, baseline }, audit)
     return { model, deployment, warnings: check.warnings }
   }
 
@@ -269,6 +300,17 @@ export class ModelService {
 /** The same for a model that is absent and for one of another team. */
 export function modelNotFound(): AppError {
   return new AppError('model_not_found', 'there is no model with this id')
+}
+
+/** The applicants of the sample that a model was checked with are its development sample. */
+function baselineOf(
+  { id: modelId, teamId, createdAt }: NewModel,
+  sample: CountedSample | null,
+): ImportedBaseline | null {
+  if (sample === null) return null
+  const id = newId('bsl_', createdAt.getTime())
+  const { n, meanScore, counts } = sample
+  return { id, teamId, modelId, origin: 'import', n, meanScore, counts, createdAt }
 }
 
 /** The deployment that a new model gets for its own. */

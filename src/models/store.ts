@@ -2,11 +2,11 @@ import { and, desc, eq, sql } from 'drizzle-orm'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { NewDeployment } from '../deployments/deployment.ts'
 import { archiveModel, guardedDeploymentOf, isChampion } from '../deployments/store.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { deployments } from '../tables/deployments.ts'
+import { modelBaselines } from '../tables/model-baselines.ts'
 import { models } from '../tables/models.ts'
 import type {
   Model,
@@ -40,11 +40,12 @@ export class PostgresModelStore implements ModelStore {
 
   async register(
     model: NewModel,
-    deployment: NewDeployment | null,
+    { deployment, baseline }: Parameters<ModelStore['register']>[1],
     audit: readonly NewAuditRecord[],
   ): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.insert(models).values(model)
+      if (baseline !== null) await tx.insert(modelBaselines).values(baseline)
       if (deployment !== null) await tx.insert(deployments).values(deployment)
       for (const record of audit) await insertAuditRecord(tx, record)
     })

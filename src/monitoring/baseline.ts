@@ -140,6 +140,11 @@ export function specBaseline(modelId: string, createdAt: Date, card: Card): Base
   }
 }
 
+/** Whether a specification has a development sample of its own, see `specBaseline`. */
+export function hasCounts(card: Card): boolean {
+  return specBaseline('', new Date(0), card) !== null
+}
+
 function countsInSpec({
   features,
 }: ScorecardSpec): Map<string, BaselineCounts['features'][string]> {

@@ -1,7 +1,14 @@
+import type { Logger } from 'pino'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/client.ts'
+import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
+import { AlarmEvaluator } from './alarms/evaluator.ts'
+import { addAlarmMetrics } from './alarms/metrics.ts'
+import { AlarmService } from './alarms/service.ts'
+import { PostgresAlarmStore } from './alarms/store.ts'
+import { verdictEvents } from './alarms/verdict-events.ts'
 import { BaselineService } from './baseline-service.ts'
 import { Monitored } from './monitored.ts'
 import { MonitoringService } from './service.ts'
@@ -14,20 +21,42 @@ interface MonitoringOptions {
   readonly reader: LogReader
   readonly models: StoredModels
   readonly clock: Clock
+  readonly metrics: MetricRegistry
+  readonly log: Logger
+  /** The facts of an error that may appear in the service's log. */
+  readonly factsOf: (error: unknown) => object
 }
 
 export interface MonitoringServices {
   readonly monitoring: MonitoringService
   readonly baselines: BaselineService
+  readonly alarms: AlarmService
+  readonly evaluator: AlarmEvaluator
 }
 
-/** Wires the reports on stability, cut-offs and challengers, which share one scan at a time. */
+/**
+ * Wires the reports on stability, cut-offs and challengers, which share one scan at a time, and
+ * begins to evaluate alarms.
+ */
 export function openMonitoring(options: MonitoringOptions): MonitoringServices {
-  const { db, guarded, reader, models, clock } = options
+  const { db, guarded, reader, models, clock, metrics, log, factsOf } = options
   const store = guarded(new PostgresMonitoringStore(db))
   const monitored = new Monitored({ store, log: reader, models })
+  const monitoring = new MonitoringService(monitored)
+  const alarmStore = guarded(new PostgresAlarmStore(db, verdictEvents))
+  const evaluator = new AlarmEvaluator({
+    store: alarmStore,
+    monitoring,
+    clock,
+    onFailed: (error) =>
+      log.warn({ err: factsOf(error) }, 'an alarm could not be evaluated and is tried again'),
+  })
+  addAlarmMetrics(metrics, evaluator)
+  evaluator.start()
   return {
-    monitoring: new MonitoringService(monitored),
+    monitoring,
     baselines: new BaselineService({ monitored, clock }),
+    alarms: new AlarmService({ store: alarmStore, monitored, clock }),
+    evaluator,
   }
 }

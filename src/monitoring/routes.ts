@@ -19,6 +19,7 @@ import {
   WATCH_DEFAULT,
   ZERO_FILL_DEFAULT,
 } from '../../schemas/monitoring-query.ts'
+import { VersionComparison, VersionQuery } from '../../schemas/versions.ts'
 import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
 import { provenCaller, userCaller } from '../access/request-caller.ts'
 import type { BaselineService } from './baseline-service.ts'
@@ -131,6 +132,19 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
         rule: 'same_cutoff',
         ...request.query,
       }),
+  )
+
+  app.get(
+    '/v1/deployments/:slug/version-comparison',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: VersionQuery,
+        response: { 200: VersionComparison, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'monitoring.versions', access: MEMBER_OR_READING_KEY },
+    },
+    (request) => monitoring.versions(provenCaller(request), request.params.slug, request.query),
   )
 
   app.get(

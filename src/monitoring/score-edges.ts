@@ -30,12 +30,15 @@ export class ScoreEdges {
     }
   }
 
-  /** Bands over all scores, empty as yet; fewer than ten where many applicants share a score. */
+  /** Bands over all scores, see `bandsOver`. */
   bands(): ScoreBand[] {
-    const ends = this.scores
-      .percentiles(SHARES)
-      .filter((end) => end !== null && end > this.scores.min)
-    const edges = [null, ...new Set(ends), null]
-    return edges.slice(1).map((max, place) => ({ min: edges[place] ?? null, max, n: 0 }))
+    return bandsOver(this.scores)
   }
+}
+
+/** Bands over all scores, empty as yet; fewer than ten where many applicants share a score. */
+export function bandsOver(scores: ValueDistribution): ScoreBand[] {
+  const ends = scores.percentiles(SHARES).filter((end) => end !== null && end > scores.min)
+  const edges = [null, ...new Set(ends), null]
+  return edges.slice(1).map((max, place) => ({ min: edges[place] ?? null, max, n: 0 }))
 }

@@ -5,6 +5,7 @@ import type {
   StabilitySeries,
   SwapSet,
 } from '../../schemas/monitoring.ts'
+import type { VersionComparison } from '../../schemas/versions.ts'
 import type { Caller } from '../access/caller.ts'
 import type { ScorecardSpec } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
@@ -20,6 +21,7 @@ import { MigrationTally } from './migration.ts'
 import { ModelTallies, type Population } from './model-tally.ts'
 import type { Monitored, MonitoredModel } from './monitored.ts'
 import { directionOf } from './pd-group.ts'
+import { PointsTally } from './points-changes.ts'
 import {
   FORMULA_VERSION,
   featureStabilities,
@@ -55,6 +57,11 @@ export interface SwapSetQuery extends PeriodQuery {
 export interface CutoffsQuery extends PeriodQuery {
   readonly model?: string | undefined
   readonly cutoffs: readonly number[]
+}
+
+export interface VersionQuery extends PeriodQuery {
+  readonly model?: string | undefined
+  readonly other: string
 }
 
 export interface MigrationQuery extends PeriodQuery {
@@ -210,6 +217,27 @@ export class MonitoringService {
     await this.scan(caller, slug, { range, dedupe: query.dedupe }, readerOf)
     const names = [champion, challenger].flatMap(({ card }) => gradesOf(card.spec))
     return tally.report([...new Set(names)])
+  }
+
+  /**
+   * What another version of a card gives the applicants that both scored.
+   *
+   * @throws AppError as `stability`; `invalid_request` for cards with too many pairs of bins
+   */
+  async versions(caller: Caller, slug: string, query: VersionQuery): Promise<VersionComparison> {
+    const range = readTimeRange(query)
+    const one = await this.modelOf(caller, slug, query.model)
+    const other = await this.modelOf(caller, slug, query.other)
+    const compared = ({ stored, card }: MonitoredModel) => ({ modelId: stored.modelId, card })
+    const tally = new PointsTally(compared(one), compared(other))
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
+    return {
+      model_id: one.stored.modelId,
+      model_version: one.stored.version,
+      other_model_id: other.stored.modelId,
+      other_model_version: other.stored.version,
+      ...tally.report(),
+    }
   }
 
   private async subjectOf(caller: Caller, slug: string, query: StabilityQuery): Promise<Subject> {

@@ -158,7 +158,8 @@ function pointsMoved(
   return now === null || then === null ? null : now - then
 }
 
-function binOf({ spec }: Card, feature: number, index: number) {
+/** A bin as answers name it. */
+export function binOf({ spec }: Card, feature: number, index: number) {
   const ofFeature = spec.features[feature]
   if (ofFeature?.type === 'numeric') return { index, range: ofFeature.bins[index]?.range ?? '' }
   return { index, value: ofFeature?.bins[index]?.value ?? '' }

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
+import * as alarms from '../../schemas/alarms.ts'
 import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
 import * as backtest from '../../schemas/backtest.ts'
@@ -28,10 +29,12 @@ import * as scoring from '../../schemas/scoring.ts'
 import * as serviceAccounts from '../../schemas/service-accounts.ts'
 import * as spec from '../../schemas/spec.ts'
 import * as stats from '../../schemas/stats.ts'
+import * as versions from '../../schemas/versions.ts'
 import * as webhooks from '../../schemas/webhooks.ts'
 
 /** Modules whose exported schemas become components of the document. */
 export const CONTRACT = {
+  alarms,
   auditlog,
   auth,
   backtest,
@@ -61,6 +64,7 @@ export const CONTRACT = {
   'service-accounts': serviceAccounts,
   spec,
   stats,
+  versions,
   webhooks,
 } as const
 

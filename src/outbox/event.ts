@@ -7,7 +7,7 @@ export interface NewEvent {
   readonly teamId: string
   readonly type: EventType
   readonly at: Date
-  /** Names ids and numbers; never a value of an applicant, nor a secret. */
+  /** Names ids, numbers and switches; never a value of an applicant, nor a secret. */
   readonly data: object
   /** An event with the same key is stored once in each team; absent: always. */
   readonly onceKey?: string

@@ -26,6 +26,8 @@ export interface ScoreLogOptions {
   /** Longest wait of a response, see `SpoolOptions`. */
   readonly answerDeadlineMs?: number
   readonly retentionDays: number
+  /** Time of the oldest records that will be written; by default they are of today. */
+  readonly fromMs?: number
   readonly clock: Clock
   readonly log: Logger
   /** The facts of an error that may appear in the service's log. */
@@ -168,7 +170,7 @@ function makeBlockUpkeep(
 }
 
 function makePartitionMaintenance(
-  { database, retentionDays, clock, log, factsOf }: ScoreLogOptions,
+  { database, retentionDays, fromMs, clock, log, factsOf }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
 ): PartitionMaintenance {
   const tables = new PostgresLogTables(db)
@@ -176,6 +178,7 @@ function makePartitionMaintenance(
     tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
     clock,
     retentionDays,
+    ...(fromMs !== undefined && { fromMs }),
     hasAutovacuum: database.hasAutovacuum,
     log: {
       dropped: (partitions) => log.info({ partitions }, 'partitions beyond the retention dropped'),

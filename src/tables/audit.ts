@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { bigint, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { teams } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
@@ -34,5 +35,9 @@ export const auditLog = pgTable(
     // For releases before this one, which list by id. The next release removes it.
     index('audit_log_team').on(table.teamId, table.id),
     uniqueIndex('audit_log_team_position').on(table.teamId, table.position),
+    // Finds the changes of a deployment, which any member may ask for.
+    index('audit_log_deployment')
+      .on(table.subject, table.createdAt)
+      .where(sql`${table.action} like 'deployment.%'`),
   ],
 )

@@ -19,7 +19,7 @@ export const modelBaselines = pgTable(
     modelId: idText('model_id')
       .notNull()
       .references(() => models.id),
-    origin: text('origin').$type<'period' | 'counts'>().notNull(),
+    origin: text('origin').$type<'import' | 'period' | 'counts'>().notNull(),
     n: doublePrecision('n').notNull(),
     /** Null if a feature counts nobody. */
     meanScore: doublePrecision('mean_score'),
@@ -28,6 +28,6 @@ export const modelBaselines = pgTable(
   },
   (table) => [
     index('model_baselines_model').on(table.modelId, table.id),
-    check('model_baselines_origin', sql`${table.origin} in ('period', 'counts')`),
+    check('model_baselines_origin', sql`${table.origin} in ('import', 'period', 'counts')`),
   ],
 )

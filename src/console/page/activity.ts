@@ -4,6 +4,7 @@ import { api } from './api.ts'
 import { HistogramChart, TimeChart } from './charts.ts'
 import { ComparisonView } from './comparison.ts'
 import { count, milliseconds, number, percent, when } from './format.ts'
+import { type Mark, useMarks } from './marks.ts'
 import { modelNames } from './names.ts'
 import { useLoaded } from './state.ts'
 import type { Comparison, Deployment, Histogram, Series, Stats } from './types.ts'
@@ -56,6 +57,7 @@ export function Activity({ deployment }: { deployment: Deployment }) {
     [slug, range],
     { everyMs: isLarge ? 0 : COMPARISON_MS, also: deployment.cache_version },
   )
+  const marks = useMarks(slug, '', deployment.cache_version).data ?? []
   const names = useLoaded(modelNames, [slug], { also: deployment.cache_version })
   const choose = (event: Event) => setRange((event.currentTarget as HTMLSelectElement).value)
   return html`<section>
@@ -70,11 +72,11 @@ export function Activity({ deployment }: { deployment: Deployment }) {
     <${Shown} of=${stats}>${(found: Answered) =>
       found.stats.summary.total_requests === 0
         ? html`<${Empty} title="No scores in this time range"><p>Choose a longer one, or <a href=${`#/try/${slug}`}>score an applicant</a>.</p><//>`
-        : html`<${Summary} stats=${found.stats} /><${Charts} found=${found} />`}<//>
+        : html`<${Summary} stats=${found.stats} /><${Charts} found=${found} marks=${marks} />`}<//>
   </section>
   <${Shown} of=${comparison}>${(found: Comparison) =>
     found.applicants > 0 &&
-    html`<${ComparisonView} comparison=${found} deployment=${deployment} names=${names.data ?? new Map()} />`}<//>
+    html`<${ComparisonView} comparison=${found} deployment=${deployment} names=${names.data ?? new Map()} marks=${marks} />`}<//>
   ${stats.data && stats.data.stats.recent_scores.length > 0 && html`<${Recent} stats=${stats.data.stats} />`}`
 }
 
@@ -118,7 +120,7 @@ function Summary({ stats: { summary } }: { stats: Stats }) {
   return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-function Charts({ found }: { found: Answered }) {
+function Charts({ found, marks }: { found: Answered; marks: readonly Mark[] }) {
   const { stats, series, fromMs, toMs } = found
   const stepSec = STEP_SEC[series.step]
   const byStart = new Map(series.points.map((point) => [Date.parse(point.starts_at) / 1000, point]))
@@ -141,15 +143,15 @@ function Charts({ found }: { found: Answered }) {
   const times = isOfOneMinute
     ? html`<p class="muted">All scores are from one minute, ${when(only.starts_at)}. Curves appear when there are scores from several minutes.</p>`
     : html`<div class="charts">
-    <${TimeChart} title=${`Applicants by ${series.step}`} shape="bars" along=${along}
+    <${TimeChart} title=${`Applicants by ${series.step}`} shape="bars" along=${along} marks=${marks}
       summary=${`${count(summary.total_requests)} in all`}
       curves=${[{ ...curve('Applicants', (point) => point.total_requests), values: along.map((at) => byStart.get(at)?.total_requests ?? 0) }]} />
-    <${TimeChart} title="Average probability of default" along=${along} format=${percent}
+    <${TimeChart} title="Average probability of default" along=${along} marks=${marks} format=${percent}
       summary=${`${percent(summary.avg_pd)} over all`} curves=${[curve('PD', (point) => point.avg_pd)]} />
-    <${TimeChart} title="Latency" along=${along} format=${milliseconds}
+    <${TimeChart} title="Latency" along=${along} marks=${marks} format=${milliseconds}
       summary=${`95 percent of the scores took ${milliseconds(summary.p95_latency_ms)} or less`}
       curves=${[curve('p50', (point) => point.p50_latency_ms), curve('p95', (point) => point.p95_latency_ms)]} />
-    <${TimeChart} title="Average score" along=${along}
+    <${TimeChart} title="Average score" along=${along} marks=${marks}
       summary=${`${number(summary.avg_score)} over all`} curves=${[curve('Score', (point) => point.avg_score)]} />
   </div>`
   return html`${times}<div class="charts">

@@ -24,6 +24,7 @@ import { forgetTrialKey } from './trial-key.ts'
 import { TryPage } from './try.ts'
 import { Empty, Failure, Loading, Page } from './ui.ts'
 import { UploadPage } from './upload.ts'
+import { VersionsPage } from './versions.ts'
 import { WebhookPage } from './webhook.ts'
 import { WebhooksPage } from './webhooks.ts'
 
@@ -106,6 +107,7 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
     const [, report] = rest
     if (report === 'stability') return html`<${StabilityPage} slug=${id} />`
     if (report === 'cutoffs') return html`<${CutoffsPage} slug=${id} />`
+    if (report === 'versions') return html`<${VersionsPage} slug=${id} />`
     if (report === 'swap-set') return html`<${SwapSetPage} slug=${id} />`
     return html`<${DeploymentPage} slug=${id} session=${session} />`
   }

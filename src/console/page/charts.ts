@@ -2,6 +2,7 @@ import { html } from 'htm/preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { count, number, when } from './format.ts'
+import { type Mark, MarkList, marksWithin } from './marks.ts'
 import { useTheme } from './state.ts'
 import type { Histogram } from './types.ts'
 import { numberHead, Table } from './ui.ts'
@@ -20,6 +21,8 @@ interface ChartProps {
   /** Seconds since 1970, or the lower ends of bins. */
   readonly along: readonly number[]
   readonly format?: (value: number | null) => string
+  /** Changes to mark in a chart over time, oldest first. */
+  readonly marks?: readonly Mark[]
 }
 
 const HEIGHT_PX = 200
@@ -55,12 +58,17 @@ type Shape = 'line' | 'bars' | 'steps'
 
 function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
   const { title, summary, curves, along, isTime, shape, format = number } = props
+  const [first = 0, last = 0] = [along[0], along.at(-1)]
+  const step = along.length > 1 ? (last - first) / (along.length - 1) : 0
+  const marks = marksWithin(props.marks ?? [], first, last + step)
   const place = useRef<HTMLDivElement>(null)
   const theme = useTheme()
   const plot = useRef<uPlot | null>(null)
   const data = [along, ...curves.map(({ values }) => values)] as uPlot.AlignedData
   const latest = useRef(data)
   latest.current = data
+  const latestMarks = useRef<readonly Mark[]>(marks)
+  latestMarks.current = marks
   const names = curves.map(({ name }) => name).join('\n')
 
   useEffect(() => {
@@ -72,7 +80,7 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
     const draw = ({ default: Plot }: { default: typeof uPlot }) => {
       if (!isWanted) return
       const drawn = new Plot(
-        optionsOf(Plot, element, { curves, isTime, shape, format }),
+        optionsOf(Plot, element, { curves, isTime, shape, format, marks: latestMarks }),
         latest.current,
         element,
       )
@@ -97,6 +105,7 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
   return html`<figure class="chart">
     <figcaption>${title}</figcaption>
     <div class="plot" role="img" aria-label=${`${title}: ${summary}`} ref=${place}></div>
+    <${MarkList} marks=${marks} />
     <details>
       <summary>As a table</summary>
       <${Table} caption=${title} head=${[isTime ? 'From' : 'From score', ...curves.map(({ name }) => numberHead(name))]}>
@@ -116,6 +125,7 @@ interface Look {
   readonly isTime: boolean
   readonly shape: Shape
   readonly format: (value: number | null) => string
+  readonly marks: { readonly current: readonly Mark[] }
 }
 
 function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.Options {
@@ -147,6 +157,7 @@ function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.
       { ...axis, size: 60, values: (_plot, splits) => splits.map((value) => look.format(value)) },
     ],
     cursor: { y: false, points: { size: 6 } },
+    hooks: { draw: [markDrawer(look, colour('--text'))] },
     series: [
       {
         label: look.isTime ? 'Time' : 'From',
@@ -175,6 +186,31 @@ function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.
         } as uPlot.Series
       }),
     ],
+  }
+}
+
+/** Draws a numbered line at the time of each mark. */
+function markDrawer({ marks }: Look, colour: string): (plot: uPlot) => void {
+  return (plot) => {
+    const { ctx: context, bbox } = plot
+    const ratio = devicePixelRatio
+    context.save()
+    context.strokeStyle = colour
+    context.fillStyle = colour
+    context.lineWidth = ratio
+    context.setLineDash([4 * ratio, 4 * ratio])
+    context.font = `${11 * ratio}px system-ui, sans-serif`
+    context.textBaseline = 'top'
+    for (const [index, { atSec }] of marks.current.entries()) {
+      const left = plot.valToPos(atSec, 'x', true)
+      if (left < bbox.left || left > bbox.left + bbox.width) continue
+      context.beginPath()
+      context.moveTo(left, bbox.top)
+      context.lineTo(left, bbox.top + bbox.height)
+      context.stroke()
+      context.fillText(String(index + 1), left + 3 * ratio, bbox.top)
+    }
+    context.restore()
   }
 }
 

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact'
 import { HistogramChart, TimeChart } from './charts.ts'
 import { count, milliseconds, number, percent, signed } from './format.ts'
+import type { Mark } from './marks.ts'
 import type { Names } from './names.ts'
 import type { ComparedChallenger, ComparedModel, Comparison, Deployment } from './types.ts'
 import { Badge, numberHead, Table, When } from './ui.ts'
@@ -9,10 +10,11 @@ interface ComparisonViewProps {
   readonly comparison: Comparison
   readonly deployment: Deployment
   readonly names: Names
+  readonly marks: readonly Mark[]
 }
 
 /** The models of a deployment side by side, and each challenger beside the champion. */
-export function ComparisonView({ comparison, deployment, names }: ComparisonViewProps) {
+export function ComparisonView({ comparison, deployment, names, marks }: ComparisonViewProps) {
   const { applicants, models, challengers, first_at: firstAt, last_at: lastAt } = comparison
   const nameOf = (id: string) => names.get(id) ?? id
   const present = new Set(deployment.challengers.map(({ id }) => id))
@@ -36,7 +38,7 @@ export function ComparisonView({ comparison, deployment, names }: ComparisonView
     <//>
     <div class="charts">
       <${HistogramChart} title="Scores, by model" summary=${models.map((model) => `${nameOf(model.model_id)} ${number(model.avg_score)} on average`).join(', ')} histograms=${drawn} />
-      <${ServedChart} models=${models} comparison=${comparison} nameOf=${nameOf} />
+      <${ServedChart} models=${models} comparison=${comparison} nameOf=${nameOf} marks=${marks} />
     </div>
   </section>
   ${
@@ -51,9 +53,10 @@ interface ServedChartProps {
   readonly models: readonly ComparedModel[]
   readonly comparison: Comparison
   readonly nameOf: (id: string) => string
+  readonly marks: readonly Mark[]
 }
 
-function ServedChart({ models, comparison, nameOf }: ServedChartProps) {
+function ServedChart({ models, comparison, nameOf, marks }: ServedChartProps) {
   const { first_at: firstAt, last_at: lastAt } = comparison
   const slices = models[0]?.served_by_slice.length ?? 0
   if (firstAt === null || lastAt === null || firstAt === lastAt) return null
@@ -65,7 +68,7 @@ function ServedChart({ models, comparison, nameOf }: ServedChartProps) {
   const curves = models
     .filter(({ served }) => served > 0)
     .map((model) => ({ name: nameOf(model.model_id), values: model.served_by_slice }))
-  return html`<${TimeChart} title="Applicants answered, by model" along=${along} curves=${curves} format=${(value: number | null) => (value === null ? '–' : count(value))}
+  return html`<${TimeChart} title="Applicants answered, by model" along=${along} marks=${marks} curves=${curves} format=${(value: number | null) => (value === null ? '–' : count(value))}
     summary=${curves.map(({ name, values }) => `${name} ${count(values.reduce((sum, one) => sum + one, 0))}`).join(', ')} />`
 }
 

@@ -1,8 +1,9 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api } from './api.ts'
+import { ReportTools } from './csv.ts'
 import { count, number, percent } from './format.ts'
-import { PERIOD_DEFAULT, PeriodField, periodQuery, ReportLinks } from './periods.ts'
+import { PERIOD_DEFAULT, PeriodField, periodName, periodQuery, ReportLinks } from './periods.ts'
 import { useLoaded } from './state.ts'
 import type { Cutoffs } from './types.ts'
 import { Empty, Field, numberHead, optionalHead, Page, Shown, Table } from './ui.ts'
@@ -23,7 +24,7 @@ export function CutoffsPage({ slug }: { slug: string }) {
     <${Shown} of=${loaded}>${(found: Cutoffs) =>
       found.n === 0
         ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one.</p><//>`
-        : html`<${Slider} key=${period} found=${found} /><${Bands} found=${found} />`}<//>
+        : html`<${Slider} key=${period} found=${found} /><${Bands} found=${found} period=${period} />`}<//>
   <//>`
 }
 
@@ -61,9 +62,23 @@ function Slider({ found: { cutoffs, n } }: { found: Cutoffs }) {
   </section>`
 }
 
-function Bands({ found: { bands, grades } }: { found: Cutoffs }) {
+/** The table of score bands as it is saved. */
+const BAND_HEAD = ['min', 'max', 'applicants', 'share', 'mean_pd', 'expected_bads']
+
+function Bands({
+  found: { bands, grades, model_id: modelId, n },
+  period,
+}: {
+  found: Cutoffs
+  period: string
+}) {
+  const rows = bands.map((band) => [
+    ...[band.min, band.max, band.n, band.share, band.mean_pd, band.expected_bads],
+  ])
   const most = Math.max(...bands.map(({ share }) => share ?? 0))
-  return html`<section><h2>By score band</h2>
+  return html`<section>
+    <div class="section-head"><h2>By score band</h2><${ReportTools} name=${`score-bands-${modelId}`} head=${BAND_HEAD} rows=${rows} /></div>
+    <p class="muted">${periodName(period)}, ${count(n)} applicants, model <code>${modelId}</code>.</p>
     <${Table} caption="By score band" head=${['Score', numberHead('Applicants'), numberHead('Share'), numberHead('Mean PD'), optionalHead('Expected bads', 'number'), optionalHead('Share')]}>
       ${bands.map(
         (band) => html`<tr>

@@ -42,6 +42,7 @@ const REPORTS = [
   { place: 'stability', name: 'Stability' },
   { place: 'cutoffs', name: 'Cut-offs' },
   { place: 'swap-set', name: 'Challengers' },
+  { place: 'versions', name: 'Versions' },
 ] as const
 
 /** Links between the reports of a deployment. */

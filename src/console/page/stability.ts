@@ -1,11 +1,14 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
+import { AlarmPanel, withLevels } from './alarm.ts'
 import { api } from './api.ts'
 import { TimeChart } from './charts.ts'
+import { ExpectedActual } from './expected-actual.ts'
 import { count, index, number, percent, signed } from './format.ts'
+import { type Mark, useMarks } from './marks.ts'
 import { PERIOD_DEFAULT, PeriodField, periodName, periodQuery, ReportLinks } from './periods.ts'
 import { useLoaded } from './state.ts'
-import type { FeatureStability, Stability, StabilitySeries } from './types.ts'
+import type { Alarm, FeatureStability, Stability, StabilitySeries } from './types.ts'
 import { Empty, numberHead, optionalHead, Page, Shown, Table, When } from './ui.ts'
 import { VerdictBadge } from './verdict.ts'
 
@@ -17,31 +20,38 @@ export function StabilityPage({ slug }: { slug: string }) {
   const [period, setPeriod] = useState(PERIOD_DEFAULT)
   const interval = period === 'month' ? 'day' : 'week'
   const loaded = useLoaded(async () => {
-    const from = periodQuery(period)
     const path = `v1/deployments/${slug}/stability`
+    const alarm = await api<Alarm>('GET', `${path}/alarm`)
+    const from = withLevels(periodQuery(period), alarm)
     const stability = await api<Stability>('GET', `${path}?${from}`)
     const series = await api<StabilitySeries>('GET', `${path}/series?interval=${interval}&${from}`)
-    return { stability, series }
+    return { alarm, stability, series }
   }, [slug, period])
+  const marks = useMarks(slug, periodQuery(period), period)
   const above = html`<a href=${`#/deployments/${slug}`}>Deployment</a>`
   return html`<${Page} title="Stability" above=${above}>
     <div class="section-head">
       <${ReportLinks} slug=${slug} present="stability" />
       <${PeriodField} period=${period} onChoose=${setPeriod} />
     </div>
-    <${Shown} of=${loaded}>${({ stability, series }: Found) =>
+    <${Shown} of=${loaded}>${({ alarm, stability, series }: Found) =>
       stability.n === 0
         ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one: ${periodName(period)} has no scores of the champion.</p><//>`
-        : html`<${Report} stability=${stability} series=${series} />`}<//>
+        : html`<${Report} stability=${stability} series=${series} marks=${marks.data ?? []} /><${AlarmPanel} slug=${slug} alarm=${alarm} onSet=${loaded.reload} /><${ExpectedActual} slug=${slug} marks=${marks.data ?? []} />`}<//>
   <//>`
 }
 
 interface Found {
+  readonly alarm: Alarm
   readonly stability: Stability
   readonly series: StabilitySeries
 }
 
-function Report({ stability, series }: Found) {
+function Report({
+  stability,
+  series,
+  marks,
+}: Omit<Found, 'alarm'> & { readonly marks: readonly Mark[] }) {
   const { score, baseline, n } = stability
   const features = [...stability.features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
   const newest = series.points.at(-1)
@@ -66,7 +76,7 @@ function Report({ stability, series }: Found) {
         ? html`<${Empty} title="No development sample"><p>Without one there is nothing to compare with. Send counts or a period to <code>PUT /v1/models/${stability.model_id}/baseline</code>.</p><//>`
         : html`<p class="muted">Compared with ${baseline.origin === 'period' ? 'a period of scores' : 'the counts'} of <${When} at=${baseline.created_at} />. A verdict needs so many applicants that chance alone stays below ${number(stability.watch)}.</p>`
     }
-    <${OverTime} features=${features} series=${series} />
+    <${OverTime} features=${features} series=${series} marks=${marks} />
     ${score.bands.length > 0 && html`<${Bands} score=${score} />`}
   </section>
   <section>
@@ -102,9 +112,11 @@ function open(event: Event, feature: FeatureStability): void {
 function OverTime({
   features,
   series: { points, interval },
+  marks,
 }: {
   features: readonly FeatureStability[]
   series: StabilitySeries
+  marks: readonly Mark[]
 }) {
   if (points.length < 2) {
     return html`<p class="muted">A curve over time needs applicants of at least two ${interval}s.</p>`
@@ -120,13 +132,13 @@ function OverTime({
   return html`<div class="charts">
     ${
       (hasScore || ofFeatures.length > 0) &&
-      html`<${TimeChart} title=${`PSI by ${interval}`} along=${along} format=${index}
+      html`<${TimeChart} title=${`PSI by ${interval}`} along=${along} format=${index} marks=${marks}
         summary=${`the most moved features are ${moved.map(({ name }) => name).join(', ')}`}
         curves=${[...(hasScore ? [ofScore] : []), ...ofFeatures]} />`
     }
-    <${TimeChart} title=${`Mean score by ${interval}`} along=${along}
+    <${TimeChart} title=${`Mean score by ${interval}`} along=${along} marks=${marks}
       summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Mean score', values: points.map(({ score }) => score.mean) }]} />
-    <${TimeChart} title=${`Applicants by ${interval}`} shape="bars" along=${along}
+    <${TimeChart} title=${`Applicants by ${interval}`} shape="bars" along=${along} marks=${marks}
       summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Applicants', values: points.map(({ n }) => n) }]} />
   </div>`
 }

@@ -99,6 +99,9 @@ function Report({ slug, id, cutoff, rule, period }: ReportProps) {
       : html`<${Fields} swap=${swap} /><${Grades} migration=${migration} />`}<//>`
 }
 
+/** Below so many swaps the chi-squared distribution of McNemar's test does not fit. */
+const SWAPS_MIN = 25
+
 function Fields({ swap }: { swap: SwapSet }) {
   const { cells, mcnemar } = swap
   const rows = [
@@ -107,12 +110,14 @@ function Fields({ swap }: { swap: SwapSet }) {
     ['Only the challenger approves (swap-in)', cells.swap_in],
     ['Both decline', cells.both_decline],
   ] as const
+  const swaps = cells.swap_out.n + cells.swap_in.n
   const tiles: [string, string][] = [
     ['Applicants scored by both', count(swap.n)],
     ['Approved by the champion', percent(swap.approval_rate)],
     ['Approved by the challenger', percent(swap.challenger_approval_rate)],
     ["Challenger's cut-off", number(swap.challenger_cutoff)],
     ['Swaps equal by chance (p)', mcnemar === null ? '–' : index(mcnemar.p_value)],
+    ['Enough data?', swaps < SWAPS_MIN ? `no: ${count(swaps)} swaps, ${SWAPS_MIN} needed` : 'yes'],
   ]
   return html`<section><h2>Swap set</h2>
     <dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>

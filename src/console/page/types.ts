@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import type * as alarms from '../../../schemas/alarms.ts'
 import type * as auditlog from '../../../schemas/auditlog.ts'
 import type * as changeRequests from '../../../schemas/change-requests.ts'
 import type * as deployments from '../../../schemas/deployments.ts'
@@ -13,6 +14,7 @@ import type * as performance from '../../../schemas/performance.ts'
 import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
 import type * as stats from '../../../schemas/stats.ts'
+import type * as versions from '../../../schemas/versions.ts'
 import type * as webhooks from '../../../schemas/webhooks.ts'
 
 /** Response types of the API, from its schemas. */
@@ -51,8 +53,12 @@ export type ComparedChallenger = Comparison['challengers'][number]
 export type Stability = Static<typeof monitoring.Stability>
 export type FeatureStability = Stability['features'][number]
 export type StabilitySeries = Static<typeof monitoring.StabilitySeries>
+export type Alarm = Static<typeof alarms.Alarm>
+export type DeploymentHistory = Static<typeof alarms.DeploymentHistory>
+export type HistoryChange = DeploymentHistory['changes'][number]
 export type Cutoffs = Static<typeof monitoring.Cutoffs>
 export type SwapSet = Static<typeof monitoring.SwapSet>
+export type VersionComparison = Static<typeof versions.VersionComparison>
 export type Migration = Static<typeof monitoring.Migration>
 export type Histogram = NonNullable<ComparedModel['scores']>
 export type OutcomeDefinition = Static<typeof outcomes.OutcomeDefinition>

@@ -11,6 +11,11 @@ const WORDS: Readonly<Record<NonNullable<Verdict>, { name: string; kind: string 
   insufficient_data: { name: 'not enough data', kind: 'off' },
 }
 
+/** A verdict in words. */
+export function verdictName(verdict: Verdict): string {
+  return verdict === null ? 'no baseline' : WORDS[verdict].name
+}
+
 /** A verdict as a word with a colour. */
 export function VerdictBadge({ verdict }: { verdict: Verdict }) {
   if (verdict === null) return html`<span class="muted">no baseline</span>`

@@ -1,11 +1,13 @@
 import { and, desc, eq, sql } from 'drizzle-orm'
 import { lockTeam } from '../../audit/lock-team.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
-import type { Database } from '../../platform/db/client.ts'
+import type { Database, Transaction } from '../../platform/db/client.ts'
+import { newId } from '../../platform/ids/ids.ts'
 import { deployments } from '../../tables/deployments.ts'
+import { modelBaselines } from '../../tables/model-baselines.ts'
 import { models } from '../../tables/models.ts'
 import { readModel } from '../store.ts'
-import type { CopySource, ModelCopyStore } from './service.ts'
+import type { CopySource, ModelCopy, ModelCopyStore } from './service.ts'
 
 /** Copies models within PostgreSQL. */
 export class PostgresModelCopyStore implements ModelCopyStore {
@@ -47,11 +49,28 @@ export class PostgresModelCopyStore implements ModelCopyStore {
         select ${id}, team_id, name, version, spec_version, ${environment}, 'active',
           ${description}, spec, parity, ${deployedBy}, ${at}, ${at}
         from ${models} where id = ${modelId}`)
+      await copyBaseline(tx, modelId, copy.model)
       if (copy.deployment !== null) await tx.insert(deployments).values(copy.deployment)
       for (const record of copy.audit) await insertAuditRecord(tx, record)
       return { source, copy }
     })
   }
+}
+
+/**
+ * Copies the baseline in force. One in the specification comes with the specification. The copy
+ * keeps the time and origin of the sample, so that answers say when and where it was taken.
+ */
+async function copyBaseline(
+  tx: Transaction,
+  modelId: string,
+  { id, teamId, createdAt }: ModelCopy['model'],
+): Promise<void> {
+  await tx.execute(sql`
+    insert into ${modelBaselines} (id, team_id, model_id, origin, n, mean_score, counts, created_at)
+    select ${newId('bsl_', createdAt.getTime())}, ${teamId}, ${id}, origin, n, mean_score, counts,
+      created_at
+    from ${modelBaselines} where model_id = ${modelId} order by id desc limit 1`)
 }
 
 /** Most models that a warning names. */

@@ -35,6 +35,8 @@ export interface MaintenanceOptions {
   readonly tables: LogTables
   readonly clock: Clock
   readonly retentionDays: number
+  /** Makes the partitions of the days since then, too; by default none before today. */
+  readonly fromMs?: number
   readonly hasAutovacuum: boolean
   readonly log: MaintenanceLog
 }
@@ -85,10 +87,12 @@ export class PartitionMaintenance {
 
   /** One round; never rejects. */
   private async runOnce(): Promise<boolean> {
-    const { tables, clock, retentionDays, hasAutovacuum, log } = this.options
+    const { tables, clock, retentionDays, fromMs, hasAutovacuum, log } = this.options
     try {
       const today = spanStart('day', clock.epochMs())
-      const days = Array.from({ length: DAYS_AHEAD + 1 }, (_, day) => today + day * SPAN_MS.day)
+      const first = Math.min(today, spanStart('day', fromMs ?? today))
+      const count = (today - first) / SPAN_MS.day + DAYS_AHEAD + 1
+      const days = Array.from({ length: count }, (_, day) => first + day * SPAN_MS.day)
       await tables.makePartitions(days)
       const dropped = await tables.dropBefore(today - retentionDays * SPAN_MS.day)
       if (dropped.length > 0) log.dropped(dropped)

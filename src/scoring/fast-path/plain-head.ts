@@ -1,8 +1,11 @@
+import { maxHeaderSize } from 'node:http'
 import { slugOf } from '../score-request.ts'
 import { type ScoreHead, scoreHeadOf } from './score-head.ts'
 
 /** A longer head is left to Node. */
-const HEAD_BYTES_MAX = 8 * 1024
+const HEAD_BYTES_MAX = Math.min(8 * 1024, maxHeaderSize)
+/** Node refuses a head of more than 1,000 fields. */
+const FIELDS_MAX = 200
 /**
  * A request line and headers in the one form in which no two readers of HTTP differ: names are
  * tokens, values are printable ASCII, at most one space is before a value and none after it, every
@@ -80,6 +83,7 @@ export class PlainHead {
       rawHeaders.push(name, value)
       at = lineEnd + 2
     }
+    if (rawHeaders.length > 2 * FIELDS_MAX) return null
     const score = scoreHeadOf(slug, rawHeaders, bodyBytesMax)
     if (score === null || lengthStart === -1) return null
     return new PlainHead(

@@ -19,37 +19,44 @@ export interface ConnectionOptions {
   readonly take: (exchange: Exchange) => boolean
   /** Gives the connection to Node's server, for good. */
   readonly toNode: (socket: Socket) => void
+  /** Is called when a client ends the connection amid a request, which the service answers. */
+  readonly onCutOff: (socket: Socket) => void
   /** Is called once, when this object has nothing to do with the connection any more. */
   readonly onLeave: (connection: ScoreConnection) => void
 }
 
 /** Node gets a body that is not complete after this time, and has time-outs of its own for it. */
 const BODY_WAIT_MS = 100
+/** A longer head is not remembered for the next request. */
+const REMEMBERED_HEAD_BYTES_MAX = 1_024
 
 /**
  * A connection whose requests are scores that need nothing of HTTP but their head and body.
  *
  * States: *idle*, between requests; *partial*, with a complete head and a part of its body;
- * *busy*, from a complete request to its answer; *left*, when the connection is Node's, or has
- * ended.
+ * *busy*, from a complete request to its answer; *ending*, after the last answer to a client that
+ * has sent all it wants to; *left*, when the connection is Node's, or has ended.
  *
- * It takes a request only if one read ends where the request ends: no byte of a request is looked
- * at while another one waits for its answer. Whatever else arrives makes the connection Node's,
- * with all bytes from the first one of a request that has no answer yet. So there is no second
- * opinion about where a request ends, and nothing is kept that Node would bound otherwise: at most
- * a head of 8 KiB, a body of `bodyBytesMax`, and one read, for at most `BODY_WAIT_MS`.
+ * It takes a request only if one read ends where the request ends: no byte is looked at while a
+ * request waits for its answer. Whatever else arrives makes the connection Node's, with all bytes
+ * from the first one of a request that has no answer yet. So there is no second opinion about where
+ * a request ends. In memory there is at most a head of 8 KiB, a body of `bodyBytesMax`, and what
+ * two reads bring.
+ *
+ * A client that ends its side while a request is busy gets the answer to it, if that is a score,
+ * and no answer to what it has sent after it.
  */
-export class ScoreConnection implements Exchange {
-  receivedAtMs = 0
+export class ScoreConnection {
   private readonly socket: Socket
   private readonly options: ConnectionOptions
-  private state: 'idle' | 'partial' | 'busy' | 'left' = 'idle'
-  /** The head of the latest request. */
+  private state: 'idle' | 'partial' | 'busy' | 'ending' | 'left' = 'idle'
+  /** The head of the latest request, by which the next is recognised. */
   private latest: PlainHead | null = null
-  /** The bytes of the request in the states partial and busy. */
-  private request: Buffer = NOTHING
+  private hasAnswered = false
+  /** The request in the states partial and busy. */
+  private exchange: SocketExchange | null = null
   /** What came while busy. */
-  private rest: Buffer = NOTHING
+  private rest: Buffer[] = []
   private hasEnded = false
   private bodyTimer: NodeJS.Timeout | undefined
 
@@ -64,50 +71,44 @@ export class ScoreConnection implements Exchange {
     socket.on('close', this.onClose)
   }
 
-  get head(): ScoreHead {
-    if (this.latest === null) throw new Error('the connection has no request')
-    return this.latest.score
-  }
-
+  /**
+   * Whether it waits for a further request. A connection whose first request may be on its way is
+   * not idle for Node either.
+   */
   get isIdle(): boolean {
-    return this.state === 'idle'
+    return this.state === 'idle' && this.hasAnswered
   }
 
-  readBody(): Buffer {
-    const { latest, request } = this
-    return request.subarray(latest?.bytes)
-  }
-
-  awaitBody(): void {
-    throw new Error('a request is taken when its body is complete')
-  }
-
-  answer({ requestId, quota, remaining }: ScoreHeaders, text: string): void {
-    if (this.state !== 'busy') return
-    const { socket } = this
-    const bytes = Buffer.byteLength(text)
-    const answer =
-      `HTTP/1.1 200 OK\r\nx-request-id: ${requestId}\r\nx-ratelimit-limit: ${quota}\r\n` +
-      `x-ratelimit-remaining: ${remaining}\r\ncontent-type: ${JSON_TYPE}\r\n` +
-      `content-length: ${bytes}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\n` +
-      `Keep-Alive: ${this.options.keepAlive}\r\n\r\n${text}`
+  /** Sends the answer to a request, unless that is not the present one any more. */
+  answer(exchange: SocketExchange, text: string, bytes: number): void {
+    if (exchange !== this.exchange || this.state !== 'busy') return
+    const { socket, latest } = this
     // A text of ASCII alone needs no conversion.
-    socket.write(answer, bytes === text.length ? 'latin1' : 'utf8')
-    this.request = NOTHING
-    if (this.hasEnded) {
-      this.leave()
-      socket.end()
-    } else if (this.rest.length > 0) this.toNode(this.rest)
+    socket.write(text, bytes === text.length ? 'latin1' : 'utf8')
+    this.exchange = null
+    this.hasAnswered = true
+    if (latest !== null && latest.bytes > REMEMBERED_HEAD_BYTES_MAX) this.latest = null
+    if (this.hasEnded) this.end()
+    else if (this.rest.length > 0) this.toNode(Buffer.concat(this.rest))
     else this.state = 'idle'
   }
 
-  fallBack(known: Fallback): void {
-    if (this.state !== 'busy') return
-    const { head, request, rest } = this
+  /** Leaves a request to Node, unless it is not the present one any more. */
+  fallBack(exchange: SocketExchange, known: Fallback): void {
+    if (exchange !== this.exchange || this.state !== 'busy') return
+    // Nothing can be given back to a stream that has ended.
+    if (this.hasEnded) {
+      this.end()
+      return
+    }
+    const { head, receivedAtMs, bytes } = exchange
     // Node reads the body from the bytes that it gets.
-    const fallback = { ...known, body: null }
-    handOver(this.socket, { head, receivedAtMs: this.receivedAtMs, fallback })
-    this.toNode(rest.length === 0 ? request : Buffer.concat([request, rest]))
+    handOver(this.socket, { head, receivedAtMs, fallback: { ...known, body: null } })
+    this.toNode(this.rest.length === 0 ? bytes : Buffer.concat([bytes, ...this.rest]))
+  }
+
+  get keepAlive(): string {
+    return this.options.keepAlive
   }
 
   /** Ends the connection, whatever it does. */
@@ -118,15 +119,15 @@ export class ScoreConnection implements Exchange {
 
   private readonly onData = (chunk: Buffer): void => {
     if (this.state === 'idle') this.begin(chunk)
-    else if (this.state === 'partial') this.continue(Buffer.concat([this.request, chunk]))
+    else if (this.state === 'partial') this.continue(chunk)
     else {
-      this.rest = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk])
+      this.rest.push(chunk)
       this.socket.pause()
     }
   }
 
   private begin(chunk: Buffer): void {
-    const { bodyBytesMax } = this.options
+    const { bodyBytesMax, clock } = this.options
     const head = this.latest?.next(chunk, bodyBytesMax) ?? PlainHead.read(chunk, bodyBytesMax)
     // Node waits for a client that does not read its answers.
     if (head === null || this.socket.writableNeedDrain) {
@@ -134,40 +135,40 @@ export class ScoreConnection implements Exchange {
       return
     }
     this.latest = head
-    this.receivedAtMs = this.options.clock.monotonicMs()
+    this.exchange = new SocketExchange(this, head, clock.monotonicMs())
     this.continue(chunk)
   }
 
-  private continue(bytes: Buffer): void {
-    const { latest } = this
-    const missing = latest === null ? -1 : latest.bytes + latest.score.bodyBytes - bytes.length
+  private continue(chunk: Buffer): void {
+    const { exchange, options } = this
+    if (exchange === null) throw new Error('the connection has no request')
+    const missing = exchange.add(chunk)
     if (missing < 0) {
-      this.toNode(bytes)
-      return
-    }
-    this.request = bytes
-    if (missing > 0) {
+      this.toNode(exchange.bytes)
+    } else if (missing > 0) {
       this.state = 'partial'
       this.bodyTimer ??= setTimeout(this.onBodyLate, BODY_WAIT_MS)
-      return
+    } else {
+      this.stopTimer()
+      this.state = 'busy'
+      if (!options.take(exchange)) this.toNode(exchange.bytes)
     }
-    this.stopTimer()
-    this.state = 'busy'
-    if (!this.options.take(this)) this.toNode(bytes)
   }
 
   private readonly onBodyLate = (): void => {
-    handOver(this.socket, { head: this.head, receivedAtMs: this.receivedAtMs, fallback: null })
-    this.toNode(this.request)
+    const { exchange } = this
+    if (exchange === null) return
+    const { head, receivedAtMs, bytes } = exchange
+    handOver(this.socket, { head, receivedAtMs, fallback: null })
+    this.toNode(bytes)
   }
 
   private readonly onEnd = (): void => {
     if (this.state === 'busy') this.hasEnded = true
-    else {
-      // Nobody would read an answer to a request that is not complete.
+    else if (this.state === 'partial') {
       this.leave()
-      this.socket.end()
-    }
+      this.options.onCutOff(this.socket)
+    } else this.end()
   }
 
   private readonly onTimeout = (): void => this.destroy()
@@ -176,6 +177,16 @@ export class ScoreConnection implements Exchange {
   private readonly onError = (): void => undefined
 
   private readonly onClose = (): void => this.leave()
+
+  /** Ends this side too, once the client has read all answers, or is silent for too long. */
+  private end(): void {
+    this.state = 'ending'
+    this.exchange = null
+    this.rest = []
+    this.socket.off('data', this.onData)
+    this.socket.resume()
+    this.socket.end()
+  }
 
   private stopTimer(): void {
     clearTimeout(this.bodyTimer)
@@ -189,7 +200,7 @@ export class ScoreConnection implements Exchange {
     socket.setTimeout(0)
     if (socket.destroyed) return
     socket.pause()
-    if (bytes.length > 0) socket.unshift(bytes)
+    socket.unshift(bytes)
     options.toNode(socket)
     // Node handles its errors from now on.
     socket.off('error', this.onError)
@@ -201,8 +212,8 @@ export class ScoreConnection implements Exchange {
     const { socket, options } = this
     this.stopTimer()
     this.state = 'left'
-    this.request = NOTHING
-    this.rest = NOTHING
+    this.exchange = null
+    this.rest = []
     socket.off('data', this.onData)
     socket.off('end', this.onEnd)
     socket.off('timeout', this.onTimeout)
@@ -211,4 +222,59 @@ export class ScoreConnection implements Exchange {
   }
 }
 
-const NOTHING = Buffer.alloc(0)
+/** A request to score, read from a connection. */
+class SocketExchange implements Exchange {
+  readonly receivedAtMs: number
+  private readonly connection: ScoreConnection
+  private readonly plainHead: PlainHead
+  private chunks: Buffer[] = []
+  private received = 0
+
+  constructor(connection: ScoreConnection, plainHead: PlainHead, receivedAtMs: number) {
+    this.connection = connection
+    this.plainHead = plainHead
+    this.receivedAtMs = receivedAtMs
+  }
+
+  get head(): ScoreHead {
+    return this.plainHead.score
+  }
+
+  /** All that came so far. */
+  get bytes(): Buffer {
+    const [first] = this.chunks
+    if (first !== undefined && this.chunks.length === 1) return first
+    const all = Buffer.concat(this.chunks)
+    this.chunks = [all]
+    return all
+  }
+
+  /** @returns how many bytes are missing; below 0, how many are too many */
+  add(chunk: Buffer): number {
+    this.chunks.push(chunk)
+    this.received += chunk.length
+    return this.plainHead.bytes + this.head.bodyBytes - this.received
+  }
+
+  readBody(): Buffer {
+    return this.bytes.subarray(this.plainHead.bytes)
+  }
+
+  awaitBody(): void {
+    throw new Error('a request is taken when its body is complete')
+  }
+
+  answer({ requestId, quota, remaining }: ScoreHeaders, text: string): void {
+    const bytes = Buffer.byteLength(text)
+    const head =
+      `HTTP/1.1 200 OK\r\nx-request-id: ${requestId}\r\nx-ratelimit-limit: ${quota}\r\n` +
+      `x-ratelimit-remaining: ${remaining}\r\ncontent-type: ${JSON_TYPE}\r\n` +
+      `content-length: ${bytes}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\n` +
+      `Keep-Alive: ${this.connection.keepAlive}\r\n\r\n`
+    this.connection.answer(this, head + text, head.length + bytes)
+  }
+
+  fallBack(known: Fallback): void {
+    this.connection.fallBack(this, known)
+  }
+}

@@ -33,6 +33,7 @@ export function readScoresFrom(server: Server, fastPath: ScoreTaker): void {
     toNode: (socket: Socket) => {
       for (const listener of listeners) listener.call(server, socket)
     },
+    onCutOff: (socket: Socket) => server.emit('clientError', new CutOffError(), socket),
     onLeave: (connection: ScoreConnection) => connections.delete(connection),
   }
   server.removeAllListeners('connection').on('connection', (socket: Socket) => {
@@ -47,5 +48,14 @@ export function readScoresFrom(server: Server, fastPath: ScoreTaker): void {
   server.closeAllConnections = () => {
     closeAll()
     for (const connection of connections) connection.destroy()
+  }
+}
+
+/** What Node says of a connection that ends amid a request. */
+class CutOffError extends Error {
+  readonly code = 'HPE_INVALID_EOF_STATE'
+
+  constructor() {
+    super('the connection ended amid a request')
   }
 }

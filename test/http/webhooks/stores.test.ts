@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { verdictEvents } from '../../../src/monitoring/alarms/verdict-events.ts'
 import { insertEvent } from '../../../src/outbox/writer.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
@@ -109,6 +110,33 @@ describe.each(backends)('on $name', (backend) => {
     const { id } = await hook()
     const stored = await Promise.all([1, 2, 3].map(() => send(id, new Date(), 'daily/1')))
     expect(stored.flat()).toHaveLength(1)
+    await handle.db.delete(webhooks)
+  })
+
+  test('a changed verdict is told with what moved', async () => {
+    await hook()
+    await handle.db.transaction((tx) =>
+      verdictEvents.add(tx, {
+        type: 'stability.verdict_changed',
+        teamId,
+        deploymentId: 'dep_1',
+        at: new Date(0),
+        before: 'stable',
+        after: 'major_shift',
+        n: 500,
+        psi: 0.31,
+        moved: [],
+        thresholds: { watch: 0.1, act: 0.25 },
+        days: 30,
+      }),
+    )
+    const [taken] = await take()
+    expect(taken?.type).toBe('stability.verdict_changed')
+    expect(JSON.parse(taken?.dataText ?? '')).toEqual({
+      deployment_id: 'dep_1',
+      ...{ before: 'stable', after: 'major_shift', n: 500, psi: 0.31, moved: [] },
+      ...{ days: 30, watch: 0.1, act: 0.25 },
+    })
     await handle.db.delete(webhooks)
   })
 

@@ -7,7 +7,7 @@ import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
 /** Links from each page of a deployment to its reports. */
-const REPORTS = ['Stability', 'Cut-offs', 'Challengers']
+const REPORTS = ['Stability', 'Cut-offs', 'Challengers', 'Versions']
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -45,6 +45,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     [`deployments/${slug}/stability`, 'income: cells'],
     [`deployments/${slug}/cutoffs`, 'By grade'],
     [`deployments/${slug}/swap-set`, 'Migration of grades'],
+    [`deployments/${slug}/versions`, 'Features, most changed first'],
     ['models', '4.0'],
     ['models/new', 'Description (optional)'],
     ['models/import', 'Sample with scores (optional)'],
@@ -141,8 +142,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       deployments: [],
       [`deployments/${slug}`]: [...REPORTS, 'Performance', 'Try it', 'Copy the address'],
       [`deployments/${slug}/stability`]: REPORTS,
-      [`deployments/${slug}/cutoffs`]: REPORTS,
+      [`deployments/${slug}/cutoffs`]: [...REPORTS, 'Print', 'Save as CSV'],
       [`deployments/${slug}/swap-set`]: REPORTS,
+      [`deployments/${slug}/versions`]: REPORTS,
       models: [],
       [`models/${modelId}`]: [],
       try: [],

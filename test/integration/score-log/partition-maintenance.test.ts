@@ -29,12 +29,18 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   /** One round at a moment. */
-  async function runUpkeep({ db, hasAutovacuum }: DatabaseHandle, nowMs: number, days = 761) {
+  async function runUpkeep(
+    { db, hasAutovacuum }: DatabaseHandle,
+    nowMs: number,
+    days = 761,
+    fromMs?: number,
+  ) {
     const events: unknown[] = []
     const upkeep = new PartitionMaintenance({
       tables: new PostgresLogTables(db),
       clock: { epochMs: () => nowMs, monotonicMs: () => 0 },
       retentionDays: days,
+      ...(fromMs !== undefined && { fromMs }),
       hasAutovacuum,
       log: {
         dropped: (names) => void events.push(...names),
@@ -69,6 +75,21 @@ describe.each(backends)('on $name', (backend) => {
     // A day later there is one more.
     expect(await runUpkeep(handle, NOW + DAY_MS)).toEqual([])
     expect(await partitions(handle.db)).toEqual([...names, 'score_log_p20260312'])
+  })
+
+  // Records of an older time would go to the default partition, and warn every hour.
+  test('partitions are there from the day of the oldest records that will be written', async () => {
+    const handle = await open()
+    const fromMs = NOW - 3 * DAY_MS
+    expect(await runUpkeep(handle, NOW, 761, fromMs)).toEqual([])
+    const names = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map(
+      (day) => `score_log_p202603${`${day}`.padStart(2, '0')}`,
+    )
+    expect(await partitions(handle.db)).toEqual(names)
+    const store = new PostgresScoreLogStore(handle.db, 'a')
+    await store.append([logged('oldest', fromMs)])
+    expect(await runUpkeep(handle, NOW, 761, NOW + DAY_MS)).toEqual([])
+    expect(await idsByPartition(handle.db)).toEqual({ score_log_p20260301: ['oldest'] })
   })
 
   // A row of each start of a process would stay for ever; without it a spool is stored again.

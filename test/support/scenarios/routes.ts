@@ -5,6 +5,7 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
 import { ACCESS_ROUTES } from './access-routes.ts'
+import { ALARM_ROUTES } from './alarm-routes.ts'
 import { CHANGE_ROUTES } from './change-routes.ts'
 import { MONITORING_ROUTES } from './monitoring-routes.ts'
 import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
@@ -256,6 +257,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     success: '404 job_not_found',
   },
   ...MONITORING_ROUTES,
+  ...ALARM_ROUTES,
   'GET /api/v1/scorecards': { operation: 'scorecards.list', admitted: 'member or read key' },
   'POST /api/v1/scorecards/:scorecard_id/challengers': {
     operation: 'scorecards.add_challenger',

@@ -2,6 +2,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { OWNER } from '../start/service.ts'
 import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { ACCESS_SCENARIOS } from './access-scenarios.ts'
+import { ALARM_SCENARIOS } from './alarm-scenarios.ts'
 import { CHANGE_SCENARIOS, withGuardedChanges } from './change-scenarios.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
@@ -157,6 +158,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
   ...SCORE_SCENARIOS,
   ...PROOF_SCENARIOS,
   ...MONITORING_SCENARIOS,
+  ...ALARM_SCENARIOS,
   ...OUTCOME_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { JSON_TYPE } from '../../../src/http/reply.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import type { Exchange } from '../../../src/scoring/fast-path/exchange.ts'
@@ -194,6 +194,7 @@ test.each([
     [`${HEAD}x: ${'x'.repeat(8192)}\r\ncontent-length: 2\r\n\r\n{}`],
     0,
   ],
+  ['more than 200 headers', [`${HEAD}${'a:b\r\n'.repeat(198)}content-length: 2\r\n\r\n{}`], 0],
   ['a length that begins with 0', [`${HEAD}content-length: 02\r\n\r\n{}`], 0],
   ['a body of more than 64 KiB', [`${HEAD}content-length: 65537\r\n\r\n{`], 0],
 ])('%s: the fast path answers as many as it should', async (_what, chunks, answered) => {
@@ -202,4 +203,81 @@ test.each([
     chunks.map((chunk: string) => Buffer.from(chunk)),
   )
   expect(reading.answered).toBe(answered)
+})
+
+describe('a connection', () => {
+  const usual = `${HEAD}content-length: 2\r\n\r\n{}`
+
+  function connected(): { server: Server; socket: MemorySocket; reading: Reading } {
+    const reading: Reading = { seen: [], fallenBack: 0, resumed: 0, answered: 0 }
+    const server = fastServer(reading)
+    const socket = new MemorySocket()
+    server.emit('connection', socket)
+    return { server, socket, reading }
+  }
+
+  // The first request of a new connection may be on its way, and Node waits for it, too.
+  test('is idle for a closing server once it has answered', async () => {
+    const fresh = connected()
+    const used = connected()
+    used.socket.push(usual)
+    await turn()
+    for (const { server } of [fresh, used]) server.closeIdleConnections()
+    await turn()
+    expect(fresh.socket.destroyed).toBe(false)
+    expect(used.socket.destroyed).toBe(true)
+    fresh.server.closeAllConnections()
+    expect(fresh.socket.destroyed).toBe(true)
+  })
+
+  test('of a client that has ended its side gets the answer, and ends', async () => {
+    const { socket, reading } = connected()
+    socket.push(`${HEAD}content-length: 3\r\n\r\n{ }`)
+    socket.push(null)
+    for (let n = 0; n < 4; n++) await turn()
+    expect(reading.answered).toBe(1)
+    expect(socket.sent.toString()).toContain('HTTP/1.1 200 OK')
+    expect(socket.writableFinished).toBe(true)
+  })
+
+  test('whose client ends amid a body gets the refusal that Node gives', async () => {
+    const { server, socket } = connected()
+    const codes: unknown[] = []
+    server.on('clientError', (error: Error & { code?: string }) => codes.push(error.code))
+    socket.push(`${HEAD}content-length: 3\r\n\r\n{`)
+    await turn()
+    socket.push(null)
+    for (let n = 0; n < 4; n++) await turn()
+    expect(codes).toEqual(['HPE_INVALID_EOF_STATE'])
+  })
+
+  test('stays in the hands of the server while a client does not read its last answer', async () => {
+    const { server, socket } = connected()
+    socket._write = () => undefined
+    socket.push(usual)
+    socket.push(null)
+    for (let n = 0; n < 4; n++) await turn()
+    expect(socket.destroyed).toBe(false)
+    server.closeAllConnections()
+    expect(socket.destroyed).toBe(true)
+  })
+
+  test('takes no second answer to a request for the answer to the next', async () => {
+    const exchanges: Exchange[] = []
+    const server = createServer()
+    const take = (exchange: Exchange) => exchanges.push(exchange) > 0
+    readScoresFrom(server, { bodyBytesMax: BODY_BYTES_MAX, clock: systemClock, take })
+    const socket = new MemorySocket()
+    server.emit('connection', socket)
+    const answer = { requestId: 'req', quota: QUOTA, remaining: 1 }
+    socket.push(usual)
+    await turn()
+    exchanges[0]?.answer(answer, '"first"')
+    socket.push(usual)
+    await turn()
+    exchanges[0]?.answer(answer, '"first again"')
+    exchanges[1]?.answer(answer, '"second"')
+    const texts = socket.sent.toString().match(/"[^"]+"/g)
+    expect(texts).toEqual(['"first"', '"second"'])
+  })
 })

@@ -1,0 +1,104 @@
+import type { NewAuditRecord } from '../../audit/record.ts'
+import type { Transaction } from '../../platform/db/client.ts'
+import type { TimeRange } from '../../rollups/spans.ts'
+import type { Thresholds, Verdict } from '../statistics/population-stability.ts'
+import type { Evaluation } from './verdict.ts'
+
+/** From when on the stability of a deployment is an alarm. */
+export interface AlarmLevels extends Thresholds {
+  readonly isOn: boolean
+  /** Applicants below which there is no verdict. */
+  readonly nMin: number
+  /** Length of the evaluated period, which ends now. */
+  readonly days: number
+}
+
+/** Levels with what the last evaluation found. */
+export interface Alarm extends AlarmLevels {
+  readonly deploymentId: string
+  readonly verdict: Verdict | null
+  /** Null before the first evaluation. */
+  readonly n: number | null
+  readonly psi: number | null
+  readonly moved: Evaluation['moved']
+  readonly evaluatedAt: Date | null
+  /** When the verdict became what it is; null before it first did. */
+  readonly changedAt: Date | null
+}
+
+/** An alarm whose turn it is. */
+export interface TakenAlarm extends AlarmLevels {
+  readonly deploymentId: string
+  readonly teamId: string
+  readonly verdict: Verdict | null
+}
+
+/** The verdict on a deployment is another one than an hour ago. */
+export interface VerdictChanged {
+  readonly type: 'stability.verdict_changed'
+  readonly teamId: string
+  readonly deploymentId: string
+  readonly at: Date
+  /** Null before the first evaluation, and while there was no baseline. */
+  readonly before: Verdict | null
+  readonly after: Verdict | null
+  readonly n: number
+  readonly psi: number | null
+  readonly moved: Evaluation['moved']
+  readonly thresholds: Thresholds
+  /** Length of the evaluated period, which ends at `at`. */
+  readonly days: number
+}
+
+/** Tells others of changed verdicts. */
+export interface StabilityEvents {
+  /** Writes an event in the transaction of the change, so that both are committed or neither. */
+  add(tx: Transaction, event: VerdictChanged): Promise<void>
+}
+
+/** Alarms in force, as metrics show them. */
+export interface AlarmCounts {
+  readonly byVerdict: Readonly<Record<Verdict | 'none', number>>
+  /** Alarms whose turn was more than an hour ago. */
+  readonly overdue: number
+}
+
+/** A change of a deployment, as charts mark it. */
+export interface LoggedChange {
+  readonly at: Date
+  /** Action of the audit log, or `stability_verdict`. */
+  readonly kind: string
+  /** State after the change, as the audit log has it; null for a verdict. */
+  readonly state: unknown
+  readonly verdict: Verdict | null
+}
+
+/** What alarms ask the database. Times of leases are those of its clock. */
+export interface AlarmStore {
+  /** Null if its levels were never set. */
+  find(deploymentId: string): Promise<Alarm | null>
+  /** Sets levels. The deployment is evaluated anew within a minute. */
+  put(
+    target: { readonly teamId: string; readonly deploymentId: string },
+    levels: AlarmLevels,
+    auditOf: (before: AlarmLevels | null) => NewAuditRecord,
+  ): Promise<void>
+  /** Takes the alarm that waits longest, unless another process has it; null if none is due. */
+  take(runner: string, leaseMs: number): Promise<TakenAlarm | null>
+  /**
+   * Keeps what was found, and its event if the verdict is another one. Does nothing if another
+   * process has taken the alarm, or its levels were changed meanwhile.
+   */
+  finish(taken: TakenAlarm, runner: string, evaluation: Evaluation): Promise<void>
+  /** Gives an alarm back that could not be evaluated. */
+  postpone(deploymentId: string, runner: string, ms: number): Promise<void>
+  counts(): Promise<AlarmCounts>
+  /** The newest changes of a deployment in a range, oldest first. */
+  changes(
+    target: { readonly teamId: string; readonly deploymentId: string },
+    range: TimeRange,
+    limit: number,
+  ): Promise<readonly LoggedChange[]>
+  /** Versions of models of the team, by id. */
+  versionsOf(teamId: string, modelIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+}

@@ -1,0 +1,80 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import {
+  AlarmRequest,
+  Alarm as AlarmSchema,
+  DeploymentHistory,
+  HistoryQuery,
+} from '../../../schemas/alarms.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../access/caller.ts'
+import { provenCaller, userCaller } from '../../access/request-caller.ts'
+import type { Alarm } from './alarm.ts'
+import type { AlarmService } from './service.ts'
+
+interface AlarmRouteOptions {
+  readonly alarms: AlarmService
+}
+
+const SlugParams = Type.Object({ slug: Type.String() })
+
+/** Routes of alarm levels, and of what charts mark. */
+export const alarmRoutes: FastifyPluginAsyncTypebox<AlarmRouteOptions> = async (
+  app,
+  { alarms },
+) => {
+  app.get(
+    '/v1/deployments/:slug/stability/alarm',
+    {
+      schema: { params: SlugParams, response: { 200: AlarmSchema, ...errorResponses(401, 404) } },
+      config: { operation: 'monitoring.alarm', access: MEMBER_OR_READING_KEY },
+    },
+    async (request) => alarmFields(await alarms.get(provenCaller(request), request.params.slug)),
+  )
+
+  app.put(
+    '/v1/deployments/:slug/stability/alarm',
+    {
+      schema: {
+        params: SlugParams,
+        body: AlarmRequest,
+        response: { 200: AlarmSchema, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'monitoring.set_alarm', access: DEPLOYERS },
+    },
+    async (request) => {
+      const { slug } = request.params
+      return alarmFields(await alarms.set(userCaller(request), slug, request.body))
+    },
+  )
+
+  app.get(
+    '/v1/deployments/:slug/history',
+    {
+      schema: {
+        params: SlugParams,
+        querystring: HistoryQuery,
+        response: { 200: DeploymentHistory, ...errorResponses(400, 401, 404) },
+      },
+      config: { operation: 'monitoring.history', access: MEMBER_OR_READING_KEY },
+    },
+    (request) => alarms.history(provenCaller(request), request.params.slug, request.query),
+  )
+}
+
+function alarmFields(alarm: Alarm): Static<typeof AlarmSchema> {
+  return {
+    deployment_id: alarm.deploymentId,
+    is_on: alarm.isOn,
+    watch: alarm.watch,
+    act: alarm.act,
+    n_min: alarm.nMin,
+    days: alarm.days,
+    verdict: alarm.verdict,
+    n: alarm.n,
+    psi: alarm.psi,
+    moved: [...alarm.moved],
+    evaluated_at: alarm.evaluatedAt?.toISOString() ?? null,
+    changed_at: alarm.changedAt?.toISOString() ?? null,
+  }
+}

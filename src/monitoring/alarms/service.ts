@@ -1,0 +1,163 @@
+import type { Static } from '@sinclair/typebox'
+import {
+  ALARM_DAYS_DEFAULT,
+  type AlarmRequest,
+  type DeploymentHistory,
+  HISTORY_CHANGES_MAX,
+  HISTORY_KINDS,
+} from '../../../schemas/alarms.ts'
+import { ACT_DEFAULT, WATCH_DEFAULT } from '../../../schemas/monitoring-query.ts'
+import type { Caller, UserCaller } from '../../access/caller.ts'
+import { auditRecord } from '../../audit/record.ts'
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { readTimeRange } from '../../rollups/moment.ts'
+import type { Monitored } from '../monitored.ts'
+import type { Alarm, AlarmLevels, AlarmStore, LoggedChange } from './alarm.ts'
+
+interface AlarmServiceOptions {
+  readonly store: AlarmStore
+  readonly monitored: Pick<Monitored, 'deployment'>
+  readonly clock: Clock
+}
+
+interface HistoryRange {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** Levels in force until others are set; nothing is evaluated with them. */
+const NO_ALARM: Omit<Alarm, 'deploymentId'> = {
+  isOn: false,
+  watch: WATCH_DEFAULT,
+  act: ACT_DEFAULT,
+  nMin: 0,
+  days: ALARM_DAYS_DEFAULT,
+  verdict: null,
+  n: null,
+  psi: null,
+  moved: [],
+  evaluatedAt: null,
+  changedAt: null,
+}
+
+/** Levels at which a deployment's stability is an alarm, and what has changed there. */
+export class AlarmService {
+  private readonly options: AlarmServiceOptions
+
+  constructor(options: AlarmServiceOptions) {
+    this.options = options
+  }
+
+  /** @throws AppError `deployment_not_found` */
+  async get(caller: Caller, slug: string): Promise<Alarm> {
+    const { store, monitored } = this.options
+    await monitored.deployment(caller, slug)
+    return (await store.find(slug)) ?? { ...NO_ALARM, deploymentId: slug }
+  }
+
+  /**
+   * Sets the levels; what is left out gets its default.
+   *
+   * @throws AppError `deployment_not_found`; `invalid_request` for a level to watch from above the
+   *   one to act from
+   */
+  async set(caller: UserCaller, slug: string, wanted: Static<typeof AlarmRequest>): Promise<Alarm> {
+    const { store, monitored, clock } = this.options
+    await monitored.deployment(caller, slug)
+    const levels: AlarmLevels = {
+      isOn: wanted.is_on ?? true,
+      watch: wanted.watch ?? WATCH_DEFAULT,
+      act: wanted.act ?? ACT_DEFAULT,
+      nMin: wanted.n_min ?? NO_ALARM.nMin,
+      days: wanted.days ?? ALARM_DAYS_DEFAULT,
+    }
+    if (levels.watch > levels.act) {
+      throw new AppError('invalid_request', 'watch must not be above act')
+    }
+    const target = { teamId: caller.teamId, deploymentId: slug }
+    await store.put(target, levels, (before) => {
+      const change = {
+        action: 'deployment.set_alarm',
+        subject: slug,
+        ...(before !== null && { before: auditedLevels(before) }),
+        after: auditedLevels(levels),
+      } as const
+      return auditRecord(caller, change, clock.epochMs())
+    })
+    return this.get(caller, slug)
+  }
+
+  /**
+   * What has changed in a deployment and when, so that charts can mark it. Not who changed it: that
+   * is in the audit log, for owners and admins.
+   *
+   * @throws AppError `deployment_not_found`, `invalid_request`
+   */
+  async history(caller: Caller, slug: string, query: HistoryRange): Promise<DeploymentHistory> {
+    const { store, monitored } = this.options
+    const range = readTimeRange(query)
+    await monitored.deployment(caller, slug)
+    const { teamId } = caller
+    const logged = await store.changes({ teamId, deploymentId: slug }, range, HISTORY_CHANGES_MAX)
+    const states = logged.map(({ state }) => stateOf(state))
+    const modelIds = states.flatMap(({ championId, challengers }) => [
+      ...(championId === null ? [] : [championId]),
+      ...challengers.map(({ modelId }) => modelId),
+    ])
+    const versions = await store.versionsOf(teamId, [...new Set(modelIds)])
+    const versionOf = (id: string | null) => (id === null ? null : (versions.get(id) ?? null))
+    return {
+      deployment_id: slug,
+      changes: logged.flatMap((change, index) => {
+        const kind = HISTORY_KINDS.find((known) => known === change.kind)
+        const state = states[index] ?? stateOf(null)
+        if (kind === undefined) return []
+        return [
+          {
+            at: change.at.toISOString(),
+            kind,
+            champion_model_id: state.championId,
+            champion_version: versionOf(state.championId),
+            shadow_mode: state.isShadow,
+            is_active: state.isActive,
+            challengers: state.challengers.map(({ modelId, trafficPct }) => ({
+              model_id: modelId,
+              version: versionOf(modelId),
+              traffic_pct: trafficPct,
+            })),
+            verdict: change.verdict,
+          },
+        ]
+      }),
+    }
+  }
+}
+
+function auditedLevels({ isOn, watch, act, nMin, days }: AlarmLevels): object {
+  return { is_on: isOn, watch, act, n_min: nMin, days }
+}
+
+interface State {
+  readonly championId: string | null
+  readonly isShadow: boolean | null
+  readonly isActive: boolean | null
+  readonly challengers: readonly { readonly modelId: string; readonly trafficPct: number }[]
+}
+
+/** Reads a state as `auditedState` writes it; records of other changes have parts of it. */
+function stateOf(logged: LoggedChange['state']): State {
+  const state = (logged ?? {}) as Readonly<Record<string, unknown>>
+  const challengers = Array.isArray(state['challengers']) ? state['challengers'] : []
+  const flag = (name: string) => (typeof state[name] === 'boolean' ? state[name] : null)
+  const championId = state['champion_model_id']
+  return {
+    championId: typeof championId === 'string' ? championId : null,
+    isShadow: flag('shadow_mode'),
+    isActive: flag('is_active'),
+    challengers: challengers.map((one: Readonly<Record<string, unknown>>) => ({
+      modelId: String(one['model_id']),
+      trafficPct: Number(one['traffic_pct']),
+    })),
+  }
+}

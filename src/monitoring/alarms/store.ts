@@ -1,0 +1,221 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import { lockTeam } from '../../audit/lock-team.ts'
+import type { NewAuditRecord } from '../../audit/record.ts'
+import { insertAuditRecord } from '../../audit/writer.ts'
+import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
+import { parseStoredJson } from '../../platform/json.ts'
+import { momentText } from '../../rollups/rollup-rows.ts'
+import type { TimeRange } from '../../rollups/spans.ts'
+import { models } from '../../tables/models.ts'
+import { stabilityAlarms, stabilityVerdicts } from '../../tables/stability.ts'
+import { VERDICTS, type Verdict } from '../statistics/population-stability.ts'
+import type {
+  Alarm,
+  AlarmCounts,
+  AlarmLevels,
+  AlarmStore,
+  LoggedChange,
+  StabilityEvents,
+  TakenAlarm,
+} from './alarm.ts'
+import type { Evaluation } from './verdict.ts'
+
+/** Changes of verdicts that stay, for each deployment. */
+const VERDICTS_KEPT = 1_000
+
+interface Target {
+  readonly teamId: string
+  readonly deploymentId: string
+}
+
+/** Alarms in PostgreSQL. */
+export class PostgresAlarmStore implements AlarmStore {
+  private readonly db: Database
+  private readonly events: StabilityEvents | null
+
+  /** @param events receives each changed verdict; null: nobody does */
+  constructor(db: Database, events: StabilityEvents | null) {
+    this.db = db
+    this.events = events
+  }
+
+  find(deploymentId: string): Promise<Alarm | null> {
+    return findAlarm(this.db, deploymentId)
+  }
+
+  async put(
+    { teamId, deploymentId }: Target,
+    levels: AlarmLevels,
+    auditOf: (before: AlarmLevels | null) => NewAuditRecord,
+  ): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const before = await findAlarm(tx, deploymentId)
+      // An evaluation that is under way has the former levels: it ends without effect.
+      const set = { ...levels, dueAt: sql`now()`, runner: null, leasedUntil: null }
+      await tx
+        .insert(stabilityAlarms)
+        .values({ deploymentId, teamId, moved: [], ...set })
+        .onConflictDoUpdate({ target: stabilityAlarms.deploymentId, set })
+      await insertAuditRecord(tx, auditOf(before))
+    })
+  }
+
+  async take(runner: string, leaseMs: number): Promise<TakenAlarm | null> {
+    const next = sql`(select deployment_id from stability_alarms
+      where is_on and due_at <= now() and (leased_until is null or leased_until < now())
+      order by due_at limit 1 for update skip locked)`
+    const [taken] = await this.db
+      .update(stabilityAlarms)
+      .set({ runner, leasedUntil: sql`now() + ${leaseMs}::float8 * interval '1 millisecond'` })
+      .where(eq(stabilityAlarms.deploymentId, next))
+      .returning()
+    return taken ?? null
+  }
+
+  async finish(taken: TakenAlarm, runner: string, evaluation: Evaluation): Promise<void> {
+    const { deploymentId } = taken
+    await this.db.transaction(async (tx) => {
+      const [row] = await tx
+        .select({
+          verdict: stabilityAlarms.verdict,
+          at: sql<Date>`now()`.mapWith(stabilityAlarms.dueAt),
+        })
+        .from(stabilityAlarms)
+        .where(
+          and(eq(stabilityAlarms.deploymentId, deploymentId), eq(stabilityAlarms.runner, runner)),
+        )
+        .for('update')
+      if (row === undefined) return
+      const { verdict, n, psi, moved } = evaluation
+      const isOther = verdict !== row.verdict
+      await tx
+        .update(stabilityAlarms)
+        .set({
+          verdict,
+          n,
+          psi,
+          moved: [...moved],
+          evaluatedAt: row.at,
+          ...(isOther && { changedAt: row.at }),
+          dueAt: sql`date_trunc('hour', now()) + interval '1 hour'`,
+          runner: null,
+          leasedUntil: null,
+        })
+        .where(eq(stabilityAlarms.deploymentId, deploymentId))
+      if (isOther) await this.noteChange(tx, { taken, evaluation, before: row.verdict, at: row.at })
+    })
+  }
+
+  private async noteChange(tx: Transaction, { taken, evaluation, before, at }: Change) {
+    const { deploymentId, teamId, watch, act, days } = taken
+    const { verdict: after, n, psi, moved } = evaluation
+    const table = stabilityVerdicts
+    await tx
+      .insert(table)
+      .values({ deploymentId, changedAt: at, before, after, n, psi, moved: [...moved] })
+    await tx.execute(sql`delete from stability_verdicts where deployment_id = ${deploymentId}
+      and changed_at <= (select changed_at from stability_verdicts
+        where deployment_id = ${deploymentId} order by changed_at desc
+        limit 1 offset ${VERDICTS_KEPT})`)
+    await this.events?.add(tx, {
+      type: 'stability.verdict_changed',
+      teamId,
+      deploymentId,
+      at,
+      before,
+      after,
+      n,
+      psi,
+      moved,
+      thresholds: { watch, act },
+      days,
+    })
+  }
+
+  async postpone(deploymentId: string, runner: string, ms: number): Promise<void> {
+    await this.db.execute(sql`update stability_alarms
+      set due_at = now() + ${ms}::float8 * interval '1 millisecond', runner = null,
+        leased_until = null
+      where deployment_id = ${deploymentId} and runner = ${runner}`)
+  }
+
+  async counts(): Promise<AlarmCounts> {
+    const rows = await rowsOf<{ verdict: Verdict | null; n: number; overdue: number }>(
+      this.db,
+      sql`select verdict, count(*)::float8 as n,
+          (count(*) filter (where due_at < now() - interval '1 hour'))::float8 as overdue
+        from stability_alarms where is_on group by verdict`,
+    )
+    const countOf = (wanted: Verdict | null) =>
+      rows.find(({ verdict }) => verdict === wanted)?.n ?? 0
+    const named = VERDICTS.map((verdict) => [verdict, countOf(verdict)] as const)
+    return {
+      byVerdict: { ...(Object.fromEntries(named) as Record<Verdict, number>), none: countOf(null) },
+      overdue: rows.reduce((sum, { overdue }) => sum + overdue, 0),
+    }
+  }
+
+  async changes(
+    { teamId, deploymentId }: Target,
+    { fromMs, toMs }: TimeRange,
+    limit: number,
+  ): Promise<readonly LoggedChange[]> {
+    const rows = await rowsOf<ChangeRow>(
+      this.db,
+      sql`select at_ms, kind, state, verdict from (
+          select (extract(epoch from created_at) * 1000)::float8 as at_ms, position,
+            substr(action, length('deployment.') + 1) as kind,
+            "after"::text as state, null as verdict
+          from audit_log
+          where team_id = ${teamId} and subject = ${deploymentId}
+            and action like 'deployment.%'
+            and created_at >= ${momentText(fromMs)} and created_at < ${momentText(toMs)}
+          union all
+          select (extract(epoch from changed_at) * 1000)::float8, null, 'stability_verdict', null,
+            "after"
+          from stability_verdicts
+          where deployment_id = ${deploymentId}
+            and changed_at >= ${momentText(fromMs)} and changed_at < ${momentText(toMs)}
+        ) as found order by at_ms desc, position desc nulls last limit ${limit}`,
+    )
+    return rows.reverse().map(({ at_ms, kind, state, verdict }) => ({
+      at: new Date(at_ms),
+      kind,
+      // Written by `auditedState`.
+      state: state === null ? null : parseStoredJson(state),
+      verdict,
+    }))
+  }
+
+  async versionsOf(teamId: string, modelIds: readonly string[]) {
+    if (modelIds.length === 0) return new Map<string, string>()
+    const rows = await this.db
+      .select({ id: models.id, version: models.version })
+      .from(models)
+      .where(and(eq(models.teamId, teamId), inArray(models.id, [...modelIds])))
+    return new Map(rows.map(({ id, version }) => [id, version]))
+  }
+}
+
+interface Change {
+  readonly taken: TakenAlarm
+  readonly evaluation: Evaluation
+  readonly before: Verdict | null
+  readonly at: Date
+}
+
+interface ChangeRow {
+  readonly at_ms: number
+  readonly kind: string
+  readonly state: string | null
+  readonly verdict: Verdict | null
+}
+
+async function findAlarm(db: Database, deploymentId: string): Promise<Alarm | null> {
+  const [row] = await db
+    .select()
+    .from(stabilityAlarms)
+    .where(eq(stabilityAlarms.deploymentId, deploymentId))
+  return row ?? null
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { UserCaller } from '../../../src/access/caller.ts'
+import { loadConfig } from '../../../src/config.ts'
+import type { DemoSpec } from '../../../src/demo/history/cards.ts'
+import { HistoryClock } from '../../../src/demo/history/clock.ts'
+import {
+  HISTORY_DAYS,
+  historyStartMs,
+  type MadeHistory,
+  makeHistory,
+  NEXT_CARD_DAY,
+  PROMOTION_DAY,
+} from '../../../src/demo/history/make-history.ts'
+import { type DemoApplicant, readSample } from '../../../src/demo/sample.ts'
+import { createLog } from '../../../src/platform/log.ts'
+import { createServices, type Services } from '../../../src/services.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+
+const OWNER = { email: 'owner@demo.example', password: 'a password of a test' }
+const DAY_MS = 86_400_000
+const MOVED = 'status_of_existing_checking_account'
+const [embedded] = backends
+
+let database: TestDatabase
+let services: Services
+let history: MadeHistory
+let caller: UserCaller
+const clock = new HistoryClock()
+const startMs = historyStartMs(clock.epochMs())
+
+beforeAll(async () => {
+  if (embedded === undefined) throw new Error('there is no database')
+  database = await embedded.create()
+  services = await createServices(loadConfig({ DATA_DIR: database.dataDir, LOG_LEVEL: 'silent' }), {
+    log: createLog('silent'),
+    clock,
+    logFromMs: startMs,
+    onCrash: (error) => {
+      throw error
+    },
+  })
+  const spec = readSample<DemoSpec>('spec.json')
+  const sample = readSample<DemoApplicant[]>('applicants.json')
+  history = await makeHistory({ services, clock, owner: OWNER, spec, sample })
+  caller = (await services.auth.login({ ...OWNER, clientAddress: '127.0.0.1' })).caller
+}, 120_000)
+afterAll(async () => {
+  await services?.close()
+  await database?.drop()
+})
+
+const LEVELS = { zero_fill: '0.5', watch: 0.1, act: 0.25 } as const
+const day = (number: number) => new Date(startMs + number * DAY_MS).toISOString()
+
+test('every applicant of ninety days is in the log, the statistics and the tree', async () => {
+  const { deploymentId, applicants } = history
+  expect(applicants).toBeGreaterThan(10_000)
+  const { summary } = await services.stats.get(caller, deploymentId, {
+    from: undefined,
+    to: undefined,
+    recent: 1,
+  })
+  expect(summary?.resultCount).toBe(applicants)
+  expect((await services.proofs.checkpoint(caller)).size).toBeGreaterThan(HISTORY_DAYS)
+  // The card of the sample has scored since it joined.
+  const all = await services.monitoring.stability(caller, deploymentId, LEVELS)
+  expect(all.n).toBeGreaterThan(applicants / 2)
+  expect(all.n).toBeLessThan(applicants)
+  expect(services.spool.stats.records).toBe(0)
+})
+
+test('the first look finds a drift that sets in, and the feature that moved', async () => {
+  const { deploymentId } = history
+  const of = (from: number, to: number) =>
+    services.monitoring.stability(caller, deploymentId, { ...LEVELS, from: day(from), to: day(to) })
+  const before = await of(PROMOTION_DAY, PROMOTION_DAY + 12)
+  expect(before.baseline).toMatchObject({ n: 1_000 })
+  expect(before.score.verdict).toBe('stable')
+  expect(before.features.filter(({ verdict }) => verdict !== 'stable')).toEqual([])
+  const after = await of(HISTORY_DAYS - 5, HISTORY_DAYS + 1)
+  const sorted = [...after.features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
+  const [first, second] = sorted
+  expect([first?.name, second?.name]).toContain(MOVED)
+  expect(first?.verdict).toBe('major_shift')
+  expect(['moderate_shift', 'major_shift']).toContain(after.score.verdict)
+  const missing = after.features.find(({ missing_share }) => (missing_share ?? 0) > 0.02)
+  expect(missing?.name).toBe('savings_account_and_bonds')
+})
+
+test('there was a promotion, and a challenger is in shadow mode now', async () => {
+  const { deploymentId } = history
+  const present = await services.deployments.get(caller.teamId, deploymentId)
+  expect(present).toMatchObject({ shadowMode: true, champion: { version: '1.0.0' } })
+  expect(present.challengers.map(({ model }) => model.version)).toEqual(['1.1.0'])
+  const { changes } = await services.alarms.history(caller, deploymentId, {})
+  const promotion = changes.find(({ kind }) => kind === 'promote')
+  expect(promotion?.at.slice(0, 10)).toBe(day(PROMOTION_DAY).slice(0, 10))
+  const last = changes.findLast(({ kind }) => kind !== 'stability_verdict')
+  expect([last?.kind, last?.at.slice(0, 10)]).toEqual([
+    'add_challenger',
+    day(NEXT_CARD_DAY).slice(0, 10),
+  ])
+})
+
+test('the alarm was evaluated, and says so in the marks', async () => {
+  const alarm = await services.alarms.get(caller, history.deploymentId)
+  expect(alarm).toMatchObject({ isOn: true, verdict: 'major_shift' })
+  expect(alarm.moved.map(({ name }) => name)).toContain(MOVED)
+})
+
+test('what became of the first accounts is known', async () => {
+  const [definition] = await services.outcomeDefinitions.list(caller.teamId)
+  const query = { definition: definition?.id ?? '' }
+  const { report } = await services.performance.get(caller, history.deploymentId, query)
+  expect(report.n).toBeGreaterThan(1_000)
+  expect(report.bad).toBeGreaterThan(20)
+  expect(report.auc).toBeGreaterThan(0.6)
+})
+
+test('the clock follows the system again', () => {
+  expect(Math.abs(clock.epochMs() - Date.now())).toBeLessThan(1_000)
+})

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { alignedBins } from '../../../src/console/page/aligned-bins.ts'
+import { csvOf } from '../../../src/console/page/csv.ts'
+import { marksOf, marksWithin } from '../../../src/console/page/marks.ts'
+import type { HistoryChange } from '../../../src/console/page/types.ts'
+
+const numeric = (...bins: readonly (readonly [string, number])[]) => ({
+  name: 'age',
+  type: 'numeric' as const,
+  bins: bins.map(([range, points]) => ({ range, points })),
+})
+const categorical = (...bins: readonly (readonly [string, number])[]) => ({
+  name: 'housing',
+  type: 'categorical' as const,
+  bins: bins.map(([value, points]) => ({ value, points })),
+})
+
+test('ranges are cut where either version has an edge', () => {
+  const one = numeric(['(-Infinity, 25)', -5], ['[25, Infinity)', 10], ['Missing', 0])
+  const other = numeric(['(-Infinity, 25]', -5], ['(25, 40)', 8], ['[40, Infinity)', 12])
+  expect(alignedBins(one, other)).toEqual([
+    { value: '(-Infinity, 25)', points: -5, otherPoints: -5 },
+    { value: '[25, 25]', points: 10, otherPoints: -5 },
+    { value: '(25, 40)', points: 10, otherPoints: 8 },
+    { value: '[40, Infinity)', points: 10, otherPoints: 12 },
+    { value: 'Missing', points: 0, otherPoints: null },
+  ])
+})
+
+test('a range that only one version has keeps a place of its own', () => {
+  const one = numeric(['[0, 10)', 1])
+  const other = numeric(['[5, 20)', 2])
+  expect(alignedBins(one, other)).toEqual([
+    { value: '[0, 5)', points: 1, otherPoints: null },
+    { value: '[5, 10)', points: 1, otherPoints: 2 },
+    { value: '[10, 20)', points: null, otherPoints: 2 },
+  ])
+  expect(alignedBins(one, null)).toEqual([{ value: '[0, 10)', points: 1, otherPoints: null }])
+})
+
+test('categories with the same pair of points are one row', () => {
+  const one = categorical(['rent%,%free', -13], ['own', 6])
+  const other = categorical(['rent', -13], ['free%,%own', 6])
+  expect(alignedBins(one, other)).toEqual([
+    { value: 'rent', points: -13, otherPoints: -13 },
+    { value: 'free', points: -13, otherPoints: 6 },
+    { value: 'own', points: 6, otherPoints: 6 },
+  ])
+})
+
+// A spreadsheet runs what begins like a formula.
+test('a table is saved as CSV with numbers in full, and no text is a formula', () => {
+  const text = csvOf(
+    ['name', 'share'],
+    [
+      ['a "b", c', 0.1 + 0.2],
+      ['=1+1', null],
+    ],
+  )
+  expect(text).toBe(`name,share\r\n"a ""b"", c",0.30000000000000004\r\n'=1+1,\r\n`)
+})
+
+let minutes = 0
+const change = (kind: HistoryChange['kind'], rest: Partial<HistoryChange> = {}): HistoryChange => ({
+  at: new Date(60_000 * minutes++).toISOString(),
+  kind,
+  champion_model_id: 'mod_1',
+  champion_version: '2.0',
+  shadow_mode: false,
+  is_active: true,
+  challengers: [],
+  verdict: null,
+  ...rest,
+})
+
+test('promotions, shares, rollbacks and verdicts are marks; a new name is none', () => {
+  const challengers = [{ model_id: 'mod_2', version: '3.0', traffic_pct: 10 }]
+  const marks = marksOf({
+    deployment_id: 'dep_1',
+    changes: [
+      change('create'),
+      change('update'),
+      change('promote'),
+      change('rollback'),
+      change('update_traffic', { challengers }),
+      change('add_challenger', { challengers, shadow_mode: true }),
+      change('stability_verdict', { verdict: 'major_shift' }),
+    ],
+  })
+  expect(marks.map(({ text }) => text)).toEqual([
+    '2.0 promoted',
+    'rolled back to 2.0',
+    'shares: 3.0 10 %',
+    'in shadow: 3.0',
+    'verdict: major shift',
+  ])
+  const [first] = marks
+  expect(marksWithin(marks, first?.atSec ?? 0, 1e9)).toHaveLength(5)
+  expect(marksWithin(marks, 0, (first?.atSec ?? 0) - 1)).toEqual([])
+})
+
+test('changes within a minute are one mark', () => {
+  const at = '2026-01-02T00:00:00.000Z'
+  const marks = marksOf({
+    deployment_id: 'dep_1',
+    changes: [
+      change('toggle_shadow', { at, shadow_mode: true }),
+      change('promote', { at: '2026-01-02T00:00:59.000Z' }),
+      change('rollback', { at: '2026-01-02T00:01:00.000Z' }),
+    ],
+  })
+  expect(marks.map(({ text }) => text)).toEqual(['shadow mode, 2.0 promoted', 'rolled back to 2.0'])
+})

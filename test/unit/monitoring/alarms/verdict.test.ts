@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import type { Stability } from '../../../../schemas/monitoring.ts'
+import { evaluationOf } from '../../../../src/monitoring/alarms/verdict.ts'
+import type { Verdict } from '../../../../src/monitoring/statistics/population-stability.ts'
+
+type Figures = readonly [verdict: Verdict | null, psi: number | null, pValue: number | null]
+
+/** The parts of a report that an evaluation reads. */
+function report(score: Figures, features: readonly Figures[], n = 1_000): Stability {
+  const [verdict, psi, p_value] = score
+  return {
+    n,
+    baseline: { id: 'bsl_1' },
+    score: { verdict, psi, p_value },
+    features: features.map(([own, csi_psi, pValue], index) => ({
+      name: `feature ${index}`,
+      verdict: own,
+      csi_psi,
+      p_value: pValue,
+    })),
+  } as unknown as Stability
+}
+
+const STABLE: Figures = ['stable', 0.01, 0.5]
+
+test('the verdict is the worst of the score and of the features that moved', () => {
+  const shifted = report(STABLE, [STABLE, ['moderate_shift', 0.15, 1e-9]])
+  expect(evaluationOf(shifted, 0)).toMatchObject({ verdict: 'moderate_shift', psi: 0.01 })
+  const major = report(['moderate_shift', 0.2, 1e-9], [['major_shift', 0.3, 1e-12], STABLE])
+  expect(evaluationOf(major, 0).verdict).toBe('major_shift')
+  expect(evaluationOf(report(['major_shift', 0.3, 1e-9], [STABLE]), 0).verdict).toBe('major_shift')
+  expect(evaluationOf(report(STABLE, [STABLE]), 0)).toMatchObject({ verdict: 'stable', moved: [] })
+})
+
+// One of 20 features exceeds its own bound by chance: an alarm every day would be read by nobody.
+test('a feature whose index chance explains among so many is not an alarm', () => {
+  const lucky: Figures = ['moderate_shift', 0.11, 0.04]
+  expect(evaluationOf(report(STABLE, [lucky]), 0).verdict).toBe('moderate_shift')
+  const many = [lucky, ...Array.from({ length: 19 }, () => STABLE)]
+  expect(evaluationOf(report(STABLE, many), 0)).toMatchObject({ verdict: 'stable', moved: [] })
+})
+
+test('features that moved are named, most moved first, 20 at most', () => {
+  const many = Array.from(
+    { length: 25 },
+    (_, index): Figures => ['major_shift', 0.3 + index / 100, 1e-9],
+  )
+  const { moved } = evaluationOf(report(STABLE, many), 0)
+  expect(moved).toHaveLength(20)
+  expect(moved[0]).toEqual({ name: 'feature 24', verdict: 'major_shift', csi_psi: 0.54 })
+})
+
+test('too few applicants are no verdict, and neither is a model without a sample', () => {
+  const shifted = report(['major_shift', 0.4, 1e-9], [STABLE], 99)
+  expect(evaluationOf(shifted, 100)).toMatchObject({ verdict: 'insufficient_data', n: 99 })
+  expect(evaluationOf(shifted, 99).verdict).toBe('major_shift')
+  const none: Figures = ['insufficient_data', 0.4, 0.2]
+  expect(evaluationOf(report(none, [none]), 0).verdict).toBe('insufficient_data')
+  const unsampled = { ...report([null, null, null], []), baseline: null }
+  expect(evaluationOf(unsampled, 0)).toMatchObject({ verdict: null, psi: null, moved: [] })
+})
