@@ -41,6 +41,8 @@ const OPERATED = {
   monitoring:
     'stability, swap set and cut-offs of a month of millions of scores, and what they cost',
   'log-reading': 'reading back and counting in a log of millions of scores',
+  replay: 'recomputing millions of logged scores, and backtests over a million',
+  outcomes: 'a million outcomes as a file, beside scoring',
 } as const
 
 const SCENARIOS = { ...COMPARED, ...PINNED, ...PEERS, ...OPERATED }

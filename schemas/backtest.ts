@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { Dedupe } from './monitoring-query.ts'
 import { PERIOD } from './replay.ts'
 
 export const CUTOFFS_MAX = 20
@@ -26,6 +27,7 @@ export const BacktestRequest = Type.Object(
         description: 'Scores from which an applicant is approved',
       }),
     ),
+    dedupe: Type.Optional(Dedupe),
     definition: Type.Optional(
       Type.String({
         minLength: 1,

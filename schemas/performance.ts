@@ -21,6 +21,13 @@ const RANGE = {
 export const PerformanceQuery = Type.Object(
   {
     definition,
+    development_auc: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: 'AUC of the development sample, for `development`',
+      }),
+    ),
     model: Type.Optional(
       Type.String({ description: 'Id of a model; without it, the champion of now' }),
     ),
@@ -57,6 +64,8 @@ export const GainsBand = Type.Object({
   cum_bad: Type.Integer(),
   share: Type.Number(),
   bad_rate: Type.Number(),
+  bad_rate_low: Type.Number({ description: 'Jeffreys interval of 95 percent' }),
+  bad_rate_high: Type.Number(),
   cum_bad_rate: Type.Number(),
   approval_rate: Type.Number({ description: 'If this band and the better ones were approved' }),
   lift: NullableNumber,
@@ -138,6 +147,10 @@ export const PairedPerformance = Type.Object({
   auc_difference: Type.Union([Type.Number(), Type.Null()], {
     description: 'Challenger less the model of the report, on the same applicants',
   }),
+  auc_difference_low: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Interval of 95 percent; null where `se` is 0',
+  }),
+  auc_difference_high: NullableNumber,
   se: NullableNumber,
   z: NullableNumber,
   p_value: NullableNumber,
@@ -155,6 +168,43 @@ export const ExpectedPerformance = Type.Object(
     description:
       'What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it',
   },
+)
+
+export const KsIntervalMethod = Type.Unsafe<'bootstrap' | 'asymptotic'>(
+  Type.String({ enum: ['bootstrap', 'asymptotic'] }),
+)
+
+export const KsInterval = Type.Object(
+  {
+    method: KsIntervalMethod,
+    replicates: Type.Union([Type.Integer(), Type.Null()]),
+    seed: Type.Union([Type.Integer(), Type.Null()]),
+  },
+  {
+    description:
+      'How `ks_low` and `ks_high` were found, 95 percent: by draws with a fixed seed, and above 20,000 applicants from the variance at `ks_score`. Null without an interval',
+  },
+)
+
+export const Spiegelhalter = Type.Object(
+  {
+    z: Type.Number({ description: 'Above 0, the Brier score is worse than the card promises' }),
+    p_value: Type.Number({ description: 'Two-sided' }),
+  },
+  { description: 'Whether the Brier score is what the probabilities promise' },
+)
+
+export const DevelopmentCheck = Type.Object(
+  {
+    auc: Type.Number({ description: 'The `development_auc` of the request, taken as certain' }),
+    s: Type.Union([Type.Number(), Type.Null()], {
+      description: 'How far the AUC lies below it, in standard errors',
+    }),
+    p_value: Type.Union([Type.Number(), Type.Null()], {
+      description: 'One-sided: small where the card has lost power',
+    }),
+  },
+  { description: 'Null without a `development_auc`' },
 )
 
 /** How good the scores of a model were. */
@@ -177,7 +227,12 @@ export const Performance = Type.Object({
   gini_high: NullableNumber,
   ks: NullableNumber,
   ks_score: NullableNumber,
+  ks_low: NullableNumber,
+  ks_high: NullableNumber,
+  ks_interval: Type.Union([KsInterval, Type.Null()]),
   brier: NullableNumber,
+  spiegelhalter: Type.Union([Spiegelhalter, Type.Null()]),
+  development: Type.Union([DevelopmentCheck, Type.Null()]),
   gains: Type.Array(GainsBand, { description: 'From the best scores to the worst' }),
   calibration: Calibration,
   features: Type.Array(FeaturePerformance),
@@ -191,6 +246,12 @@ export const Vintage = Type.Object({
   values: Type.Array(NullableNumber, {
     description: 'Share that was bad after 0, 1, 2 … months; null where nobody was observed',
   }),
+  observed: Type.Array(Type.Integer(), {
+    description: 'Accounts that were observed for 0, 1, 2 … months',
+  }),
+  bad: Type.Array(Type.Integer(), { description: 'Those of them that were bad by then' }),
+  low: Type.Array(NullableNumber, { description: 'Jeffreys interval of 95 percent' }),
+  high: Type.Array(NullableNumber),
 })
 
 export const Vintages = Type.Object({

@@ -41,6 +41,8 @@ export interface Config {
   readonly spoolKeepMs: number
   /** How long the score log is kept, in whole days. */
   readonly scoreLogRetentionDays: number
+  /** How long an outcome waits for its score, in whole days. */
+  readonly outcomeHoldDays: number
   /** How long a change waits for a second person. */
   readonly changeRequestLifeMs: number
   /** Networks that webhooks may reach beside the public Internet, and by `http`. */
@@ -96,6 +98,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
     scoreLogDurability: readDurability(read),
     scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
+    outcomeHoldDays: read.integer('OUTCOME_HOLD_DAYS', 30, 1, 3_650),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
     idempotencyBytesMax: read.integer(
       'IDEMPOTENCY_MAX_BYTES',

@@ -202,8 +202,8 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     dataDir,
   })
-  const workers = [domains.auth, domains.outcomeWorker, domains.evaluator]
-  const background = [...workers, ...domains.background]
+  const { auth, outcomeWorker, evaluator } = domains
+  const background = [auth, outcomeWorker, evaluator, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
@@ -336,7 +336,6 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, spool })
   const { reader, models: loggedModels } = logReader
-  // What questions to the log need.
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
   const ofReader = { db, guarded, logReader, clock }
   const outcomes = openOutcomes({
@@ -345,6 +344,7 @@ function wire(
     reader,
     clock,
     directory: join(dataDir.path, 'imports'),
+    holdDays: config.outcomeHoldDays,
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })

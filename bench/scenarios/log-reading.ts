@@ -12,22 +12,17 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
-import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../src/platform/db/client.ts'
+import type { Database } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
 import { openBlock } from '../../src/score-log/blocks/block-decoder.ts'
-import { BlockEncoder } from '../../src/score-log/blocks/block-encoder.ts'
 import { PostgresBlockReader } from '../../src/score-log/blocks/block-store.ts'
-import { insertOf } from '../../src/score-log/blocks/insert-block.ts'
-import { PostgresBlockTables } from '../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import { testModel } from '../../test/support/score-log/record-payloads.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
 import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
-import { done, Fleet } from '../lib/fleet.ts'
-import { randomApplicants, ScoreRecords } from '../lib/logged-scores.ts'
+import { Fleet } from '../lib/fleet.ts'
+import { type Deployed, deployOnly, type Filled, fillLog } from '../lib/log-fill.ts'
+import { randomApplicants } from '../lib/logged-scores.ts'
 import { type Measured, storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
@@ -42,9 +37,6 @@ const SCORES = Number(values.scores)
 const READS = Number(values.reads)
 const HOUR_MS = 3_600_000
 const DAYS = 31
-/** As a merge and the drain make them. */
-const MERGED_RECORDS = 8_192
-const DRAINED_RECORDS = 250
 const READERS = 100
 /** Ids that are kept of each period, for reading them back. */
 const IDS_EACH = 1_000
@@ -52,67 +44,25 @@ const SPEC = makeSpec(CARD)
 /** More than a merged block has: repeated ones would compress better than real ones. */
 const APPLICANTS = randomApplicants(CARD, 20_000)
 
-interface Deployed {
-  readonly teamId: string
-  readonly deploymentId: string
-  readonly modelId: string
-  readonly slug: string
-  readonly key: string
-}
+type Ids = Readonly<Record<'newest minute' | 'yesterday' | 'a month ago', string[]>>
 
-async function deploy(url: string, token: string, db: Database): Promise<Deployed> {
-  const order = { spec: SPEC, environment: 'production', auto_deploy: true }
-  const { deployment } = await done(`${url}/v1/models/deploy`, token, order)
-  const { slug } = deployment as { slug: string }
-  const scopes = ['score', 'read']
-  const { key } = await done(`${url}/v1/keys`, token, { name: 'bench', scopes })
-  const [row] = await rowsOf<{ id: string; team: string; model: string }>(
-    db,
-    sql`select id, team_id as team, champion_model_id as model from deployments`,
-  )
-  const { id: deploymentId, team: teamId, model: modelId } = row ?? { id: '', team: '', model: '' }
-  return { teamId, deploymentId, modelId, slug, key: String(key) }
-}
-
-interface Filled {
-  readonly seconds: number
-  readonly blocks: number
-  readonly ids: Readonly<Record<'newest minute' | 'yesterday' | 'a month ago', string[]>>
-}
-
-/** Spreads the scores evenly over the days up to now. */
-async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): Promise<Filled> {
-  const startedMs = performance.now()
+/** Spreads the scores evenly over the days up to now, and keeps some ids of each period. */
+async function fill(db: Database, deployed: Deployed): Promise<Filled & { readonly ids: Ids }> {
+  const ids: Ids = { 'newest minute': [], yesterday: [], 'a month ago': [] }
   const endMs = Date.now()
-  const startMs = Math.floor(endMs / HOUR_MS) * HOUR_MS - (DAYS * 24 - 1) * HOUR_MS
-  const days = Array.from({ length: DAYS + 1 }, (_, day) => startMs + day * 24 * HOUR_MS)
-  await new PostgresLogTables(db).makePartitions(days.map((ms) => ms - (ms % (24 * HOUR_MS))))
-  const model = testModel(SPEC, modelId)
-  const models = new Map([[modelId, model.model]])
-  const records = new ScoreRecords(model, APPLICANTS, { teamId, deploymentId })
-  const ids = { 'newest minute': [], yesterday: [], 'a month ago': [] } as Record<
-    keyof Filled['ids'],
-    string[]
-  >
   const dayMs = 24 * HOUR_MS
   const periods = [
     { name: 'newest minute', fromMs: endMs - 60_000, toMs: endMs },
     { name: 'yesterday', fromMs: endMs - 1.5 * dayMs, toMs: endMs - dayMs },
     { name: 'a month ago', fromMs: endMs - 30 * dayMs, toMs: endMs - 29 * dayMs },
   ] as const
-  const stepMs = (endMs - startMs) / SCORES
-  let blocks = 0
   let at = 0
-  while (at < SCORES) {
-    const hour = Math.floor((startMs + at * stepMs) / HOUR_MS)
-    const isOver = (hour + 1) * HOUR_MS <= Math.floor(endMs / HOUR_MS) * HOUR_MS
-    const recordsMax = isOver ? MERGED_RECORDS : DRAINED_RECORDS
-    const encoder = new BlockEncoder(models)
-    while (at < SCORES && encoder.records < recordsMax) {
-      const atMs = Math.floor(startMs + at * stepMs)
-      if (Math.floor(atMs / HOUR_MS) !== hour) break
-      const { payload, requestId } = records.single(atMs)
-      encoder.add(payload)
+  const filled = await fillLog(db, deployed, {
+    spec: SPEC,
+    applicants: APPLICANTS,
+    scores: SCORES,
+    days: DAYS,
+    onScore: (requestId, atMs) => {
       const period = periods.find(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
       if (period !== undefined) {
         const kept = ids[period.name]
@@ -120,15 +70,9 @@ async function fill(db: Database, { teamId, deploymentId, modelId }: Deployed): 
         else if (at % 97 === 0) kept[at % IDS_EACH] = requestId
       }
       at++
-    }
-    const block = encoder.encode()
-    if (block !== null) await db.execute(insertOf(block, { isSummed: false, sources: null }))
-    blocks++
-  }
-  const tables = new PostgresBlockTables(db, { compiled: async () => models })
-  while ((await tables.rollUp()) > 0);
-  await db.execute(sql`vacuum analyze score_blocks`)
-  return { seconds: (performance.now() - startedMs) / 1_000, blocks, ids }
+    },
+  })
+  return { ...filled, ids }
 }
 
 /** Reads one score after the other. */
@@ -222,7 +166,7 @@ try {
   const handle = await openDatabase({ url: fleet.databaseUrl, directory: '', onCrash })
   try {
     const url = fleet.urlOf(0)
-    const deployed = await deploy(url, await fleet.signIn(), handle.db)
+    const deployed = await deployOnly(url, await fleet.signIn(), handle.db, SPEC)
     const filled = await fill(handle.db, deployed)
     console.log(`${SCORES} scores in ${filled.blocks} blocks, ${filled.seconds.toFixed(0)} s`)
     await setTimeout(1_000)

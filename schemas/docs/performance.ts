@@ -29,7 +29,12 @@ const NOTHING = {
   gini_high: null,
   ks: null,
   ks_score: null,
+  ks_low: null,
+  ks_high: null,
+  ks_interval: null,
   brier: null,
+  spiegelhalter: null,
+  development: null,
   gains: [],
   calibration: { grades: [], bands: [], hosmer_lemeshow: null },
   features: [
@@ -51,7 +56,7 @@ export const PERFORMANCE_DOCS = {
     tag: 'Outcomes',
     summary: 'Measure how good the scores were',
     description:
-      'Discrimination, gains, calibration by grade, band and bin, and each challenger against the model on the same applicants. All current good and bad outcomes of the definition count; maturity filters nothing and is told as coverage. `as_known_at` gives a past report again. Rejected applicants have no outcome, and none is invented. A report covers at most a million applicants, and one runs at a time.',
+      'Discrimination, gains, calibration by grade, band and bin, and each challenger against the model on the same applicants. All current good and bad outcomes of the definition count; maturity filters nothing and is told as coverage. `as_known_at` gives a past report again. Rejected applicants have no outcome, and none is invented. With `development_auc`, `development` tests whether the AUC has fallen below that of the development sample. A report covers at most a million applicants, and one runs at a time.',
     params: { slug: DEPLOYMENT_SLUG },
     query: { definition: EXAMPLE_DEFINITION_ID },
     errors: ['deployment_not_found', 'definition_not_found', 'model_not_found'],
@@ -64,7 +69,7 @@ export const PERFORMANCE_DOCS = {
     tag: 'Outcomes',
     summary: 'Follow accounts by month of booking',
     description:
-      'For each month of booking the share of accounts that were bad so many calendar months after it, among those that were observed so long.',
+      'For each month of booking the share of accounts that were bad so many calendar months after it, among those that were observed so long, with counts and interval. Above 100,000 values the answer is 400.',
     params: { slug: DEPLOYMENT_SLUG },
     query: { definition: EXAMPLE_DEFINITION_ID },
     errors: ['deployment_not_found', 'definition_not_found'],

@@ -42,7 +42,9 @@ export class Backtest {
     this.swaps = cutoffs.map((cutoff) => new SwapSet(cutoff, signOf(model)))
     this.exactOfFeature = spec.features.map(() => 0)
     this.impossible = spec.features.map(() => false)
-    this.performance = outcomes === null ? null : new CandidatePerformance(outcomes, signOf(model))
+    const pd = (score: number) => pdOf(model, score)
+    this.performance =
+      outcomes === null ? null : new CandidatePerformance(outcomes, signOf(model), pd)
   }
 
   /**
@@ -77,14 +79,15 @@ export class Backtest {
     }
   }
 
-  get result() {
+  /** The result of what was added. It gives way to the event loop. */
+  async result() {
     const { n, exact, sums } = this
-    const { features } = this.candidate.spec
+    const { spec } = this.candidate
     const [swapSet = null] = this.swaps
     return {
       n,
       exact_share: n === 0 ? null : exact / n,
-      features: features.map(({ name }, index) => {
+      features: spec.features.map(({ name }, index) => {
         const share = n === 0 ? null : (this.exactOfFeature[index] ?? 0) / n
         const isBounded = share !== null && share < 1
         const map = this.impossible[index] ? 'impossible' : isBounded ? 'bounded' : 'exact'
@@ -99,7 +102,7 @@ export class Backtest {
       psi: this.bands.stability,
       swap_set: swapSet?.fields ?? null,
       swap_sets: this.swaps.map(({ fields }) => fields),
-      performance: this.performance?.fields((score) => pdOf(this.candidate.model, score)) ?? null,
+      performance: (await this.performance?.fields()) ?? null,
     }
   }
 

@@ -6,8 +6,10 @@ import {
   labelledApplicants,
 } from '../performance/labelled.ts'
 import { APPLICANTS_MAX } from '../performance/population.ts'
-import { brierOf } from '../performance/statistics/brier.ts'
+import { probabilityFitOf } from '../performance/statistics/brier.ts'
 import { type Direction, discriminationOf } from '../performance/statistics/discrimination.ts'
+import { ksIntervalOf } from '../performance/statistics/ks-interval.ts'
+import { ScoreCounts } from '../performance/statistics/score-counts.ts'
 
 type Outcome = CurrentPerformance['outcome']
 
@@ -45,9 +47,12 @@ export async function readOutcomes(
 
 /** How well the exact scores of a candidate tell good from bad. */
 export class CandidatePerformance {
-  private readonly known: KnownOutcomes
+  private readonly outcomes: KnownOutcomes
   private readonly direction: Direction
-  private readonly byScore = new Map<number, { good: number; bad: number }>()
+  private readonly pdOf: (score: number) => number
+  private readonly byScore = new ScoreCounts()
+  /** Applicants with an exact score and a good or bad outcome. */
+  private readonly known = { good: 0, bad: 0 }
   private readonly coverage = {
     scored: 0,
     exact: 0,
@@ -58,9 +63,11 @@ export class CandidatePerformance {
     excluded: 0,
   }
 
-  constructor(known: KnownOutcomes, direction: Direction) {
-    this.known = known
+  /** @param pdOf the candidate's probability of a score; NaN where it has none */
+  constructor(outcomes: KnownOutcomes, direction: Direction, pdOf: (score: number) => number) {
+    this.outcomes = outcomes
     this.direction = direction
+    this.pdOf = pdOf
   }
 
   /**
@@ -70,32 +77,28 @@ export class CandidatePerformance {
    * @param score null where the logged bins leave it open
    */
   add(applicant: string, score: number | null): void {
-    const { coverage, byScore } = this
+    const { coverage } = this
     coverage.scored++
     if (score !== null) coverage.exact++
-    const outcome = this.known.byApplicant.get(applicant)
+    const outcome = this.outcomes.byApplicant.get(applicant)
     if (outcome === undefined) return
     coverage.matched++
     coverage[outcome]++
     if (score === null || (outcome !== 'good' && outcome !== 'bad')) return
-    const count = byScore.get(score) ?? { good: 0, bad: 0 }
-    byScore.set(score, count)
-    count[outcome]++
+    const isBad = outcome === 'bad'
+    this.byScore.add(score, this.pdOf(score), isBad ? 0 : 1, isBad ? 1 : 0)
+    this.known[outcome]++
   }
 
-  /** @param pdOf the candidate's probability of a score; NaN where it has none */
-  fields(pdOf: (score: number) => number) {
-    const counts = [...this.byScore].map(([score, { good, bad }]) => ({
-      score,
-      good,
-      bad,
-      pd: pdOf(score),
-    }))
-    const good = counts.reduce((sum, count) => sum + count.good, 0)
-    const bad = counts.reduce((sum, count) => sum + count.bad, 0)
-    const found = discriminationOf(counts, this.direction)
+  /** The figures of what was added. It gives way to the event loop. */
+  async fields() {
+    const counts = await this.byScore.sorted()
+    const { good, bad } = this.known
+    const found = await discriminationOf(counts, this.direction)
+    const ks = await ksIntervalOf(counts, found)
+    const { brier, spiegelhalter } = await probabilityFitOf(counts)
     return {
-      definition: this.known.definition,
+      definition: this.outcomes.definition,
       n: good + bad,
       good,
       bad,
@@ -109,7 +112,10 @@ export class CandidatePerformance {
       gini_high: found.giniHigh,
       ks: found.ks,
       ks_score: found.ksScore,
-      brier: brierOf(counts),
+      ks_low: ks?.low ?? null,
+      ks_high: ks?.high ?? null,
+      brier,
+      spiegelhalter: spiegelhalter && { z: spiegelhalter.z, p_value: spiegelhalter.pValue },
     }
   }
 }

@@ -1,7 +1,9 @@
-import { stabilityIndex, ZERO_FILL } from './figures.ts'
+import { populationStability } from '../monitoring/statistics/population-stability.ts'
 
 const BAND_POINTS = 20
 const BANDS_MAX = 200
+/** Applicants that stand for none, after which shares are taken anew. */
+const ZERO_FILL = 0.5
 
 /** Scores by bands of equal width, in points: [min, max). */
 export class ScoreBands {
@@ -49,8 +51,17 @@ export class ScoreBands {
   /** Compares exact scores with those that were served to the same applicants. */
   get stability() {
     const n = this.exact.reduce((sum, count) => sum + count, 0)
-    const psi = stabilityIndex(this.served, [0, ...this.exact, 0])
-    return { psi, n, against: 'served', zero_fill: ZERO_FILL, band_points: this.width }
+    const actual = [0, ...this.exact, 0]
+    const fill = { kind: 'count', count: ZERO_FILL } as const
+    const { psi, zeroBins } = populationStability(this.served, actual, fill)
+    return {
+      psi,
+      n,
+      against: 'served',
+      zero_fill: ZERO_FILL,
+      zero_bins: zeroBins,
+      band_points: this.width,
+    }
   }
 
   private bandOf(score: number): number {

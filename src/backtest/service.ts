@@ -10,13 +10,17 @@ import type { LabelledStore } from '../performance/labelled.ts'
 import type { Card } from '../reading/logged-feature.ts'
 import type { ScoreReadingService } from '../reading/service.ts'
 import { readTimeRange } from '../rollups/moment.ts'
+import type { Dedupe } from '../score-log/reading/applicant-scan.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { Backtest } from './backtest.ts'
 import { readOutcomes } from './candidate-performance.ts'
+import { CountedScorings } from './counted-scorings.ts'
 
 export const BACKTEST_JOB = 'backtest'
+/** As everywhere in monitoring: an applicant who was scored again counts once. */
+const DEDUPE_DEFAULT: Dedupe = 'last'
 
 /** A request for a backtest, with the names of the API. */
 export interface BacktestOrder {
@@ -28,6 +32,8 @@ export interface BacktestOrder {
     readonly to?: string | undefined
   }
   readonly cutoffs?: readonly number[] | undefined
+  /** Absent: `last`. */
+  readonly dedupe?: Dedupe | undefined
   /** Id of an outcome definition; absent: no performance. */
   readonly definition?: string | undefined
 }
@@ -86,7 +92,8 @@ export class BacktestService {
   /** Runs a job of `start`. */
   readonly run: JobHandler = async (input, { teamId, signal, report }) => {
     // Written by `start`.
-    const { model_id: modelId, spec, source, cutoffs = [], definition } = input as BacktestOrder
+    const order = input as BacktestOrder
+    const { model_id: modelId, spec, source, cutoffs = [], definition } = order
     const { reader, models } = this.options.source
     const card =
       modelId === undefined
@@ -95,6 +102,7 @@ export class BacktestService {
     if (card === null) {
       throw new AppError('invalid_spec', 'this version of the service does not accept the model')
     }
+    const dedupe = order.dedupe ?? DEDUPE_DEFAULT
     const query = { deploymentId: source.deployment, ...readTimeRange(source) }
     const total = await this.options.sizes.applicantsOf(query)
     const scope = { teamId, definition: definition ?? '', ...query }
@@ -102,20 +110,24 @@ export class BacktestService {
       definition === undefined
         ? null
         : await readOutcomes(this.options.outcomes.store, scope, signal)
+    const openColumns = () => reader.cells({ teamId, ...query })
+    const counted = await CountedScorings.read(dedupe, openColumns, signal)
     const backtest = new Backtest(card, cutoffs, outcomes)
     const turns = new TurnTaker()
     let done = 0
-    for await (const portion of reader.cells({ teamId, ...query })) {
+    for await (const portion of openColumns()) {
       signal.throwIfAborted()
       for (const columns of portion) {
-        const ids = columns.models.map((model) => model.modelId)
-        await backtest.add(columns, await models.get(ids), turns)
         done += columns.wanted.length
+        const kept = counted.of(columns)
+        if (kept.wanted.length === 0) continue
+        const ids = columns.models.map((model) => model.modelId)
+        await backtest.add(kept, await models.get(ids), turns)
       }
       report({ done, total: Math.max(done, total) })
     }
     report({ done, total: done })
-    return backtest.result
+    return { dedupe, ...(await backtest.result()) }
   }
 }
 

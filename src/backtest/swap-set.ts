@@ -1,4 +1,4 @@
-import { mcNemar } from './figures.ts'
+import { mcNemar } from '../monitoring/statistics/mcnemar.ts'
 
 const CELLS = ['both_approve', 'swap_out', 'swap_in', 'both_decline', 'undecided'] as const
 type CellName = (typeof CELLS)[number]
@@ -72,7 +72,7 @@ export class SwapSet {
       challenger_approval_rate_low: n === 0 ? null : candidateApproved / n,
       challenger_approval_rate_high: n === 0 ? null : (candidateApproved + undecided.n) / n,
       cells: Object.fromEntries(CELLS.map((name) => [name, cellFields(this.cells[name], n)])),
-      mcnemar: isDecided ? mcNemar(swap_in.n, swap_out.n) : null,
+      mcnemar: isDecided ? mcNemarFields(swap_in.n, swap_out.n) : null,
     }
   }
 }
@@ -98,4 +98,9 @@ function cellFields({ n, champion, challengerLow, challengerHigh }: CellSums, to
     expected_bads_challenger_low: sumOf(challengerLow),
     expected_bads_challenger_high: sumOf(challengerHigh),
   }
+}
+
+function mcNemarFields(swapIn: number, swapOut: number) {
+  const found = mcNemar(swapIn, swapOut)
+  return found && { chi2: found.chi2, p_value: found.pValue }
 }

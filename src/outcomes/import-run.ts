@@ -72,18 +72,23 @@ export class ImportRun {
       }
       header = read
     }
+    let storing = Promise.resolve()
     let round: Line[] = []
     let roundBytes = 0
     for await (const line of this.lines(header)) {
       round.push(line)
       roundBytes += line.bytes
       if (round.length < ROUND_LINES && roundBytes < ROUND_BYTES) continue
-      await this.store(round)
+      storing = (await this.storeAfter(storing, round)).done
       round = []
       roundBytes = 0
-      if (this.options.isClosing()) return 'stopped'
+      if (this.options.isClosing()) {
+        await storing
+        return 'stopped'
+      }
     }
-    if (round.length > 0) await this.store(round)
+    if (round.length > 0) storing = (await this.storeAfter(storing, round)).done
+    await storing
     return 'done'
   }
 
@@ -122,10 +127,32 @@ export class ImportRun {
     }
   }
 
-  private async store(round: readonly Line[]): Promise<void> {
+  /**
+   * Matches a round while the round before it is stored: this process works while the database
+   * does. Rounds are stored one after the other.
+   *
+   * @returns the storing of this round; wrapped, since it goes on
+   */
+  private async storeAfter(
+    storing: Promise<void>,
+    round: readonly Line[],
+  ): Promise<{ readonly done: Promise<void> }> {
     const { sender } = this.state
     const read = round.flatMap(({ read }) => (read === null ? [] : [read]))
-    const judged = await this.options.outcomes.judge(sender, read)
+    // The error that is first in the file counts.
+    const [stored, judged] = await Promise.allSettled([
+      storing,
+      this.options.outcomes.judge(sender, read),
+    ])
+    if (stored.status === 'rejected') throw stored.reason
+    if (judged.status === 'rejected') throw judged.reason
+    const done = this.store(round, judged.value)
+    // The error is thrown where the storing is awaited.
+    done.catch(() => undefined)
+    return { done }
+  }
+
+  private async store(round: readonly Line[], judged: readonly JudgedItem[]): Promise<void> {
     let next = 0
     for (let start = 0; start < round.length; start += STEP_LINES) {
       const lines = round.slice(start, start + STEP_LINES)

@@ -12,6 +12,9 @@ import {
 } from './imports.ts'
 import type { ImportStep, OutcomeCounts } from './service.ts'
 
+/** An import that no process has seen for so long is not under way: its files may be lost. */
+const UNSEEN_MINUTES = 10
+
 /** The progress of imports in PostgreSQL. */
 export class PostgresImportStore implements ImportStore {
   private readonly db: Database
@@ -20,14 +23,29 @@ export class PostgresImportStore implements ImportStore {
     this.db = db
   }
 
-  async add({ id, sender, format, counts }: NewImport, record: NewAuditRecord): Promise<void> {
-    await this.db.transaction(async (tx) => {
+  running(teamId: string): Promise<number> {
+    return runningImports(this.db, teamId)
+  }
+
+  add(order: NewImport, record: NewAuditRecord, runningMax: number): Promise<boolean> {
+    const { id, sender, format, counts } = order
+    return this.db.transaction(async (tx) => {
+      const lock = `imports of outcomes ${sender.teamId}`
+      await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`)
+      if ((await runningImports(tx, sender.teamId)) >= runningMax) return false
       await tx.execute(sql`insert into outcome_imports (id, team_id, created_by, environment,
-          format, status, "offset", lines, counts, errors, created_at)
+          format, status, "offset", lines, counts, errors, created_at, seen_at)
         values (${id}, ${sender.teamId}, ${sender.by}, ${sender.environment}, ${format}, 'running',
-          0, 0, ${JSON.stringify(counts)}::json, '[]'::json, now())`)
+          0, 0, ${JSON.stringify(counts)}::json, '[]'::json, now(), now())`)
       await insertAuditRecord(tx, record)
+      return true
     })
+  }
+
+  async see(ids: readonly string[]): Promise<void> {
+    await this.db.execute(sql`update outcome_imports set seen_at = now()
+      where status = 'running'
+        and id in (select json_array_elements_text(${JSON.stringify(ids)}::json))`)
   }
 
   async find(id: string): Promise<OutcomeImport | null> {
@@ -87,4 +105,14 @@ export async function moveImport(tx: Transaction, step: ImportStep): Promise<voi
       returning id`,
   )
   if (moved.length === 0) throw new ImportMovedError()
+}
+
+async function runningImports(db: Database | Transaction, teamId: string): Promise<number> {
+  const [row] = await rowsOf<{ running: number }>(
+    db,
+    sql`select count(*)::float8 as running from outcome_imports
+      where team_id = ${teamId} and status = 'running'
+        and seen_at > now() - make_interval(mins => ${UNSEEN_MINUTES}::integer)`,
+  )
+  return row?.running ?? 0
 }

@@ -25,12 +25,24 @@ export interface OutcomeImport {
 export type NewImport = Pick<OutcomeImport, 'id' | 'sender' | 'format' | 'counts'>
 
 export interface ImportStore {
-  add(order: NewImport, record: NewAuditRecord): Promise<void>
+  /** Imports of a team that processes have under way; see `see`. */
+  running(teamId: string): Promise<number>
+  /**
+   * Stores an import as seen now.
+   *
+   * @returns false without a change if the team has `runningMax` under way
+   */
+  add(order: NewImport, record: NewAuditRecord, runningMax: number): Promise<boolean>
+  /** Notes that this process has these imports. One that no process has is not under way. */
+  see(ids: readonly string[]): Promise<void>
   find(id: string): Promise<OutcomeImport | null>
   end(id: string, status: 'done' | 'failed'): Promise<void>
   /** @throws ImportMovedError */
   move(step: ImportStep): Promise<void>
 }
+
+/** Imports of a team that are under way, over all replicas. */
+export const TEAM_IMPORTS_MAX = 5
 
 /** Another process has done this part of an import. */
 export class ImportMovedError extends Error {
@@ -83,8 +95,11 @@ export class OutcomeImports {
     body: AsyncIterable<Uint8Array>,
     bytesMax: number,
   ): Promise<{ readonly id: string; readonly status: 'running' }> {
-    const release = this.options.reserve(sender.teamId)
+    const { reserve, store } = this.options
+    const release = reserve(sender.teamId)
     try {
+      // Before the file comes: it would be received in vain.
+      if ((await store.running(sender.teamId)) >= TEAM_IMPORTS_MAX) throw teamIsFull()
       return await this.receive(sender, format, body, bytesMax)
     } finally {
       release()
@@ -116,10 +131,9 @@ export class OutcomeImports {
     const actor = { userId: sender.by, teamId: sender.teamId }
     const change = { action: 'outcomes.import', subject: id, after: { format } } as const
     try {
-      await store.add(
-        { id, sender, format, counts: countsOf([]) },
-        auditRecord(actor, change, nowMs),
-      )
+      const order = { id, sender, format, counts: countsOf([]) }
+      const isAdded = await store.add(order, auditRecord(actor, change, nowMs), TEAM_IMPORTS_MAX)
+      if (!isAdded) throw teamIsFull()
     } catch (error) {
       await files.remove(id)
       throw error
@@ -127,4 +141,10 @@ export class OutcomeImports {
     start(id, sender.teamId)
     return { id, status: 'running' }
   }
+}
+
+/** The error of an upload beyond `TEAM_IMPORTS_MAX`. */
+export function teamIsFull(): AppError {
+  const message = `the team has ${TEAM_IMPORTS_MAX} imports under way: wait for one of them`
+  return new AppError('unavailable', message)
 }

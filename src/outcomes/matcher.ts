@@ -42,7 +42,8 @@ export interface KnownApplicants {
 
 /** Up to so many are looked up one by one; more of them in a pass over the log. */
 const LOOKED_UP_MAX = 20
-const NOT_YET = 'no score of the team is known by this name; it is tried again for 30 days'
+const notYetIn = (days: number) =>
+  `no score of the team is known by this name; it is tried again for ${days === 1 ? 'a day' : `${days} days`}`
 
 /**
  * Finds the applicants that outcomes name: in the log and its spool, and among those that already
@@ -51,10 +52,13 @@ const NOT_YET = 'no score of the team is known by this name; it is tried again f
 export class OutcomeMatcher {
   private readonly reader: LogReader
   private readonly known: KnownApplicants
+  private readonly notYet: string
 
-  constructor(reader: LogReader, known: KnownApplicants) {
+  /** @param holdDays how long an outcome waits for its score */
+  constructor(reader: LogReader, known: KnownApplicants, holdDays: number) {
     this.reader = reader
     this.known = known
+    this.notYet = notYetIn(holdDays)
   }
 
   /**
@@ -66,7 +70,7 @@ export class OutcomeMatcher {
     const byReference = await this.referencesOf(scope, targets)
     return targets.map((target) =>
       target.by === 'request'
-        ? matchOfRequest(target, byRequest.get(target.requestId) ?? [])
+        ? matchOfRequest(target, byRequest.get(target.requestId) ?? [], this.notYet)
         : (byReference.get(target.deploymentId)?.(target.reference) ?? UNKNOWN_DEPLOYMENT),
     )
   }
@@ -159,7 +163,7 @@ export class OutcomeMatcher {
       const scorings = await this.scoringsOf(teamId, deploymentId, references)
       matches.set(deploymentId, (reference) => {
         const found = scorings.get(hashOfReference(teamId, reference))
-        if (found === undefined) return { kind: 'unmatched', message: NOT_YET, isLater: true }
+        if (found === undefined) return { kind: 'unmatched', message: this.notYet, isLater: true }
         return { kind: 'matched', applicant: found.last, matchedOf: found.seen.size }
       })
     }
@@ -226,9 +230,10 @@ const UNKNOWN_DEPLOYMENT: Match = {
 function matchOfRequest(
   { recordIndex, recordId }: OutcomeTarget & { by: 'request' },
   candidates: readonly Candidate[],
+  notYet: string,
 ): Match {
   const [first] = candidates
-  if (first === undefined) return { kind: 'unmatched', message: NOT_YET, isLater: true }
+  if (first === undefined) return { kind: 'unmatched', message: notYet, isLater: true }
   const { isBatch, applicants } = first.applicant
   if (isBatch && applicants > 1 && recordIndex === null && recordId === null) {
     const message = 'the request is a batch: name the record by record_index or record_id'

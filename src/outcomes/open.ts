@@ -18,6 +18,8 @@ interface OutcomesOptions {
   readonly clock: Clock
   /** For the files of imports. */
   readonly directory: string
+  /** How long an outcome waits for its score. */
+  readonly holdDays: number
   readonly log: OutcomeWorkLog
 }
 
@@ -30,11 +32,12 @@ export interface OutcomeServices {
 
 /** Wires the outcomes and starts the work behind them, which `outcomeWorker.close` ends. */
 export function openOutcomes(options: OutcomesOptions): OutcomeServices {
-  const { db, guarded, reader, clock, directory, log } = options
+  const { db, guarded, reader, clock, directory, holdDays, log } = options
   const store = guarded(new PostgresOutcomeStore(db))
   const imports = guarded(new PostgresImportStore(db))
   const files = new ImportDirectory(directory)
-  const outcomes = new OutcomeService(new OutcomeMatcher(reader, store), store, clock)
+  const matcher = new OutcomeMatcher(reader, store, holdDays)
+  const outcomes = new OutcomeService(matcher, store, clock, holdDays)
   const outcomeWorker = new OutcomeWorker({ outcomes, store, imports, files, log })
   void outcomeWorker.start()
   return {

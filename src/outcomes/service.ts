@@ -89,7 +89,7 @@ const HELD_AT_A_TIME = 2_000
 /** First and longest time between two tries of a held item. */
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 3_600_000
-const HOLD_MS = 30 * 86_400_000
+const DAY_MS = 86_400_000
 /** Requests that wait in a process: each can cost a pass over the log. */
 const WAITING_MAX = 8
 
@@ -98,13 +98,16 @@ export class OutcomeService {
   private readonly matcher: OutcomeMatcher
   private readonly store: OutcomeStore
   private readonly clock: Clock
+  private readonly holdMs: number
   /** One pass over the log at a time in each process. */
   private readonly turn = pLimit(1)
 
-  constructor(matcher: OutcomeMatcher, store: OutcomeStore, clock: Clock) {
+  /** @param holdDays how long an outcome waits for its score */
+  constructor(matcher: OutcomeMatcher, store: OutcomeStore, clock: Clock, holdDays: number) {
     this.matcher = matcher
     this.store = store
     this.clock = clock
+    this.holdMs = holdDays * DAY_MS
   }
 
   /**
@@ -182,7 +185,7 @@ export class OutcomeService {
   /** Removes what is no longer needed. */
   purge(): Promise<void> {
     const nowMs = this.clock.epochMs()
-    return this.store.purge(nowMs - HOLD_MS, nowMs)
+    return this.store.purge(nowMs - this.holdMs, nowMs)
   }
 
   /** Takes a reference out of applicants and held outcomes; returns the number of places. */

@@ -1,24 +1,19 @@
-import { createHash } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../access/caller.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
-import { epochMs, momentText } from '../rollups/rollup-rows.ts'
+import { momentText } from '../rollups/rollup-rows.ts'
 import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { ScoredApplicant } from './applicant.ts'
-import {
-  APPLICANT_COLUMNS,
-  type ApplicantRow,
-  applicantOfRow,
-  rowOfApplicant,
-} from './applicant-rows.ts'
+import { APPLICANT_COLUMNS, type ApplicantRow, applicantOfRow } from './applicant-rows.ts'
 import type { DefinitionStore, OutcomeDefinition } from './definitions.ts'
+import { hold, lockOutcomes, type WriteStatus, writeFacts } from './fact-writer.ts'
 import { moveImport } from './import-store.ts'
-import type { OutcomeFact, OutcomeItem, OutcomeTarget } from './item.ts'
+import type { OutcomeItem } from './item.ts'
 import type { KnownApplicants } from './matcher.ts'
-import type { HeldItem, OutcomeSender, OutcomeStore, OutcomeWrite } from './service.ts'
+import type { HeldItem, OutcomeStore, OutcomeWrite } from './service.ts'
 
 interface DefinitionRow {
   readonly id: string
@@ -28,15 +23,6 @@ interface DefinitionRow {
   readonly maturity_months: number
   readonly is_used: boolean
 }
-
-/** Months beyond the window for which an outcome is kept: what US lenders must keep a score for. */
-const KEPT_MONTHS = 25
-/** A decision is needed until the outcomes of the longest usual window have come. */
-const DECISION_MONTHS = 36
-/** Held outcomes of a team; beyond it none is held. */
-const HELD_MAX = 1_000_000
-
-type WriteStatus = 'accepted' | 'unchanged' | 'revised'
 
 /** Outcomes in PostgreSQL. */
 export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, KnownApplicants {
@@ -93,16 +79,7 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
   write({ sender, matched, held, settled, progress }: OutcomeWrite): Promise<WriteStatus[]> {
     return this.db.transaction(async (tx) => {
       await lockOutcomes(tx, sender.teamId)
-      const ids = await applicantIds(
-        tx,
-        matched.map(({ applicant }) => applicant),
-      )
-      const facts = matched.map(({ applicant, fact }) => ({
-        applicantId: ids.get(keyOf(applicant)) ?? 0,
-        fact,
-      }))
-      const { statuses, added } = await revisionsOf(tx, facts)
-      if (added.length > 0) await insertFacts(tx, sender, added)
+      const statuses = await writeFacts(tx, sender, matched)
       if (held.length > 0) await hold(tx, sender, held)
       if (settled.length > 0) {
         await tx.execute(sql`delete from held_outcomes
@@ -148,7 +125,9 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
       sql`delete from held_outcomes where received_at < ${momentText(heldBeforeMs)}`,
     )
     await this.db.execute(
-      sql`delete from outcome_applicants where keep_until < ${momentText(nowMs)}`,
+      // The database refuses by its own clock what is kept longer.
+      sql`delete from outcome_applicants
+        where keep_until < least(${momentText(nowMs)}::timestamptz, now())`,
     )
   }
 
@@ -211,11 +190,6 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
   }
 }
 
-/** Writers of a team follow one another, so that revisions and their times have one order. */
-async function lockOutcomes(tx: Transaction, teamId: string): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`outcomes ${teamId}`}, 0))`)
-}
-
 function definitionOf(row: DefinitionRow): OutcomeDefinition {
   return {
     id: row.id,
@@ -237,146 +211,4 @@ function isSame(one: OutcomeDefinition, other: OutcomeDefinition): boolean {
     one.badRuleText === other.badRuleText &&
     one.maturityMonths === other.maturityMonths
   )
-}
-
-const keyOf = ({ requestId, recordIndex }: ScoredApplicant) => `${requestId}/${recordIndex}`
-
-/** Stores applicants that are new; returns the ids of all by `keyOf`. */
-async function applicantIds(
-  tx: Transaction,
-  applicants: readonly ScoredApplicant[],
-): Promise<Map<string, number>> {
-  const distinct = [...new Map(applicants.map((one) => [keyOf(one), one])).values()]
-  if (distinct.length === 0) return new Map()
-  const rows = JSON.stringify(distinct.map(rowOfApplicant))
-  await tx.execute(sql`insert into outcome_applicants (team_id, deployment_id, request_id,
-      record_index, is_batch, applicants, scored_at, reference_hash, served, is_first_form,
-      results, keep_until)
-    select team_id, deployment_id, request_id, record_index, is_batch, applicants, scored_at,
-      reference_hash, served, is_first_form, results, scored_at
-    from json_to_recordset(${rows}::json) as given(team_id text, deployment_id text,
-      request_id text, record_index integer, is_batch boolean, applicants integer,
-      scored_at timestamptz, reference_hash text, served smallint, is_first_form boolean,
-      results json)
-    order by request_id, record_index
-    on conflict (request_id, record_index) do nothing`)
-  const keys = JSON.stringify(
-    distinct.map(({ requestId, recordIndex }) => ({ r: requestId, i: recordIndex })),
-  )
-  const found = await rowsOf<{ id: number; request_id: string; record_index: number }>(
-    tx,
-    sql`select id::float8 as id, request_id, record_index from outcome_applicants
-      join json_to_recordset(${keys}::json) as given(r text, i integer)
-        on request_id = r collate "C" and record_index = i`,
-  )
-  return new Map(found.map((row) => [`${row.request_id}/${row.record_index}`, row.id]))
-}
-
-interface AddedFact {
-  readonly applicantId: number
-  readonly fact: OutcomeFact
-}
-
-/** Compares facts, in order, with the newest revisions, and with those before them. */
-async function revisionsOf(
-  tx: Transaction,
-  facts: readonly AddedFact[],
-): Promise<{ statuses: WriteStatus[]; added: AddedFact[] }> {
-  const factKey = ({ applicantId, fact }: AddedFact) =>
-    `${applicantId} ${fact.asOfMs} ${fact.definition}`
-  const given = facts.map(({ applicantId, fact }) => ({
-    a: applicantId,
-    d: fact.definition,
-    t: momentText(fact.asOfMs),
-  }))
-  const stored = await rowsOf<{ a: number; d: string; at_ms: number; content: string }>(
-    tx,
-    sql`select distinct on (applicant_id, definition, as_of) applicant_id::float8 as a,
-        definition as d, ${epochMs(sql`as_of`)} as at_ms, content::text as content
-      from outcomes join json_to_recordset(${JSON.stringify(given)}::json)
-        as given(a bigint, d text, t timestamptz)
-        on applicant_id = a and definition = d collate "C" and as_of = t
-      order by applicant_id, definition, as_of, revision desc`,
-  )
-  const newest = new Map(stored.map(({ a, d, at_ms, content }) => [`${a} ${at_ms} ${d}`, content]))
-  const statuses: WriteStatus[] = []
-  const added: AddedFact[] = []
-  for (const one of facts) {
-    const key = factKey(one)
-    const content = JSON.stringify(one.fact.content)
-    const before = newest.get(key)
-    statuses.push(before === undefined ? 'accepted' : before === content ? 'unchanged' : 'revised')
-    if (before === content) continue
-    newest.set(key, content)
-    added.push(one)
-  }
-  return { statuses, added }
-}
-
-async function insertFacts(
-  tx: Transaction,
-  { teamId, by }: OutcomeSender,
-  added: readonly AddedFact[],
-): Promise<void> {
-  const rows = JSON.stringify(
-    added.map(({ applicantId, fact }, index) => ({
-      n: index,
-      a: applicantId,
-      d: fact.definition,
-      t: momentText(fact.asOfMs),
-      c: fact.content,
-    })),
-  )
-  const recordset = sql`json_to_recordset(${rows}::json)
-    as given(n integer, a bigint, d text, t timestamptz, c json)`
-  // The time of the clock, not of the transaction: it lies behind the lock.
-  await tx.execute(sql`insert into outcomes
-      (applicant_id, definition, as_of, content, recorded_at, recorded_by)
-    select a, d, t, c, clock_timestamp(), ${by}::text from ${recordset} order by n`)
-  await tx.execute(sql`update outcome_definitions set used_at = now()
-    where team_id = ${teamId} and used_at is null
-      and id in (select d collate "C" from ${recordset})`)
-  await tx.execute(sql`update outcome_applicants set keep_until = greatest(keep_until, until)
-    from (select a, max(t + make_interval(months =>
-          ${KEPT_MONTHS}::integer + coalesce(window_months, ${DECISION_MONTHS}::integer))) as until
-        from ${recordset} left join outcome_definitions
-          on team_id = ${teamId} and id = d collate "C"
-        group by a) as needed
-    where id = a`)
-  await tx.execute(sql`update outcome_applicants
-    set keep_until = greatest(keep_until, scored_at + make_interval(months => months))
-    from (select a, max(${KEPT_MONTHS}::integer + coalesce(window_months, ${DECISION_MONTHS}::integer)) as months
-        from ${recordset} left join outcome_definitions
-          on team_id = ${teamId} and id = d collate "C"
-        group by a) as needed
-    where id = a`)
-}
-
-async function hold(
-  tx: Transaction,
-  { teamId, environment, by }: OutcomeSender,
-  items: readonly OutcomeItem[],
-): Promise<void> {
-  const [count] = await rowsOf<{ held: number }>(
-    tx,
-    sql`select count(*)::float8 as held from held_outcomes where team_id = ${teamId}`,
-  )
-  if ((count?.held ?? 0) >= HELD_MAX) return
-  const rows = items.map((item) => ({
-    item,
-    hash: createHash('sha256')
-      .update(JSON.stringify([environment, item]))
-      .digest('hex'),
-    ref: referenceHashOf(teamId, item.target),
-  }))
-  await tx.execute(sql`insert into held_outcomes (team_id, item, item_hash, reference_hash,
-      environment, held_by, received_at, next_try_at, tries)
-    select ${teamId}::text, item, hash, ref, ${environment}, ${by}, now(), now(), 0
-    from json_to_recordset(${JSON.stringify(rows)}::json) as given(item json, hash text, ref text)
-    on conflict (team_id, item_hash) do nothing`)
-}
-
-function referenceHashOf(teamId: string, target: OutcomeTarget): string | null {
-  const name = target.by === 'reference' ? target.reference : target.recordId
-  return name === null ? null : hashOfReference(teamId, name)
 }

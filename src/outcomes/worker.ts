@@ -2,7 +2,7 @@ import pLimit from 'p-limit'
 import { AppError } from '../errors.ts'
 import type { ImportDirectory } from './import-files.ts'
 import { ImportRun } from './import-run.ts'
-import { ImportMovedError, type ImportStore } from './imports.ts'
+import { ImportMovedError, type ImportStore, TEAM_IMPORTS_MAX, teamIsFull } from './imports.ts'
 import type { OutcomeService, OutcomeStore } from './service.ts'
 
 /** Receives what an operator should see. */
@@ -23,11 +23,12 @@ const IDLE_MS = 60_000
 const PURGE_MS = 3_600_000
 /** After the database was away. */
 const RETRY_MS = 5_000
+/** How often a process says which imports it has. */
+const SEEN_MS = 60_000
 /** An unfinished file of a process that died; a file takes a minute at most. */
 const LEFT_OVER_MS = 600_000
-/** Files that a process receives or works off, of all teams and of one. */
+/** Files that a process receives or works off. */
 const IMPORTS_MAX = 20
-const TEAM_IMPORTS_MAX = 5
 
 /**
  * The work behind outcomes: imports, one after the other; held outcomes, tried again; and once an
@@ -40,6 +41,7 @@ export class OutcomeWorker {
   private readonly running = new Map<string, string>()
   private readonly uploads = new Map<symbol, string>()
   private timer: NodeJS.Timeout | undefined
+  private seeing: NodeJS.Timeout | undefined
   private round: Promise<void> = Promise.resolve()
   private purgedAtMs = 0
   private isClosed = false
@@ -58,6 +60,7 @@ export class OutcomeWorker {
         if (found?.status === 'running') this.run(id, found.sender.teamId)
         else if (Date.now() - changedAtMs > LEFT_OVER_MS || found !== null) await files.remove(id)
       }
+      await this.see()
     } catch (error) {
       this.options.log.failed('the start of the imports of outcomes', error)
       if (!this.isClosed) setTimeout(() => void this.start(), RETRY_MS).unref()
@@ -75,8 +78,7 @@ export class OutcomeWorker {
   reserve(teamId: string): () => void {
     const teams = [...this.running.values(), ...this.uploads.values()]
     if (teams.filter((one) => one === teamId).length >= TEAM_IMPORTS_MAX) {
-      const message = `the team has ${TEAM_IMPORTS_MAX} imports under way: wait for one of them`
-      throw new AppError('unavailable', message)
+      throw teamIsFull()
     }
     if (teams.length >= IMPORTS_MAX) {
       throw new AppError('unavailable', 'too many imports are under way: try again in a minute')
@@ -90,6 +92,7 @@ export class OutcomeWorker {
   run(id: string, teamId: string): void {
     if (this.running.has(id) || this.isClosed) return
     this.running.set(id, teamId)
+    this.seeing ??= setInterval(() => void this.see(), SEEN_MS).unref()
     void this.turn(() => this.runToEnd(id)).finally(() => this.running.delete(id))
   }
 
@@ -106,6 +109,7 @@ export class OutcomeWorker {
   async close(): Promise<void> {
     this.isClosed = true
     this.ending.abort()
+    clearInterval(this.seeing)
     clearTimeout(this.timer)
     this.turn.clearQueue()
     await this.round
@@ -124,6 +128,14 @@ export class OutcomeWorker {
     }
     await this.purge()
     this.wake(nextMs)
+  }
+
+  /** Says which imports this process has, queued ones included. */
+  private async see(): Promise<void> {
+    if (this.running.size === 0) return
+    await this.options.imports
+      .see([...this.running.keys()])
+      .catch((error) => this.options.log.failed('the sign of life of imports of outcomes', error))
   }
 
   private async purge(): Promise<void> {

@@ -3,7 +3,8 @@ import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import type { ScanQuery } from '../score-log/reading/log-query.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ExpectedCount } from './statistics/expected.ts'
-import { sortedByScore } from './statistics/paired.ts'
+import { inTurns } from './statistics/in-turns.ts'
+import { ScoreCounts } from './statistics/score-counts.ts'
 
 /** Applicants of a period who were scored, and those of them without a good or bad outcome. */
 export interface Population {
@@ -93,15 +94,17 @@ function addScoring(last: Map<string, LastScoring>, name: string, scoring: LastS
 async function unlabelledOf(scorings: Iterable<LastScoring>): Promise<ExpectedCount[]> {
   const turns = new TurnTaker()
   let looked = 0
-  const counts = new Map<number, { score: number; n: number; pd: number }>()
+  const counts = new ScoreCounts()
   for (const { score, pd, isLabelled } of scorings) {
     if (looked++ % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
     if (isLabelled || Number.isNaN(pd)) continue
-    const count = counts.get(score) ?? { score, n: 0, pd }
-    counts.set(score, count)
-    count.n++
+    counts.add(score, pd, 1, 0)
   }
-  return sortedByScore(counts)
+  const unlabelled: ExpectedCount[] = []
+  await inTurns(await counts.sorted(), ({ score, good, pd }) => {
+    unlabelled.push({ score, n: good, pd })
+  })
+  return unlabelled
 }
 
 /** The error of a report above `APPLICANTS_MAX`. */

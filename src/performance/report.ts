@@ -1,62 +1,56 @@
-import { loggedFeature } from '../reading/logged-feature.ts'
 import type { StoredModel } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { type FeaturePerformance, featuresOf } from './bin-performance.ts'
 import type { Population } from './population.ts'
-import { brierOf } from './statistics/brier.ts'
+import { type ProbabilityFit, probabilityFitOf } from './statistics/brier.ts'
 import {
   type Calibration,
   calibrationOf,
   type HosmerLemeshow,
   hosmerLemeshow,
-  jeffreysInterval,
-  weightOfEvidence,
-  zOf,
 } from './statistics/calibration.ts'
 import {
+  type DevelopmentCheck,
   type Direction,
   type Discrimination,
+  developmentCheckOf,
   discriminationOf,
 } from './statistics/discrimination.ts'
 import { type ExpectedPerformance, expectedPerformance } from './statistics/expected.ts'
 import { type GainsBand, gainsOf } from './statistics/gains.ts'
-import { comparePaired, type PairedComparison, sortedByScore } from './statistics/paired.ts'
+import { inTurns } from './statistics/in-turns.ts'
+import { type KsInterval, ksIntervalOf } from './statistics/ks-interval.ts'
+import { comparePaired, type PairedComparison } from './statistics/paired.ts'
 import { type CoverageCounts, emptyGroup, type GroupTally, type PerformanceTally } from './tally.ts'
 
-type Card = NonNullable<StoredModel['card']>
-
-export interface BinPerformance {
-  /** Null where the first form of the log does not tell. */
-  readonly outcome: ReturnType<typeof loggedFeature>['outcome']
-  /** Index in the spec; null for none. */
-  readonly bin: number | null
-  readonly points: number
-  readonly n: number
-  readonly good: number
-  readonly bad: number
-  readonly badRate: number
-  readonly badRateLow: number
-  readonly badRateHigh: number
-  readonly woe: number | null
-  readonly z: number | null
-}
-
 /** The figures of a model over good and bad applicants. */
-export interface PerformanceReport extends Discrimination {
+export interface PerformanceReport extends Discrimination, ProbabilityFit {
   readonly n: number
   readonly good: number
   readonly bad: number
   readonly coverage: CoverageCounts & { readonly scored: number }
-  readonly brier: number | null
+  readonly ksInterval: KsInterval | null
+  /** Null where no AUC of the development sample was given. */
+  readonly development: DevelopmentCheck | null
   readonly gains: readonly GainsBand[]
   readonly grades: readonly (Calibration & { readonly grade: string | null })[]
   readonly bands: readonly (Calibration & { readonly min: number; readonly max: number })[]
   readonly hosmerLemeshow: HosmerLemeshow | null
-  readonly features: readonly { readonly name: string; readonly bins: readonly BinPerformance[] }[]
+  readonly features: readonly FeaturePerformance[]
   readonly paired: readonly (PairedComparison & {
     readonly challengerId: string
     readonly modelId: string
   })[]
   readonly expected: ExpectedPerformance
+}
+
+/** What a report is made of. */
+export interface ReportInput {
+  readonly tally: PerformanceTally
+  readonly population: Population
+  readonly model: StoredModel
+  /** Models of the pairs, by id. */
+  readonly others: ReadonlyMap<string, StoredModel>
+  readonly developmentAuc: number | null
 }
 
 /** Score bands are doubled in width until there are so many. */
@@ -69,29 +63,17 @@ export function directionOf({ card }: StoredModel): Direction {
   return pdo < 0 ? -1 : 1
 }
 
-/**
- * Makes the report of a model. It gives way to the event loop between its parts, and within those
- * that sort applicants or compare models.
- *
- * @param model the model of the report
- * @param others models of the pairs, by id
- */
-export async function reportOf(
-  tally: PerformanceTally,
-  population: Population,
-  model: StoredModel,
-  others: ReadonlyMap<string, StoredModel>,
-): Promise<PerformanceReport> {
+/** Makes the report of a model. It gives way to the event loop. */
+export async function reportOf(input: ReportInput): Promise<PerformanceReport> {
+  const { tally, population, model, others, developmentAuc } = input
   const direction = directionOf(model)
-  const counts = await sortedByScore(tally.byScore)
-  const good = counts.reduce((sum, count) => sum + count.good, 0)
-  const bad = counts.reduce((sum, count) => sum + count.bad, 0)
-  const grades = gradesOf(tally, model)
-  const turns = new TurnTaker()
-  const discrimination = discriminationOf(counts, direction)
-  await turns.giveWay()
-  const gains = gainsOf(counts, direction)
-  await turns.giveWay()
+  const counts = await tally.byScore.sorted()
+  let [good, bad] = [0, 0]
+  await inTurns(counts, (count) => {
+    good += count.good
+    bad += count.bad
+  })
+  const discrimination = await discriminationOf(counts, direction)
   const paired: PerformanceReport['paired'][number][] = []
   for (const pair of tally.pairs.values()) {
     const other = others.get(pair.modelId)
@@ -99,24 +81,33 @@ export async function reportOf(
     const compared = await comparePaired(pair, { champion: direction, challenger })
     paired.push({ challengerId: pair.challengerId, modelId: pair.modelId, ...compared })
   }
+  const grades = await gradesOf(tally, model)
+  const width = Math.abs(model.card?.spec.scaling?.pdo ?? BAND_WIDTH_DEFAULT)
+  const classes = { goods: good, bads: bad }
   return {
     n: good + bad,
     good,
     bad,
     coverage: { scored: population.scored, ...tally.coverage },
     ...discrimination,
-    brier: brierOf(counts),
-    gains,
+    ksInterval: await ksIntervalOf(counts, discrimination),
+    development:
+      developmentAuc === null ? null : developmentCheckOf(discrimination, developmentAuc),
+    ...(await probabilityFitOf(counts)),
+    gains: await gainsOf(counts, direction),
     grades,
-    bands: bandsOf(counts, Math.abs(model.card?.spec.scaling?.pdo ?? BAND_WIDTH_DEFAULT)),
+    bands: await bandsOf(counts, width),
     hosmerLemeshow: hosmerLemeshow(grades),
-    features: model.card === null ? [] : featuresOf(tally, model.card, good, bad),
+    features: model.card === null ? [] : await featuresOf(tally, model.card, classes),
     paired,
-    expected: expectedPerformance(population.unlabelled, direction),
+    expected: await expectedPerformance(population.unlabelled, direction),
   }
 }
 
 type Count = { readonly score: number; readonly good: number; readonly bad: number; pd: number }
+
+/** The tests of a group take some forty microseconds. */
+const GROUPS_A_LOOK = 5
 
 function calibrated({ n, bad, pdSum }: GroupTally): Calibration {
   const meanPd = pdSum / n
@@ -124,78 +115,36 @@ function calibrated({ n, bad, pdSum }: GroupTally): Calibration {
 }
 
 /** The grades that are present, in the order of the spec, and applicants without a grade last. */
-function gradesOf({ byGrade }: PerformanceTally, { card }: StoredModel) {
-  const names = card?.model.grades.names ?? []
-  const placeOf = (grade: string | null) => {
-    if (grade === null) return Number.POSITIVE_INFINITY
-    return names.indexOf(grade)
-  }
-  return [...byGrade]
-    .sort(([a], [b]) => (placeOf(a) < placeOf(b) ? -1 : 1))
-    .map(([grade, group]) => ({ grade, ...calibrated(group) }))
+async function gradesOf({ byGrade }: PerformanceTally, { card }: StoredModel) {
+  const places = new Map((card?.model.grades.names ?? []).map((name, place) => [name, place]))
+  const placeOf = (grade: string | null) =>
+    grade === null ? Number.POSITIVE_INFINITY : (places.get(grade) ?? -1)
+  const grades: PerformanceReport['grades'][number][] = []
+  const sorted = [...byGrade].sort(([a], [b]) => (placeOf(a) < placeOf(b) ? -1 : 1))
+  const add = ([grade, group]: (typeof sorted)[number]) =>
+    void grades.push({ grade, ...calibrated(group) })
+  await inTurns(sorted, add, GROUPS_A_LOOK)
+  return grades
 }
 
-function bandsOf(counts: readonly Count[], pdo: number) {
+async function bandsOf(counts: readonly Count[], pdo: number) {
   const [first] = counts
   const last = counts.at(-1)
   if (first === undefined || last === undefined) return []
   let width = pdo
   while ((last.score - first.score) / width > BANDS_MAX - 1) width *= 2
   const bands = new Map<number, GroupTally>()
-  for (const { score, good, bad, pd } of counts) {
+  await inTurns(counts, ({ score, good, bad, pd }) => {
     const band = Math.floor(score / width)
     const group = bands.get(band) ?? emptyGroup()
     bands.set(band, group)
     group.n += good + bad
     group.bad += bad
     group.pdSum += (good + bad) * pd
-  }
+  })
   return [...bands].map(([band, group]) => ({
     min: band * width,
     max: (band + 1) * width,
     ...calibrated(group),
   }))
-}
-
-function featuresOf(tally: PerformanceTally, card: Card, goods: number, bads: number) {
-  return card.spec.features.map(({ name }, feature) => ({
-    name,
-    bins: binsOf(tally, card, feature).map(({ group, outcome, bin, points }) => {
-      const { n, bad, pdSum, pdVariance } = group
-      const { low, high } = jeffreysInterval(bad, n)
-      return {
-        outcome,
-        bin,
-        points,
-        n,
-        good: n - bad,
-        bad,
-        badRate: bad / n,
-        badRateLow: low,
-        badRateHigh: high,
-        woe: weightOfEvidence(n - bad, bad, goods, bads),
-        z: zOf(bad, pdSum, pdVariance),
-      }
-    }),
-  }))
-}
-
-/** The cells of a feature in the order of its bins; both forms of the log in one. */
-function binsOf({ byCell }: PerformanceTally, card: Card, feature: number) {
-  const bins = new Map<string, { group: GroupTally } & ReturnType<typeof loggedFeature>>()
-  for (const { cell, isFirstForm, ...group } of byCell[feature]?.values() ?? []) {
-    const read = loggedFeature(card, feature, cell, isFirstForm)
-    const name = `${read.outcome} ${read.bin}`
-    const found = bins.get(name) ?? { ...read, group: emptyGroup() }
-    bins.set(name, found)
-    found.group.n += group.n
-    found.group.bad += group.bad
-    found.group.pdSum += group.pdSum
-    found.group.pdVariance += group.pdVariance
-  }
-  const placeOf = ({ bin, outcome }: { bin: number | null; outcome: string | null }) =>
-    bin === null || outcome !== 'matched' ? Number.MAX_SAFE_INTEGER : bin
-  return [...bins.values()].sort(
-    (a, b) => placeOf(a) - placeOf(b) || (String(a.outcome) < String(b.outcome) ? -1 : 1),
-  )
 }

@@ -1,7 +1,9 @@
 import { binOf } from '../reading/score-text.ts'
-import type { BinPerformance, PerformanceReport } from './report.ts'
+import type { BinPerformance } from './bin-performance.ts'
+import type { PerformanceReport } from './report.ts'
 import type { ModelPerformance } from './service.ts'
 import type { Calibration } from './statistics/calibration.ts'
+import type { Vintage } from './statistics/vintages.ts'
 
 const ASSUMES =
   'the probabilities are calibrated: a change of the relation to outcomes stays unseen'
@@ -28,7 +30,12 @@ export function performanceFields(
     gini_high: report.giniHigh,
     ks: report.ks,
     ks_score: report.ksScore,
+    ks_low: report.ksInterval?.low ?? null,
+    ks_high: report.ksInterval?.high ?? null,
+    ks_interval: ksIntervalFields(report),
     brier: report.brier,
+    spiegelhalter: spiegelhalterFields(report),
+    development: developmentFields(report),
     gains: report.gains.map(gainsFields),
     calibration: {
       grades: report.grades.map((one) => ({ grade: one.grade, ...calibrationFields(one) })),
@@ -49,6 +56,8 @@ export function performanceFields(
       n: one.n,
       auc: one.auc,
       auc_difference: one.aucDifference,
+      auc_difference_low: one.aucDifferenceLow,
+      auc_difference_high: one.aucDifferenceHigh,
       se: one.se,
       z: one.z,
       p_value: one.pValue,
@@ -75,6 +84,8 @@ function gainsFields(band: PerformanceReport['gains'][number]) {
     cum_bad: band.cumBad,
     share: band.share,
     bad_rate: band.badRate,
+    bad_rate_low: band.badRateLow,
+    bad_rate_high: band.badRateHigh,
     cum_bad_rate: band.cumBadRate,
     approval_rate: band.approvalRate,
     lift: band.lift,
@@ -115,5 +126,32 @@ function binFields(one: BinPerformance, bins: readonly object[]) {
     bad_rate_high: one.badRateHigh,
     woe: one.woe,
     z: one.z,
+  }
+}
+
+function ksIntervalFields({ ksInterval }: PerformanceReport) {
+  if (ksInterval === null) return null
+  const { method, replicates, seed } = ksInterval
+  return { method, replicates, seed }
+}
+
+function spiegelhalterFields({ spiegelhalter }: PerformanceReport) {
+  return spiegelhalter && { z: spiegelhalter.z, p_value: spiegelhalter.pValue }
+}
+
+function developmentFields({ development }: PerformanceReport) {
+  return development && { auc: development.auc, s: development.s, p_value: development.pValue }
+}
+
+/** A vintage as the API shows it. */
+export function vintageFields({ cohort, n, values, observed, bad, low, high }: Vintage) {
+  return {
+    cohort,
+    n,
+    values: [...values],
+    observed: [...observed],
+    bad: [...bad],
+    low: [...low],
+    high: [...high],
   }
 }

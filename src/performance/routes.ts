@@ -9,7 +9,7 @@ import {
 } from '../../schemas/performance.ts'
 import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
-import { performanceFields } from './response.ts'
+import { performanceFields, vintageFields } from './response.ts'
 import type { PerformanceService } from './service.ts'
 
 interface PerformanceRouteOptions {
@@ -55,7 +55,7 @@ export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOption
       const found = await performance.vintages(provenCaller(request), slug, request.query)
       return {
         definition: request.query.definition,
-        vintages: found.map(({ cohort, n, values }) => ({ cohort, n, values: [...values] })),
+        vintages: found.map(vintageFields),
       }
     },
   )

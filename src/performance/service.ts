@@ -19,6 +19,8 @@ export interface PerformanceQuery {
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly as_known_at?: string | undefined
+  /** AUC of the development sample, 0 to 1, to test against. */
+  readonly development_auc?: number | undefined
 }
 
 export interface DeploymentFacts {
@@ -48,6 +50,8 @@ interface PerformanceOptions {
 
 /** Reports that wait in a process: each can keep a core busy for seconds. */
 const REPORTS_WAITING_MAX = 8
+/** Values of all vintages in one answer; a lender's ten years of 60 months have 7,320. */
+const CELLS_MAX = 100_000
 
 /** How good the scores of a deployment were, by what became of its applicants. */
 export class PerformanceService {
@@ -66,6 +70,7 @@ export class PerformanceService {
    *   `model_not_found`; `unavailable` when too many wait
    */
   async get(caller: Caller, slug: string, query: PerformanceQuery): Promise<ModelPerformance> {
+    const developmentAuc = query.development_auc ?? null
     const range = readTimeRange(query)
     const asKnownAtMs =
       query.as_known_at === undefined ? null : readMoment('as_known_at', query.as_known_at)
@@ -94,7 +99,8 @@ export class PerformanceService {
         labelled: tally.labelled,
       })
       const others = await models.get([...tally.pairs.values()].map((pair) => pair.modelId))
-      return { model, asKnownAtMs, report: await reportOf(tally, population, model, others) }
+      const report = await reportOf({ tally, population, model, others, developmentAuc })
+      return { model, asKnownAtMs, report }
     })
   }
 
@@ -106,7 +112,7 @@ export class PerformanceService {
   async vintages(
     caller: Caller,
     slug: string,
-    query: Omit<PerformanceQuery, 'model'>,
+    query: Omit<PerformanceQuery, 'model' | 'development_auc'>,
   ): Promise<Vintage[]> {
     const range = readTimeRange(query)
     const asKnownAtMs =
@@ -136,6 +142,10 @@ export class PerformanceService {
           const { asOfMs, eventAtMs } = performance
           tally.add({ bookedAtMs, asOfMs, eventAtMs })
         }
+      }
+      if (tally.cells > CELLS_MAX) {
+        const message = `there are more than ${CELLS_MAX} values of vintages: choose a shorter period`
+        throw new AppError('invalid_request', message)
       }
       return tally.vintages()
     })

@@ -1,6 +1,7 @@
 import type { ScoredApplicant, StoredResult } from '../outcomes/applicant.ts'
 import { bookedAtOf, type LabelledApplicant } from './labelled.ts'
 import { APPLICANTS_MAX, tooMany } from './population.ts'
+import { ScoreCounts } from './statistics/score-counts.ts'
 import { addMonths } from './statistics/vintages.ts'
 
 /** Counts of a report beside those of the log. */
@@ -47,11 +48,11 @@ export class PerformanceTally {
   }
   /** Applicants with an outcome as `request/index`, and whether it is good or bad. */
   readonly labelled = new Map<string, boolean>()
-  readonly byScore = new Map<number, { score: number; good: number; bad: number; pd: number }>()
+  readonly byScore = new ScoreCounts()
   readonly byGrade = new Map<string | null, GroupTally>()
   /** For each feature by its cell, which the first form of the log writes differently. */
   readonly byCell: Map<
-    string,
+    number,
     GroupTally & { readonly cell: number; readonly isFirstForm: boolean }
   >[] = []
   readonly pairs = new Map<string, PairTally>()
@@ -91,16 +92,13 @@ export class PerformanceTally {
   ): void {
     if (score === null) return
     const risk = pd ?? Number.NaN
-    const count = this.byScore.get(score) ?? { score, good: 0, bad: 0, pd: risk }
-    this.byScore.set(score, count)
-    if (isBad) count.bad++
-    else count.good++
+    this.byScore.add(score, risk, isBad ? 0 : 1, isBad ? 1 : 0)
     this.byGrade.set(grade, addTo(this.byGrade.get(grade) ?? emptyGroup(), isBad, risk))
     const { isFirstForm } = applicant
     for (const [feature, cell] of cells.entries()) {
       const column = this.byCell[feature] ?? new Map()
       this.byCell[feature] = column
-      const name = `${cell} ${isFirstForm}`
+      const name = 2 * cell + (isFirstForm ? 1 : 0)
       const group = column.get(name) ?? { ...emptyGroup(), cell, isFirstForm }
       addTo(group, isBad, risk)
       column.set(name, group)

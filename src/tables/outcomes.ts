@@ -34,8 +34,9 @@ export const outcomeDefinitions = pgTable(
 
 /**
  * Applicants with an outcome, and their scores as the log had them: outcomes arrive after a year
- * and more, and the log may be gone by then. Written with the first outcome; rows leave when no
- * definition needs them any more.
+ * and more, and the log may be gone by then. Written with the first outcome; a trigger lets nothing
+ * change but the end, which only moves away, and the reference, which only leaves. Rows leave when
+ * no definition needs them any more.
  */
 export const outcomeApplicants = pgTable(
   'outcome_applicants',
@@ -74,7 +75,8 @@ export const outcomeApplicants = pgTable(
 
 /**
  * What became of applicants: append-only. The current outcome of a definition is the one with the
- * greatest `as_of`, and of these the one that was recorded last.
+ * greatest `as_of`, and of these the one that was recorded last. A trigger refuses to alter a row,
+ * and to remove it before its applicant.
  */
 export const outcomes = pgTable(
   'outcomes',
@@ -97,7 +99,10 @@ export const outcomes = pgTable(
   ],
 )
 
-/** Outcomes whose score is not in the log yet. Rows leave once matched, or after 30 days. */
+/**
+ * Outcomes whose score is not in the log yet. Rows leave once matched, or after the days of
+ * `OUTCOME_HOLD_DAYS`.
+ */
 export const heldOutcomes = pgTable(
   'held_outcomes',
   {
@@ -140,6 +145,8 @@ export const outcomeImports = pgTable(
     errors: jsonText('errors').notNull(),
     createdAt: moment('created_at').notNull(),
     finishedAt: moment('finished_at'),
+    /** When a process last said that it has the file. */
+    seenAt: moment('seen_at'),
   },
   (table) => [
     index('outcome_imports_team').on(table.teamId, table.id),

@@ -45,6 +45,62 @@ describe.each(backends)('on $name', (backend) => {
     expect(result.swap_set.challenger_approval_rate).toBe(approved / 100)
   })
 
+  test.each([
+    ['shortened', (spec: Spec) => ({ ...spec, features: spec.features.slice(1) }), 1],
+    ['re-binned', movedEdges, null],
+  ] as const)(
+    'a %s card holds against what a deployment of it answers',
+    async (version, change, share) => {
+      const { slug } = await team.deploy(sampleSpec())
+      const applicants = sampleApplicants()
+        .map(({ applicant }) => applicant)
+        .slice(0, 100)
+      await team.scoreBatch(slug, applicants)
+      await statsWith(teams.service, team.owner, slug, applicants.length)
+      const spec = { ...change(sampleSpec() as Spec), version }
+      const { slug: truth } = await team.deploy(spec)
+      const { results } = await team.scoreBatch(truth, applicants)
+      const scores: number[] = results.map(({ score }: { score: number }) => score)
+      const mean = scores.reduce((sum, score) => sum + score, 0) / 100
+      const cutoff = scores[50] ?? 0
+      const { result } = await backtest({ spec, source: { deployment: slug }, cutoffs: [cutoff] })
+      if (share !== null) expect(result.exact_share).toBe(share)
+      else expect(result.exact_share).toBeLessThan(1)
+      expect(result.scores.mean_low).toBeLessThanOrEqual(mean + 1e-9)
+      expect(result.scores.mean_high).toBeGreaterThanOrEqual(mean - 1e-9)
+      if (share === 1) expect(result.scores.mean).toBeCloseTo(mean, 9)
+      const approved = scores.filter((score) => score >= cutoff).length / 100
+      const { challenger_approval_rate_low: low, challenger_approval_rate_high: high } =
+        result.swap_set
+      expect(low).toBeLessThanOrEqual(approved)
+      expect(high).toBeGreaterThanOrEqual(approved)
+    },
+  )
+
+  test('of several scorings of an application the last counts, or what the order says', async () => {
+    const { slug } = await team.deploy(sampleSpec())
+    const [first, last] = sampleApplicants()
+    for (const one of [first, last]) {
+      await teams.service.call({
+        url: `/v1/score/${slug}`,
+        token: team.key,
+        body: one?.applicant ?? {},
+        headers: { 'x-reference-id': 'A-1' },
+      })
+    }
+    await team.score(slug, {})
+    await statsWith(teams.service, team.owner, slug, 3)
+    const source = { deployment: slug }
+    const spec = sampleSpec()
+    const resultOf = async (order: object) => (await backtest({ spec, source, ...order })).result
+    const scoreOf = async (one: object) => (await team.score(slug, one)).score
+    expect(await resultOf({})).toMatchObject({ n: 2, dedupe: 'last' })
+    expect(await resultOf({ dedupe: 'none' })).toMatchObject({ n: 3, dedupe: 'none' })
+    const found = await resultOf({ dedupe: 'first' })
+    const mean = ((await scoreOf(first?.applicant ?? {})) + (await scoreOf({}))) / 2
+    expect(found.scores.mean).toBeCloseTo(mean, 9)
+  })
+
   // Reference values are counted pair by pair from the answers of a deployment of the candidate.
   test('a candidate is held against known outcomes, where its score is exact', async () => {
     const { slug } = await team.deploy(sampleSpec())
@@ -151,3 +207,25 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await teams.otherTeam.call('GET', `/v1/jobs/${id}`))).toBe('404 job_not_found')
   })
 })
+
+interface Spec {
+  readonly features: readonly {
+    readonly type: string
+    readonly bins: readonly { readonly range?: string }[]
+  }[]
+}
+
+/** The card with every inner edge of its numeric features moved up by one. */
+function movedEdges(spec: Spec): Spec {
+  const moved = (range: string) =>
+    range.replace(/-?\d+(\.\d+)?/g, (edge) => String(Number(edge) + 1))
+  const features = spec.features.map((feature) => ({
+    ...feature,
+    bins: feature.bins.map((bin) =>
+      bin.range === undefined || bin.range === 'Missing'
+        ? bin
+        : { ...bin, range: moved(bin.range) },
+    ),
+  }))
+  return { ...spec, features }
+}

@@ -20,6 +20,7 @@ test('without any variable the service runs embedded on loopback', () => {
     bodyLimitBytes: 16_777_216,
     scoreLogDurability: 'process',
     scoreLogRetentionDays: 761,
+    outcomeHoldDays: 30,
     changeRequestLifeMs: 72 * 3_600_000,
     webhookAllowedNetworks: [],
     // About a day in all.
@@ -54,6 +55,7 @@ test('every wrong variable is named in one message, and no value', () => {
     BODY_LIMIT_BYTES: '1e6',
     SCORE_LOG_DURABILITY: secret,
     SCORE_LOG_RETENTION_DAYS: '0',
+    OUTCOME_HOLD_DAYS: '0',
     SPOOL_MAX_BYTES: '1',
     IDEMPOTENCY_MAX_BYTES: '1',
     CHANGE_REQUEST_HOURS: '0',

@@ -23,6 +23,8 @@ interface ChartProps {
   readonly format?: (value: number | null) => string
   /** Changes to mark in a chart over time, oldest first. */
   readonly marks?: readonly Mark[]
+  /** Head of the first column of the table; absent: of times or scores. */
+  readonly alongName?: string
 }
 
 const HEIGHT_PX = 200
@@ -30,6 +32,11 @@ const HEIGHT_PX = 200
 /** Curves over time. */
 export function TimeChart(props: ChartProps & { shape?: 'line' | 'bars' }) {
   return html`<${Chart} ...${props} isTime=${true} shape=${props.shape ?? 'line'} />`
+}
+
+/** Curves along scores, months or other numbers. */
+export function NumberChart(props: ChartProps) {
+  return html`<${Chart} ...${props} isTime=${false} shape="line" />`
 }
 
 /** Histograms with a common bin width, for one or several models. */
@@ -108,7 +115,7 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
     <${MarkList} marks=${marks} />
     <details>
       <summary>As a table</summary>
-      <${Table} caption=${title} head=${[isTime ? 'From' : 'From score', ...curves.map(({ name }) => numberHead(name))]}>
+      <${Table} caption=${title} head=${[props.alongName ?? (isTime ? 'From' : 'From score'), ...curves.map(({ name }) => numberHead(name))]}>
         ${along.map((at, index) =>
           curves.every(({ values }) => !values[index])
             ? null

@@ -1,10 +1,16 @@
 import { html } from 'htm/preact'
+import { useState } from 'preact/hooks'
 import { api, type Session } from './api.ts'
-import { count, deploys, NONE, number, percent, signed } from './format.ts'
+import { count, deploys, NONE, number, percent } from './format.ts'
+import { modelNames } from './names.ts'
 import { OutcomeUpload } from './outcome-upload.ts'
+import { Bands, Bins, Challengers, Gains, Grades } from './performance-figures.ts'
+import { between, decimals, verdictsOf } from './performance-verdict.ts'
+import { PeriodField, periodQuery } from './periods.ts'
 import { go, useLoaded } from './state.ts'
 import type { OutcomeDefinition, Performance } from './types.ts'
 import { Badge, Empty, Field, numberHead, Page, Shown, Table } from './ui.ts'
+import { VintageCurves } from './vintages.ts'
 
 interface PerformancePageProps {
   readonly slug: string
@@ -29,42 +35,78 @@ export function PerformancePage({ slug, definition, session }: PerformancePagePr
       if (chosen === undefined) {
         return html`<${Empty} title="No outcomes yet"><p>Define what counts as bad with <code>PUT /v1/outcome-definitions/{id}</code>, then send outcomes.</p><//>`
       }
-      const choose = (event: Event) =>
-        go(`performance/${slug}/${(event.currentTarget as HTMLSelectElement).value}`)
-      return html`
-        <${Field} label="Definition" hint=${chosen.bad_rule_text}>${(field: object) =>
-          html`<select ...${field} onChange=${choose}>${all.map(
-            ({ id, label }) =>
-              html`<option value=${id} selected=${id === chosen.id}>${label} (${id})</option>`,
-          )}</select>`}<//>
-        <${Report} key=${chosen.id} slug=${slug} definition=${chosen.id} />`
+      return html`<${Chosen} key=${chosen.id} slug=${slug} chosen=${chosen} all=${all} />`
     }}<//>
     ${deploys(session.role) && html`<${OutcomeUpload} />`}
   <//>`
 }
 
-function Report({ slug, definition }: { slug: string; definition: string }) {
-  const path = `v1/deployments/${slug}/performance?definition=${encodeURIComponent(definition)}`
-  const loaded = useLoaded(() => api<Performance>('GET', path), [path])
-  return html`<${Shown} of=${loaded}>${(found: Performance) => html`
-    <${Verdict} found=${found} />
-    <${Grades} found=${found} />
-    <${Bins} found=${found} />
-    <${Challengers} found=${found} />
-  `}<//>`
+interface ChosenProps {
+  readonly slug: string
+  readonly chosen: OutcomeDefinition
+  readonly all: readonly OutcomeDefinition[]
 }
 
-const between = (low: number | null, high: number | null, show: (value: number) => string) =>
-  low === null || high === null ? 'no interval' : `${show(low)} … ${show(high)}`
+/** The report of a definition, over the period that is chosen. */
+function Chosen({ slug, chosen, all }: ChosenProps) {
+  const [period, setPeriod] = useState('all')
+  const [development, setDevelopment] = useState('')
+  const choose = (event: Event) =>
+    go(`performance/${slug}/${(event.currentTarget as HTMLSelectElement).value}`)
+  const change = (event: Event) => setDevelopment((event.currentTarget as HTMLInputElement).value)
+  const parts = [
+    `definition=${encodeURIComponent(chosen.id)}`,
+    periodQuery(period),
+    development === '' ? '' : `development_auc=${development}`,
+  ]
+  const hint = `${chosen.bad_rule_text}, within ${chosen.window_months} months`
+  return html`
+    <div class="actions">
+      <${Field} label="Definition" hint=${hint}>${(field: object) =>
+        html`<select ...${field} onChange=${choose}>${all.map(
+          ({ id, label }) =>
+            html`<option value=${id} selected=${id === chosen.id}>${label} (${id})</option>`,
+        )}</select>`}<//>
+      <${PeriodField} period=${period} onChoose=${setPeriod} />
+      <${Field} label="AUC at development (optional)" hint="To see whether it has fallen since">${(
+        field: object,
+      ) =>
+        html`<input ...${field} type="number" min="0" max="1" step="any" value=${development} onChange=${change} />`}<//>
+    </div>
+    <${Report} slug=${slug} query=${parts.filter((part) => part !== '').join('&')} />
+    <${VintageCurves} slug=${slug} definition=${chosen.id} />`
+}
+
+function Report({ slug, query }: { slug: string; query: string }) {
+  const path = `v1/deployments/${slug}/performance?${query}`
+  const loaded = useLoaded(
+    async () => ({ found: await api<Performance>('GET', path), names: await modelNames() }),
+    [path],
+  )
+  return html`<${Shown} of=${loaded}>${({
+    found,
+    names,
+  }: {
+    found: Performance
+    names: ReadonlyMap<string, string>
+  }) => html`
+    <${Verdict} found=${found} />
+    <${Coverage} found=${found} />
+    <${Grades} found=${found} />
+    <${Bands} found=${found} />
+    <${Bins} found=${found} />
+    <${Gains} found=${found} />
+    <${Challengers} found=${found} names=${names} />
+  `}<//>`
+}
 
 /** Is the card still good, and how sure is that? */
 function Verdict({ found }: { found: Performance }) {
   const { coverage, expected } = found
-  const decimals = (value: number | null) => (value === null ? NONE : value.toFixed(3))
   const facts: [string, string, string][] = [
     ['Gini', decimals(found.gini), between(found.gini_low, found.gini_high, decimals)],
     ['AUC', decimals(found.auc), between(found.auc_low, found.auc_high, decimals)],
-    ['KS', decimals(found.ks), found.ks_score === null ? '' : `at ${number(found.ks_score)}`],
+    ['KS', decimals(found.ks), between(found.ks_low, found.ks_high, decimals)],
     [
       'Bad',
       count(found.bad),
@@ -79,71 +121,45 @@ function Verdict({ found }: { found: Performance }) {
   ]
   return html`<section><h2>Is the card still good?</h2>
     ${found.n === 0 && html`<${Empty} title="No good or bad outcome yet"><p>The figures below need outcomes of this definition.</p><//>`}
+    ${
+      found.n > 0 &&
+      html`<${Table} caption="Answers" head=${['Question', 'Answer', 'Because']}>
+        ${verdictsOf(found).map(
+          ({ question, kind, answer, because }) => html`<tr><th scope="row">${question}</th>
+            <td><${Badge} kind=${kind}>${answer}<//></td><td>${because}</td></tr>`,
+        )}
+      <//>`
+    }
     <dl class="tiles">${facts.map(
       ([term, value, note]) =>
         html`<div><dt>${term}</dt><dd>${value} <span class="muted small">${note}</span></dd></div>`,
     )}</dl>
-    <p class="muted">Intervals of 95 percent, by DeLong. For ${count(expected.n)} applicants without an outcome the card itself expects ${number(expected.expected_bads)} bad ones and an AUC of ${decimals(expected.auc)}: no outcome is behind that.</p>
+    <p class="muted">Intervals of 95 percent. For ${count(expected.n)} applicants without an outcome the card itself expects ${number(expected.expected_bads)} bad ones and an AUC of ${decimals(expected.auc)}: no outcome is behind that.</p>
   </section>`
 }
 
-const LIGHTS = { green: 'good', amber: 'shadow', red: 'off' } as const
-const LIGHT_NAMES = { green: 'fits', amber: 'watch', red: 'too low' } as const
+const COVERAGE_NAMES = {
+  scored: 'Scored',
+  approved: 'Approved',
+  booked: 'Booked',
+  matched: 'With an outcome',
+  mature: 'Mature',
+  good: 'Good',
+  bad: 'Bad',
+  indeterminate: 'Indeterminate',
+  excluded: 'Excluded',
+} as const
 
-/** Where is it wrong: grades whose probability does not fit. */
-function Grades({ found }: { found: Performance }) {
-  const { grades, hosmer_lemeshow: test } = found.calibration
-  if (grades.length === 0) return null
-  return html`<section><h2>Do its probabilities fit?</h2>
-    <${Table} caption="Calibration by grade" head=${['Grade', numberHead('Applicants'), numberHead('Bad'), numberHead('Expected'), numberHead('Observed'), numberHead('95 percent interval'), 'Probability']}>
-      ${grades.map(
-        (one) => html`<tr><th scope="row">${one.grade ?? 'none'}</th>
-        <td class="number">${count(one.n)}</td><td class="number">${count(one.bad)}</td>
-        <td class="number">${percent(one.mean_pd)}</td><td class="number">${percent(one.bad_rate)}</td>
-        <td class="number">${between(one.bad_rate_low, one.bad_rate_high, percent)}</td>
-        <td>${one.light && html`<${Badge} kind=${LIGHTS[one.light]}>${LIGHT_NAMES[one.light]}<//>`}</td></tr>`,
-      )}
-    <//>
-    ${test && html`<p class="muted">Hosmer-Lemeshow ${number(test.chi2)} with ${test.df} degrees of freedom, p = ${test.p_value.toFixed(3)}.</p>`}
-  </section>`
-}
-
-const BINS_SHOWN_MAX = 12
-const STRIKING_Z = 2
-
-/** Where is it wrong: bins with other bad rates than their applicants' probabilities. */
-function Bins({ found }: { found: Performance }) {
-  const bins = found.features
-    .flatMap(({ name, bins: own }) => own.map((bin) => ({ name, ...bin })))
-    .filter(({ z }) => z !== null)
-    .sort((a, b) => Math.abs(b.z ?? 0) - Math.abs(a.z ?? 0))
-    .slice(0, BINS_SHOWN_MAX)
-  if (bins.length === 0) return null
-  return html`<section><h2>Where is it wrong?</h2>
-    <p class="muted">Bins by the distance of their bad applicants from what the card expected. Beyond ${STRIKING_Z} deviations their points may be stale.</p>
-    <${Table} caption="Bins that fit least" head=${['Feature', 'Bin', numberHead('Points'), numberHead('Applicants'), numberHead('Bad rate'), numberHead('Deviations'), '']}>
-      ${bins.map(
-        (one) => html`<tr><th scope="row">${one.name}</th>
-        <td>${one.bin?.label ?? one.bin?.range ?? one.bin?.value ?? one.outcome}</td>
-        <td class="number">${number(one.points)}</td><td class="number">${count(one.n)}</td>
-        <td class="number">${percent(one.bad_rate)}</td><td class="number">${signed(one.z)}</td>
-        <td>${Math.abs(one.z ?? 0) > STRIKING_Z && html`<${Badge} kind="off">${(one.z ?? 0) > 0 ? 'worse' : 'better'}<//>`}</td></tr>`,
-      )}
-    <//>
-  </section>`
-}
-
-function Challengers({ found }: { found: Performance }) {
-  if (found.paired.length === 0) return null
-  return html`<section><h2>Would a challenger be better?</h2>
-    <${Table} caption="Challengers on the same applicants" head=${['Challenger', numberHead('Applicants'), numberHead('AUC'), numberHead('Difference'), numberHead('p')]}>
-      ${found.paired.map(
-        (
-          one,
-        ) => html`<tr><th scope="row"><a href=${`#/models/${one.model_id}`}>${one.model_id}</a></th>
-        <td class="number">${count(one.n)}</td><td class="number">${one.auc?.toFixed(3) ?? NONE}</td>
-        <td class="number">${one.auc_difference?.toFixed(4) ?? NONE}</td>
-        <td class="number">${one.p_value?.toFixed(3) ?? NONE}</td></tr>`,
+/** How many of the scored have a decision or an outcome. */
+function Coverage({ found: { coverage } }: { found: Performance }) {
+  const names = Object.entries(COVERAGE_NAMES) as [keyof typeof COVERAGE_NAMES, string][]
+  return html`<section><h2>How much is known?</h2>
+    <p class="muted">Figures of few are figures of few. Rejected applicants have no outcome, and none is invented; an outcome that is not mature counts, and can still turn bad.</p>
+    <${Table} caption="Coverage" head=${['Applicants', numberHead('Number'), numberHead('Of the scored')]}>
+      ${names.map(
+        ([key, name]) => html`<tr><th scope="row">${name}</th>
+        <td class="number">${count(coverage[key])}</td>
+        <td class="number">${coverage.scored === 0 ? NONE : percent(coverage[key] / coverage.scored)}</td></tr>`,
       )}
     <//>
   </section>`

@@ -64,6 +64,7 @@ export type Histogram = NonNullable<ComparedModel['scores']>
 export type OutcomeDefinition = Static<typeof outcomes.OutcomeDefinition>
 export type OutcomeImport = Static<typeof outcomes.OutcomeImport>
 export type Performance = Static<typeof performance.Performance>
+export type Vintages = Static<typeof performance.Vintages>
 export type ScoreResult = Static<typeof scoring.ScoreResult>
 export type LoggedScore = Static<typeof scores.LoggedScore>
 export type LoggedResult = LoggedScore['records'][number]['results'][number]
@@ -137,6 +138,23 @@ export interface BacktestResult {
     }[]
   }
   readonly psi: { readonly psi: number | null }
+  readonly dedupe?: string
+  /** Null without a definition. */
+  readonly performance: {
+    readonly n: number
+    readonly bad: number
+    readonly coverage: { readonly scored: number }
+    readonly auc: number | null
+    readonly auc_low: number | null
+    readonly auc_high: number | null
+    readonly gini: number | null
+    readonly gini_low: number | null
+    readonly gini_high: number | null
+    readonly ks: number | null
+    readonly ks_low: number | null
+    readonly ks_high: number | null
+    readonly brier: number | null
+  } | null
   readonly swap_set: {
     readonly cutoff: number
     readonly approval_rate: number | null

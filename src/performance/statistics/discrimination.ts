@@ -1,4 +1,5 @@
-import { NORMAL_975 } from './special-functions.ts'
+import { inTurns } from './in-turns.ts'
+import { NORMAL_975, normalAbove } from './special-functions.ts'
 
 /** How many good and bad applicants have a score. */
 export interface ScoreCount {
@@ -38,25 +39,28 @@ const NONE: Discrimination = {
 
 /**
  * AUC, Gini and KS from the counts of each distinct score. Nothing is rounded, and ties count half.
+ * It gives way to the event loop.
  *
  * The interval is that of 95 percent on the logit scale, which keeps it within 0 and 1; it is null
  * where the standard error is 0 or undefined.
  *
- * @param counts distinct scores in any order
+ * @param counts distinct scores, rising
  * @returns nulls with one class only
  * @source E. DeLong, D. DeLong, D. Clarke-Pearson, Biometrics 44 (1988), with midranks for ties
  */
-export function discriminationOf(
+export async function discriminationOf(
   counts: readonly ScoreCount[],
   direction: Direction,
-): Discrimination {
-  const sorted = [...counts].sort((a, b) => a.score - b.score)
-  const placed = placementsOf(sorted, direction)
+): Promise<Discrimination> {
+  const placed = await placementsOf(counts, direction)
   if (placed === null) return NONE
-  const { auc, ofBad, ofGood } = placed
-  const bad = sorted.map((count) => count.bad)
-  const good = sorted.map((count) => count.good)
-  const variance = meanVariance(ofBad, bad, auc) + meanVariance(ofGood, good, auc)
+  const { auc, ofBad, ofGood, bads, goods } = placed
+  let [badSquares, goodSquares] = [0, 0]
+  await inTurns(counts, ({ good, bad }, index) => {
+    badSquares += bad * ((ofBad[index] ?? 0) - auc) ** 2
+    goodSquares += good * ((ofGood[index] ?? 0) - auc) ** 2
+  })
+  const variance = meanVariance(badSquares, bads) + meanVariance(goodSquares, goods)
   const se = Number.isFinite(variance) ? Math.sqrt(variance) : null
   const [aucLow, aucHigh] = logitInterval(auc, se)
   return {
@@ -67,58 +71,54 @@ export function discriminationOf(
     gini: 2 * auc - 1,
     giniLow: aucLow === null ? null : 2 * aucLow - 1,
     giniHigh: aucHigh === null ? null : 2 * aucHigh - 1,
-    ...kolmogorovSmirnov(sorted),
+    ...(await kolmogorovSmirnov(counts, bads, goods)),
   }
 }
 
 /** Shares of the other class on the right side of each distinct score. */
 export interface Placements {
   readonly auc: number
+  readonly goods: number
+  readonly bads: number
   /** For a bad applicant with this score: the share of good ones that are safer. */
-  readonly ofBad: readonly number[]
+  readonly ofBad: Float64Array
   /** For a good applicant with this score: the share of bad ones that are riskier. */
-  readonly ofGood: readonly number[]
+  readonly ofGood: Float64Array
 }
 
 /**
- * @param sorted by score, rising
+ * Gives way to the event loop.
+ *
+ * @param counts distinct scores, rising
  * @returns null with one class only
  */
-export function placementsOf(
-  sorted: readonly ScoreCount[],
+export async function placementsOf(
+  counts: readonly ScoreCount[],
   direction: Direction,
-): Placements | null {
-  let goods = 0
-  let bads = 0
-  for (const { good, bad } of sorted) {
+): Promise<Placements | null> {
+  let [goods, bads] = [0, 0]
+  await inTurns(counts, ({ good, bad }) => {
     goods += good
     bads += bad
-  }
+  })
   if (goods === 0 || bads === 0) return null
-  const ofBad: number[] = []
-  const ofGood: number[] = []
+  const ofBad = new Float64Array(counts.length)
+  const ofGood = new Float64Array(counts.length)
   let [goodBelow, badBelow, pairs] = [0, 0, 0]
-  for (const { good, bad } of sorted) {
+  await inTurns(counts, ({ good, bad }, index) => {
     const safer = direction === 1 ? goods - goodBelow - good + good / 2 : goodBelow + good / 2
     const riskier = direction === 1 ? badBelow + bad / 2 : bads - badBelow - bad + bad / 2
-    ofBad.push(safer / goods)
-    ofGood.push(riskier / bads)
+    ofBad[index] = safer / goods
+    ofGood[index] = riskier / bads
     pairs += bad * safer
     goodBelow += good
     badBelow += bad
-  }
-  return { auc: pairs / (goods * bads), ofBad, ofGood }
+  })
+  return { auc: pairs / (goods * bads), goods, bads, ofBad, ofGood }
 }
 
-/** Variance of a mean, from values with their counts; NaN for a single value. */
-function meanVariance(values: readonly number[], counts: readonly number[], mean: number): number {
-  let squares = 0
-  let n = 0
-  for (const [index, value] of values.entries()) {
-    const count = counts[index] ?? 0
-    squares += count * (value - mean) ** 2
-    n += count
-  }
+/** Variance of a mean of n values, from their squared distances to it; NaN for a single value. */
+function meanVariance(squares: number, n: number): number {
   return n < 2 ? Number.NaN : squares / (n - 1) / n
 }
 
@@ -130,18 +130,44 @@ function logitInterval(auc: number, se: number | null): [number | null, number |
 }
 
 /** Compared only at distinct scores: within a tie there is no order. */
-function kolmogorovSmirnov(sorted: readonly ScoreCount[]) {
-  const goods = sorted.reduce((sum, { good }) => sum + good, 0)
-  const bads = sorted.reduce((sum, { bad }) => sum + bad, 0)
+async function kolmogorovSmirnov(counts: readonly ScoreCount[], bads: number, goods: number) {
   let [goodSoFar, badSoFar, ks] = [0, 0, -1]
   let ksScore: number | null = null
-  for (const { score, good, bad } of sorted) {
+  await inTurns(counts, ({ score, good, bad }) => {
     goodSoFar += good
     badSoFar += bad
     const distance = Math.abs(badSoFar / bads - goodSoFar / goods)
-    if (distance <= ks) continue
+    if (distance <= ks) return
     ks = distance
     ksScore = score
-  }
+  })
   return { ks, ksScore }
+}
+
+/** The AUC of now against that of the development sample. */
+export interface DevelopmentCheck {
+  readonly auc: number
+  /** Distance of the AUC of now below it, in standard errors of now. */
+  readonly s: number | null
+  /** One-sided: small where the card has lost power. */
+  readonly pValue: number | null
+}
+
+/**
+ * Tests whether the AUC is below that of the development sample, which is taken as certain.
+ *
+ * @param developmentAuc 0 to 1
+ * @returns nulls where the standard error of now is 0 or undefined
+ * @source European Central Bank, Instructions for reporting the validation results of internal
+ *   models (2019), 2.5.4: discriminatory power
+ */
+export function developmentCheckOf(
+  { auc, aucSe }: Discrimination,
+  developmentAuc: number,
+): DevelopmentCheck {
+  if (auc === null || aucSe === null || aucSe === 0) {
+    return { auc: developmentAuc, s: null, pValue: null }
+  }
+  const s = (developmentAuc - auc) / aucSe
+  return { auc: developmentAuc, s, pValue: normalAbove(s) }
 }

@@ -1,4 +1,6 @@
+import { jeffreysInterval } from './calibration.ts'
 import type { Direction, ScoreCount } from './discrimination.ts'
+import { inTurns } from './in-turns.ts'
 
 /** Applicants of a range of scores, and with all better ones. */
 export interface GainsBand {
@@ -13,6 +15,9 @@ export interface GainsBand {
   readonly cumBad: number
   readonly share: number
   readonly badRate: number
+  /** Jeffreys interval of 95 percent. */
+  readonly badRateLow: number
+  readonly badRateHigh: number
   readonly cumBadRate: number
   /** Share of all, if this band and the better ones were approved. */
   readonly approvalRate: number
@@ -22,36 +27,38 @@ export interface GainsBand {
 
 /**
  * The gains table: bands of about equal counts from the best scores to the worst. Applicants with
- * the same score are in one band, so that there can be fewer bands.
+ * the same score are in one band, so that there can be fewer bands. It gives way to the event loop.
  *
- * @param counts distinct scores in any order
+ * @param counts distinct scores, rising
  */
-export function gainsOf(
+export async function gainsOf(
   counts: readonly ScoreCount[],
   direction: Direction,
   bandsMax = 10,
-): GainsBand[] {
-  const best = [...counts].sort((a, b) => direction * (b.score - a.score))
-  const total = best.reduce((sum, { good, bad }) => sum + good + bad, 0)
-  const totalBad = best.reduce((sum, { bad }) => sum + bad, 0)
+): Promise<GainsBand[]> {
+  const best = direction === 1 ? counts.toReversed() : counts
+  let [total, totalBad] = [0, 0]
+  await inTurns(counts, ({ good, bad }) => {
+    total += good + bad
+    totalBad += bad
+  })
   const bands: GainsBand[] = []
   let [cumGood, cumBad, good, bad] = [0, 0, 0, 0]
-  let scores: number[] = []
-  for (const [index, count] of best.entries()) {
+  let first: number | null = null
+  await inTurns(best, (count, index) => {
     good += count.good
     bad += count.bad
-    scores.push(count.score)
+    first ??= count.score
     const cumCount = cumGood + cumBad + good + bad
     const isFull = cumCount * bandsMax >= total * (bands.length + 1)
-    if (!isFull && index < best.length - 1) continue
+    if (!isFull && index < best.length - 1) return
     cumGood += good
     cumBad += bad
     const badRate = bad / (good + bad)
-    const [first = 0] = scores
-    const last = scores.at(-1) ?? 0
+    const { low, high } = jeffreysInterval(bad, good + bad)
     bands.push({
-      minScore: Math.min(first, last),
-      maxScore: Math.max(first, last),
+      minScore: Math.min(first, count.score),
+      maxScore: Math.max(first, count.score),
       count: good + bad,
       good,
       bad,
@@ -60,12 +67,14 @@ export function gainsOf(
       cumBad,
       share: (good + bad) / total,
       badRate,
+      badRateLow: low,
+      badRateHigh: high,
       cumBadRate: cumBad / cumCount,
       approvalRate: cumCount / total,
       lift: totalBad === 0 ? null : badRate / (totalBad / total),
     })
     ;[good, bad] = [0, 0]
-    scores = []
-  }
+    first = null
+  })
   return bands
 }

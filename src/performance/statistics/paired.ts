@@ -1,7 +1,8 @@
 import { sortedInTurns } from '../../monitoring/sorted-in-turns.ts'
 import { TurnTaker } from '../../score-log/reading/turn-taker.ts'
 import { type Direction, placementsOf, type ScoreCount } from './discrimination.ts'
-import { normalTwoSided } from './special-functions.ts'
+import { inTurns } from './in-turns.ts'
+import { NORMAL_975, normalTwoSided } from './special-functions.ts'
 
 /** The scores that two models gave the same applicants. */
 export interface PairedScores {
@@ -16,9 +17,22 @@ export interface PairedComparison {
   /** AUC of the challenger. */
   readonly auc: number | null
   readonly aucDifference: number | null
+  /** Interval of 95 percent; null where the standard error is 0 or undefined. */
+  readonly aucDifferenceLow: number | null
+  readonly aucDifferenceHigh: number | null
   readonly se: number | null
   readonly z: number | null
   readonly pValue: number | null
+}
+
+const NONE = {
+  auc: null,
+  aucDifference: null,
+  aucDifferenceLow: null,
+  aucDifferenceHigh: null,
+  se: null,
+  z: null,
+  pValue: null,
 }
 
 /** Rows between two looks at the clock. */
@@ -37,9 +51,7 @@ export async function comparePaired(
   const n = isBad.length
   const ours = await rowPlacements(challenger, isBad, directions.challenger)
   const theirs = await rowPlacements(champion, isBad, directions.champion)
-  if (ours === null || theirs === null) {
-    return { n, auc: null, aucDifference: null, se: null, z: null, pValue: null }
-  }
+  if (ours === null || theirs === null) return { n, ...NONE }
   const aucDifference = ours.auc - theirs.auc
   const turns = new TurnTaker()
   const ofBad: number[] = []
@@ -52,12 +64,22 @@ export async function comparePaired(
   }
   // Sorted, so that the order of the rows never changes a bit.
   const variance =
-    meanVariance(await sortedInTurns(new Float64Array(ofBad))) +
-    meanVariance(await sortedInTurns(new Float64Array(ofGood)))
+    (await meanVariance(await sortedInTurns(new Float64Array(ofBad)))) +
+    (await meanVariance(await sortedInTurns(new Float64Array(ofGood))))
   const se = Number.isFinite(variance) ? Math.sqrt(variance) : null
   const z = se === null || se === 0 ? null : aucDifference / se
   const pValue = z === null ? null : normalTwoSided(z)
-  return { n, auc: ours.auc, aucDifference, se, z, pValue }
+  const half = se === null || se === 0 ? null : NORMAL_975 * se
+  return {
+    n,
+    auc: ours.auc,
+    aucDifference,
+    aucDifferenceLow: half === null ? null : aucDifference - half,
+    aucDifferenceHigh: half === null ? null : aucDifference + half,
+    se,
+    z,
+    pValue,
+  }
 }
 
 async function rowPlacements(
@@ -66,7 +88,7 @@ async function rowPlacements(
   direction: Direction,
 ): Promise<{ readonly auc: number; readonly placements: Float64Array } | null> {
   const counts = await scoreCountsOf(scores, isBad)
-  const placed = placementsOf(counts, direction)
+  const placed = await placementsOf(counts, direction)
   if (placed === null) return null
   const turns = new TurnTaker()
   const placements = new Float64Array(scores.length)
@@ -111,22 +133,16 @@ function placeOf(sorted: readonly { readonly score: number }[], score: number): 
   return from
 }
 
-/** The values of distinct scores, rising by score. It gives way to the event loop. */
-export async function sortedByScore<T>(byScore: ReadonlyMap<number, T>): Promise<T[]> {
-  const turns = new TurnTaker()
-  const sorted: T[] = []
-  const scores = await sortedInTurns(Float64Array.from(byScore.keys()))
-  for (let index = 0; index < scores.length; index++) {
-    if (index % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
-    const found = byScore.get(scores[index] ?? Number.NaN)
-    if (found !== undefined) sorted.push(found)
-  }
-  return sorted
-}
-
-function meanVariance(values: Float64Array): number {
+async function meanVariance(values: Float64Array): Promise<number> {
   const n = values.length
   if (n < 2) return Number.NaN
-  const mean = values.reduce((sum, value) => sum + value, 0) / n
-  return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1) / n
+  let [sum, squares] = [0, 0]
+  await inTurns(values, (value) => {
+    sum += value
+  })
+  const mean = sum / n
+  await inTurns(values, (value) => {
+    squares += (value - mean) ** 2
+  })
+  return squares / (n - 1) / n
 }

@@ -55,6 +55,12 @@ export function normalTwoSided(z: number): number {
   return gammaAbove(0.5, (z * z) / 2)
 }
 
+/** Probability that a standard normal value is above `z`. */
+export function normalAbove(z: number): number {
+  const beyond = normalTwoSided(z) / 2
+  return z >= 0 ? beyond : 1 - beyond
+}
+
 /** The standard normal value with 2.5 percent above it. */
 export const NORMAL_975 = 1.959963984540054
 

@@ -1,3 +1,6 @@
+import { jeffreysInterval } from './calibration.ts'
+import { inTurns } from './in-turns.ts'
+
 /** An account with a month of booking; days in UTC. */
 export interface VintageAccount {
   readonly bookedAtMs: number
@@ -14,6 +17,12 @@ export interface Vintage {
   readonly n: number
   /** Share that was bad after m months, of those that were observed so long; null without one. */
   readonly values: readonly (number | null)[]
+  /** Accounts that were observed for m months, and those of them that were bad by then. */
+  readonly observed: readonly number[]
+  readonly bad: readonly number[]
+  /** Jeffreys interval of 95 percent of each value. */
+  readonly low: readonly (number | null)[]
+  readonly high: readonly (number | null)[]
 }
 
 interface CohortTally {
@@ -25,6 +34,9 @@ interface CohortTally {
 /** Days of booking whose months are remembered, each as up to 601 numbers. */
 const DAYS_MAX = 2_000
 const DAY_MS = 86_400_000
+const MONTHS_A_LOOK = 5
+/** Intervals that are remembered, each as some 200 bytes. */
+const INTERVALS_MAX = 100_000
 
 /** Counts accounts by month of booking, one after the other. */
 export class VintageTally {
@@ -52,15 +64,34 @@ export class VintageTally {
     }
   }
 
-  /** The vintages of what was added, by month of booking. */
-  vintages(): Vintage[] {
-    return [...this.cohorts]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([cohort, { n, observed, bad }]) => ({
-        cohort,
-        n,
-        values: observed.map((seen, month) => (seen === 0 ? null : (bad[month] ?? 0) / seen)),
-      }))
+  /** Values that `vintages` will give. */
+  get cells(): number {
+    return this.cohorts.size * (this.monthsMax + 1)
+  }
+
+  /** The vintages of what was added, by month of booking. It gives way to the event loop. */
+  async vintages(): Promise<Vintage[]> {
+    const intervalOf = rememberedIntervals()
+    const vintages: Vintage[] = []
+    const sorted = [...this.cohorts].sort(([a], [b]) => (a < b ? -1 : 1))
+    for (const [cohort, { n, observed, bad }] of sorted) {
+      const values: (number | null)[] = []
+      const low: (number | null)[] = []
+      const high: (number | null)[] = []
+      await inTurns(
+        observed,
+        (seen, month) => {
+          const bads = bad[month] ?? 0
+          const interval = seen === 0 ? null : intervalOf(bads, seen)
+          values.push(seen === 0 ? null : bads / seen)
+          low.push(interval?.low ?? null)
+          high.push(interval?.high ?? null)
+        },
+        MONTHS_A_LOOK,
+      )
+      vintages.push({ cohort, n, values, observed, bad, low, high })
+    }
+    return vintages
   }
 
   private emptyCohort(): CohortTally {
@@ -91,4 +122,16 @@ export function addMonths(epochMs: number, months: number): number {
   const days = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() + 1, 0)).getUTCDate()
   to.setUTCDate(Math.min(from.getUTCDate(), days))
   return to.getTime()
+}
+
+/** Neighbouring months mostly have the same counts, and an interval takes a while. */
+function rememberedIntervals() {
+  const known = new Map<string, { readonly low: number; readonly high: number }>()
+  return (bad: number, n: number) => {
+    const name = `${bad}/${n}`
+    const interval = known.get(name) ?? jeffreysInterval(bad, n)
+    if (known.size >= INTERVALS_MAX) known.clear()
+    known.set(name, interval)
+    return interval
+  }
 }

@@ -105,6 +105,8 @@ describe.each(backends)('on $name', (backend) => {
         n: 50,
         auc: found.auc,
         auc_difference: 0,
+        auc_difference_low: null,
+        auc_difference_high: null,
         se: 0,
         z: null,
         p_value: null,
@@ -114,6 +116,14 @@ describe.each(backends)('on $name', (backend) => {
     const bads3 = unknown.reduce((sum, pd) => sum + pd, 0)
     expect(found.expected.expected_bads).toBeCloseTo(bads3, 12)
 
+    expect(found.ks_interval).toEqual({ method: 'bootstrap', replicates: 1_000, seed: 20_260_101 })
+    expect(found.ks_low).toBeLessThan(found.ks_high)
+    expect(found.development).toBeNull()
+    const fallen = await report(slug, '&development_auc=0.99')
+    expect(fallen.development.auc).toBe(0.99)
+    expect(fallen.development.s).toBeCloseTo((0.99 - auc) / found.auc_se, 9)
+    const faulty = `/v1/deployments/${slug}/performance?definition=gb3&development_auc=99`
+    expect(outcomeOf(await team.call('GET', faulty))).toBe('400 invalid_request')
     const later = new Date(Date.now() + 60_000).toISOString()
     expect(await report(slug, `&from=${later}`)).toMatchObject({ n: 0, auc: null, gains: [] })
     const twin = await report(slug, `&model=${challenger.modelId}`)
@@ -158,9 +168,18 @@ describe.each(backends)('on $name', (backend) => {
     // Without a good or bad outcome: c, d and e.
     expect(found.expected.n).toBe(3)
     const url = `/v1/deployments/${slug}/performance/vintages?definition=gb3`
-    expect(await team.done('GET', url)).toEqual({
+    const vintages = await team.done('GET', url)
+    expect(vintages).toMatchObject({
       definition: 'gb3',
-      vintages: [{ cohort: '2026-03', n: 2, values: [0, 0, 0.5, 0] }],
+      vintages: [
+        {
+          cohort: '2026-03',
+          n: 2,
+          values: [0, 0, 0.5, 0],
+          observed: [2, 2, 2, 1],
+          bad: [0, 0, 1, 0],
+        },
+      ],
     })
   })
 

@@ -134,8 +134,14 @@ describe.each(backends)('on $name', (backend) => {
     expect(taken?.type).toBe('stability.verdict_changed')
     expect(JSON.parse(taken?.dataText ?? '')).toEqual({
       deployment_id: 'dep_1',
-      ...{ before: 'stable', after: 'major_shift', n: 500, psi: 0.31, moved: [] },
-      ...{ days: 30, watch: 0.1, act: 0.25 },
+      before: 'stable',
+      after: 'major_shift',
+      n: 500,
+      psi: 0.31,
+      moved: [],
+      days: 30,
+      watch: 0.1,
+      act: 0.25,
     })
     await handle.db.delete(webhooks)
   })

@@ -18,11 +18,26 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const team = await Team.of(service)
     const { slug } = await team.deploy(sampleSpec())
     const applicants = sampleApplicants().slice(0, 50)
-    await team.scoreBatch(
+    const { request_id } = await team.scoreBatch(
       slug,
       applicants.map(({ applicant }) => applicant),
     )
     await statsWith(service, team.owner, slug, 50)
+    await team.done('PUT', '/v1/outcome-definitions/gb12', {
+      label: 'Bad within 12 months',
+      window_months: 12,
+      bad_rule_text: '90 days past due',
+      maturity_months: 12,
+    })
+    const outcomes = applicants.map((_, record_index) => ({
+      request_id,
+      record_index,
+      kind: 'performance',
+      definition: 'gb12',
+      as_of: '2026-06-30',
+      outcome: record_index % 3 === 0 ? 'bad' : 'good',
+    }))
+    await team.done('POST', '/v1/outcomes', { outcomes })
     browser = await ConsoleBrowser.start(service)
     visitor = await browser.signIn()
   })
@@ -45,11 +60,17 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       buffer: Buffer.from(JSON.stringify(spec)),
     })
     await page.getByLabel('Cut-off (optional)').fill('480')
+    await page.getByLabel('Against outcomes (optional)').selectOption('gb12')
     await visitor.press('Backtest')
     await visitor.sees('Exact scores')
     await visitor.sees('100 %')
     const swaps = page.getByRole('table', { name: 'Swap set' })
     expect(await swaps.getByRole('row').count()).toBe(6)
     await visitor.sees('Only the present card approves')
+    await visitor.sees('Against known outcomes')
+    await visitor.sees('17 bad, of 50 applicants')
+    expect(await visitor.violations()).toEqual([])
+    await page.setViewportSize({ width: 320, height: 800 })
+    expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)
   })
 })

@@ -33,16 +33,19 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       bad_rule_text: '90 days past due',
       maturity_months: 12,
     })
-    const lines = ['request_id,kind,definition,outcome,as_of']
+    const lines = ['request_id,kind,definition,outcome,as_of,booked_at,event_date']
     const applicants = sampleApplicants().slice(0, 60)
     for (const [index, { applicant }] of applicants.entries()) {
       const { request_id, pd } = await team.score(slug, applicant)
       const isBad = index % 4 === 0 || pd > 0.5
       if (index % 5 > 0) {
-        lines.push(`${request_id},performance,gb12,${isBad ? 'bad' : 'good'},2026-06-30`)
+        const booked = index % 2 === 0 ? '2025-03-05,' : '2025-04-05,'
+        const became = isBad ? '2025-09-14' : ''
+        const outcome = isBad ? 'bad' : 'good'
+        lines.push(`${request_id},performance,gb12,${outcome},2026-06-30,${booked}${became}`)
       }
     }
-    lines.push('nothing,performance,gb12,great,2026-06-30')
+    lines.push('nothing,performance,gb12,great,2026-06-30,,')
     file = lines.join('\n')
     await statsWith(service, team.owner, slug, applicants.length)
     browser = await ConsoleBrowser.start(service)
@@ -69,16 +72,31 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.sees('48 accepted')
     await visitor.sees('Line 50: outcome must be good or bad or indeterminate or excluded')
     await visitor.go(`performance/${slug}/gb12`)
-    for (const text of ['Is the card still good?', 'Where is it wrong?', 'of 60 scored']) {
+    for (const text of [
+      ...['Is the card still good?', 'Does it tell good from bad?', 'of 60 scored'],
+      ...['How much is known?', 'Where is it wrong?', 'What would a cut-off approve?'],
+      ...['Would a challenger be better?', 'Do newer accounts go bad sooner?'],
+    ]) {
       await visitor.sees(text)
     }
+    const vintages = page.getByRole('table', { name: 'Vintages' })
+    await expect.poll(() => vintages.getByRole('row').count()).toBe(3)
+    const answers = page.getByRole('table', { name: 'Answers' })
+    expect(await answers.getByRole('row').count()).toBe(4)
+    await page.getByLabel('AUC at development (optional)').fill('0.99')
+    await page.keyboard.press('Tab')
+    await visitor.sees('Has it lost power since development?')
+    await visitor.sees('AUC at development (optional)')
     expect(await visitor.violations()).toEqual([])
     expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)
     if (PICTURES !== undefined) {
       mkdirSync(PICTURES, { recursive: true })
       await page.screenshot({ path: join(PICTURES, 'performance.png'), fullPage: true })
     }
-    await page.setViewportSize({ width: 390, height: 800 })
+    await page.setViewportSize({ width: 320, height: 800 })
     expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)
+    if (PICTURES !== undefined) {
+      await page.screenshot({ path: join(PICTURES, 'performance-narrow.png'), fullPage: true })
+    }
   })
 })

@@ -14,11 +14,16 @@ const u32 = (value: number) => Buffer.from(new Uint8Array(Uint32Array.of(value).
 const f64 = (value: number) => Buffer.from(new Uint8Array(Float64Array.of(value).buffer))
 const text8 = (text: string) => Buffer.concat([u8(Buffer.byteLength(text)), Buffer.from(text)])
 
+/** The hash of a specification that no test looks at. */
+const NO_SPEC = 'ab'.repeat(32)
+
 export interface PayloadModel {
   readonly modelId: string
   readonly challengerId: string | null
   readonly features: number
   readonly bytesPerCell: 1 | 2
+  /** Hex, over the stored text of the specification. */
+  readonly specSha256?: string
 }
 
 export interface PayloadResult {
@@ -60,8 +65,8 @@ export function recordPayload(order: PayloadOrder): Buffer {
     text8(order.deploymentId ?? 'dep_1'),
     u32(order.cacheVersion ?? 1),
     u8(models.length),
-    ...models.flatMap(({ modelId, challengerId, features, bytesPerCell }) => [
-      ...[text8(modelId), text8(challengerId ?? ''), Buffer.alloc(32, 0xab)],
+    ...models.flatMap(({ modelId, challengerId, specSha256, features, bytesPerCell }) => [
+      ...[text8(modelId), text8(challengerId ?? ''), Buffer.from(specSha256 ?? NO_SPEC, 'hex')],
       ...[text8(''), u16(features), u8(bytesPerCell)],
     ]),
   ])

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { OutcomeImports } from '../../../src/outcomes/imports.ts'
 import type { OutcomeSender } from '../../../src/outcomes/service.ts'
@@ -7,10 +8,14 @@ const TEAM_FULL = 'the team has 5 imports under way: wait for one of them'
 const FULL = 'too many imports are under way: try again in a minute'
 
 /** Imports whose uploads wait until they are let go; an upload of no byte fails. */
-function importsOf() {
+function importsOf(elsewhere = 0) {
   const waiting: (() => void)[] = []
   const stays = new Promise<never>(() => {})
-  const imports = { add: async () => {}, find: () => stays } as never
+  const imports = {
+    running: async () => elsewhere,
+    add: async () => true,
+    find: () => stays,
+  } as never
   const write = async (_id: string, body: AsyncIterable<Uint8Array>) => {
     await new Promise<void>((resolve) => waiting.push(resolve))
     for await (const _ of body) return
@@ -32,7 +37,9 @@ function importsOf() {
     }
     return taken.take(sender, 'csv', body(), 100)
   }
-  const letGo = () => {
+  const letGo = async () => {
+    // An upload asks first what other replicas have.
+    await setImmediate()
     for (const go of waiting.splice(0)) go()
   }
   return { send, letGo }
@@ -42,11 +49,11 @@ test('uploads of a team count from their first byte, and after they failed no mo
   const { send, letGo } = importsOf()
   const failing = Array.from({ length: 5 }, () => send('one', true))
   await expect(send('one')).rejects.toMatchObject({ code: 'unavailable', message: TEAM_FULL })
-  letGo()
+  await letGo()
   const ended = await Promise.allSettled(failing)
   expect(ended.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
   const sound = Array.from({ length: 5 }, () => send('one'))
-  letGo()
+  await letGo()
   await Promise.all(sound)
   // Their work has not ended.
   await expect(send('one')).rejects.toMatchObject({ message: TEAM_FULL })
@@ -57,4 +64,12 @@ test('a process has twenty imports under way, of whatever teams', async () => {
   const { send } = importsOf()
   for (let number = 0; number < 20; number++) void send(`team_${number}`)
   await expect(send('other')).rejects.toMatchObject({ code: 'unavailable', message: FULL })
+})
+
+test('a team whose imports other replicas have is refused before its file is received', async () => {
+  const { send, letGo } = importsOf(5)
+  await expect(send('one')).rejects.toMatchObject({ code: 'unavailable', message: TEAM_FULL })
+  // Nothing was written, and its place is free again.
+  await letGo()
+  await expect(send('one')).rejects.toMatchObject({ message: TEAM_FULL })
 })

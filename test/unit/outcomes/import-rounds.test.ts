@@ -65,3 +65,56 @@ test('a round of short lines ends at 10,000', async () => {
   const { rounds } = await roundsOf('{}', 20_001)
   expect(rounds.map(({ length }) => length)).toEqual([10_000, 10_000, 1])
 })
+
+test('a round is matched while the one before is stored, and an error of either ends the run', async () => {
+  const events: string[] = []
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let judged = 0
+  const outcomes = {
+    judge: async (_sender: unknown, read: readonly ReadItem[]) => {
+      events.push(`judge ${++judged}`)
+      if (judged === 2) release()
+      return read.map(({ fault }) => ({
+        fact: null,
+        held: null,
+        status: 'invalid' as const,
+        matchedOf: null,
+        message: fault,
+      }))
+    },
+  }
+  const store = {
+    write: async ({ progress }: OutcomeWrite): Promise<never[]> => {
+      // The first step waits for the second round to be matched.
+      await held
+      const step = progress?.([])
+      events.push(`store to ${step?.lines}`)
+      if ((step?.lines ?? 0) > 10_000) throw new Error('the disk is full')
+      return []
+    },
+  }
+  const parts = async function* () {
+    const bytes = Buffer.from('{}\n'.repeat(10_001))
+    yield { bytes, offset: 0 }
+  }
+  const files = { parts } as never
+  const run = new ImportRun(
+    { files, imports: {} as never, outcomes, store, isClosing: () => false },
+    {
+      id: 'imp_1',
+      sender: { teamId: 'team_1', environment: null, by: 'usr_1' },
+      format: 'ndjson',
+      status: 'running',
+      offset: 0,
+      lines: 0,
+      counts: countsOf([]),
+      errors: [],
+    },
+  )
+  await expect(run.run()).rejects.toThrow('the disk is full')
+  expect(events.slice(0, 3)).toEqual(['judge 1', 'judge 2', 'store to 1000'])
+  expect(events.at(-1)).toBe('store to 10001')
+})

@@ -31,7 +31,7 @@ function serviceWith(fault: Error) {
     targets.map(() => ({ kind: 'matched', applicant: {}, matchedOf: 1 }))
   const matcher = { match } as unknown as OutcomeMatcher
   const clock = { epochMs: () => NOW_MS, monotonicMs: () => 0 }
-  const service = new OutcomeService(matcher, store as OutcomeStore, clock)
+  const service = new OutcomeService(matcher, store as OutcomeStore, clock, 30)
   return { service, written, postponed }
 }
 

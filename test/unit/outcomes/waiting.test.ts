@@ -17,6 +17,7 @@ test('a request is refused while eight others wait, and taken again afterwards',
     { match } as unknown as OutcomeMatcher,
     store as OutcomeStore,
     clock,
+    30,
   )
   const sender = { teamId: 'team_1', environment: null, by: 'usr_1' }
   const taken = Array.from({ length: 9 }, () => service.take(sender, [{}]))

@@ -10,35 +10,15 @@ import { gainsOf } from '../../../src/performance/statistics/gains.ts'
 import { comparePaired, scoreCountsOf } from '../../../src/performance/statistics/paired.ts'
 import { addMonths, VintageTally } from '../../../src/performance/statistics/vintages.ts'
 import { timedTurns } from '../../support/expect/turns.ts'
+import { labelledSample as sample } from '../../support/naive/labelled-sample.ts'
 
 const RISKS = [0.1, 0.35, 0.24, 0.8, 0.2, 0.85, 0.13, 0.85, 0.74, 0.58, 0.71, 0.25]
 const BADS = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1].map((bad) => bad === 1)
 
-/** Random data that NumPy makes alike: a linear congruential generator of 32 bits. */
-function sample(n: number, hasTies: boolean) {
-  let state = n
-  const next = () => {
-    state = (state * 1664525 + 1013904223) % 4294967296
-    return state / 4294967296
-  }
-  const scoreOf = (u: number) => (hasTies ? Math.floor(u * 20) * 10 + 400 : 400 + 200 * u)
-  const champion: number[] = []
-  const challenger: number[] = []
-  const isBad: boolean[] = []
-  for (let row = 0; row < n; row++) {
-    const [a, b, c] = [next(), next(), next()]
-    const score = scoreOf(a)
-    champion.push(score)
-    challenger.push(scoreOf(a * 0.6 + b * 0.4))
-    isBad.push(c < 1 / (1 + Math.exp((score - 460) / 30)))
-  }
-  return { champion, challenger, isBad }
-}
-
 // The values of the three libraries were written by NumPy 2.4, SciPy 1.17 and scikit-learn 1.8.
 describe('discrimination', () => {
   test('a small set with a tie has the AUC, interval and KS of scikit-learn and SciPy', async () => {
-    const found = discriminationOf(await scoreCountsOf(RISKS, BADS), -1)
+    const found = await discriminationOf(await scoreCountsOf(RISKS, BADS), -1)
     expect(found.auc).toBeCloseTo(0.7083333333333334, 14)
     expect(found.aucSe).toBeCloseTo(0.1687371394276382, 14)
     expect(found.aucLow).toBeCloseTo(0.3288288967519816, 13)
@@ -77,7 +57,7 @@ describe('discrimination', () => {
   ])('$n applicants, ties $hasTies, have the figures of the libraries', async (expected) => {
     const { champion, challenger, isBad } = sample(expected.n, expected.hasTies)
     expect(isBad.filter(Boolean)).toHaveLength(expected.bads)
-    const found = discriminationOf(await scoreCountsOf(champion, isBad), 1)
+    const found = await discriminationOf(await scoreCountsOf(champion, isBad), 1)
     expect(found.auc).toBeCloseTo(expected.auc, 13)
     expect(found.aucSe).toBeCloseTo(expected.se, 13)
     expect(found.ks).toBeCloseTo(expected.ks, 13)
@@ -96,9 +76,10 @@ describe('discrimination', () => {
     const { champion, challenger, isBad } = sample(400, true)
     const order = champion.map((_, row) => row).sort((a, b) => ((a * 37) % 400) - ((b * 37) % 400))
     const shuffled = <T>(list: readonly T[]) => order.map((row) => list[row] as T)
-    const found = discriminationOf(await scoreCountsOf(champion, isBad), 1)
+    const found = await discriminationOf(await scoreCountsOf(champion, isBad), 1)
     const bad = shuffled(isBad)
-    expect(discriminationOf(await scoreCountsOf(shuffled(champion), bad), 1)).toEqual(found)
+    const again = await discriminationOf(await scoreCountsOf(shuffled(champion), bad), 1)
+    expect(again).toEqual(found)
     const paired = { champion: shuffled(champion), challenger: shuffled(challenger), isBad: bad }
     const both = { champion: 1, challenger: 1 } as const
     expect(await comparePaired(paired, both)).toEqual(
@@ -106,7 +87,8 @@ describe('discrimination', () => {
     )
     const mirrored = champion.map((score) => -score)
     const { ksScore: _, ...figures } = found
-    expect(discriminationOf(await scoreCountsOf(mirrored, isBad), -1)).toMatchObject(figures)
+    const other = await discriminationOf(await scoreCountsOf(mirrored, isBad), -1)
+    expect(other).toMatchObject(figures)
   })
 
   test('a comparison of many applicants leaves the event loop to scores', async () => {
@@ -118,7 +100,7 @@ describe('discrimination', () => {
   })
 
   test('one score for all tells nothing apart, and has no interval', async () => {
-    const found = discriminationOf([{ score: 500, good: 30, bad: 5 }], 1)
+    const found = await discriminationOf([{ score: 500, good: 30, bad: 5 }], 1)
     expect(found).toMatchObject({ auc: 0.5, aucSe: 0, aucLow: null, aucHigh: null, ks: 0 })
     const scores = { champion: [1, 1, 1, 1], challenger: [1, 1, 1, 1] }
     const isBad = [true, true, false, false]
@@ -134,20 +116,20 @@ describe('discrimination', () => {
     )
   })
 
-  test('one class only has no figures', () => {
-    const found = discriminationOf([{ score: 500, good: 30, bad: 0 }], 1)
+  test('one class only has no figures', async () => {
+    const found = await discriminationOf([{ score: 500, good: 30, bad: 0 }], 1)
     expect(Object.values(found).every((value) => value === null)).toBe(true)
   })
 })
 
 describe('gains', () => {
-  test('bands run from the best to the worst scores and keep ties together', () => {
+  test('bands run from the best to the worst scores and keep ties together', async () => {
     const counts = [
       { score: 400, good: 1, bad: 3 },
       { score: 500, good: 5, bad: 1 },
       { score: 600, good: 10, bad: 0 },
     ]
-    const bands = gainsOf(counts, 1, 4)
+    const bands = await gainsOf(counts, 1, 4)
     expect(bands.map(({ minScore, maxScore, count }) => [minScore, maxScore, count])).toEqual([
       [600, 600, 10],
       [500, 500, 6],
@@ -163,7 +145,11 @@ describe('gains', () => {
       approvalRate: 1,
       lift: 3.75,
     })
-    expect(gainsOf(counts, -1, 4)[0]).toMatchObject({ minScore: 400, maxScore: 500, bad: 4 })
+    expect((await gainsOf(counts, -1, 4))[0]).toMatchObject({
+      minScore: 400,
+      maxScore: 500,
+      bad: 4,
+    })
   })
 })
 
@@ -222,24 +208,26 @@ describe('calibration', () => {
 })
 
 describe('expected performance', () => {
-  const counts = (pds: readonly number[]) => pds.map((pd) => ({ score: -pd, n: 1, pd }))
+  const counts = (pds: readonly number[]) =>
+    pds.map((pd) => ({ score: -pd, n: 1, pd })).toReversed()
 
-  test('leaves out the pairs of an applicant with themselves', () => {
-    const found = expectedPerformance(counts([0.02, 0.05, 0.1, 0.2, 0.4]), 1)
+  test('leaves out the pairs of an applicant with themselves', async () => {
+    const found = await expectedPerformance(counts([0.02, 0.05, 0.1, 0.2, 0.4]), 1)
     expect(found).toMatchObject({ n: 5, expectedBads: expect.closeTo(0.77, 12) })
     expect(found.auc).toBeCloseTo(0.8370370370370374, 12)
   })
 
-  test('ties count half, whether their rows are counted alone or together', () => {
-    const alone = expectedPerformance(counts([0.02, 0.02, 0.1, 0.2, 0.2]), 1)
+  test('ties count half, whether their rows are counted alone or together', async () => {
+    const alone = await expectedPerformance(counts([0.02, 0.02, 0.1, 0.2, 0.2]), 1)
     expect(alone.auc).toBeCloseTo(0.7756227031441406, 12)
     const together = [
       { score: -0.02, n: 2, pd: 0.02 },
       { score: -0.1, n: 1, pd: 0.1 },
       { score: -0.2, n: 2, pd: 0.2 },
     ]
-    expect(expectedPerformance(together, 1).auc).toBeCloseTo(0.7756227031441406, 12)
-    expect(expectedPerformance([], 1)).toEqual({ n: 0, expectedBads: 0, auc: null })
+    const found = await expectedPerformance(together.toReversed(), 1)
+    expect(found.auc).toBeCloseTo(0.7756227031441406, 12)
+    expect(await expectedPerformance([], 1)).toEqual({ n: 0, expectedBads: 0, auc: null })
   })
 })
 
@@ -251,7 +239,7 @@ describe('vintages', () => {
     eventAtMs: event === null ? null : day(event),
   })
 
-  test('a value counts those that were observed so long, to the day', () => {
+  test('a value counts those that were observed so long, to the day', async () => {
     const tally = new VintageTally(3)
     for (const one of [
       account('2025-03-10', '2025-05-10', '2025-05-10'),
@@ -262,20 +250,20 @@ describe('vintages', () => {
     ]) {
       tally.add(one)
     }
-    expect(tally.vintages()).toEqual([
+    expect(await tally.vintages()).toMatchObject([
       { cohort: '2025-03', n: 4, values: [0, 0, 0.5, null] },
       { cohort: '2025-04', n: 1, values: [0, 1, null, null] },
     ])
   })
 
-  test('a month ends at the time of day of the booking', () => {
+  test('a month ends at the time of day of the booking', async () => {
     const tally = new VintageTally(1)
     const bookedAtMs = Date.parse('2025-01-31T18:00:00Z')
     const endMs = Date.parse('2025-02-28T18:00:00Z')
     tally.add({ bookedAtMs, asOfMs: endMs, eventAtMs: endMs })
     tally.add({ bookedAtMs, asOfMs: endMs + 1, eventAtMs: endMs + 1 })
     tally.add({ bookedAtMs, asOfMs: endMs - 1, eventAtMs: null })
-    expect(tally.vintages()).toEqual([{ cohort: '2025-01', n: 3, values: [0, 0.5] }])
+    expect(await tally.vintages()).toMatchObject([{ cohort: '2025-01', n: 3, values: [0, 0.5] }])
   })
 
   test('a month later is the last day where the month is shorter', () => {

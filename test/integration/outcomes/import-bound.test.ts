@@ -1,0 +1,61 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { auditRecord } from '../../../src/audit/record.ts'
+import { PostgresImportStore } from '../../../src/outcomes/import-store.ts'
+import { TEAM_IMPORTS_MAX } from '../../../src/outcomes/imports.ts'
+import { countsOf } from '../../../src/outcomes/service.ts'
+import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { insertTeam } from '../../support/start/users.ts'
+
+describe.each(backends)('on $name', (backend) => {
+  let database: TestDatabase
+  let handle: DatabaseHandle
+
+  beforeAll(async () => {
+    database = await backend.create()
+    handle = await openTestDatabase(database)
+  })
+  afterAll(async () => {
+    await handle.close()
+    await database.drop()
+  })
+
+  function add(teamId: string): Promise<boolean> {
+    const id = newId('imp_', Date.now())
+    const sender = { teamId, environment: null, by: 'usr_1' }
+    const change = { action: 'outcomes.import', subject: id, after: { format: 'csv' } } as const
+    const record = auditRecord({ userId: 'usr_1', teamId }, change, Date.now())
+    const order = { id, sender, format: 'csv', counts: countsOf([]) } as const
+    return new PostgresImportStore(handle.db).add(order, record, TEAM_IMPORTS_MAX)
+  }
+
+  // Each process alone would grant the whole bound.
+  test('a team has five imports under way over all replicas, however many begin at once', async () => {
+    const teamId = await insertTeam(handle.db)
+    const added = await Promise.all(Array.from({ length: 9 }, () => add(teamId)))
+    expect(added.filter(Boolean)).toHaveLength(TEAM_IMPORTS_MAX)
+    expect(await add(await insertTeam(handle.db))).toBe(true)
+    const store = new PostgresImportStore(handle.db)
+    expect(await store.running(teamId)).toBe(TEAM_IMPORTS_MAX)
+  })
+
+  // The files of a lost machine would else shut its teams out for good.
+  test('an import that no process has seen for ten minutes gives its place back', async () => {
+    const teamId = await insertTeam(handle.db)
+    while (await add(teamId));
+    await handle.db.execute(sql`update outcome_imports
+      set seen_at = now() - interval '11 minutes' where team_id = ${teamId}`)
+    expect(await add(teamId)).toBe(true)
+    const store = new PostgresImportStore(handle.db)
+    expect(await store.running(teamId)).toBe(1)
+    const rows = await rowsOf<{ id: string }>(
+      handle.db,
+      sql`select id from outcome_imports where team_id = ${teamId}`,
+    )
+    await store.see(rows.map(({ id }) => id))
+    expect(await store.running(teamId)).toBe(TEAM_IMPORTS_MAX + 1)
+  })
+})
