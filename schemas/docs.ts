@@ -22,12 +22,14 @@ import { SCORECARD_DOCS } from './docs/scorecards.ts'
 import { SCORE_DOCS } from './docs/scores.ts'
 import { SCORING_DOCS } from './docs/scoring.ts'
 import { SERVICE_ACCOUNT_DOCS } from './docs/service-accounts.ts'
+import { SIGN_ON_DOCS } from './docs/sign-on.ts'
 import { STATS_DOCS } from './docs/stats.ts'
 import { WEBHOOK_DOCS } from './docs/webhooks.ts'
 
 /** All operations of the service. A route with any other operation does not compile. */
 export const DOCS = {
   ...AUTH_DOCS,
+  ...SIGN_ON_DOCS,
   ...OWN_ACCOUNT_DOCS,
   ...KEY_DOCS,
   ...SERVICE_ACCOUNT_DOCS,

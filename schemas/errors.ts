@@ -10,6 +10,7 @@ export const ERROR_CODES = {
     'The access token is missing, expired or invalid; where API keys are accepted, the key is invalid or lacks the scope `read`.',
   invalid_credentials: 'Unknown email or wrong password.',
   invalid_refresh_token: 'The refresh token is unknown, expired or was used before.',
+  sign_on_refused: 'The single sign-on is refused: `details` names the reason.',
   insufficient_role: "The caller's role does not permit this.",
   own_change_request:
     "Who asked for a change, or a service account, can't decide on it: another owner or admin has to.",

@@ -4,6 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
 import { accessReviewRoutes } from './access-review/routes.ts'
 import { auditLogRoutes } from './audit/routes.ts'
+import { signOnRoutes } from './auth/oidc/routes.ts'
 import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { backtestRoutes } from './backtest/routes.ts'
@@ -138,8 +139,13 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(idempotencyPlugin, services)
   await app.register(openapiPlugin, { publicUrl: options.publicUrl })
 
-  await app.register(consolePlugin, { auth: services.auth, publicUrl: options.publicUrl })
+  await app.register(consolePlugin, {
+    auth: services.auth,
+    signOn: services.signOn,
+    publicUrl: options.publicUrl,
+  })
   await app.register(authRoutes, services)
+  await app.register(signOnRoutes, services)
   await app.register(ownAccountRoutes, services)
   await app.register(keyRoutes, services)
   await app.register(serviceAccountRoutes, services)

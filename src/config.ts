@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
+import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
 import { isNetwork } from './http/client-network.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
-export interface Config {
+export interface Config extends SignInConfig {
   readonly host: string
   readonly port: number
   /** Base of the URLs in responses, without a trailing slash; `null`: taken from the request. */
@@ -30,6 +31,8 @@ export interface Config {
   /** Addresses and CIDRs of proxies whose forwarding headers the service trusts. */
   readonly trustProxy: readonly string[]
   readonly logLevel: string
+  /** Whether committed audit records also go to standard output. */
+  readonly streamsAudit: boolean
   readonly bodyLimitBytes: number
   /** How safe a record must be before its response is sent. */
   readonly scoreLogDurability: Durability
@@ -91,10 +94,12 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     dataDir: read.text('DATA_DIR') ?? './data',
     workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
     ...readJwtSecrets(read, databaseUrl !== null),
+    ...readSignIn(read, publicUrl),
     bootstrapOwner: readBootstrapOwner(read),
     specCacheTtlMs: 1000 * read.integer('SPEC_CACHE_TTL_SECONDS', 60, 1, 86_400),
     trustProxy: readTrustProxy(read),
     logLevel: readLogLevel(read),
+    streamsAudit: readAuditStream(read),
     bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
     scoreLogDurability: readDurability(read),
     scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
@@ -117,7 +122,10 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
 }
 
 /** Variables that hold a secret; each may be in a file instead. */
-const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'] as const
+const SECRETS = [
+  ...(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'] as const),
+  'OIDC_CLIENT_SECRET',
+] as const
 type SecretName = (typeof SECRETS)[number]
 const SECRET_FILE_BYTES_MAX = 64 * 1024
 
@@ -260,6 +268,12 @@ function readLogLevel(read: VariableReader): string {
     read.faults.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`)
   }
   return level
+}
+
+function readAuditStream(read: VariableReader): boolean {
+  const text = read.text('AUDIT_STREAM') ?? 'off'
+  if (text !== 'off' && text !== 'stdout') read.faults.push('AUDIT_STREAM must be stdout or off')
+  return text === 'stdout'
 }
 
 function readDurability(read: VariableReader): Durability {

@@ -7,7 +7,7 @@ import { causeChain, firstFailure } from './platform/cause-chain.ts'
 import type { Clock } from './platform/clock.ts'
 import { DataDirInUseError, lentDataDir, openDataDir } from './platform/data-dir/data-dir.ts'
 import { DatabaseOpenError } from './platform/db/errors.ts'
-import { createLog, type LogStream } from './platform/log.ts'
+import { createLog, type LogStream, openLines } from './platform/log.ts'
 import { PrimaryChannel } from './platform/workers/channel.ts'
 import { Primary } from './platform/workers/primary.ts'
 import { WorkerStartError } from './platform/workers/supervisor.ts'
@@ -57,6 +57,7 @@ export async function startServer(
   const services = await createServices(config, {
     log: createLog(config.logLevel, logStream),
     onCrash,
+    ...(config.streamsAudit && { auditLines: openLines() }),
     ...replaced,
     ...(channel && { dataDir: lentDataDir(config.dataDir) }),
   })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { type AuditLines, withAuditStream } from './audit/stream.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
 import { type ChangeControlServices, openChangeControl } from './change-requests/open.ts'
@@ -115,6 +116,7 @@ interface ServiceOptions {
   readonly onCrash: (error: Error) => void
   /** Receives each statement that goes to the database. */
   readonly onQuery?: (statement: string) => void
+  readonly auditLines?: AuditLines
 }
 
 const JWT_SECRET_BYTES = 48
@@ -189,7 +191,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const telemetry = new Telemetry()
   opened.defer(() => telemetry.stop())
 
-  const domains = wire(config, database, {
+  const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
     clock,
     log,
     jwtSecret,
@@ -305,6 +307,7 @@ function wire(
     clock,
     jwtSecret,
     formerJwtSecret: config.formerJwtSecret,
+    signIn: config,
     throttle,
     caches,
     changes,
@@ -335,7 +338,7 @@ function wire(
   const samples = new ImportSampleChecker(runner)
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, spool })
-  const { reader, models: loggedModels } = logReader
+  const { reader, models: loggedModels, eraser } = logReader
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
   const ofReader = { db, guarded, logReader, clock }
   const outcomes = openOutcomes({
@@ -348,12 +351,7 @@ function wire(
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
   const models = new ModelService({ store, samples, clock, onChange })
-  const reading = openReading({
-    ...ofReader,
-    others: outcomes.outcomes,
-    onUnequal: (result, count) =>
-      log.error({ ...result, count }, 'a logged score is not what its bins give'),
-  })
+  const reading = openReading({ ...ofLog, eraser, others: outcomes.outcomes, log })
   const { scoreReading } = reading
   const evidence = openEvidence({
     ...ofReader,

@@ -50,6 +50,7 @@ export type AuditAction =
   | 'access_review.export'
   | 'member.create'
   | 'member.update'
+  | 'member.link'
   | 'member.delete'
   | 'member.reset_password'
   | 'session.end_family'

@@ -8,6 +8,7 @@ import { idempotencyKeys } from '../tables/idempotency.ts'
 import { eventOf } from './audited-event.ts'
 import { lockTeam } from './lock-team.ts'
 import type { NewAuditRecord } from './record.ts'
+import { noteForStream } from './stream.ts'
 
 /**
  * Records a change in the transaction that makes it, so that both are committed or neither; the
@@ -27,6 +28,7 @@ export async function insertAuditRecord(
   await tx.insert(auditLog).values(record)
   const event = eventOf(record)
   if (event !== null) await insertEvent(tx, event)
+  noteForStream(tx, record)
 }
 
 /**

@@ -121,7 +121,7 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
       if (isKey) return lookedUp(keys, request, token)
       if (token.startsWith(SERVICE_ACCOUNT_PREFIX)) return lookedUp(serviceAccounts, request, token)
       const claims = verifiedClaims(token)
-      return claims === null ? null : userOf(claims)
+      return claims === null ? null : auth.currentUser(claims.sub, claims.team, claims.session)
     }
 
     /**
@@ -139,17 +139,6 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
     ): Proven | null | Promise<Proven | null> {
       if (!prover.isUnknown(token)) return prover.callerOf(token)
       return lookUps.run(request.ip, async () => prover.callerOf(token))
-    }
-
-    function userOf({
-      sub,
-      team,
-      session,
-    }: Claims): UserCaller | null | Promise<UserCaller | null> {
-      const found = auth.currentUser(sub, team)
-      const inSession = (user: UserCaller | null) =>
-        user === null || session === undefined ? user : { ...user, sessionId: session }
-      return found instanceof Promise ? found.then(inSession) : inSession(found)
     }
 
     function verifiedClaims(token: string): Claims | null {

@@ -1,16 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import {
-  ACCESS_TOKEN_LIFE_SEC,
-  LoginRequest,
-  RefreshRequest,
-  TokenResult,
-} from '../../schemas/auth.ts'
+import { LoginRequest, RefreshRequest, TokenResult } from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ANYONE } from '../access/caller.ts'
 import { bodyLimitOf } from '../http/body-limit.ts'
 import { clientNetwork } from '../http/client-network.ts'
 import { forbidStoring } from './plugin.ts'
-import type { AuthService, Session } from './service.ts'
+import type { AuthService } from './service.ts'
+import { tokensOf } from './tokens.ts'
 
 interface AuthRouteOptions {
   readonly auth: AuthService
@@ -33,7 +29,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
     async (request, reply) => {
       forbidStoring(reply)
       const clientAddress = clientNetwork(request.ip)
-      return tokensOf(await auth.login({ ...request.body, clientAddress }))
+      return tokensOf(app, await auth.login({ ...request.body, clientAddress }))
     },
   )
 
@@ -46,17 +42,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
     },
     async (request, reply) => {
       forbidStoring(reply)
-      return tokensOf(await auth.refresh(request.body.refresh_token))
+      return tokensOf(app, await auth.refresh(request.body.refresh_token))
     },
   )
-
-  function tokensOf({ caller, refreshToken, sessionId }: Session) {
-    const { userId, teamId, role } = caller
-    return {
-      access_token: app.jwt.sign({ sub: userId, team: teamId, role, session: sessionId }),
-      refresh_token: refreshToken,
-      expires_in: ACCESS_TOKEN_LIFE_SEC,
-      token_type: 'Bearer' as const,
-    }
-  }
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Role, UserCaller } from '../access/caller.ts'
 import { ANONYMOUS, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
@@ -8,7 +7,9 @@ import {
 } from '../platform/caches/stale-while-revalidate.ts'
 import type { Clock } from '../platform/clock.ts'
 import { newId } from '../platform/ids/ids.ts'
+import { normalizeEmail, subjectsOf } from './email.ts'
 import type { LoginThrottle } from './login-throttle.ts'
+import { OpenSessions } from './open-sessions.ts'
 import type { Passwords } from './passwords.ts'
 import {
   isRefreshToken,
@@ -74,6 +75,8 @@ export interface AuthStore {
     successor: NewRefreshToken,
   ): Promise<{ user: User; familyId: string } | null>
   refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null>
+  /** Whether a family has a token that is neither revoked nor expired. */
+  isOpen(familyId: string, now: Date): Promise<boolean>
   /** Revokes all tokens of a user's family; with the audit record if any of them was in force. */
   endFamily(
     user: User,
@@ -101,13 +104,27 @@ export interface Session {
   readonly sessionId: string
 }
 
+/** Says who may use a password, and which sessions may go on. */
+export interface SessionRule {
+  admitsPassword(user: Pick<User, 'email' | 'role'>): boolean
+  /**
+   * Checks a session before a refresh of its token, if that is in force and unused.
+   *
+   * @throws AppError `invalid_refresh_token` after it has ended the session; `unavailable`
+   */
+  confirm(tokenHash: string): Promise<void>
+}
+
 interface AuthOptions {
   readonly store: AuthStore
   readonly passwords: Passwords
   readonly throttle: LoginThrottle
+  readonly sessions: SessionRule
   readonly clock: Clock
   /** Longest time that a removed user or a changed role goes unnoticed. */
   readonly userTtlMs: number
+  /** Called with the id of the user whose session has ended. */
+  readonly onEnd: (userId: string) => void
   /** Derives successors of refresh tokens, the same in all replicas. */
   readonly secret: string | Buffer
   /** That before the last rotation; null: there is none. */
@@ -128,6 +145,7 @@ const FIRST_TEAM_NAME = 'Default team'
 export class AuthService {
   private readonly options: AuthOptions
   private readonly users: StaleWhileRevalidateCache<User>
+  private readonly open: OpenSessions
   private readonly successors: SuccessorMaker
   private readonly formerSuccessors: SuccessorMaker | null
   private readonly noting = new Set<Promise<void>>()
@@ -143,6 +161,7 @@ export class AuthService {
       ttlMs: options.userTtlMs,
       weightMax: USERS_CACHED_MAX,
     })
+    this.open = new OpenSessions(options)
   }
 
   /**
@@ -152,13 +171,14 @@ export class AuthService {
    *   and for a wrong password; `rate_limited` after too many of either
    */
   async login({ email, password, clientAddress }: Credentials): Promise<Session> {
-    const { store, passwords, throttle, clock } = this.options
+    const { store, passwords, throttle, sessions, clock } = this.options
     const subjects = subjectsOf(clientAddress, email)
     await throttle.refuseSpent(subjects)
     const address = normalizeEmail(email)
     const user = address === null ? null : await store.userByEmail(address)
     const begin = () => throttle.begin(subjects)
-    const isRight = await passwords.verify(user?.passwordHash ?? null, password, begin)
+    const passwordHash = user !== null && sessions.admitsPassword(user) ? user.passwordHash : null
+    const isRight = await passwords.verify(passwordHash, password, begin)
     if (user !== null && !isRight) this.noteFailure(user, clientAddress)
     if (user === null || !isRight) throw invalidCredentials()
     const refreshToken = newRefreshToken()
@@ -202,14 +222,18 @@ export class AuthService {
   /**
    * Exchanges a refresh token for its successor. A used one presented again within `GRACE_MS`, as a
    * client does whose answer was lost, gets the same successor as long as that is unused; otherwise
-   * somebody else has a copy, and the whole family ends.
+   * somebody else has a copy, and the whole family ends. A session of single sign-on goes on only
+   * after the identity provider has confirmed it.
    *
-   * @throws AppError `invalid_refresh_token`, the same for whatever is wrong with it
+   * @throws AppError `invalid_refresh_token`, the same for whatever is wrong with the token, and
+   *   with its reason for a session that was not confirmed; `unavailable` while the identity
+   *   provider does not answer: the token is still unused
    */
   async refresh(presented: string): Promise<Session> {
     if (!isRefreshToken(presented)) throw invalidRefreshToken()
-    const { store, clock } = this.options
+    const { store, sessions, clock } = this.options
     const tokenHash = refreshTokenHashOf(presented)
+    await sessions.confirm(tokenHash)
     const refreshToken = this.successors.successorOf(presented)
     const successor = this.stored(refreshToken)
     const rotated = await store.rotate(tokenHash, successor)
@@ -244,21 +268,39 @@ export class AuthService {
     if (state !== null) await this.endFamily(state, 'signed out')
   }
 
-  /** The user as they are now; null if they were removed or moved to another team. */
-  currentUser(userId: string, teamId: string): UserCaller | null | Promise<UserCaller | null> {
+  /**
+   * The user as they are now; null if they were removed or moved to another team, or if their
+   * session has ended.
+   *
+   * @param sessionId of the access token; undefined in a token without a session
+   */
+  currentUser(
+    userId: string,
+    teamId: string,
+    sessionId?: string,
+  ): UserCaller | null | Promise<UserCaller | null> {
     const found = this.users.get(userId)
-    const toCaller = (user: User | null) => (user?.teamId === teamId ? callerOf(user) : null)
-    return found instanceof Promise ? found.then(toCaller) : toCaller(found)
+    const isOpen = sessionId === undefined || this.open.isOpen(sessionId)
+    const session = sessionId === undefined ? {} : { sessionId }
+    const toCaller = (user: User | null, open: boolean) =>
+      open && user?.teamId === teamId ? { ...callerOf(user), ...session } : null
+    if (!(found instanceof Promise) && typeof isOpen === 'boolean') return toCaller(found, isOpen)
+    return Promise.all([found, isOpen]).then(([user, open]) => toCaller(user, open))
   }
 
-  /** To be called when a user was changed or removed: later requests read them anew. */
+  /**
+   * To be called when a user was changed or removed, or a session of theirs has ended: later
+   * requests read both anew.
+   */
   invalidate(userId: string): void {
     this.users.invalidate(userId)
+    this.open.invalidateAll()
   }
 
   /** To be called when any user may have changed. */
   invalidateAll(): void {
     this.users.invalidateAll()
+    this.open.invalidateAll()
   }
 
   hasUsers(): Promise<boolean> {
@@ -316,11 +358,12 @@ export class AuthService {
   }
 
   private async endFamily({ user, familyId }: RefreshTokenState, reason: string): Promise<void> {
-    const { store, clock } = this.options
+    const { store, clock, onEnd } = this.options
     const epochMs = clock.epochMs()
     const change = { action: 'session.end_family', subject: familyId, reason } as const
     const audit = auditRecord({ userId: user.id, teamId: user.teamId }, change, epochMs)
     await store.endFamily(user, familyId, { at: new Date(epochMs), audit })
+    onEnd(user.id)
   }
 
   /** What is kept of a refresh token that is issued now. */
@@ -342,25 +385,7 @@ function invalidRefreshToken(): AppError {
   return new AppError('invalid_refresh_token', 'the refresh token is not in force: sign in again')
 }
 
-function callerOf(user: User): UserCaller {
+/** The caller that a user is. */
+export function callerOf(user: User): UserCaller {
   return { kind: 'user', userId: user.id, teamId: user.teamId, role: user.role }
-}
-
-/** The form under which an address is stored; null for what no stored address can be. */
-export function normalizeEmail(email: string): string | null {
-  const address = comparableEmail(email)
-  return address.includes('\0') || !address.isWellFormed() ? null : address
-}
-
-function comparableEmail(email: string): string {
-  return email.trim().toLowerCase()
-}
-
-function subjectsOf(clientAddress: string, email: string): string[] {
-  return [`address ${clientAddress}`, `email ${comparableEmail(email)}`].map(subjectOf)
-}
-
-/** A text of fixed length for any input, because it is kept for a minute. */
-function subjectOf(name: string): string {
-  return hash('sha256', name, 'base64')
 }

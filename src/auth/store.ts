@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
@@ -6,9 +6,11 @@ import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
 import { withAdvisoryLock } from '../platform/db/transactions.ts'
 import { refreshTokens, teams, users } from '../tables/auth.ts'
+import { signOnSessions } from '../tables/sign-on.ts'
 import type { AuthStore, NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
 
-const USER = {
+/** The columns of a user. */
+export const USER = {
   id: users.id,
   teamId: users.teamId,
   email: users.email,
@@ -116,6 +118,21 @@ export class PostgresAuthStore implements AuthStore {
     return { user, familyId, usedAt, revokedAt, successorHash, hasUnusedSuccessor }
   }
 
+  async isOpen(familyId: string, now: Date): Promise<boolean> {
+    const [token] = await this.db
+      .select({ familyId: refreshTokens.familyId })
+      .from(refreshTokens)
+      .where(
+        and(
+          eq(refreshTokens.familyId, familyId),
+          isNull(refreshTokens.revokedAt),
+          gt(refreshTokens.expiresAt, now),
+        ),
+      )
+      .limit(1)
+    return token !== undefined
+  }
+
   async endFamily(
     { id, teamId }: User,
     familyId: string,
@@ -129,6 +146,7 @@ export class PostgresAuthStore implements AuthStore {
         .set({ revokedAt: at })
         .where(and(eq(refreshTokens.familyId, familyId), isNull(refreshTokens.revokedAt)))
         .returning({ tokenHash: refreshTokens.tokenHash })
+      await forgetProvided(tx, familyId)
       if (ended.length > 0) await insertAuditRecord(tx, audit)
     })
   }
@@ -149,8 +167,17 @@ export class PostgresAuthStore implements AuthStore {
   }
 }
 
-/** @returns the user as they are now; null if they were removed or changed their password */
-async function addFamily(
+/** Deletes what the identity provider gave for a session: it is a secret, and of no more use. */
+export async function forgetProvided(tx: Transaction, familyId: string): Promise<void> {
+  await tx.delete(signOnSessions).where(eq(signOnSessions.familyId, familyId))
+}
+
+/**
+ * Starts a family with its first token, and deletes the user's tokens that have expired.
+ *
+ * @returns the user as they are now; null if they were removed or changed their password
+ */
+export async function addFamily(
   tx: Transaction,
   { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>,
   familyId: string,

@@ -1,34 +1,55 @@
-const NAME = 'scoreline_session'
+type SameSite = 'Strict' | 'Lax'
 
 /**
- * Returns the cookie of the console's session. It sets no path, so the browser restricts it to the
- * console, under any path that a proxy uses. With TLS its name has a prefix that pages without TLS
- * can't set.
- *
- * @param refreshToken characters that a cookie can hold unescaped; an empty text deletes the cookie
+ * A cookie of the console that scripts can't read. It sets no path, so the browser restricts it to
+ * the console, under any path that a proxy uses. With TLS its name has a prefix that pages without
+ * TLS can't set.
  */
-export function sessionCookie(
-  refreshToken: string,
-  { maxAgeSec, isSecure }: { readonly maxAgeSec: number; readonly isSecure: boolean },
-): string {
-  const secure = isSecure ? '; Secure' : ''
-  return `${nameOf(isSecure)}=${refreshToken}; Max-Age=${maxAgeSec}; HttpOnly; SameSite=Strict${secure}`
-}
+class ConsoleCookie {
+  private readonly name: string
+  private readonly sameSite: SameSite
+  private readonly plain: RegExp
+  private readonly secure: RegExp
 
-/** The refresh token in a request's cookie, or null. */
-export function sessionOf(
-  { headers }: { readonly headers: { readonly cookie?: string | undefined } },
-  isSecure: boolean,
-): string | null {
-  return SESSIONS[isSecure ? 'secure' : 'plain'].exec(headers.cookie ?? '')?.[1] || null
-}
+  constructor(name: string, sameSite: SameSite) {
+    this.name = name
+    this.sameSite = sameSite
+    this.plain = patternOf(name)
+    this.secure = patternOf(`__Secure-${name}`)
+  }
 
-function nameOf(isSecure: boolean): string {
-  return isSecure ? `__Secure-${NAME}` : NAME
-}
+  /**
+   * The header that sets the cookie.
+   *
+   * @param value characters that a cookie can hold unescaped; an empty text deletes the cookie
+   */
+  header(
+    value: string,
+    { maxAgeSec, isSecure }: { readonly maxAgeSec: number; readonly isSecure: boolean },
+  ): string {
+    const name = isSecure ? `__Secure-${this.name}` : this.name
+    const secure = isSecure ? '; Secure' : ''
+    return `${name}=${value}; Max-Age=${maxAgeSec}; HttpOnly; SameSite=${this.sameSite}${secure}`
+  }
 
-const SESSIONS = { secure: patternOf(nameOf(true)), plain: patternOf(nameOf(false)) }
+  /** The value in a request, or null. */
+  valueIn(
+    { headers }: { readonly headers: { readonly cookie?: string | undefined } },
+    isSecure: boolean,
+  ): string | null {
+    const pattern = isSecure ? this.secure : this.plain
+    return pattern.exec(headers.cookie ?? '')?.[1] || null
+  }
+}
 
 function patternOf(name: string): RegExp {
   return new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`)
 }
+
+/** Holds the refresh token. Other sites can't send it. */
+export const SESSION_COOKIE = new ConsoleCookie('scoreline_session', 'Strict')
+/**
+ * Holds what a sign-on has begun with, sealed. The identity provider, which is another site, sends
+ * the browser back with it.
+ */
+export const SIGN_ON_COOKIE = new ConsoleCookie('scoreline_sign_on', 'Lax')

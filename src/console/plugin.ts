@@ -1,13 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { ANYONE } from '../access/caller.ts'
+import type { SignOnService } from '../auth/oidc/service.ts'
 import type { AuthService } from '../auth/service.ts'
 import { notFoundHandler } from '../http/not-found.ts'
 import { type Asset, type ConsoleFiles, readConsole } from './assets.ts'
 import { sessionRoutes } from './routes.ts'
+import { ConsoleSession } from './session.ts'
+import { consoleSignOnRoutes } from './sign-on-routes.ts'
 
 interface ConsoleOptions {
   readonly auth: AuthService
+  readonly signOn: SignOnService
   readonly publicUrl: string | null
 }
 
@@ -32,7 +36,7 @@ const YEAR_SEC = 31_536_000
  * like those of the documentation, and are not part of the API.
  */
 export const consolePlugin = fastifyPlugin<ConsoleOptions>(
-  async (app, { auth, publicUrl }) => {
+  async (app, { auth, signOn, publicUrl }) => {
     let files: ConsoleFiles | null = null
     const built = () => {
       files ??= readConsole()
@@ -52,7 +56,9 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
         reply.header('x-content-type-options', 'nosniff')
         done()
       })
-      await scope.register(sessionRoutes, { auth, publicUrl })
+      const session = new ConsoleSession(publicUrl)
+      await scope.register(sessionRoutes, { auth, session })
+      await scope.register(consoleSignOnRoutes, { auth, signOn, session, publicUrl })
 
       const config = { operation: 'console.page', access: ANYONE } as const
       scope.get('/console', { config, exposeHeadRoute: true }, (request, reply) => {

@@ -1,20 +1,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ACCESS_TOKEN_LIFE_SEC, LoginRequest, TokenResult } from '../../schemas/auth.ts'
+import { LoginRequest, TokenResult } from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ANYONE } from '../access/caller.ts'
 import { forbidStoring } from '../auth/plugin.ts'
-import { type AuthService, REFRESH_TOKEN_LIFE_MS, type Session } from '../auth/service.ts'
+import type { AuthService, Session } from '../auth/service.ts'
+import { tokensOf } from '../auth/tokens.ts'
 import { AppError } from '../errors.ts'
 import { bodyLimitOf } from '../http/body-limit.ts'
 import { clientNetwork } from '../http/client-network.ts'
-import { sessionCookie, sessionOf } from './cookie.ts'
+import type { ConsoleSession } from './session.ts'
 
 interface SessionRouteOptions {
   readonly auth: AuthService
-  /** Configured URL under which browsers reach the service, or null. */
-  readonly publicUrl: string | null
+  readonly session: ConsoleSession
 }
 
 const BODY_BYTES_MAX = 16 * 1024
@@ -31,7 +31,7 @@ const AccessToken = Type.Omit(TokenResult, ['refresh_token'])
  */
 export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = async (
   app,
-  { auth, publicUrl },
+  { auth, session },
 ) => {
   const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
   const response = { 200: AccessToken, ...errorResponses(400, 401, 413, 415) }
@@ -45,11 +45,11 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     },
     async (request, reply) => {
       const clientAddress = clientNetwork(request.ip)
-      const session = await auth.login({ ...request.body, clientAddress })
+      const started = await auth.login({ ...request.body, clientAddress })
       // The new cookie replaces the former one, so its session could not be ended later.
-      const former = sessionOf(request, isSecure(request))
+      const former = session.tokenOf(request)
       if (former !== null) await auth.logout(former)
-      return sendSession(request, reply, session)
+      return sendSession(request, reply, started)
     },
   )
 
@@ -63,11 +63,11 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     async (request, reply) => {
       forbidStoring(reply)
       try {
-        const presented = sessionOf(request, isSecure(request)) ?? ''
+        const presented = session.tokenOf(request) ?? ''
         return sendSession(request, reply, await auth.refresh(presented))
       } catch (error) {
         if (error instanceof AppError && error.code === 'invalid_refresh_token') {
-          forget(request, reply)
+          session.forget(request, reply)
         }
         throw error
       }
@@ -83,32 +83,16 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     },
     async (request, reply) => {
       // The browser forgets the session even if ending it fails.
-      forget(request, reply)
-      const presented = sessionOf(request, isSecure(request))
+      session.forget(request, reply)
+      const presented = session.tokenOf(request)
       if (presented !== null) await auth.logout(presented)
       return reply.code(204).send(null)
     },
   )
 
-  function sendSession(request: FastifyRequest, reply: FastifyReply, session: Session) {
-    const { userId, teamId, role } = session.caller
-    forbidStoring(reply)
-    const maxAgeSec = REFRESH_TOKEN_LIFE_MS / 1000
-    const cookie = sessionCookie(session.refreshToken, { maxAgeSec, isSecure: isSecure(request) })
-    reply.header('set-cookie', cookie)
-    return {
-      access_token: app.jwt.sign({ sub: userId, team: teamId, role, session: session.sessionId }),
-      expires_in: ACCESS_TOKEN_LIFE_SEC,
-      token_type: 'Bearer' as const,
-    }
-  }
-
-  function forget(request: FastifyRequest, reply: FastifyReply): void {
-    reply.header('set-cookie', sessionCookie('', { maxAgeSec: 0, isSecure: isSecure(request) }))
-  }
-
-  /** Also checks the public URL, because an untrusted proxy can't report the client's protocol. */
-  function isSecure(request: FastifyRequest): boolean {
-    return request.protocol === 'https' || publicUrl?.startsWith('https:') === true
+  function sendSession(request: FastifyRequest, reply: FastifyReply, started: Session) {
+    session.keep(request, reply, started.refreshToken)
+    const { refresh_token: _, ...shown } = tokensOf(app, started)
+    return shown
   }
 }

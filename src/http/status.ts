@@ -8,6 +8,7 @@ export const STATUS_BY_CODE = {
   unauthorized: 401,
   invalid_credentials: 401,
   invalid_refresh_token: 401,
+  sign_on_refused: 401,
   insufficient_role: 403,
   own_change_request: 403,
   deployment_not_found: 404,

@@ -27,6 +27,7 @@ import * as scorecards from '../../schemas/scorecards.ts'
 import * as scores from '../../schemas/scores.ts'
 import * as scoring from '../../schemas/scoring.ts'
 import * as serviceAccounts from '../../schemas/service-accounts.ts'
+import * as signOn from '../../schemas/sign-on.ts'
 import * as spec from '../../schemas/spec.ts'
 import * as stats from '../../schemas/stats.ts'
 import * as versions from '../../schemas/versions.ts'
@@ -62,6 +63,7 @@ export const CONTRACT = {
   scores,
   scoring,
   'service-accounts': serviceAccounts,
+  'sign-on': signOn,
   spec,
   stats,
   versions,

@@ -18,3 +18,9 @@ export function createLog(level: string, stream: LogStream = 'stdout'): Logger {
   }
   return pino(options, destination(FD_BY_STREAM[stream]))
 }
+
+/** Writes lines to standard output, each at once and whole, between those of the log. */
+export function openLines(): (line: string) => void {
+  const stdout = destination(FD_BY_STREAM.stdout)
+  return (line) => stdout.write(`${line}\n`)
+}

@@ -1,52 +1,51 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/client.ts'
 import { LogThrottle } from '../platform/log-throttle.ts'
-import type { openLogReader } from '../score-log/reading/open-reader.ts'
 import { LogErasureService } from './erasure/service.ts'
 import { LogExportService } from './export/service.ts'
 import { ScoreReadingService } from './service.ts'
 import { PostgresReadingStore } from './store.ts'
 
-type UnequalResult = Parameters<
-  ConstructorParameters<typeof ScoreReadingService>[0]['onUnequal']
->[0]
+type ReadingOptions = ConstructorParameters<typeof ScoreReadingService>[0]
+type ErasureOptions = ConstructorParameters<typeof LogErasureService>[0]
 
-interface ReadingOptions {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: <Store extends object>(store: Store) => Store
-  /** What reads the log for all requests. */
-  readonly logReader: ReturnType<typeof openLogReader>
-  readonly clock: Clock
-  /** What else holds references. */
-  readonly others: ConstructorParameters<typeof LogErasureService>[0]['others']
-  /** Receives a logged score that is not what its bins give, at most every 10 s for a model. */
-  readonly onUnequal: (result: UnequalResult, count: number) => void
-}
-
+/** What reads the log back, and takes references out of it. */
 export interface ReadingServices {
   readonly scoreReading: ScoreReadingService
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
 }
 
-/** Wires what reads the log back, exports it and erases from it. */
-export function openReading(options: ReadingOptions): ReadingServices {
-  const { db, guarded, logReader, clock, others, onUnequal } = options
-  const { reader, models, eraser } = logReader
+interface ReadingParts extends Pick<ErasureOptions, 'eraser' | 'others'> {
+  readonly db: Database
+  /** Gives each call of a store a deadline. */
+  readonly guarded: <Store extends object>(store: Store) => Store
+  readonly reader: ReadingOptions['reader'] &
+    ConstructorParameters<typeof LogExportService>[0]['reader']
+  readonly models: ReadingOptions['models']
+  readonly clock: Clock
+  readonly log: { error(facts: object, message: string): void }
+}
+
+/** Wires these services. */
+export function openReading({
+  db,
+  guarded,
+  reader,
+  models,
+  eraser,
+  others,
+  clock,
+  log,
+}: ReadingParts): ReadingServices {
   const store = guarded(new PostgresReadingStore(db))
   const unequal = new LogThrottle(clock)
+  const onUnequal: ReadingOptions['onUnequal'] = (result) => {
+    const count = unequal.hit(result.modelId)
+    if (count > 0) log.error({ ...result, count }, 'a logged score is not what its bins give')
+  }
   return {
-    scoreReading: new ScoreReadingService({
-      reader,
-      models,
-      store,
-      clock,
-      onUnequal: (result) => {
-        const count = unequal.hit(result.modelId)
-        if (count > 0) onUnequal(result, count)
-      },
-    }),
+    scoreReading: new ScoreReadingService({ reader, models, store, clock, onUnequal }),
     logErasures: new LogErasureService({ eraser, store, clock, others }),
     logExports: new LogExportService({ reader, models, store, clock }),
   }

@@ -4,8 +4,8 @@ import {
   PASSWORD_CHARS_MAX,
   PASSWORD_CHARS_MIN,
 } from '../../schemas/auth.ts'
+import { normalizeEmail } from '../auth/email.ts'
 import type { Passwords } from '../auth/passwords.ts'
-import { normalizeEmail } from '../auth/service.ts'
 import { AppError } from '../errors.ts'
 
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')

@@ -3,6 +3,9 @@ import { PostgresAccessReviewStore } from '../access-review/store.ts'
 import { PostgresAuditLogStore } from '../audit/reader.ts'
 import { AuditLogService } from '../audit/service.ts'
 import type { LoginThrottle } from '../auth/login-throttle.ts'
+import { openSignOn } from '../auth/oidc/open.ts'
+import type { SignOnService } from '../auth/oidc/service.ts'
+import type { SignInConfig } from '../auth/oidc/settings.ts'
 import { Passwords } from '../auth/passwords.ts'
 import { AuthService } from '../auth/service.ts'
 import { PostgresAuthStore } from '../auth/store.ts'
@@ -21,6 +24,7 @@ import { PostgresOwnAccountStore } from './own/store.ts'
 /** The domains of who may do what, and who did. */
 export interface AccessServices {
   readonly auth: AuthService
+  readonly signOn: SignOnService
   readonly keys: KeyService
   readonly serviceAccounts: ServiceAccountService
   readonly members: MemberService
@@ -37,6 +41,7 @@ interface AccessParts {
   readonly jwtSecret: string | Buffer
   /** That before the last rotation; null: there is none. */
   readonly formerJwtSecret: string | null
+  readonly signIn: SignInConfig
   readonly throttle: LoginThrottle
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
@@ -56,6 +61,7 @@ export function openAccess({
   clock,
   jwtSecret,
   formerJwtSecret,
+  signIn,
   throttle,
   caches,
   changes,
@@ -64,10 +70,22 @@ export function openAccess({
 }: AccessParts): AccessServices {
   const passwords = new Passwords()
   const userTtlMs = Math.min(ttlMs, USER_TTL_MS_MAX)
+  const onUserChange = (userId: string) => changes.publish('user', userId)
+  const { signOn, sessions } = openSignOn({
+    db,
+    guarded,
+    config: signIn,
+    secret: jwtSecret,
+    formerSecret: formerJwtSecret,
+    clock,
+    onChange: onUserChange,
+  })
   const auth = new AuthService({
     store: guarded(new PostgresAuthStore(db)),
     passwords,
     throttle,
+    sessions,
+    onEnd: onUserChange,
     clock,
     userTtlMs,
     secret: jwtSecret,
@@ -91,19 +109,21 @@ export function openAccess({
   caches.add('service_account', serviceAccounts)
   return {
     auth,
+    signOn,
     keys,
     serviceAccounts,
     members: new MemberService({
       store: guarded(new PostgresMemberStore(db)),
       passwords,
       clock,
-      onChange: (userId) => changes.publish('user', userId),
+      onChange: onUserChange,
     }),
     ownAccounts: new OwnAccountService({
       store: guarded(new PostgresOwnAccountStore(db)),
       auth,
       passwords,
       clock,
+      onEnd: onUserChange,
     }),
     auditLog: new AuditLogService(guarded(new PostgresAuditLogStore(db)), clock),
     accessReviews: new AccessReviewService(guarded(new PostgresAccessReviewStore(db)), clock),

@@ -4,6 +4,9 @@ import { loadConfig } from '../../src/config.ts'
 test('without any variable the service runs embedded on loopback', () => {
   expect(loadConfig({})).toEqual({
     host: '127.0.0.1',
+    oidc: null,
+    breakGlassEmail: null,
+    streamsAudit: false,
     port: 3000,
     publicUrl: null,
     rateLimitPerMinute: 1000,

@@ -79,6 +79,18 @@ export async function signIn(email: string, password: string): Promise<void> {
   startRound(sessionOf(answer))
 }
 
+/** Which ways of signing in the service has for everybody. */
+export interface SignInMethods {
+  readonly sign_on: boolean
+  readonly password: boolean
+}
+
+/** Leaves for the identity provider, after it has ended what an unfinished sign-out left. */
+export async function startSignOn(): Promise<void> {
+  if (localStorage.getItem(UNFINISHED_KEY) !== null) await endSession()
+  location.assign('console/sign-on')
+}
+
 function startRound(next: Session | null): void {
   round++
   tabs.postMessage(next?.userId ?? null)
@@ -250,7 +262,7 @@ interface RequestRest {
 }
 
 /** Paths are relative to the page, so that a proxy may serve the service under any path. */
-async function request(
+export async function request(
   method: Method,
   path: string,
   { body, type = 'application/json', token, keepalive = false, timeoutMs }: RequestRest = {},

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
+import { AccountPage } from './account.ts'
 import { resume, type Session, signOut } from './api.ts'
 import { AuditLogPage } from './audit.ts'
 import { BacktestPage } from './backtest.ts'
@@ -15,7 +16,8 @@ import { ModelsPage } from './models.ts'
 import { PerformancePage } from './performance.ts'
 import { ScorePage } from './score.ts'
 import { ScoresPage } from './scores.ts'
-import { SignIn } from './sign-in.ts'
+import { ServiceAccountsPage } from './service-accounts.ts'
+import { SignIn, SignOnRefused } from './sign-in.ts'
 import { StabilityPage } from './stability.ts'
 import { asApiError, go, useAction, useRoute, useSession } from './state.ts'
 import { SwapSetPage } from './swap-set.ts'
@@ -57,6 +59,7 @@ const PLACES = [
   { route: 'try', name: 'Try it', isFor: () => true },
   { route: 'keys', name: 'Keys', isFor: () => true },
   { route: 'members', name: 'Members', isFor: manages },
+  { route: 'service-accounts', name: 'Service accounts', isFor: manages },
   { route: 'webhooks', name: 'Webhooks', isFor: manages },
   { route: 'audit', name: 'Audit log', isFor: manages },
 ] as const
@@ -89,7 +92,7 @@ function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () =
       </nav>
       <div class="bar-end">
         <${ThemeToggle} />
-        <span class="badge" title="Your role">${ROLE_NAMES[session.role]}</span>
+        <a class="badge" href="#/account" title="Your account" aria-label=${`${ROLE_NAMES[session.role]}: your account`} aria-current=${place === 'account' ? 'page' : undefined}>${ROLE_NAMES[session.role]}</a>
         <button type="button" onClick=${leave} aria-disabled=${leaving.isBusy}>Sign out</button>
       </div>
     </header>
@@ -134,6 +137,13 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
     return html`<${MembersPage} session=${session} />`
   if (place === 'webhooks' && manages(session.role)) {
     return id === undefined ? html`<${WebhooksPage} />` : html`<${WebhookPage} id=${id} />`
+  }
+  if (place === 'account') return html`<${AccountPage} />`
+  if (place === 'service-accounts' && manages(session.role)) {
+    return html`<${ServiceAccountsPage} session=${session} />`
+  }
+  if (place === 'sign-in') {
+    return html`<${Page} title="Sign-in refused"><${SignOnRefused} fault=${id ?? ''} /><//>`
   }
   if (place === 'audit' && manages(session.role)) {
     return html`<${AuditLogPage} subject=${id ?? null} />`

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact'
 import { api } from './api.ts'
 import { isCertificate, verdictText } from './certificate-text.ts'
+import { Download } from './download.ts'
 import { allNames, type Names } from './names.ts'
 import { useLoaded, usePaged } from './state.ts'
 import type { AuditRecord } from './types.ts'
@@ -10,7 +11,10 @@ export function AuditLogPage({ subject }: { subject: string | null }) {
   const query = subject === null ? '' : `?subject=${subject}`
   const listed = usePaged<AuditRecord>(`v1/audit-log${query}`, 'records')
   const above = subject !== null && html`<a href="#/audit">Audit log</a>`
-  return html`<${Page} title=${subject === null ? 'Audit log' : `Audit log of ${subject}`} above=${above}>
+  const actions =
+    subject === null &&
+    html`<${Download} path="v1/audit-log/export" name="audit-log.ndjson" text="Export as NDJSON" />`
+  return html`<${Page} title=${subject === null ? 'Audit log' : `Audit log of ${subject}`} above=${above} actions=${actions}>
     <${Shown} of=${listed}>${(found: readonly AuditRecord[]) =>
       found.length === 0
         ? html`<${Empty} title="There are no changes yet"><p>This page lists every change to models, deployments, keys and members.</p><//>`

@@ -2,17 +2,16 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api, type Session } from './api.ts'
 import { count, manages } from './format.ts'
+import { EndDialog, endIn, LastDay, RotateDialog, Secret } from './secret-dialogs.ts'
 import { type Action, useAction, usePaged } from './state.ts'
 import type { CreatedKey, ListedKey } from './types.ts'
 import {
-  Copy,
   Dialog,
   Empty,
   EnvironmentBadge,
   Failure,
   Field,
   More,
-  Notice,
   numberHead,
   optionalHead,
   Page,
@@ -22,9 +21,11 @@ import {
   When,
 } from './ui.ts'
 
+type Request = { kind: 'create' } | { kind: 'rotate' | 'revoke'; listed: ListedKey }
+
 export function KeysPage({ session }: { session: Session }) {
   const listed = usePaged<ListedKey>('v1/keys', 'keys')
-  const [dialog, setDialog] = useState<'create' | ListedKey | null>(null)
+  const [dialog, setDialog] = useState<Request | null>(null)
   const mayManage = manages(session.role)
   const close = () => {
     setDialog(null)
@@ -32,31 +33,47 @@ export function KeysPage({ session }: { session: Session }) {
   }
   const actions =
     mayManage &&
-    html`<button type="button" class="primary" onClick=${() => setDialog('create')}>Create a key</button>`
+    html`<button type="button" class="primary" onClick=${() => setDialog({ kind: 'create' })}>Create a key</button>`
   const head = [
     'Name',
     optionalHead('Begins with'),
     optionalHead('Scopes'),
     'Environment',
     numberHead('Quota per minute'),
+    'Ends',
+    optionalHead('From'),
     'Last used',
-    optionalHead('Created'),
-    ...(mayManage ? ['Revoke'] : []),
+    ...(mayManage ? ['Change'] : []),
   ]
   return html`<${Page} title="API keys" actions=${actions}>
-    <p class="muted">Servers score with a key. Keys do not expire. To replace one, create the new key before you revoke the old one.</p>
+    <p class="muted">Servers score with a key. To replace its secret, rotate it: both secrets are accepted while the servers change over.</p>
     <${Shown} of=${listed}>${(found: readonly ListedKey[]) =>
       found.length === 0
         ? html`<${Empty} title="There are no keys yet"><p>${mayManage ? 'Create one for each server that scores.' : 'An owner or admin can create one.'}</p><//>`
         : html`<${Table} caption="API keys" head=${head}>
-            ${found.map((key) => html`<${Row} key=${key.id} listed=${key} onRevoke=${mayManage ? () => setDialog(key) : null} />`)}
+            ${found.map((key) => html`<${Row} key=${key.id} listed=${key} onRequest=${mayManage ? setDialog : null} />`)}
           <//><${More} of=${listed} />`}<//>
-    ${dialog === 'create' && html`<${CreateDialog} session=${session} onClose=${close} />`}
-    ${dialog !== null && dialog !== 'create' && html`<${RevokeDialog} listed=${dialog} onClose=${close} />`}
+    ${dialog?.kind === 'create' && html`<${CreateDialog} session=${session} onClose=${close} />`}
+    ${dialog?.kind === 'rotate' && html`<${RotateDialog} name=${dialog.listed.name} what="key" path=${`v1/keys/${dialog.listed.id}`} onClose=${close} />`}
+    ${
+      dialog?.kind === 'revoke' &&
+      html`<${EndDialog} title=${`Revoke ${dialog.listed.name}`} path=${`v1/keys/${dialog.listed.id}`} verb="Revoke" busy="Revoking …" onClose=${close}>
+      <p>Every request with <code>${dialog.listed.prefix}…</code> will be rejected. This can't be undone.</p>
+      <p>It was last used: <${When} at=${dialog.listed.last_used_at} />.</p>
+    <//>`
+    }
   <//>`
 }
 
-function Row({ listed, onRevoke }: { listed: ListedKey; onRevoke: (() => void) | null }) {
+function Row({
+  listed,
+  onRequest,
+}: {
+  listed: ListedKey
+  onRequest: ((request: Request) => void) | null
+}) {
+  const button = (kind: 'rotate' | 'revoke', text: string) =>
+    html`<button type="button" class=${`small-button${kind === 'revoke' ? ' danger' : ''}`} aria-label=${`${text} ${listed.name}`} onClick=${() => onRequest?.({ kind, listed })}>${text}</button> `
   const quota = listed.rate_limit_per_minute
   return html`<tr>
     <th scope="row">${listed.name}</th>
@@ -64,9 +81,10 @@ function Row({ listed, onRevoke }: { listed: ListedKey; onRevoke: (() => void) |
     <td class="optional">${listed.scopes.join(', ')}</td>
     <td><${EnvironmentBadge} name=${listed.environment} /></td>
     <td class="number">${quota === undefined ? html`<span class="muted">default</span>` : count(quota)}</td>
+    <td>${listed.expires_at === null ? html`<span class="muted">never</span>` : html`<${When} at=${listed.expires_at} />`}</td>
+    <td class="optional">${listed.allowed_addresses?.join(', ') ?? html`<span class="muted">anywhere</span>`}</td>
     <td><${When} at=${listed.last_used_at} /></td>
-    <td class="optional"><${When} at=${listed.created_at} /></td>
-    ${onRevoke && html`<td><button type="button" class="small-button danger" aria-label=${`Revoke ${listed.name}`} onClick=${onRevoke}>Revoke</button></td>`}
+    ${onRequest && html`<td>${button('rotate', 'Rotate')}${button('revoke', 'Revoke')}</td>`}
   </tr>`
 }
 
@@ -78,12 +96,17 @@ function CreateDialog({ session, onClose }: { session: Session; onClose: () => v
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const environment = String(form.get('environment'))
     const quota = String(form.get('quota') ?? '')
+    const addresses = String(form.get('addresses'))
+      .split(/[\s,]+/)
+      .filter(Boolean)
     action.run(async () => {
       const body = {
         name: String(form.get('name')),
         scopes: form.getAll('scope').map(String),
         ...(environment !== '' && { environment }),
         ...(quota !== '' && { rate_limit_per_minute: Number(quota) }),
+        ...(addresses.length > 0 && { allowed_addresses: addresses }),
+        ...endIn(form),
       }
       setMade(await api<CreatedKey>('POST', 'v1/keys', body))
     })
@@ -92,7 +115,7 @@ function CreateDialog({ session, onClose }: { session: Session; onClose: () => v
     ${
       made === null
         ? html`<${CreateForm} action=${action} isOwner=${session.role === 'owner'} onSubmit=${submit} onClose=${onClose} />`
-        : html`<${Secret} made=${made} onClose=${onClose} />`
+        : html`<${Secret} made=${{ name: made.name, secret: made.key }} what="key" onClose=${onClose} />`
     }
   <//>`
 }
@@ -122,41 +145,14 @@ function CreateForm(props: {
       ) =>
         html`<input ...${field} name="quota" type="number" inputmode="numeric" min="1" max="1000000" step="1" />`}<//>`
     }
+    <${LastDay} hint="Leave empty for a key that does not end" />
+    <${Field} label="Accepted from" hint="Addresses and CIDRs, with commas; empty: from anywhere">${(
+      field: object,
+    ) => html`<input ...${field} name="addresses" autocomplete="off" />`}<//>
     ${action.error && html`<${Failure} error=${action.error} />`}
     <div class="dialog-foot">
       <button type="button" onClick=${onClose}>Cancel</button>
       <${Submit} action=${action} busy="Creating …">Create<//>
     </div>
   </form>`
-}
-
-function Secret({ made, onClose }: { made: CreatedKey; onClose: () => void }) {
-  return html`<${Notice} kind="good">
-      <p>The key “${made.name}” is shown only once: the service stores only its hash.</p>
-    <//>
-    <p><code class="secret" tabindex="0">${made.key}</code></p>
-    <p><${Copy} text=${made.key} label="Copy the key" /></p>
-    <div class="dialog-foot"><button type="button" class="primary" onClick=${onClose}>I have stored it</button></div>`
-}
-
-function RevokeDialog({ listed, onClose }: { listed: ListedKey; onClose: () => void }) {
-  const action = useAction()
-  const submit = (event: Event) => {
-    event.preventDefault()
-    action.run(async () => {
-      await api('DELETE', `v1/keys/${listed.id}`)
-      onClose()
-    })
-  }
-  return html`<${Dialog} title=${`Revoke ${listed.name}`} onClose=${onClose}>
-    <form onSubmit=${submit}>
-      <p>Every request with <code>${listed.prefix}…</code> will be rejected. This can't be undone.</p>
-      <p>It was last used: <${When} at=${listed.last_used_at} />.</p>
-      ${action.error && html`<${Failure} error=${action.error} />`}
-      <div class="dialog-foot">
-        <button type="button" onClick=${onClose}>Cancel</button>
-        <${Submit} action=${action} busy="Revoking …" kind="danger">Revoke<//>
-      </div>
-    </form>
-  <//>`
 }

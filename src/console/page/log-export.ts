@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { apiFile } from './api.ts'
+import { save } from './download.ts'
 import { useAction } from './state.ts'
 import { Failure, Field, Submit } from './ui.ts'
 
@@ -39,12 +40,4 @@ export function LogExport() {
     </form>
     ${action.error && html`<${Failure} error=${action.error} />`}
   </section>`
-}
-
-function save(file: Blob, name: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(file)
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
 }

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api, type Session } from './api.ts'
+import { Download } from './download.ts'
 import { ROLE_NAMES, ROLES_BY_RANK } from './format.ts'
 import { useAction, usePaged } from './state.ts'
 import type { Member, Role } from './types.ts'
@@ -26,10 +27,10 @@ export function MembersPage({ session }: { session: Session }) {
     setRequest(null)
     listed.reload()
   }
-  const actions = html`<button type="button" class="primary" onClick=${() => setRequest({ kind: 'add' })}>Add a member</button>`
+  const actions = html`<${Download} path="v1/access-review" name="access-review.csv" text="Access review as CSV" /> <button type="button" class="primary" onClick=${() => setRequest({ kind: 'add' })}>Add a member</button>`
   return html`<${Page} title="Members" actions=${actions}>
     <${Shown} of=${listed}>${(found: readonly Member[]) => html`
-      <${Table} caption="Members" head=${['Email', 'Role', optionalHead('Since'), 'Change']}>
+      <${Table} caption="Members" head=${['Email', 'Role', optionalHead('Since'), 'Last sign-in', 'Change']}>
         ${found.map((member) => html`<${Row} key=${member.id} member=${member} session=${session} onRequest=${setRequest} />`)}
       <//><${More} of=${listed} />`}<//>
     ${request?.kind === 'add' && html`<${AddDialog} session=${session} onClose=${close} />`}
@@ -59,6 +60,7 @@ function Row({
     <th scope="row">${member.email}${member.id === session.userId && html` <span class="badge">you</span>`}</th>
     <td>${ROLE_NAMES[member.role]}</td>
     <td class="optional"><${When} at=${member.created_at} /></td>
+    <td><${When} at=${member.last_sign_in_at} /></td>
     <td>${mayChange ? html`${button('role', 'Change role', 'Change role of')}${button('remove', 'Remove', 'Remove')}` : html`<span class="muted">needs an owner</span>`}</td>
   </tr>`
 }

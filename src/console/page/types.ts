@@ -10,9 +10,11 @@ import type * as members from '../../../schemas/members.ts'
 import type * as models from '../../../schemas/models.ts'
 import type * as monitoring from '../../../schemas/monitoring.ts'
 import type * as outcomes from '../../../schemas/outcomes.ts'
+import type * as ownAccount from '../../../schemas/own-account.ts'
 import type * as performance from '../../../schemas/performance.ts'
 import type * as scores from '../../../schemas/scores.ts'
 import type * as scoring from '../../../schemas/scoring.ts'
+import type * as serviceAccounts from '../../../schemas/service-accounts.ts'
 import type * as stats from '../../../schemas/stats.ts'
 import type * as versions from '../../../schemas/versions.ts'
 import type * as webhooks from '../../../schemas/webhooks.ts'
@@ -42,6 +44,9 @@ export type ImportDifference = Static<typeof imports.ParityDifference>
 export type DeployResult = Static<typeof models.DeployResult>
 export type ListedKey = Static<typeof keys.ListedKey>
 export type CreatedKey = Static<typeof keys.CreatedKey>
+export type ListedServiceAccount = Static<typeof serviceAccounts.ListedServiceAccount>
+export type IssuedServiceAccount = Static<typeof serviceAccounts.IssuedServiceAccount>
+export type OwnSession = Static<typeof ownAccount.Session>
 export type Member = Static<typeof members.Member>
 export type Role = Member['role']
 export type AuditRecord = Static<typeof auditlog.AuditRecord>

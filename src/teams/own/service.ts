@@ -47,6 +47,8 @@ interface OwnAccountOptions {
   readonly auth: Pick<AuthService, 'provePassword'>
   readonly passwords: Passwords
   readonly clock: Clock
+  /** Called with the id of the user whose sessions have ended. */
+  readonly onEnd: (userId: string) => void
 }
 
 /** What members do with their own accounts: password and sessions. */
@@ -76,7 +78,7 @@ export class OwnAccountService {
     if (!isId(caller.userId, 'usr_')) {
       throw new AppError('insufficient_role', 'a service account has no password: rotate its token')
     }
-    const { store, auth, passwords, clock } = this.options
+    const { store, auth, passwords, clock, onEnd } = this.options
     const { currentPassword, newPassword, clientAddress } = order
     const proof = { userId: caller.userId, password: currentPassword, clientAddress }
     const formerHash = await auth.provePassword(proof)
@@ -90,6 +92,7 @@ export class OwnAccountService {
       audit: auditRecord(caller, change, clock.epochMs()),
     })
     if (!isChanged) throw new AppError('invalid_credentials', 'the password was changed meanwhile')
+    onEnd(caller.userId)
   }
 
   /** The caller's open sessions, newest first. */
@@ -110,6 +113,7 @@ export class OwnAccountService {
       isId(sessionId, 'fam_') &&
       (await this.options.store.endSession(caller.userId, sessionId, at, audit))
     if (!isEnded) throw new AppError('session_not_found', 'you have no open session with this id')
+    this.options.onEnd(caller.userId)
   }
 
   private now(): Date {

@@ -2,6 +2,7 @@ import { and, desc, eq, gt, isNull, lt, max, min, ne } from 'drizzle-orm'
 import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
+import { forgetProvided } from '../../auth/store.ts'
 import type { Database } from '../../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../platform/paging.ts'
 import { refreshTokens, users } from '../../tables/auth.ts'
@@ -63,6 +64,7 @@ export class PostgresOwnAccountStore implements OwnAccountStore {
         )
         .returning({ id: refreshTokens.familyId })
       if (ended.length === 0) return false
+      await forgetProvided(tx, sessionId)
       await insertAuditRecord(tx, audit)
       return true
     })

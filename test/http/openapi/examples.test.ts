@@ -55,16 +55,17 @@ const GROWING = new Set([
 const OPAQUE = /^(\w+)_[0-9A-Za-z]{22}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
-const examples: readonly Example[] = Object.entries(
-  DOCS as Readonly<Record<string, OperationDoc>>,
-).flatMap(([operation, doc]) =>
-  Object.entries(doc.request ?? { 'without a body': undefined }).map(([title, body]) => ({
-    operation,
-    title,
-    doc,
-    body,
-  })),
-)
+const examples: readonly Example[] = Object.entries(DOCS as Readonly<Record<string, OperationDoc>>)
+  .flatMap(([operation, doc]) =>
+    Object.entries(doc.request ?? { 'without a body': undefined }).map(([title, body]) => ({
+      operation,
+      title,
+      doc,
+      body,
+    })),
+  )
+  // They need an identity provider: test/http/auth/sign-on.test.ts.
+  .filter(({ operation }) => !operation.startsWith('auth.sign_on'))
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService

@@ -29,6 +29,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await team.promote(slug, id)
     await team.challenge(slug, numberedSpec(3), 20)
     await team.register(numberedSpec(4))
+    const account = { name: 'Training pipeline', role: 'lead_modeler' }
+    await team.done('POST', '/v1/service-accounts', account)
     for (const income of [1, -1, 1]) requestId = (await team.score(slug, { income })).request_id
     await statsWith(service, team.key, slug, 3)
     browser = await ConsoleBrowser.start(service)
@@ -56,6 +58,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     [`try/${slug}`, 'income'],
     ['keys', 'key of a test'],
     ['members', 'owner@lender.example'],
+    ['service-accounts', 'Training pipeline'],
+    ['account', 'Change the password'],
     ['audit', 'deployment: promote'],
     [`audit/${slug}`, 'deployment: promote'],
     ['nowhere', 'There is nothing here'],
@@ -95,6 +99,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       [`deployments/${slug}`, 'Promote Ladder 3.0'],
       [`deployments/${slug}`, 'Roll back to Ladder 1.0'],
       ['keys', 'Create a key'],
+      ['keys', 'Rotate key of a test'],
+      ['service-accounts', 'Create a service account'],
+      ['service-accounts', 'Revoke Training pipeline'],
       ['members', 'Add a member'],
     ] as const
     for (const [place, name] of dialogs) {
@@ -132,7 +139,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       ...['Deployments', 'Models', 'Scores', 'Try it', 'Keys'],
     ])
     const controls: Record<string, string[]> = {}
-    const shown = pages().filter(([place]) => !/^(members|audit|models\/(new|import))/.test(place))
+    const shown = pages().filter(
+      ([place]) => !/^(members|service-accounts|audit|models\/(new|import))/.test(place),
+    )
     for (const [place, last] of shown) {
       await visitor.go(place)
       await visitor.sees(last)
@@ -149,12 +158,13 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       [`models/${modelId}`]: [],
       try: [],
       keys: [],
+      account: ['Change the password'],
       nowhere: [],
       scores: ['Find'],
       [`scores/${requestId}`]: ['Copy the request id'],
       [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
     })
-    for (const place of ['members', 'audit', `audit/${slug}`]) {
+    for (const place of ['members', 'service-accounts', 'audit', `audit/${slug}`]) {
       await visitor.go(place)
       await visitor.heading('No such page')
     }

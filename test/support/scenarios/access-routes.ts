@@ -11,6 +11,19 @@ export const ACCESS_ROUTES: Readonly<Record<string, Route>> = {
     success: '401 invalid_credentials',
     body: { current_password: 'not the password', new_password: 'a long enough password' },
   },
+  // The service of these tables has no identity provider.
+  'POST /api/auth/oidc/start': {
+    operation: 'auth.sign_on_start',
+    admitted: 'anyone',
+    success: '404 not_found',
+    body: { redirect_uri: 'http://127.0.0.1:8400/callback' },
+  },
+  'POST /api/auth/oidc': {
+    operation: 'auth.sign_on',
+    admitted: 'anyone',
+    success: '404 not_found',
+    body: { flow: 'none', code: 'none', state: 'none' },
+  },
   'GET /api/auth/sessions': { operation: 'sessions.list', admitted: ROLES },
   'DELETE /api/auth/sessions/:id': {
     operation: 'sessions.end',
@@ -62,6 +75,8 @@ const QUOTA = '429 rate_limited'
 const FORM = '400 invalid_request'
 const AWAY = '503 unavailable'
 const BODY = [FORM, '413 payload_too_large', '415 unsupported_media_type', AWAY]
+/** Without a word on the database, which they reach only with the provider's answer. */
+const SIGN_ON = [FORM, '413 payload_too_large', '415 unsupported_media_type', '404 not_found']
 const CHANGES = [
   '409 idempotency_in_progress',
   '422 idempotency_key_reused',
@@ -72,6 +87,8 @@ const ACCOUNT = '404 service_account_not_found'
 /** Their outcomes. */
 export const ACCESS_OUTCOMES: Readonly<Record<string, readonly string[]>> = {
   'POST /api/auth/password': [...['204', '401 invalid_credentials', SIGNED, ROLE, QUOTA, ...BODY]],
+  'POST /api/auth/oidc/start': ['200', QUOTA, ...SIGN_ON],
+  'POST /api/auth/oidc': ['200', '401 sign_on_refused', QUOTA, ...SIGN_ON],
   'GET /api/auth/sessions': ['200', SIGNED, QUOTA, FORM, AWAY],
   'DELETE /api/auth/sessions/{id}': ['204', SIGNED, '404 session_not_found', QUOTA, AWAY],
   'POST /v1/keys/{id}/rotate': [

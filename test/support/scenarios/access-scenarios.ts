@@ -1,6 +1,7 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
 import type { Team, TwoTeams } from '../start/team.ts'
 import type { Row } from './scenarios.ts'
+import { SIGN_ON_SCENARIOS } from './sign-on-scenarios.ts'
 
 const PASSWORD = 'a long password'
 
@@ -21,6 +22,7 @@ const keyOf = async (team: Team) => (await team.done('POST', '/v1/keys', { name:
 export const ACCESS_SCENARIOS: Readonly<
   Record<string, Readonly<Record<string, Row | readonly Row[]>>>
 > = {
+  ...SIGN_ON_SCENARIOS,
   'POST /api/auth/password': {
     '204': [
       'the right password',

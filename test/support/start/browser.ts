@@ -21,8 +21,8 @@ export class ConsoleBrowser {
     this.url = url
   }
 
-  static async start(service: TestService): Promise<ConsoleBrowser> {
-    const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
+  static async start(service: TestService, port = 0): Promise<ConsoleBrowser> {
+    const url = await service.app.listen({ host: '127.0.0.1', port })
     const executablePath = chromiumPath() ?? expect.fail('there is a browser')
     // Root, as which containers run, has no sandbox.
     return new ConsoleBrowser(

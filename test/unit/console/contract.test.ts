@@ -3,7 +3,14 @@ import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.t
 import { IMPORT_TOOLS } from '../../../schemas/import.ts'
 import { EventType } from '../../../schemas/webhooks.ts'
 import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/access/caller.ts'
-import { EVENT_TYPES, SHARE_MAX, SHARE_MIN, TOOLS } from '../../../src/console/page/contract.ts'
+import { SIGN_ON_REFUSALS } from '../../../src/auth/oidc/refusals.ts'
+import {
+  EVENT_TYPES,
+  SHARE_MAX,
+  SHARE_MIN,
+  SIGN_ON_FAULTS,
+  TOOLS,
+} from '../../../src/console/page/contract.ts'
 import { deploys, manages, ROLES_BY_RANK } from '../../../src/console/page/format.ts'
 
 // The page can't load the schemas, so that it writes some of their facts a second time.
@@ -29,4 +36,9 @@ test('the console offers each tool whose cards the service imports', () => {
 test('the console offers each type of event, but for that of tests', () => {
   const types = EventType.anyOf.map(({ const: type }) => type)
   expect([...EVENT_TYPES, 'webhook.test']).toEqual(types)
+})
+
+test('the console has a sentence for each reason of a refused sign-on', () => {
+  const others = ['unavailable', 'not_found']
+  expect(Object.keys(SIGN_ON_FAULTS)).toEqual([...Object.keys(SIGN_ON_REFUSALS), ...others])
 })

@@ -1,0 +1,175 @@
+import { EMAIL_CHARS_MAX, EMAIL_PATTERN } from '../../../schemas/auth.ts'
+import { ANONYMOUS, auditRecord } from '../../audit/record.ts'
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { newId } from '../../platform/ids/ids.ts'
+import { normalizeEmail } from '../email.ts'
+import { newRefreshToken, refreshTokenHashOf } from '../refresh-tokens.ts'
+import { callerOf, REFRESH_TOKEN_LIFE_MS, type Session } from '../service.ts'
+import { highestRole } from './claims.ts'
+import type { Attempt, Found, OpenIdProvider, ProviderAnswer } from './provider.ts'
+import { type SignOnRefusal, signOnRefusalOf, signOnRefused } from './refusals.ts'
+import type { TextSealer } from './sealer.ts'
+import type { SignInConfig, SignOnSettings } from './settings.ts'
+import type { SignOnStore } from './sign-on.ts'
+
+/** Who starts a sign-on: what one has started, the other can't end. */
+export type SignOnUse = 'console' | 'api'
+
+interface SignOnOptions {
+  readonly store: SignOnStore
+  readonly config: SignInConfig
+  /** Null without a configuration. */
+  readonly provider: OpenIdProvider | null
+  readonly sealer: TextSealer
+  readonly clock: Clock
+  /** Called with the id of each user whose role may have changed. */
+  readonly onChange: (userId: string) => void
+}
+
+/** How long the person may take at the provider. */
+export const SIGN_ON_LIFE_SEC = 600
+const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
+
+/** Signs people on at the identity provider. */
+export class SignOnService {
+  private readonly options: SignOnOptions
+
+  constructor(options: SignOnOptions) {
+    this.options = options
+  }
+
+  /** Which ways of signing in there are for everybody. */
+  get methods(): { readonly hasSignOn: boolean; readonly hasPasswords: boolean } {
+    const { oidc, breakGlassEmail } = this.options.config
+    return { hasSignOn: oidc !== null, hasPasswords: breakGlassEmail === null }
+  }
+
+  /**
+   * Begins a sign-on.
+   *
+   * @returns where the browser must go; `flow` is secret, and comes back with the answer
+   * @throws AppError `not_found` without an identity provider; `unavailable` while it is away
+   */
+  async begin(use: SignOnUse, redirectUri: string): Promise<{ url: string; flow: string }> {
+    const { sealer, clock } = this.options
+    const { provider } = this.configured()
+    const { url, attempt } = await provider.begin(redirectUri)
+    const flow = { ...attempt, endsAtMs: clock.epochMs() + SIGN_ON_LIFE_SEC * 1000 }
+    return { url, flow: sealer.seal(JSON.stringify(flow), use) }
+  }
+
+  /**
+   * Ends a sign-on with the provider's answer.
+   *
+   * @param order `flow` as `begin` returned it; `clientAddress` for the audit log
+   * @throws AppError `sign_on_refused` with the reason; `not_found`; `unavailable`
+   */
+  async finish(order: {
+    readonly use: SignOnUse
+    readonly flow: string
+    readonly answer: ProviderAnswer
+    readonly clientAddress: string
+  }): Promise<Session> {
+    const { use, flow, answer, clientAddress } = order
+    const { provider, settings } = this.configured()
+    const attempt = this.attemptOf(flow, use)
+    if (answer.state !== attempt.state) throw signOnRefused('state')
+    const found = await provider.redeem(answer, attempt)
+    try {
+      return await this.signOn(settings, found, clientAddress)
+    } catch (error) {
+      const reason = signOnRefusalOf(error)
+      const person = { issuer: found.issuer, subject: found.identity.subject, clientAddress }
+      if (reason !== null) await this.noteRefusal(person, reason)
+      throw error
+    }
+  }
+
+  private configured(): { provider: OpenIdProvider; settings: SignOnSettings } {
+    const { provider, config } = this.options
+    if (provider === null || config.oidc === null) {
+      throw new AppError('not_found', 'this service has no single sign-on: sign in with a password')
+    }
+    return { provider, settings: config.oidc }
+  }
+
+  /** @throws AppError `sign_on_refused` for a text that is not a flow, or too old */
+  private attemptOf(flow: string, use: SignOnUse): Attempt {
+    const { sealer, clock } = this.options
+    const text = sealer.open(flow, use)
+    if (text === null) throw signOnRefused('flow')
+    const attempt: Attempt & { readonly endsAtMs: number } = JSON.parse(text)
+    if (attempt.endsAtMs < clock.epochMs()) throw signOnRefused('flow')
+    return attempt
+  }
+
+  private async signOn(
+    settings: SignOnSettings,
+    { issuer, identity, tokens }: Found,
+    clientAddress: string,
+  ): Promise<Session> {
+    const { store, config, sealer, clock, onChange } = this.options
+    const email = emailOf(identity.email)
+    if (!identity.isEmailVerified) throw signOnRefused('email_verified')
+    const role = highestRole(identity.groups, settings.roleOfGroup)
+    if (role === null) throw signOnRefused('groups')
+    const epochMs = clock.epochMs()
+    const familyId = newId('fam_', epochMs)
+    const refreshToken = newRefreshToken()
+    const user = await store.signOn({
+      issuer,
+      subject: identity.subject,
+      email,
+      role,
+      teamId: settings.teamId,
+      breakGlassEmail: config.breakGlassEmail,
+      newUserId: newId('usr_', epochMs),
+      familyId,
+      token: {
+        tokenHash: refreshTokenHashOf(refreshToken),
+        createdAt: new Date(epochMs),
+        expiresAt: new Date(epochMs + REFRESH_TOKEN_LIFE_MS),
+      },
+      sealedTokens: sealer.seal(JSON.stringify(tokens), familyId),
+      clientAddress,
+      auditOf: ({ id, teamId }, change) => auditRecord({ userId: id, teamId }, change, epochMs),
+    })
+    if (typeof user === 'string') throw signOnRefused(user)
+    onChange(user.id)
+    return { caller: callerOf(user), refreshToken, sessionId: familyId }
+  }
+
+  /** Records the refusal of a member. Of one without a group, all sessions end. */
+  private async noteRefusal(
+    person: { readonly issuer: string; readonly subject: string; readonly clientAddress: string },
+    reason: SignOnRefusal,
+  ): Promise<void> {
+    const { store, clock, onChange } = this.options
+    const user = await store.userOf(person.issuer, person.subject)
+    if (user === null) return
+    const { id, teamId } = user
+    const at = new Date(clock.epochMs())
+    const after = { address: person.clientAddress, refused: reason }
+    const failed = { action: 'session.sign_in_failed', subject: id, after } as const
+    await store.record(auditRecord({ userId: ANONYMOUS, teamId }, failed, at.getTime()))
+    if (reason !== 'groups') return
+    const ended = { action: 'session.end_family', subject: id, reason } as const
+    const audit = auditRecord({ userId: id, teamId }, ended, at.getTime())
+    await store.endSessions(user, { familyId: null, at, audit })
+    onChange(id)
+  }
+}
+
+/**
+ * The address in the form in which it is stored.
+ *
+ * @throws AppError `sign_on_refused` without a valid one
+ */
+function emailOf(email: string | null): string {
+  const address = email === null ? null : normalizeEmail(email)
+  if (address === null || !EMAIL.test(address) || [...address].length > EMAIL_CHARS_MAX) {
+    throw signOnRefused('email')
+  }
+  return address
+}

@@ -1,0 +1,122 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
+import { errorResponses } from '../../schemas/errors.ts'
+import { ANYONE } from '../access/caller.ts'
+import { signOnRefusalOf, signOnRefused } from '../auth/oidc/refusals.ts'
+import { SIGN_ON_LIFE_SEC, type SignOnService } from '../auth/oidc/service.ts'
+import { forbidStoring } from '../auth/plugin.ts'
+import type { AuthService } from '../auth/service.ts'
+import { AppError } from '../errors.ts'
+import { clientNetwork } from '../http/client-network.ts'
+import { errorFacts } from '../http/error-facts.ts'
+import { systemClock } from '../platform/clock.ts'
+import { LogThrottle } from '../platform/log-throttle.ts'
+import { SIGN_ON_COOKIE } from './cookie.ts'
+import type { ConsoleSession } from './session.ts'
+
+interface ConsoleSignOnOptions {
+  readonly auth: AuthService
+  readonly signOn: SignOnService
+  readonly session: ConsoleSession
+  readonly publicUrl: string | null
+}
+
+const Methods = Type.Object({ sign_on: Type.Boolean(), password: Type.Boolean() })
+const TEXT_CHARS_MAX = 8192
+const Text = Type.Optional(Type.String({ maxLength: TEXT_CHARS_MAX }))
+/** What an identity provider may send; further parameters are its own. */
+const CallbackQuery = Type.Object({ code: Text, state: Text, iss: Text, error: Text })
+
+/**
+ * Single sign-on of the console. The browser takes the identity provider's code here, and no token
+ * is ever in a URL: the session is in the console's cookie, as after a sign-in with a password.
+ */
+export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions> = async (
+  app,
+  { auth, signOn, session, publicUrl },
+) => {
+  const throttle = new LogThrottle(systemClock)
+  /**
+   * The page that says why. Its address has the name of the reason, and nothing that was sent here.
+   *
+   * @throws the error if it has no reason that a person can understand
+   */
+  const refusedAt = (error: unknown): string => {
+    const refusal = signOnRefusalOf(error)
+    if (refusal !== null) return `../console#/sign-in/${refusal}`
+    if (!(error instanceof AppError)) throw error
+    const count = throttle.hit(error.code)
+    if (count > 0) app.log.error({ err: errorFacts(error), count }, 'a sign-on failed')
+    return `../console#/sign-in/${error.code}`
+  }
+
+  app.get(
+    '/console/methods',
+    {
+      schema: { response: { 200: Methods, ...errorResponses() } },
+      config: { operation: 'console.methods', access: ANYONE },
+    },
+    (_request, reply) => {
+      forbidStoring(reply)
+      const { hasSignOn, hasPasswords } = signOn.methods
+      return { sign_on: hasSignOn, password: hasPasswords }
+    },
+  )
+
+  app.get(
+    '/console/sign-on',
+    { config: { operation: 'console.start_sign_on', access: ANYONE } },
+    async (request, reply) => {
+      try {
+        const { url, flow } = await signOn.begin('console', `${publicUrl}/console/callback`)
+        // The new session will replace this one, which could not be ended then.
+        const former = session.tokenOf(request)
+        if (former !== null) await auth.logout(former)
+        const isSecure = session.isSecure(request)
+        const maxAgeSec = SIGN_ON_LIFE_SEC
+        reply.header('set-cookie', SIGN_ON_COOKIE.header(flow, { maxAgeSec, isSecure }))
+        return leave(reply, url)
+      } catch (error) {
+        return leave(reply, refusedAt(error))
+      }
+    },
+  )
+
+  app.get(
+    '/console/callback',
+    {
+      schema: { querystring: CallbackQuery },
+      config: { operation: 'console.end_sign_on', access: ANYONE },
+    },
+    async (request, reply) => {
+      const isSecure = session.isSecure(request)
+      const flow = SIGN_ON_COOKIE.valueIn(request, isSecure)
+      const clientAddress = clientNetwork(request.ip)
+      // Whatever comes of it, this sign-on has ended.
+      reply.header('set-cookie', SIGN_ON_COOKIE.header('', { maxAgeSec: 0, isSecure }))
+      try {
+        if (flow === null) throw signOnRefused('flow')
+        const answer = answerOf(request.query)
+        const started = await signOn.finish({ use: 'console', flow, answer, clientAddress })
+        session.keep(request, reply, started.refreshToken)
+        return leave(reply, '../console')
+      } catch (error) {
+        return leave(reply, refusedAt(error))
+      }
+    },
+  )
+}
+
+/** @throws AppError `sign_on_refused` for an answer without a code */
+function answerOf({ code, state = '', iss, error }: Static<typeof CallbackQuery>) {
+  if (error !== undefined) throw signOnRefused('access_denied')
+  if (code === undefined) throw signOnRefused('code')
+  return { code, state, iss }
+}
+
+/** Sends the browser on. The page that it goes to does not learn where it was. */
+function leave(reply: FastifyReply, url: string): FastifyReply {
+  forbidStoring(reply)
+  return reply.header('referrer-policy', 'no-referrer').redirect(url, 302)
+}
