@@ -36,6 +36,7 @@ const OPERATED = {
   'rolling-restart': 'what callers see of a rolling restart behind HAProxy',
   outages: 'what callers see while PostgreSQL or Redis is away',
   'export-sql': 'a million applicants by exported SQL on PostgreSQL and DuckDB, to the bit',
+  webhooks: 'scoring beside 1,000 events a minute to a webhook, against none',
   soak: 'twenty minutes of mixed traffic',
   'log-store': 'bytes and processor time of a logged score, at three rates',
   monitoring:

@@ -68,6 +68,12 @@ export const Deployment = Type.Object({
     description:
       'Applicants with missing or unknown features are rejected, whatever the request says',
   }),
+  require_approval: Type.Boolean({
+    description: 'Changes of models, traffic and activity wait for a second owner or admin',
+  }),
+  emergency_rollback: Type.Boolean({
+    description: 'A rollback with `emergency` does not wait for approval',
+  }),
   cache_version: CacheVersion,
   created_at: Timestamp,
 })
@@ -80,6 +86,18 @@ export const UpdateDeploymentRequest = Type.Object(
       Type.Boolean({
         description:
           'Reject missing and unknown features; `strict_mode: false` in a request does not override this',
+      }),
+    ),
+    require_approval: Type.Optional(
+      Type.Boolean({
+        description:
+          'Let changes of models, traffic and activity wait for a second owner or admin; switching this off waits, too',
+      }),
+    ),
+    emergency_rollback: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a rollback with `emergency` does not wait; while approval is required, changing this waits',
       }),
     ),
   },
@@ -105,7 +123,10 @@ export const TrafficResult = Type.Object({
 })
 
 export const PromoteRequest = Type.Object(
-  { challenger_id: Type.String({ description: 'Id of the challenger entry, not of its model' }) },
+  {
+    challenger_id: Type.String({ description: 'Id of the challenger entry, not of its model' }),
+    reason: Type.Optional(plainText({ charsMax: 10_000 })),
+  },
   { additionalProperties: false },
 )
 
@@ -120,8 +141,15 @@ const promoted = {
 
 export const PromoteResult = Type.Object({ deployment_id: DeploymentId, ...promoted })
 
+export const Emergency = Type.Optional(
+  Type.Boolean({
+    description:
+      'Do not wait for approval, where the deployment allows that; the audit log says so',
+  }),
+)
+
 export const RollbackRequest = Type.Object(
-  { reason: plainText({ charsMax: 10_000 }) },
+  { reason: plainText({ charsMax: 10_000 }), emergency: Emergency },
   { additionalProperties: false },
 )
 

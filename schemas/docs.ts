@@ -2,6 +2,7 @@ import { ALARM_DOCS } from './docs/alarms.ts'
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
 import { BACKTEST_DOCS } from './docs/backtest.ts'
+import { CHANGE_REQUEST_DOCS } from './docs/change-requests.ts'
 import { COPY_DOCS } from './docs/copies.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
 import { EXPORT_DOCS } from './docs/export.ts'
@@ -23,6 +24,7 @@ import { SCORING_DOCS } from './docs/scoring.ts'
 import { SERVICE_ACCOUNT_DOCS } from './docs/service-accounts.ts'
 import { SIGN_ON_DOCS } from './docs/sign-on.ts'
 import { STATS_DOCS } from './docs/stats.ts'
+import { WEBHOOK_DOCS } from './docs/webhooks.ts'
 
 /** All operations of the service. A route with any other operation does not compile. */
 export const DOCS = {
@@ -38,6 +40,8 @@ export const DOCS = {
   ...IMPORT_DOCS,
   ...EXPORT_DOCS,
   ...DEPLOYMENT_DOCS,
+  ...CHANGE_REQUEST_DOCS,
+  ...WEBHOOK_DOCS,
   ...STATS_DOCS,
   ...MONITORING_DOCS,
   ...ALARM_DOCS,

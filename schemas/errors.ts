@@ -12,6 +12,8 @@ export const ERROR_CODES = {
   invalid_refresh_token: 'The refresh token is unknown, expired or was used before.',
   sign_on_refused: 'The single sign-on is refused: `details` names the reason.',
   insufficient_role: "The caller's role does not permit this.",
+  own_change_request:
+    "Who asked for a change, or a service account, can't decide on it: another owner or admin has to.",
   deployment_not_found:
     'No deployment of the team has this slug. Scoring does not find inactive deployments and those outside the environment of the key.',
   model_not_found: 'No model of the team has this id or version.',
@@ -26,10 +28,20 @@ export const ERROR_CODES = {
   job_not_found: 'The team has no such job: a job is kept for a week after its end.',
   definition_not_found: 'The team has no definition of outcomes with this id.',
   import_not_found: 'The team has no import of outcomes with this id.',
+  change_request_not_found: 'The team has no change request with this id.',
+  webhook_not_found: 'The team has no webhook with this id.',
+  delivery_not_found: 'The webhook has no delivery with this id; old ones are removed.',
   not_found: 'No endpoint has this method and path.',
   model_is_champion: "The model is the champion of a deployment and can't be archived.",
   member_exists: 'Another user has this email.',
   last_owner: 'The team must keep at least one owner.',
+  change_outdated:
+    "The deployment has changed since the change request was made, which therefore can't be applied.",
+  change_request_closed: 'The change request was decided on already, or its time is over.',
+  approval_required:
+    "The model is a challenger of a deployment that requires approval, and can't be archived.",
+  limit_reached: 'There are as many of these as there may be: `message` says what to do.',
+  webhook_inactive: 'The webhook is switched off: switch it on first.',
   definition_in_use:
     'Outcomes refer to this definition, which therefore never changes: use another id.',
   idempotency_in_progress:
@@ -46,6 +58,7 @@ export const ERROR_CODES = {
   parity_failed:
     'Scores differ from those in the sample: `details` lists the first rows that differ.',
   not_exportable: "The model can't be exported in this format: `details` lists the reasons.",
+  invalid_webhook: 'The address of the webhook is not allowed: `details` says why.',
   invalid_scope: 'A scope is unknown, or none is given.',
   invalid_traffic_config:
     'The traffic request is invalid, or the shares would exceed their limit: `details` says where.',

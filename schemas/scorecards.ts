@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, listQuery, NextCursor, plainText, Timestamp } from './common.ts'
-import { CacheVersion, DeploymentId, TrafficChallenger } from './deployments.ts'
+import { CacheVersion, DeploymentId, Emergency, TrafficChallenger } from './deployments.ts'
 
 export const ScorecardsQuery = listQuery({ environment: Type.Optional(Environment) })
 
@@ -49,12 +49,15 @@ export const RemoveScorecardChallengerResult = Type.Object({
 })
 
 export const PromoteVersionRequest = Type.Object(
-  { version: Type.String({ description: 'Version of an active challenger’s model' }) },
+  {
+    version: Type.String({ description: 'Version of an active challenger’s model' }),
+    reason: Type.Optional(plainText({ charsMax: 10_000 })),
+  },
   { additionalProperties: false },
 )
 
 export const ScorecardRollbackRequest = Type.Object(
-  { reason: Type.Optional(plainText({ charsMax: 10_000 })) },
+  { reason: Type.Optional(plainText({ charsMax: 10_000 })), emergency: Emergency },
   { additionalProperties: false },
 )
 

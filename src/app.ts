@@ -8,6 +8,7 @@ import { signOnRoutes } from './auth/oidc/routes.ts'
 import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { backtestRoutes } from './backtest/routes.ts'
+import { changeRequestRoutes } from './change-requests/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
 import { scorecardRoutes } from './deployments/api-v1/routes.ts'
@@ -63,6 +64,7 @@ import type { Services } from './services.ts'
 import { statsRoutes } from './stats/routes.ts'
 import { ownAccountRoutes } from './teams/own/routes.ts'
 import { memberRoutes } from './teams/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export type AppOptions = Pick<
   Config,
@@ -159,6 +161,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(exportRoutes, services)
   await app.register(deploymentRoutes, services)
   await app.register(scorecardRoutes, services)
+  await app.register(changeRequestRoutes, services)
+  await app.register(webhookRoutes, services)
   await app.register(scoringRoutes, services)
   await app.register(statsRoutes, services)
   await app.register(readingRoutes, services)

@@ -46,6 +46,12 @@ export interface Config extends SignInConfig {
   readonly scoreLogRetentionDays: number
   /** How long an outcome waits for its score, in whole days. */
   readonly outcomeHoldDays: number
+  /** How long a change waits for a second person. */
+  readonly changeRequestLifeMs: number
+  /** Networks that webhooks may reach beside the public Internet, and by `http`. */
+  readonly webhookAllowedNetworks: readonly string[]
+  /** Wait after each failed attempt of a webhook; after the last one it is given up. */
+  readonly webhookRetryMs: readonly number[]
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -106,6 +112,9 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
       1024 ** 5 - 1,
     ),
     spoolKeepMs: 1000 * read.integer('SPOOL_KEEP_SECONDS', 900, 0, 86_400),
+    changeRequestLifeMs: 3_600_000 * read.integer('CHANGE_REQUEST_HOURS', 72, 1, 720),
+    webhookAllowedNetworks: readAllowedNetworks(read),
+    webhookRetryMs: readRetries(read),
   }
   checkWorkers(read, config)
   if (read.faults.length > 0) throw new ConfigError(read.faults)
@@ -274,4 +283,34 @@ function readDurability(read: VariableReader): Durability {
     read.faults.push(`SCORE_LOG_DURABILITY must be one of ${DURABILITIES.join(', ')}`)
   }
   return durability ?? 'process'
+}
+
+function readAllowedNetworks(read: VariableReader): readonly string[] {
+  const text = read.text('WEBHOOK_ALLOWED_NETWORKS')
+  if (text === null) return []
+  const networks = text.split(',').map((network) => network.trim())
+  if (!networks.every(isNetwork)) {
+    read.faults.push(
+      'WEBHOOK_ALLOWED_NETWORKS must be addresses or CIDRs, separated by commas, and not /0',
+    )
+    return []
+  }
+  return networks
+}
+
+/** 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, 6 h and 10 h: about a day in all. */
+const WEBHOOK_RETRY_SECONDS = '5,30,120,600,1800,3600,7200,14400,21600,36000'
+const RETRIES_MAX = 20
+const RETRY_SECONDS_MAX = 86_400
+
+function readRetries(read: VariableReader): readonly number[] {
+  const text = read.text('WEBHOOK_RETRY_SECONDS') ?? WEBHOOK_RETRY_SECONDS
+  const seconds = text.split(',').map((part) => (/^\d{1,5}$/.test(part) ? Number(part) : 0))
+  const isRight = seconds.every((one) => one >= 1 && one <= RETRY_SECONDS_MAX)
+  if (!isRight || seconds.length > RETRIES_MAX) {
+    read.faults.push(
+      `WEBHOOK_RETRY_SECONDS must be up to ${RETRIES_MAX} whole numbers from 1 to ${RETRY_SECONDS_MAX}, separated by commas`,
+    )
+  }
+  return seconds.map((one) => one * 1_000)
 }

@@ -10,6 +10,7 @@ import type { Drain } from './score-log/drain/drain.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
 import type { ChallengerFailures } from './scoring/challenger-failures.ts'
 import type { ScoringService } from './scoring/service.ts'
+import type { OpenWebhooks } from './webhooks/open.ts'
 
 interface MeasuredParts {
   readonly requests: RequestMetrics
@@ -208,5 +209,36 @@ export function addReplayMetrics(
     'scoreline_replay_last_end_seconds',
     'When the last nightly replay ended, in seconds since 1970; 0 before the first.',
     () => nightly.lastEndSec,
+  )
+}
+
+/** Adds the metrics of webhooks. */
+export function addWebhookMetrics(
+  metrics: MetricRegistry,
+  { deliverer, upkeep }: Pick<OpenWebhooks, 'deliverer' | 'upkeep'>,
+): void {
+  metrics.counter('scoreline_webhook_attempts_total', 'Attempts to deliver, by outcome.', () => [
+    [{ outcome: 'delivered' }, deliverer.counts.delivered],
+    [{ outcome: 'failed' }, deliverer.counts.failed],
+  ])
+  metrics.counter(
+    'scoreline_webhook_dead_deliveries_total',
+    'Deliveries that were given up after their last attempt.',
+    () => deliverer.counts.dead,
+  )
+  metrics.gauge(
+    'scoreline_webhook_attempts_in_flight',
+    'Attempts to deliver that are under way.',
+    () => deliverer.inFlight,
+  )
+  metrics.gauge(
+    'scoreline_webhook_waiting_deliveries',
+    'Deliveries of all teams that wait for an attempt; looked up once a minute.',
+    () => upkeep.backlog.waiting,
+  )
+  metrics.gauge(
+    'scoreline_webhook_overdue_seconds',
+    'How long the most overdue of them has been due; looked up once a minute.',
+    () => upkeep.backlog.overdueMs / 1000,
   )
 }

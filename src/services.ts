@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { type AuditLines, withAuditStream } from './audit/stream.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
+import { type ChangeControlServices, openChangeControl } from './change-requests/open.ts'
 import type { Config } from './config.ts'
 import { ScorecardService } from './deployments/api-v1/service.ts'
 import { DeploymentService } from './deployments/service.ts'
@@ -51,6 +52,7 @@ import {
   addReplayMetrics,
   addScoreLogMetrics,
   addServiceMetrics,
+  addWebhookMetrics,
 } from './service-metrics.ts'
 import { StatsService } from './stats/service.ts'
 import { PostgresStatsStore } from './stats/store.ts'
@@ -66,6 +68,7 @@ export interface Services
     OutcomeServices,
     ReadingServices,
     ReasonServices,
+    ChangeControlServices,
     EvidenceServices {
   readonly models: ModelService
   readonly modelCopies: ModelCopyService
@@ -199,7 +202,8 @@ export async function createServices(config: Config, options: ServiceOptions): P
     telemetry,
     dataDir,
   })
-  const background = [domains.auth, domains.outcomeWorker, domains.background, domains.evaluator]
+  const { auth, outcomeWorker, evaluator } = domains
+  const background = [auth, outcomeWorker, evaluator, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
@@ -252,13 +256,13 @@ type Domains = Omit<
   | 'drain'
   | 'close'
 > & {
-  /** Jobs and nightly replays. */
-  readonly background: { close(): Promise<void> }
+  /** Jobs, nightly replays, change requests and webhooks. */
+  readonly background: readonly { close(): Promise<void> }[]
 }
 
 function wire(
   config: Config,
-  { db, renew, ping }: DatabaseHandle,
+  database: DatabaseHandle,
   {
     clock,
     log,
@@ -273,6 +277,7 @@ function wire(
     dataDir,
   }: WireOptions,
 ): Domains {
+  const { db, renew, ping } = database
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew, health })
@@ -290,6 +295,7 @@ function wire(
   const deployments = new DeploymentService({
     store: guarded(new PostgresDeploymentStore(db)),
     clock,
+    requestLifeMs: config.changeRequestLifeMs,
     onChange,
   })
   caches.add('deployment', cache)
@@ -331,8 +337,8 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
-  // What questions to the log need.
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
+  const ofReader = { db, guarded, logReader, clock }
   const outcomes = openOutcomes({
     db,
     guarded,
@@ -346,19 +352,29 @@ function wire(
   const reading = openReading({ ...ofLog, eraser, others: outcomes.outcomes, log })
   const { scoreReading } = reading
   const evidence = openEvidence({
-    db,
-    guarded,
-    logReader,
+    ...ofReader,
     reading: scoreReading,
     models,
     definitions: outcomes.outcomeDefinitions,
     jwtSecret,
-    clock,
     log,
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
   const reasons = openReasons({ ...ofLog, deployments, scoreReading })
+  const changeControl = openChangeControl({
+    ...ofLog,
+    database,
+    config,
+    jwtSecret,
+    log,
+    factsOf: errorFacts,
+    onChange,
+    checkpointOf: (teamId) => evidence.services.proofs.checkpoint({ teamId }),
+    awayMs: () => health.awayMs,
+    spoolRefusal: () => openedLog.spool.refusal,
+  })
+  addWebhookMetrics(metrics, changeControl.services.webhookParts)
   return {
     ...access,
     models,
@@ -368,11 +384,12 @@ function wire(
     deployments,
     scorecards: new ScorecardService(deployments, clock),
     scoring,
+    ...reading,
+    ...changeControl.services,
     ...evidence.services,
-    background: evidence,
+    background: [evidence, changeControl],
     ...reasons,
     ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
-    ...reading,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
+import { WAITS_FOR_APPROVAL } from './change-requests.ts'
 import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
@@ -56,6 +57,8 @@ const single = {
   ],
   shadow_mode: false,
   strict_mode: false,
+  require_approval: false,
+  emergency_rollback: true,
   cache_version: 2,
   created_at: EXAMPLE_TIME,
 } as const
@@ -88,15 +91,17 @@ export const DEPLOYMENT_DOCS = {
   },
   'deployments.update': {
     tag: 'Deployments',
-    summary: 'Rename a deployment, switch it on or off, make it strict',
+    summary: 'Change the settings of a deployment',
     description:
-      "Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this.",
+      "Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this. With `require_approval` changes of models, traffic and activity wait for a second owner or admin, and so does switching it off again.",
     params: { slug: DEPLOYMENT_SLUG },
-    errors: ['deployment_not_found'],
+    errors: ['deployment_not_found', 'limit_reached'],
+    others: WAITS_FOR_APPROVAL,
     request: {
       Rename: { name: 'Consumer loans, branches' },
       'Switch off': { is_active: false },
       'Make it strict': { strict_mode: true },
+      'Require approval': { require_approval: true },
     },
     success: {
       description: 'The deployment as it is now',
@@ -115,7 +120,9 @@ export const DEPLOYMENT_DOCS = {
       'model_not_found',
       'challenger_not_found',
       'invalid_traffic_config',
+      'limit_reached',
     ],
+    others: WAITS_FOR_APPROVAL,
     request: {
       'Add a challenger': {
         action: 'add_challenger',
@@ -152,7 +159,8 @@ export const DEPLOYMENT_DOCS = {
     description:
       "The challenger's model becomes the champion in one step. All other challengers are deactivated. A rollback restores the old champion.",
     params: { slug: DEPLOYMENT_SLUG },
-    errors: ['deployment_not_found', 'challenger_not_found'],
+    errors: ['deployment_not_found', 'challenger_not_found', 'limit_reached'],
+    others: WAITS_FOR_APPROVAL,
     request: { 'The challenger': { challenger_id: EXAMPLE_IDS.challenger } },
     success: {
       description: 'The new champion and the previous one',
@@ -169,9 +177,10 @@ export const DEPLOYMENT_DOCS = {
     tag: 'Deployments',
     summary: 'Roll back to the previous champion',
     description:
-      'Champion and previous champion swap. All challengers are deactivated. The audit log keeps the reason.',
+      'Champion and previous champion swap. All challengers are deactivated. The audit log keeps the reason. Where approval is required, `emergency` makes the change at once if the deployment allows that.',
     params: { slug: DEPLOYMENT_SLUG },
-    errors: ['no_rollback_target', 'deployment_not_found'],
+    errors: ['no_rollback_target', 'deployment_not_found', 'limit_reached'],
+    others: WAITS_FOR_APPROVAL,
     request: { 'With a reason': { reason: 'approval rate fell below plan' } },
     success: {
       description: 'The champion before and after',

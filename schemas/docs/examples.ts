@@ -14,6 +14,10 @@ export const EXAMPLE_IDS = {
   import: 'imp_0VLGn5Rf3Sl0ZcXv6IkUg4',
   serviceAccount: 'svc_0VLGj7KwB3cVx9ZmQt5Ra1',
   session: 'fam_0VLGj8LxC4dWy0AnRu6Sb2',
+  changeRequest: 'chg_0VLGo6Uc2Ad9IhSv5KgVf8',
+  webhook: 'whk_0VLGo7Xb3Be0JiTw6LhWg9',
+  event: 'evt_0VLGo8Yd4Cf1KjUx7MiXh0',
+  delivery: 'dlv_0VLGo9Ze5Dg2LkVy8NjYi1',
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
 

@@ -78,7 +78,7 @@ export const MODEL_DOCS = {
     description:
       "The champion of a deployment can't be archived. Archiving a model also removes it as a challenger everywhere.",
     params: { id: MODEL_ID },
-    errors: ['model_not_found', 'model_is_champion'],
+    errors: ['model_not_found', 'model_is_champion', 'approval_required'],
     request: { Archive: { status: 'archived' }, Restore: { status: 'active' } },
     success: {
       description: 'The model as it is now',

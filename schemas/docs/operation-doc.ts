@@ -10,6 +10,8 @@ export const TAGS = {
   'Audit log': 'Who changed what, when and why.',
   Models: 'Registered scorecards.',
   Deployments: 'A slug that scores with a champion and, if any, its challengers.',
+  'Change requests': 'Changes of deployments that wait for a second person.',
+  Webhooks: 'Addresses that are told what happens, and what became of each message.',
   Scoring: 'Score, risk grade, probability of default and the points of each feature.',
   Reasons: 'Why a score is not better, against which applicants, and what would have changed it.',
   'Score log': 'Scores as they were answered: by request, by reference, and as a file.',
@@ -41,7 +43,7 @@ export interface OperationDoc {
   /** Example bodies by title. Each one works with real ids. */
   readonly request?: Readonly<Record<string, unknown>>
   readonly success: ResponseDoc
-  /** Responses of other statuses whose body is not the error body. */
+  /** Responses of other statuses, also of other successes, whose body is not the error body. */
   readonly others?: Readonly<Record<number, ResponseDoc>>
 }
 

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { SHADOW_PCT_MAX, TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
 import { ChallengerMode, ScorecardRollbackRequest } from '../scorecards.ts'
+import { WAITS_FOR_APPROVAL } from './change-requests.ts'
 import { EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME, SCORECARD_ID } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
@@ -24,7 +25,10 @@ const AddChallengerRequest = Type.Object(
   { title: 'ScorecardChallengerRequest', additionalProperties: false },
 )
 
-const missing = ['deployment_not_found', 'model_not_found', 'challenger_not_found'] as const
+const missing = [
+  ...(['deployment_not_found', 'model_not_found', 'challenger_not_found'] as const),
+  'limit_reached',
+] as const
 
 export const SCORECARD_DOCS = {
   'scorecards.list': {
@@ -56,7 +60,8 @@ export const SCORECARD_DOCS = {
       'The `mode` applies to the whole deployment. In shadow mode challengers score too, but the champion answers; in a live split each challenger answers its share of the requests.',
     params: { scorecard_id: SCORECARD_ID },
     body: AddChallengerRequest,
-    errors: ['deployment_not_found', 'model_not_found', 'invalid_traffic_config'],
+    errors: ['deployment_not_found', 'model_not_found', 'invalid_traffic_config', 'limit_reached'],
+    others: WAITS_FOR_APPROVAL,
     request: {
       'In shadow mode': { challenger_version: '2.0.0', mode: 'shadow', traffic_pct: 100 },
       'In a live split': { challenger_version: '2.0.0', mode: 'live', traffic_pct: 5 },
@@ -83,6 +88,7 @@ export const SCORECARD_DOCS = {
     description: 'Its share goes to the champion.',
     params: { scorecard_id: SCORECARD_ID, version: VERSION },
     errors: missing,
+    others: WAITS_FOR_APPROVAL,
     success: {
       description: 'The challenger that was removed',
       example: {
@@ -105,6 +111,7 @@ export const SCORECARD_DOCS = {
       'The model of this version becomes the champion in one step. All other challengers are deactivated.',
     params: { scorecard_id: SCORECARD_ID },
     errors: missing,
+    others: WAITS_FOR_APPROVAL,
     request: { 'The challenger': { version: '2.0.0' } },
     success: {
       description: 'The new champion and the previous one',
@@ -124,7 +131,8 @@ export const SCORECARD_DOCS = {
       'Champion and previous champion swap. All challengers are deactivated. The body is optional.',
     params: { scorecard_id: SCORECARD_ID },
     body: ScorecardRollbackRequest,
-    errors: ['no_rollback_target', 'deployment_not_found'],
+    errors: ['no_rollback_target', 'deployment_not_found', 'limit_reached'],
+    others: WAITS_FOR_APPROVAL,
     request: { 'With a reason': { reason: 'approval rate fell below plan' }, Empty: {} },
     success: {
       description: 'The champion before and after',

@@ -59,6 +59,14 @@ export type AuditAction =
   | 'log.erase'
   | 'outcome_definition.put'
   | 'outcomes.import'
+  | 'change_request.create'
+  | 'change_request.approve'
+  | 'change_request.decline'
+  | 'change_request.expire'
+  | 'webhook.create'
+  | 'webhook.update'
+  | 'webhook.rotate'
+  | 'webhook.delete'
 
 /** Who makes a change in a team: a user, or `OPERATOR`. */
 export interface Actor {
@@ -69,6 +77,9 @@ export interface Actor {
 
 /** Actor id of the operator, who uses the command line. */
 export const OPERATOR = 'operator'
+
+/** Actor of what the service does by itself. */
+export const SERVICE = 'service'
 
 /** Actor of what somebody does who is not proven. */
 export const ANONYMOUS = 'anonymous'

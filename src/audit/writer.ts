@@ -1,15 +1,18 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { IdempotencyClaim } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
+import { insertEvent } from '../outbox/writer.ts'
 import type { Transaction } from '../platform/db/client.ts'
 import { auditLog } from '../tables/audit.ts'
 import { idempotencyKeys } from '../tables/idempotency.ts'
+import { eventOf } from './audited-event.ts'
 import { lockTeam } from './lock-team.ts'
 import type { NewAuditRecord } from './record.ts'
 import { noteForStream } from './stream.ts'
 
 /**
- * Records a change in the transaction that makes it, so that both are committed or neither.
+ * Records a change in the transaction that makes it, so that both are committed or neither; the
+ * event that webhooks get of it, too.
  *
  * It locks the team until the transaction ends, so that the log's positions follow the order of the
  * commits. Changes of existing rows lock the team earlier, before they read; pure inserts need not.
@@ -23,6 +26,8 @@ export async function insertAuditRecord(
   await lockTeam(tx, record.teamId)
   if (claim !== undefined) await noteChange(tx, claim)
   await tx.insert(auditLog).values(record)
+  const event = eventOf(record)
+  if (event !== null) await insertEvent(tx, event)
   noteForStream(tx, record)
 }
 

@@ -54,14 +54,28 @@ export interface Deployment {
   readonly shadowMode: boolean
   /** Rejects applicants with missing or unknown features, whatever their request says. */
   readonly strictMode: boolean
+  /** Whether changes of its models and traffic wait for a second person. */
+  readonly requireApproval: boolean
+  /** Whether a rollback with `emergency` need not wait. */
+  readonly emergencyRollback: boolean
   readonly cacheVersion: number
   readonly createdAt: Date
   /** Active challengers, oldest first. */
   readonly challengers: readonly Challenger[]
 }
 
+/** Lookups that a change may make within its transaction. */
+export interface ChangeReader {
+  /** A model of the deployment's team. */
+  model(modelId: string): Promise<Candidate | null>
+  /** Active models with this version and the champion's name and environment, newest first. */
+  modelsOfVersion(deployment: Deployment, version: string): Promise<Candidate[]>
+}
+
 /** State of a deployment in the audit log: enough to recompute every assignment. */
-export function auditedState(deployment: Deployment): object {
+export type AuditedState = ReturnType<typeof auditedState>
+
+export function auditedState(deployment: Deployment) {
   return {
     name: deployment.name,
     is_active: deployment.isActive,
@@ -69,6 +83,8 @@ export function auditedState(deployment: Deployment): object {
     previous_champion_model_id: deployment.previousChampion?.id ?? null,
     shadow_mode: deployment.shadowMode,
     strict_mode: deployment.strictMode,
+    require_approval: deployment.requireApproval,
+    emergency_rollback: deployment.emergencyRollback,
     cache_version: deployment.cacheVersion,
     challengers: deployment.challengers
       .filter(({ isActive }) => isActive)

@@ -1,5 +1,6 @@
-import type { Challenger } from './deployment.ts'
-import type { Succession } from './service.ts'
+import { type ChangeRequest, shownState } from './approval.ts'
+import type { AuditedState, Challenger } from './deployment.ts'
+import type { Outcome, Succession } from './service.ts'
 
 /** Parts of responses that `/v1` and `/api/v1` share; they differ in the name of a deployment. */
 
@@ -22,5 +23,53 @@ export function rolledBackAnswer({ before, after, deactivatedCount }: Succession
     rolled_back_to: { model_id: after.champion.id, version: after.champion.version },
     challengers_deactivated: deactivatedCount,
     cache_version: after.cacheVersion,
+  }
+}
+
+/** A request for approval; one whose time is over is shown as expired. */
+export function changeRequestAnswer(request: ChangeRequest, nowMs: number) {
+  return {
+    id: request.id,
+    deployment_id: request.deploymentId,
+    action: request.order.action,
+    state: shownState(request, nowMs),
+    cache_version: request.cacheVersion,
+    before: stateAnswer(request.before),
+    after: stateAnswer(request.after),
+    reason: request.reason,
+    requested_by: request.requestedBy,
+    created_at: request.createdAt.toISOString(),
+    expires_at: request.expiresAt.toISOString(),
+    decided_by: request.decidedBy,
+    decided_at: request.decidedAt?.toISOString() ?? null,
+    comment: request.comment,
+    applied_cache_version: request.appliedVersion,
+  }
+}
+
+/**
+ * The answer of a change: what it did, or 202 with the request that waits for a second person.
+ *
+ * @param code sets the status
+ */
+export function outcomeAnswer<Done, Answer>(
+  outcome: Outcome<Done>,
+  code: (status: 202) => unknown,
+  answer: (done: Done) => Answer,
+) {
+  if ('done' in outcome) return answer(outcome.done)
+  code(202)
+  const { waiting } = outcome
+  return changeRequestAnswer(waiting, waiting.createdAt.getTime())
+}
+
+function stateAnswer({ challengers, ...state }: AuditedState) {
+  return {
+    ...state,
+    challengers: challengers.map(({ id, model_id, traffic_pct }) => ({
+      id,
+      model_id,
+      traffic_pct,
+    })),
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import { ChangeRequest } from '../../schemas/change-requests.ts'
 import {
   DeploymentList,
   Deployment as DeploymentSchema,
@@ -19,7 +20,7 @@ import { AppError } from '../errors.ts'
 import { bodyLimitOf } from '../http/body-limit.ts'
 import { sendList } from '../http/list.ts'
 import type { Deployment } from './deployment.ts'
-import { promotedAnswer, rolledBackAnswer, trafficChallenger } from './responses.ts'
+import { outcomeAnswer, promotedAnswer, rolledBackAnswer, trafficChallenger } from './responses.ts'
 import type { DeploymentService, DeploymentSummary } from './service.ts'
 
 interface DeploymentRouteOptions {
@@ -75,16 +76,21 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       schema: {
         params: SlugParams,
         body: UpdateDeploymentRequest,
-        response: { 200: DeploymentSchema, ...errorResponses(400, 401, 403, 404, 413, 415) },
+        response: {
+          200: DeploymentSchema,
+          202: ChangeRequest,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415),
+        },
       },
       config: { operation: 'deployments.update', access: OWNER_OR_ADMIN },
     },
-    async (request) => {
+    async (request, reply) => {
       const { name, is_active: isActive, strict_mode: strictMode } = request.body
-      const wanted = { name, isActive, strictMode }
-      return deploymentAnswer(
-        await deployments.update(userCaller(request), request.params.slug, wanted),
-      )
+      const { require_approval: requireApproval, emergency_rollback: emergencyRollback } =
+        request.body
+      const wanted = { name, isActive, strictMode, requireApproval, emergencyRollback }
+      const outcome = await deployments.update(userCaller(request), request.params.slug, wanted)
+      return outcomeAnswer(outcome, (status) => reply.code(status), deploymentAnswer)
     },
   )
 
@@ -95,7 +101,11 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       schema: {
         params: SlugParams,
         body: TrafficRequest,
-        response: { 200: TrafficResult, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
+        response: {
+          200: TrafficResult,
+          202: ChangeRequest,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
+        },
       },
       config: {
         operation: 'deployments.traffic',
@@ -103,23 +113,23 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
         takesIdempotencyKey: true,
       },
     },
-    async (request) => {
+    async (request, reply) => {
       if (request.body === undefined) {
         throw new AppError('invalid_request', 'the body is empty: send a JSON object')
       }
       const { slug } = request.params
-      const { action, deployment, challenger } = await deployments.manageTraffic(
-        userCaller(request),
-        slug,
-        request.body,
+      const outcome = await deployments.manageTraffic(userCaller(request), slug, request.body)
+      return outcomeAnswer(
+        outcome,
+        (status) => reply.code(status),
+        ({ action, deployment, challenger }) => ({
+          deployment_id: deployment.id,
+          action,
+          ...(challenger !== null && { challenger: trafficChallenger(challenger) }),
+          ...(action === 'toggle_shadow' && { shadow_mode: deployment.shadowMode }),
+          cache_version: deployment.cacheVersion,
+        }),
       )
-      return {
-        deployment_id: deployment.id,
-        action,
-        ...(challenger !== null && { challenger: trafficChallenger(challenger) }),
-        ...(action === 'toggle_shadow' && { shadow_mode: deployment.shadowMode }),
-        cache_version: deployment.cacheVersion,
-      }
     },
   )
 
@@ -130,7 +140,11 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
       schema: {
         params: SlugParams,
         body: PromoteRequest,
-        response: { 200: PromoteResult, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
+        response: {
+          200: PromoteResult,
+          202: ChangeRequest,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
+        },
       },
       config: {
         operation: 'deployments.promote',
@@ -138,11 +152,16 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
         takesIdempotencyKey: true,
       },
     },
-    async (request) => {
-      const { challenger_id: challengerId } = request.body
+    async (request, reply) => {
+      const { challenger_id: challengerId, reason } = request.body
       const { slug } = request.params
-      const succession = await deployments.promote(userCaller(request), slug, () => challengerId)
-      return { deployment_id: succession.after.id, ...promotedAnswer(succession) }
+      const order = { action: 'promote', challengerId, reason } as const
+      const outcome = await deployments.promote(userCaller(request), slug, () => order)
+      return outcomeAnswer(
+        outcome,
+        (status) => reply.code(status),
+        (succession) => ({ deployment_id: succession.after.id, ...promotedAnswer(succession) }),
+      )
     },
   )
 
@@ -155,6 +174,7 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
         body: RollbackRequest,
         response: {
           200: RollbackResult,
+          202: ChangeRequest,
           ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
@@ -164,10 +184,14 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
         takesIdempotencyKey: true,
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { slug } = request.params
-      const succession = await deployments.rollBack(userCaller(request), slug, request.body.reason)
-      return { deployment_id: succession.after.id, ...rolledBackAnswer(succession) }
+      const outcome = await deployments.rollBack(userCaller(request), slug, request.body)
+      return outcomeAnswer(
+        outcome,
+        (status) => reply.code(status),
+        (succession) => ({ deployment_id: succession.after.id, ...rolledBackAnswer(succession) }),
+      )
     },
   )
 }
@@ -202,6 +226,8 @@ function deploymentAnswer(deployment: Deployment) {
     })),
     shadow_mode: deployment.shadowMode,
     strict_mode: deployment.strictMode,
+    require_approval: deployment.requireApproval,
+    emergency_rollback: deployment.emergencyRollback,
     cache_version: deployment.cacheVersion,
     created_at: deployment.createdAt.toISOString(),
   }

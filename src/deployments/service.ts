@@ -1,23 +1,15 @@
-import { TRAFFIC_PCT_MAX } from '../../schemas/deployments.ts'
 import type { Environment } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
-import { auditedState, type Candidate, type Challenger, type Deployment } from './deployment.ts'
-import {
-  addChallenger,
-  type Change,
-  challengerOf,
-  promote,
-  removeChallenger,
-  rollBack,
-  toggleShadow,
-  trafficFault,
-  updateTraffic,
-} from './succession.ts'
-import { readTrafficSettings, type TrafficAction } from './traffic-settings.ts'
+import { type ChangeRequest, waitsForApproval } from './approval.ts'
+import { auditedState, type Challenger, type ChangeReader, type Deployment } from './deployment.ts'
+import { changeOf, type DeploymentOrder, type DeploymentSettings, modelOf } from './order.ts'
+import { newProposal } from './proposal.ts'
+import { type Change, challengerOf } from './succession.ts'
+import { readTrafficSettings, type TrafficAction, trafficOrder } from './traffic-settings.ts'
 
 /** A deployment in a list. */
 export interface DeploymentSummary {
@@ -32,14 +24,6 @@ export interface DeploymentSummary {
 
 export interface DeploymentFilter {
   readonly environment?: Environment | undefined
-}
-
-/** Lookups that a change may make within its transaction. */
-export interface ChangeReader {
-  /** A model of the deployment's team. */
-  model(modelId: string): Promise<Candidate | null>
-  /** Active models with this version and the champion's name and environment, newest first. */
-  modelsOfVersion(deployment: Deployment, version: string): Promise<Candidate[]>
 }
 
 /** What the service needs from the database. */
@@ -61,11 +45,36 @@ export interface DeploymentStore {
     readonly teamId: string
     readonly deploymentId: string
     readonly at: Date
-    readonly decide: (present: Deployment, read: ChangeReader) => Promise<Change>
-    /** @param consequences new statuses of models, and challengers that ended elsewhere */
-    readonly audit: (present: Deployment, change: Change, consequences: object) => NewAuditRecord
-  }): Promise<Changed | null>
+    /** Whoever makes the change, for the requesters of a proposal. */
+    readonly userId: string
+    readonly decide: (present: Deployment, read: ChangeReader) => Promise<Change | Proposal>
+    readonly audit: AuditOf
+  }): Promise<Changed | Proposed | null>
 }
+
+/** @param consequences new statuses of models, and challengers that ended elsewhere */
+export type AuditOf = (present: Deployment, change: Change, consequences: object) => NewAuditRecord
+
+/** A change to store as a request, because it waits for a second person. */
+export interface Proposal {
+  /**
+   * Makes the request.
+   *
+   * @param requesters everybody who may hold the credentials that ask
+   * @param waitingCount requests that wait for this deployment
+   */
+  readonly propose: (
+    requesters: readonly string[],
+    waitingCount: number,
+  ) => { readonly request: ChangeRequest; readonly audit: NewAuditRecord }
+}
+
+export interface Proposed {
+  readonly request: ChangeRequest
+}
+
+/** What became of an order: made, or stored as a request that waits for a second person. */
+export type Outcome<Done> = { readonly done: Done } | { readonly waiting: ChangeRequest }
 
 export interface Changed {
   readonly before: Deployment
@@ -80,6 +89,8 @@ export interface Changed {
 export interface DeploymentOptions {
   readonly store: DeploymentStore
   readonly clock: Clock
+  /** How long a change waits for a second person. */
+  readonly requestLifeMs: number
   /** Called with the id of each changed deployment, before the response is sent. */
   readonly onChange: (deploymentId: string) => void
 }
@@ -92,8 +103,11 @@ export interface TrafficChanged {
   readonly challenger: Challenger | null
 }
 
-/** Finds the id of a challenger entry in the present state. */
-export type EntryPick = (present: Deployment, read: ChangeReader) => string | Promise<string>
+/** Makes an order for the present state, within the transaction of the change. */
+export type OrderPlan = (
+  present: Deployment,
+  read: ChangeReader,
+) => DeploymentOrder | Promise<DeploymentOrder>
 
 /** Result of a promotion or a rollback. */
 export interface Succession {
@@ -127,31 +141,17 @@ export class DeploymentService {
   }
 
   /**
-   * Renames a deployment, switches it on or off, or sets strict mode.
+   * Renames a deployment, switches it on or off, or sets strict mode or how it is changed.
    *
-   * @throws AppError `deployment_not_found`
+   * @throws AppError `deployment_not_found`, `limit_reached`
    */
   async update(
     actor: Actor,
     slug: string,
-    wanted: {
-      readonly name?: string | undefined
-      readonly isActive?: boolean | undefined
-      readonly strictMode?: boolean | undefined
-    },
-  ): Promise<Deployment> {
-    const { after } = await this.change(actor, slug, async (present) => {
-      const { name = present.name, isActive = present.isActive } = wanted
-      const { strictMode = present.strictMode } = wanted
-      const altersAnswers = isActive !== present.isActive || strictMode !== present.strictMode
-      const cacheVersion = present.cacheVersion + (altersAnswers ? 1 : 0)
-      return {
-        action: 'deployment.update',
-        challengerId: null,
-        next: { ...present, name, isActive, strictMode, cacheVersion },
-      }
-    })
-    return after
+    settings: DeploymentSettings,
+  ): Promise<Outcome<Deployment>> {
+    const outcome = await this.order(actor, slug, () => ({ action: 'update', settings }))
+    return doneAs(outcome, ({ after }) => after)
   }
 
   /**
@@ -159,56 +159,90 @@ export class DeploymentService {
    *
    * @param body any JSON value
    * @throws AppError `deployment_not_found`, `model_not_found`, `challenger_not_found`,
-   *   `invalid_traffic_config`
+   *   `invalid_traffic_config`, `limit_reached`
    */
-  async manageTraffic(actor: Actor, slug: string, body: unknown): Promise<TrafficChanged> {
+  async manageTraffic(actor: Actor, slug: string, body: unknown): Promise<Outcome<TrafficChanged>> {
     const settings = readTrafficSettings(body)
-    const addedAt = new Date(this.options.clock.epochMs())
-    const changed = await this.change(actor, slug, async (present, read) => {
+    const newEntryId = newId('ch_', this.options.clock.epochMs())
+    const outcome = await this.order(actor, slug, async (present, read) => {
       // 404 takes precedence over 422.
-      const model = settings.modelId === null ? null : await modelOf(read, settings.modelId)
+      if (settings.modelId !== null) await modelOf(read, settings.modelId)
       if (settings.challengerId !== null) challengerOf(present, settings.challengerId)
-      if (settings.faults.length > 0) throw trafficFault(settings.faults)
-      const { challengerId, trafficPct, shadowMode } = settings
-      if (model !== null && trafficPct !== null) {
-        const entry = { id: newId('ch_', addedAt.getTime()), model, trafficPct, addedAt }
-        const limitPct = TRAFFIC_PCT_MAX
-        return addChallenger(present, { ...entry, shadowMode: present.shadowMode }, limitPct)
-      }
-      if (challengerId !== null) {
-        return trafficPct === null
-          ? removeChallenger(present, challengerId)
-          : updateTraffic(present, challengerId, trafficPct)
-      }
-      return toggleShadow(present, shadowMode === true)
+      return trafficOrder(settings, newEntryId)
     })
     const { action } = settings
     if (action === null) throw new TypeError('a traffic request without an action was accepted')
-    return { action, deployment: changed.after, challenger: challengerIn(changed) }
+    return doneAs(outcome, (changed) => ({
+      action,
+      deployment: changed.after,
+      challenger: challengerIn(changed),
+    }))
   }
 
   /**
    * Makes a challenger's model the champion.
    *
-   * @param pick finds the id of the challenger entry within the transaction
-   * @throws AppError `deployment_not_found`, `challenger_not_found`, and the errors of `pick`
+   * @param plan makes the order within the transaction
+   * @throws AppError `deployment_not_found`, `challenger_not_found`, `limit_reached`, and the
+   *   errors of `plan`
    */
-  async promote(actor: Actor, slug: string, pick: EntryPick): Promise<Succession> {
-    const { before, after } = await this.change(actor, slug, async (present, read) =>
-      promote(present, await pick(present, read)),
-    )
-    return { before, after, deactivatedCount: before.challengers.length - 1 }
-  }
-
-  /** @throws AppError `deployment_not_found`, `no_rollback_target` */
-  async rollBack(actor: Actor, slug: string, reason: string | undefined): Promise<Succession> {
-    const decide = async (present: Deployment) => rollBack(present, reason)
-    const { before, after } = await this.change(actor, slug, decide)
-    return { before, after, deactivatedCount: before.challengers.length }
+  async promote(actor: Actor, slug: string, plan: OrderPlan): Promise<Outcome<Succession>> {
+    const outcome = await this.order(actor, slug, plan)
+    return doneAs(outcome, ({ before, after }) => ({
+      before,
+      after,
+      deactivatedCount: before.challengers.length - 1,
+    }))
   }
 
   /**
-   * Makes a change that `decide` derives from the present state, within the same transaction.
+   * Brings the previous champion back. An emergency does not wait for a second person, where the
+   * deployment allows that; the audit log says so.
+   *
+   * @throws AppError `deployment_not_found`, `no_rollback_target`, `limit_reached`
+   */
+  async rollBack(
+    actor: Actor,
+    slug: string,
+    { reason, emergency = false }: { reason?: string | undefined; emergency?: boolean | undefined },
+  ): Promise<Outcome<Succession>> {
+    const outcome = await this.order(actor, slug, () => ({ action: 'rollback', reason }), emergency)
+    return doneAs(outcome, ({ before, after }) => ({
+      before,
+      after,
+      deactivatedCount: before.challengers.length,
+    }))
+  }
+
+  /**
+   * Makes the change that an order asks for, or stores it as a request where it has to wait for a
+   * second person. Either way the order was checked against the present state.
+   *
+   * @throws AppError `deployment_not_found`, `limit_reached`, and the errors of the order
+   */
+  async order(
+    actor: Actor,
+    slug: string,
+    plan: OrderPlan,
+    isEmergency = false,
+  ): Promise<Outcome<Changed>> {
+    const epochMs = this.options.clock.epochMs()
+    const at = new Date(epochMs)
+    const decide = async (present: Deployment, read: ChangeReader): Promise<Change | Proposal> => {
+      const order = await plan(present, read)
+      const change = await changeOf(order, present, read, at)
+      const isExempt = isEmergency && present.emergencyRollback
+      if (isExempt || !waitsForApproval(order, present)) return change
+      return newProposal(actor, { order, present, change }, epochMs, this.options.requestLifeMs)
+    }
+    const extra = isEmergency ? { emergency: true } : {}
+    const outcome = await this.run(actor, slug, decide, auditOf(actor, epochMs, extra))
+    return 'request' in outcome ? { waiting: outcome.request } : { done: outcome }
+  }
+
+  /**
+   * Makes a change that `decide` derives from the present state, within the same transaction. It
+   * never waits for a second person.
    *
    * @throws AppError `deployment_not_found`, and the errors of `decide`
    */
@@ -217,30 +251,57 @@ export class DeploymentService {
     slug: string,
     decide: (present: Deployment, read: ChangeReader) => Promise<Change>,
   ): Promise<Changed> {
+    const audit = auditOf(actor, this.options.clock.epochMs())
+    const outcome = await this.run(actor, slug, decide, audit)
+    if ('request' in outcome) throw new TypeError('a change without an order was proposed')
+    return outcome
+  }
+
+  private async run(
+    actor: Actor,
+    slug: string,
+    decide: (present: Deployment, read: ChangeReader) => Promise<Change | Proposal>,
+    audit: AuditOf,
+  ): Promise<Changed | Proposed> {
     if (!isId(slug, 'dep_')) throw notFound()
-    const epochMs = this.options.clock.epochMs()
-    const changed = await this.options.store.change({
+    const { clock, store, onChange } = this.options
+    const outcome = await store.change({
       teamId: actor.teamId,
       deploymentId: slug,
-      at: new Date(epochMs),
+      userId: actor.userId,
+      at: new Date(clock.epochMs()),
       decide,
-      audit: (present, { action, next, reason }, consequences) =>
-        auditRecord(
-          actor,
-          {
-            action,
-            subject: slug,
-            before: auditedState(present),
-            after: { ...auditedState(next), ...consequences },
-            ...(reason !== undefined && { reason }),
-          },
-          epochMs,
-        ),
+      audit,
     })
-    if (changed === null) throw notFound()
-    for (const deploymentId of changed.touchedIds) this.options.onChange(deploymentId)
-    return changed
+    if (outcome === null) throw notFound()
+    if ('touchedIds' in outcome) for (const id of outcome.touchedIds) onChange(id)
+    return outcome
   }
+}
+
+/** The result of an order in the form that its caller wants. */
+export function doneAs<Done, As>(outcome: Outcome<Done>, as: (done: Done) => As): Outcome<As> {
+  return 'waiting' in outcome ? outcome : { done: as(outcome.done) }
+}
+
+/**
+ * Describes changes of a deployment for the audit log.
+ *
+ * @param extra what else the records say of the change
+ */
+export function auditOf(actor: Actor, epochMs: number, extra: object = {}): AuditOf {
+  return (present, { action, next, reason }, consequences) =>
+    auditRecord(
+      actor,
+      {
+        action,
+        subject: present.id,
+        before: auditedState(present),
+        after: { ...auditedState(next), ...consequences, ...extra },
+        ...(reason !== undefined && { reason }),
+      },
+      epochMs,
+    )
 }
 
 /**
@@ -251,12 +312,6 @@ export function challengerIn({ before, after, challengerId }: Changed): Challeng
   if (present !== undefined) return present
   const removed = before.challengers.find(({ id }) => id === challengerId)
   return removed === undefined ? null : { ...removed, isActive: false }
-}
-
-async function modelOf(read: ChangeReader, modelId: string): Promise<Candidate> {
-  const model = isId(modelId, 'mod_') ? await read.model(modelId) : null
-  if (model === null) throw new AppError('model_not_found', 'there is no model with this id')
-  return model
 }
 
 /** Only for unknown deployments: management also finds inactive ones. */

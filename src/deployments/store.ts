@@ -7,13 +7,15 @@ import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../p
 import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
 import { reasonBaselinesInForce } from '../tables/reasons.ts'
-import type { Candidate, Challenger, Deployment } from './deployment.ts'
+import type { Candidate, Challenger, ChangeReader, Deployment } from './deployment.ts'
+import { insertRequest } from './request-writer.ts'
 import type {
+  AuditOf,
   Changed,
-  ChangeReader,
   DeploymentFilter,
   DeploymentStore,
   DeploymentSummary,
+  Proposed,
 } from './service.ts'
 import type { Change } from './succession.ts'
 
@@ -65,37 +67,60 @@ export class PostgresDeploymentStore implements DeploymentStore {
   change({
     teamId,
     deploymentId,
+    userId,
     at,
     decide,
     audit,
-  }: Parameters<DeploymentStore['change']>[0]): Promise<Changed | null> {
+  }: Parameters<DeploymentStore['change']>[0]): Promise<Changed | Proposed | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const before = await readDeployment(tx, teamId, deploymentId)
       if (before === null) return null
-      const change = await decide(before, readerOf(tx, teamId))
-      const { next } = change
-      await writeDeployment(tx, next, at)
-      await writeChallengers(tx, before, next)
-      const touchedIds = [deploymentId]
-      let consequences = await putBaselineInForce(tx, deploymentId, change)
-      if (next.champion.id !== before.champion.id) {
-        await setModelStatus(tx, next.champion.id, 'active', at)
-        const { retired, ended } = await retireModel(tx, before.champion.id, at)
-        const model_statuses = { [next.champion.id]: 'active', ...retired }
-        consequences = { model_statuses, ...(ended.length > 0 && { challengers_ended: ended }) }
-        for (const { deployment_id } of ended) touchedIds.push(deployment_id)
-      }
-      await insertAuditRecord(tx, audit(before, change, consequences))
-      const active = next.challengers.filter(({ isActive }) => isActive)
-      const after = { ...next, challengers: active }
-      return { before, after, challengerId: change.challengerId, touchedIds }
+      const decided = await decide(before, readerOf(tx, teamId))
+      if (!('propose' in decided)) return applyChange(tx, { before, change: decided, at, audit })
+      return { request: await insertRequest(tx, decided, { teamId, deploymentId, userId, at }) }
     })
   }
 }
 
+/**
+ * Makes a change with its consequences and its audit record. The team must be locked. Direct and
+ * approved changes both come here.
+ */
+export async function applyChange(
+  tx: Transaction,
+  {
+    before,
+    change,
+    at,
+    audit,
+  }: {
+    readonly before: Deployment
+    readonly change: Change
+    readonly at: Date
+    readonly audit: AuditOf
+  },
+): Promise<Changed> {
+  const { next } = change
+  await writeDeployment(tx, next, at)
+  await writeChallengers(tx, before, next)
+  const touchedIds = [next.id]
+  let consequences = await putBaselineInForce(tx, next.id, change)
+  if (next.champion.id !== before.champion.id) {
+    await setModelStatus(tx, next.champion.id, 'active', at)
+    const { retired, ended } = await retireModel(tx, before.champion.id, at)
+    const model_statuses = { [next.champion.id]: 'active', ...retired }
+    consequences = { model_statuses, ...(ended.length > 0 && { challengers_ended: ended }) }
+    for (const { deployment_id } of ended) touchedIds.push(deployment_id)
+  }
+  await insertAuditRecord(tx, audit(before, change, consequences))
+  const active = next.challengers.filter(({ isActive }) => isActive)
+  const after = { ...next, challengers: active }
+  return { before, after, challengerId: change.challengerId, touchedIds }
+}
+
 /** Uses a single statement, so that the result is a consistent snapshot. */
-async function readDeployment(
+export async function readDeployment(
   db: Database,
   teamId: string,
   deploymentId: string,
@@ -109,6 +134,8 @@ async function readDeployment(
       isActive: deployments.isActive,
       shadowMode: deployments.shadowMode,
       strictMode: deployments.strictMode,
+      requireApproval: deployments.requireApproval,
+      emergencyRollback: deployments.emergencyRollback,
       cacheVersion: deployments.cacheVersion,
       createdAt: deployments.createdAt,
       champion: { id: champion.id, name: champion.name, version: champion.version },
@@ -152,7 +179,7 @@ async function readDeployment(
   }
 }
 
-function readerOf(tx: Transaction, teamId: string): ChangeReader {
+export function readerOf(tx: Transaction, teamId: string): ChangeReader {
   const candidates = (condition: SQL | undefined): Promise<Candidate[]> =>
     tx
       .select({
@@ -189,6 +216,8 @@ async function writeDeployment(tx: Transaction, next: Deployment, at: Date): Pro
       previousChampionModelId: next.previousChampion?.id ?? null,
       shadowMode: next.shadowMode,
       strictMode: next.strictMode,
+      requireApproval: next.requireApproval,
+      emergencyRollback: next.emergencyRollback,
       cacheVersion: next.cacheVersion,
       updatedAt: at,
     })
@@ -256,14 +285,17 @@ async function setModelStatus(
 }
 
 /**
- * Archives a model that is no longer the champion, unless it is the champion of another deployment.
+ * Archives a model that is no longer the champion, unless it is the champion of another deployment,
+ * or a challenger of one that requires approval: nothing ends there without it.
  */
 async function retireModel(
   tx: Transaction,
   modelId: string,
   at: Date,
 ): Promise<{ retired: Record<string, 'archived'>; ended: EndedEntry[] }> {
-  if (await isChampion(tx, modelId)) return { retired: {}, ended: [] }
+  if ((await isChampion(tx, modelId)) || (await guardedDeploymentOf(tx, modelId)) !== null) {
+    return { retired: {}, ended: [] }
+  }
   return { retired: { [modelId]: 'archived' }, ended: await archiveModel(tx, modelId, at) }
 }
 
@@ -280,6 +312,26 @@ export async function isChampion(tx: Transaction, modelId: string): Promise<bool
     .where(eq(deployments.championModelId, modelId))
     .limit(1)
   return anywhere !== undefined
+}
+
+/** Id of a deployment that requires approval and has the model as an active challenger, or null. */
+export async function guardedDeploymentOf(
+  tx: Transaction,
+  modelId: string,
+): Promise<string | null> {
+  const [found] = await tx
+    .select({ id: deployments.id })
+    .from(challengers)
+    .innerJoin(deployments, eq(deployments.id, challengers.deploymentId))
+    .where(
+      and(
+        eq(challengers.modelId, modelId),
+        eq(challengers.isActive, true),
+        eq(deployments.requireApproval, true),
+      ),
+    )
+    .limit(1)
+  return found?.id ?? null
 }
 
 /**

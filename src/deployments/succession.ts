@@ -90,9 +90,16 @@ export function toggleShadow(deployment: Deployment, shadowMode: boolean): Chang
  *
  * @throws AppError `challenger_not_found`
  */
-export function promote(deployment: Deployment, challengerId: string): Change {
+export function promote(
+  deployment: Deployment,
+  challengerId: string,
+  reason: string | undefined,
+): Change {
   const { model } = challengerOf(deployment, challengerId)
-  return change('deployment.promote', withNewChampion(deployment, model))
+  return {
+    ...change('deployment.promote', withNewChampion(deployment, model)),
+    ...(reason !== undefined && { reason }),
+  }
 }
 
 /**

@@ -1,5 +1,7 @@
 import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../schemas/deployments.ts'
 import type { ErrorDetail } from '../errors.ts'
+import type { DeploymentOrder } from './order.ts'
+import { trafficFault } from './succession.ts'
 
 export const TRAFFIC_ACTIONS = [
   'add_challenger',
@@ -69,6 +71,31 @@ export function readTrafficSettings(body: unknown): TrafficSettings {
     shadowMode: read('shadow_mode', isBoolean, 'true or false'),
     faults,
   }
+}
+
+/**
+ * The order of a traffic request.
+ *
+ * @param newEntryId id of an entry that it adds
+ * @throws AppError `invalid_traffic_config`
+ */
+export function trafficOrder(settings: TrafficSettings, newEntryId: string): DeploymentOrder {
+  const { faults, modelId, challengerId, trafficPct, shadowMode } = settings
+  if (faults.length > 0) throw trafficFault(faults)
+  if (modelId !== null && trafficPct !== null) {
+    return {
+      action: 'add_challenger',
+      challengerId: newEntryId,
+      modelId,
+      trafficPct,
+      shadowMode: null,
+      isLimited: true,
+    }
+  }
+  if (challengerId === null) return { action: 'toggle_shadow', shadowMode: shadowMode === true }
+  return trafficPct === null
+    ? { action: 'remove_challenger', challengerId }
+    : { action: 'update_traffic', challengerId, trafficPct }
 }
 
 const NOTHING = {

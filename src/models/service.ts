@@ -70,7 +70,8 @@ export interface ModelStore {
    * challenger entries. No other change in the team overlaps it.
    *
    * @param command.audit describes the change from the old state and the ended entries
-   * @returns null if the model does not exist; `isChampion` if it therefore can't be archived
+   * @returns null if the model does not exist; `isChampion` if it therefore can't be archived;
+   *   `guardedBy` if it is a challenger of this deployment, which requires approval
    */
   setStatus(command: {
     readonly teamId: string
@@ -92,6 +93,7 @@ export interface ModelStore {
 
 export type StatusChange =
   | { readonly isChampion: true }
+  | { readonly isChampion: false; readonly guardedBy: string }
   | {
       readonly isChampion: false
       readonly model: Model
@@ -257,7 +259,7 @@ export class ModelService {
   /**
    * Archives or restores a model.
    *
-   * @throws AppError `model_not_found`, `model_is_champion`
+   * @throws AppError `model_not_found`, `model_is_champion`, `approval_required`
    */
   async setStatus(actor: Actor, modelId: string, status: ModelStatus): Promise<Model> {
     if (!isId(modelId, 'mod_')) throw modelNotFound()
@@ -285,6 +287,10 @@ export class ModelService {
         'model_is_champion',
         'the model is the champion of a deployment: promote another model there first',
       )
+    }
+    if ('guardedBy' in changed) {
+      const message = `the model is a challenger of ${changed.guardedBy}, which requires approval: remove it there first`
+      throw new AppError('approval_required', message)
     }
     for (const deploymentId of changed.touchedIds) this.options.onChange(deploymentId)
     return changed.model

@@ -2,7 +2,7 @@ import { and, desc, eq, sql } from 'drizzle-orm'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import { archiveModel, isChampion } from '../deployments/store.ts'
+import { archiveModel, guardedDeploymentOf, isChampion } from '../deployments/store.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { deployments } from '../tables/deployments.ts'
@@ -108,6 +108,8 @@ export class PostgresModelStore implements ModelStore {
       if (before === null) return null
       if (before.status === status) return { isChampion: false, model: before, touchedIds: [] }
       if (status === 'archived' && (await isChampion(tx, modelId))) return { isChampion: true }
+      const guardedBy = status === 'archived' ? await guardedDeploymentOf(tx, modelId) : null
+      if (guardedBy !== null) return { isChampion: false, guardedBy }
       const ended = status === 'archived' ? await archiveModel(tx, modelId, at) : []
       if (status === 'active') {
         await tx.update(models).set({ status, updatedAt: at }).where(eq(models.id, modelId))

@@ -4,11 +4,11 @@ import type { Database } from '../platform/db/client.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
-import type { StabilityEvents } from './alarms/alarm.ts'
 import { AlarmEvaluator } from './alarms/evaluator.ts'
 import { addAlarmMetrics } from './alarms/metrics.ts'
 import { AlarmService } from './alarms/service.ts'
 import { PostgresAlarmStore } from './alarms/store.ts'
+import { verdictEvents } from './alarms/verdict-events.ts'
 import { BaselineService } from './baseline-service.ts'
 import { Monitored } from './monitored.ts'
 import { MonitoringService } from './service.ts'
@@ -21,8 +21,6 @@ interface MonitoringOptions {
   readonly reader: LogReader
   readonly models: StoredModels
   readonly clock: Clock
-  /** Receives each changed verdict; absent: nobody does. */
-  readonly events?: StabilityEvents
   readonly metrics: MetricRegistry
   readonly log: Logger
   /** The facts of an error that may appear in the service's log. */
@@ -41,11 +39,11 @@ export interface MonitoringServices {
  * begins to evaluate alarms.
  */
 export function openMonitoring(options: MonitoringOptions): MonitoringServices {
-  const { db, guarded, reader, models, clock, events = null, metrics, log, factsOf } = options
+  const { db, guarded, reader, models, clock, metrics, log, factsOf } = options
   const store = guarded(new PostgresMonitoringStore(db))
   const monitored = new Monitored({ store, log: reader, models })
   const monitoring = new MonitoringService(monitored)
-  const alarmStore = guarded(new PostgresAlarmStore(db, events))
+  const alarmStore = guarded(new PostgresAlarmStore(db, verdictEvents))
   const evaluator = new AlarmEvaluator({
     store: alarmStore,
     monitoring,

@@ -4,6 +4,7 @@ import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
 import * as backtest from '../../schemas/backtest.ts'
 import * as baselines from '../../schemas/baselines.ts'
+import * as changeRequests from '../../schemas/change-requests.ts'
 import * as common from '../../schemas/common.ts'
 import * as copies from '../../schemas/copies.ts'
 import * as deployments from '../../schemas/deployments.ts'
@@ -30,6 +31,7 @@ import * as signOn from '../../schemas/sign-on.ts'
 import * as spec from '../../schemas/spec.ts'
 import * as stats from '../../schemas/stats.ts'
 import * as versions from '../../schemas/versions.ts'
+import * as webhooks from '../../schemas/webhooks.ts'
 
 /** Modules whose exported schemas become components of the document. */
 export const CONTRACT = {
@@ -38,6 +40,7 @@ export const CONTRACT = {
   auth,
   backtest,
   baselines,
+  'change-requests': changeRequests,
   common,
   copies,
   deployments,
@@ -64,6 +67,7 @@ export const CONTRACT = {
   spec,
   stats,
   versions,
+  webhooks,
 } as const
 
 /**

@@ -167,7 +167,7 @@ function bodyExamples({ request = {} }: OperationDoc): Json {
 
 /** @throws TypeError if the response is not documented */
 function answerOf(operation: string, doc: OperationDoc, status: number, schema: unknown): Json {
-  const documented = status < 400 ? doc.success : doc.others?.[status]
+  const documented = doc.others?.[status] ?? (status < 400 ? doc.success : undefined)
   if (documented === undefined) {
     throw new TypeError(`${operation} does not document its response ${status}`)
   }

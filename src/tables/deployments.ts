@@ -33,6 +33,10 @@ export const deployments = pgTable(
     shadowMode: boolean('shadow_mode').notNull(),
     /** Refuses applicants with missing or unknown features, whatever their request says. */
     strictMode: boolean('strict_mode').notNull().default(false),
+    /** Whether a change of what it answers waits for a second person. */
+    requireApproval: boolean('require_approval').notNull().default(false),
+    /** Whether a rollback in an emergency need not wait. */
+    emergencyRollback: boolean('emergency_rollback').notNull().default(true),
     /** Rises by one with each change that can alter an answer. */
     cacheVersion: integer('cache_version').notNull(),
     createdAt: moment('created_at').notNull(),

@@ -24,6 +24,12 @@ test('without any variable the service runs embedded on loopback', () => {
     scoreLogDurability: 'process',
     scoreLogRetentionDays: 761,
     outcomeHoldDays: 30,
+    changeRequestLifeMs: 72 * 3_600_000,
+    webhookAllowedNetworks: [],
+    // About a day in all.
+    webhookRetryMs: [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600, 36_000].map(
+      (seconds) => 1_000 * seconds,
+    ),
     spoolBytesMax: 4_294_967_296,
     idempotencyBytesMax: 8_589_934_592,
     spoolKeepMs: 900_000,
@@ -55,6 +61,9 @@ test('every wrong variable is named in one message, and no value', () => {
     OUTCOME_HOLD_DAYS: '0',
     SPOOL_MAX_BYTES: '1',
     IDEMPOTENCY_MAX_BYTES: '1',
+    CHANGE_REQUEST_HOURS: '0',
+    WEBHOOK_ALLOWED_NETWORKS: `10.0.0.0/8,${secret}`,
+    WEBHOOK_RETRY_SECONDS: '5,0',
     WORKERS: '0',
   }
   const message = messageOf(() => loadConfig(env))

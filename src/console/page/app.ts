@@ -28,6 +28,8 @@ import { TryPage } from './try.ts'
 import { Empty, Failure, Loading, Page } from './ui.ts'
 import { UploadPage } from './upload.ts'
 import { VersionsPage } from './versions.ts'
+import { WebhookPage } from './webhook.ts'
+import { WebhooksPage } from './webhooks.ts'
 
 /** The whole console. Users who are not signed in see only the sign-in page. */
 export function App() {
@@ -59,6 +61,7 @@ const PLACES = [
   { route: 'keys', name: 'Keys', isFor: () => true },
   { route: 'members', name: 'Members', isFor: manages },
   { route: 'service-accounts', name: 'Service accounts', isFor: manages },
+  { route: 'webhooks', name: 'Webhooks', isFor: manages },
   { route: 'audit', name: 'Audit log', isFor: manages },
 ] as const
 
@@ -134,6 +137,9 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
   if (place === 'keys') return html`<${KeysPage} session=${session} />`
   if (place === 'members' && manages(session.role))
     return html`<${MembersPage} session=${session} />`
+  if (place === 'webhooks' && manages(session.role)) {
+    return id === undefined ? html`<${WebhooksPage} />` : html`<${WebhookPage} id=${id} />`
+  }
   if (place === 'account') return html`<${AccountPage} />`
   if (place === 'service-accounts' && manages(session.role)) {
     return html`<${ServiceAccountsPage} session=${session} />`

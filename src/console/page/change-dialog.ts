@@ -5,7 +5,7 @@ import { Differences, newestOf } from './audit.ts'
 import { allNames } from './names.ts'
 import { type Change, type Effect, type Inputs, type Plan, planOf } from './plan.ts'
 import { useAction, useLoaded } from './state.ts'
-import type { AuditRecord, Deployment, ListedModel } from './types.ts'
+import type { AuditRecord, ChangeRequest, Deployment, ListedModel } from './types.ts'
 import { Dialog, Failure, Field, Loading, Notice, Submit, Table, When } from './ui.ts'
 
 interface ChangeDialogProps {
@@ -20,6 +20,7 @@ interface ChangeDialogProps {
 export function ChangeDialog({ deployment, change, onChanged, onClose }: ChangeDialogProps) {
   const [inputs, setInputs] = useState<Inputs>(() => firstInputs(change))
   const [record, setRecord] = useState<AuditRecord | null>(null)
+  const [waiting, setWaiting] = useState<ChangeRequest | null>(null)
   // The deployment when the dialog opened; the page behind it keeps reloading.
   const [present, setPresent] = useState(deployment)
   const [isOverTaken, setOverTaken] = useState(false)
@@ -36,12 +37,19 @@ export function ChangeDialog({ deployment, change, onChanged, onClose }: ChangeD
         setOverTaken(true)
         return
       }
-      await api(request.method, request.path, request.body)
+      const answer = await api<object>(request.method, request.path, request.body)
       onChanged()
+      if (isChangeRequest(answer)) {
+        setWaiting(answer)
+        return
+      }
       const [newest] = await newestOf(present.slug, 1)
       if (newest === undefined) onClose()
       else setRecord(newest)
     })
+  }
+  if (waiting !== null) {
+    return html`<${Waiting} plan=${plan} request=${waiting} onClose=${onClose} />`
   }
   if (record !== null) return html`<${Done} plan=${plan} record=${record} onClose=${onClose} />`
   return html`<${Dialog} title=${plan.title} onClose=${onClose}>
@@ -62,7 +70,31 @@ export function ChangeDialog({ deployment, change, onChanged, onClose }: ChangeD
 
 function firstInputs(change: Change): Inputs {
   const share = change.kind === 'share' ? String(change.challenger.traffic_pct) : ''
-  return { model: null, share, reason: '' }
+  return { model: null, share, reason: '', isEmergency: false }
+}
+
+/** Whether a change was stored as a request, because the deployment requires approval. */
+function isChangeRequest(answer: object): answer is ChangeRequest {
+  return 'requested_by' in answer
+}
+
+function Waiting({
+  plan,
+  request,
+  onClose,
+}: {
+  plan: Plan
+  request: ChangeRequest
+  onClose: () => void
+}) {
+  return html`<${Dialog} title=${plan.title} onClose=${onClose}>
+    <${Notice}>Nothing has changed yet: the change waits for another owner or admin.<//>
+    <dl class="facts">
+      <div><dt>Change request</dt><dd><code>${request.id}</code></dd></div>
+      <div><dt>Waits until</dt><dd><${When} at=${request.expires_at} isExact /></dd></div>
+    </dl>
+    <div class="dialog-foot"><button type="button" class="primary" onClick=${onClose}>Done</button></div>
+  <//>`
 }
 
 function Effects({ effects }: { effects: readonly Effect[] }) {
@@ -109,9 +141,14 @@ function InputFields({ change, deployment, inputs, set }: InputFieldsProps) {
     return html`<${ModelChoice} deployment=${deployment} chosen=${inputs.model} onChoose=${(model: ListedModel | null) => set({ model })} />${share()}`
   }
   if (change.kind === 'share') return share()
-  if (change.kind === 'rollback') {
-    return html`<${Field} label="Reason" hint="Shown in the audit log">${(field: object) =>
-      html`<textarea ...${field} required maxlength="10000" rows="3" value=${inputs.reason} onInput=${typed('reason')}></textarea>`}<//>`
+  const mayHurry = deployment.require_approval && deployment.emergency_rollback
+  if (change.kind === 'rollback' || change.kind === 'promote') {
+    const isRollback = change.kind === 'rollback'
+    return html`<${Field} label="Reason" hint=${isRollback ? 'Shown in the audit log' : 'Optional; shown in the audit log'}>${(
+      field: object,
+    ) =>
+      html`<textarea ...${field} required=${isRollback} maxlength="10000" rows="3" value=${inputs.reason} onInput=${typed('reason')}></textarea>`}<//>
+      ${isRollback && mayHurry && html`<label class="choice"><input type="checkbox" checked=${inputs.isEmergency} onChange=${(event: Event) => set({ isEmergency: (event.currentTarget as HTMLInputElement).checked })} /> This is an emergency: do not wait for approval</label>`}`
   }
   return null
 }

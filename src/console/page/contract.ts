@@ -13,6 +13,17 @@ export const TOOLS = [
   ...['scorecard-bundle', 'pmml'],
 ]
 
+/** Types of events that a webhook can choose. */
+export const EVENT_TYPES = [
+  ...['model.deployed', 'model.archived', 'model.restored', 'model.baseline_set'],
+  ...['deployment.created', 'deployment.updated', 'deployment.challenger_added'],
+  ...['deployment.challenger_removed', 'deployment.traffic_updated'],
+  ...['deployment.shadow_mode_set', 'deployment.promoted', 'deployment.rolled_back'],
+  ...['deployment.reason_baseline_set', 'change_request.requested', 'change_request.approved'],
+  ...['change_request.declined', 'change_request.expired', 'stability.verdict_changed'],
+  ...['service.spool_changed', 'service.database_back', 'key.expiring', 'log.checkpoint'],
+]
+
 /** Name of a reason in the address, which anybody may have written. */
 export type SignOnFault = string
 

@@ -4,6 +4,7 @@ import { Activity } from './activity.ts'
 import { api, type Session } from './api.ts'
 import { AuditTrail } from './audit.ts'
 import { ChangeDialog } from './change-dialog.ts'
+import { WaitingChanges } from './change-requests.ts'
 import { manages, pct } from './format.ts'
 import { Health } from './health.ts'
 import { ReportLinks } from './periods.ts'
@@ -34,6 +35,7 @@ export function DeploymentPage({ slug, session }: { slug: string; session: Sessi
     html`<${ReportLinks} slug=${slug} present="" /><a class="button" href=${`#/performance/${slug}`}>Performance</a><a class="button" href=${`#/try/${slug}`}>Try it</a>`
   return html`<${Page} title=${deployment?.name ?? 'Deployment'} above=${above} actions=${actions}>
     <${Shown} of=${loaded}>${(found: Deployment) => html`
+      <${WaitingChanges} deployment=${found} session=${session} round=${changes} onDecided=${changed} />
       <${Health} deployment=${found} />
       <${Traffic} deployment=${found} onChange=${onChange} />
       <${Activity} deployment=${found} />
@@ -61,6 +63,7 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
         <${Badge} kind=${deployment.is_active ? 'good' : 'off'}>${deployment.is_active ? 'active' : 'inactive'}<//>
         <${Badge} kind=${isShadow ? 'shadow' : 'plain'}>${isShadow ? 'shadow mode' : 'live split'}<//>
         ${deployment.strict_mode && html`<${Badge}>strict mode<//>`}
+        ${deployment.require_approval && html`<${Badge}>needs approval<//>`}
       </div>
     </div>
     <${ShareBar} deployment=${deployment} />
@@ -94,6 +97,7 @@ function Traffic({ deployment, onChange }: { deployment: Deployment; onChange: A
       <button type="button" class="primary" onClick=${() => onChange({ kind: 'add' })}>Add a challenger</button>
       <button type="button" onClick=${() => onChange({ kind: 'shadow' })}>${isShadow ? 'Switch to a live split' : 'Switch shadow mode on'}</button>
       <button type="button" onClick=${() => onChange({ kind: 'strict' })}>${deployment.strict_mode ? 'Make it lenient' : 'Make it strict'}</button>
+      <button type="button" onClick=${() => onChange({ kind: 'approval' })}>${deployment.require_approval ? 'Require approval no longer' : 'Require approval'}</button>
       <button type="button" onClick=${() => onChange({ kind: 'switch' })}>${deployment.is_active ? 'Switch off' : 'Switch on'}</button>
     </div>`
     }

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact'
 import { api, type Session } from './api.ts'
+import { waitingByDeployment } from './change-requests.ts'
 import { deploys, pct } from './format.ts'
 import { championPct, ShareBar } from './shares.ts'
 import { type Paged, useLoaded, usePaged } from './state.ts'
@@ -8,15 +9,20 @@ import { Badge, Empty, Failure, Loading, More, Page, Shown, Table, When } from '
 
 export function DeploymentsPage({ session }: { session: Session }) {
   const listed = usePaged<ListedDeployment>('v1/deployments', 'deployments')
+  const waiting = useLoaded(waitingByDeployment, [], { everyMs: WAITING_MS }).data ?? NONE_WAITING
   const actions =
     deploys(session.role) && html`<a class="button primary" href="#/models/new">Deploy a model</a>`
   return html`<${Page} title="Deployments" actions=${actions}>
     <${Shown} of=${listed}>${(found: readonly ListedDeployment[]) =>
       found.length === 0
         ? html`<${None} mayDeploy=${deploys(session.role)} />`
-        : html`<${List} found=${found} listed=${listed} />`}<//>
+        : html`<${List} found=${found} listed=${listed} waiting=${waiting} />`}<//>
   <//>`
 }
+
+/** Reload interval of what waits for approval. */
+const WAITING_MS = 30_000
+const NONE_WAITING: ReadonlyMap<string, number> = new Map()
 
 function None({ mayDeploy }: { mayDeploy: boolean }) {
   return html`<${Empty} title="Nothing is deployed yet">
@@ -31,19 +37,21 @@ function None({ mayDeploy }: { mayDeploy: boolean }) {
 function List({
   found,
   listed,
+  waiting,
 }: {
   found: readonly ListedDeployment[]
   listed: Paged<ListedDeployment>
+  waiting: ReadonlyMap<string, number>
 }) {
   return html`<${Table} caption="Deployments"
       head=${['Deployment', 'Champion', 'Challengers', 'Traffic', 'Status', 'Created']}>
-      ${found.map((one) => html`<${Row} key=${one.id} listed=${one} />`)}
+      ${found.map((one) => html`<${Row} key=${one.id} listed=${one} waiting=${waiting.get(one.id) ?? 0} />`)}
     <//>
     <${More} of=${listed} />`
 }
 
 /** The list has no challengers, so each row loads its own. */
-function Row({ listed }: { listed: ListedDeployment }) {
+function Row({ listed, waiting }: { listed: ListedDeployment; waiting: number }) {
   const { data, error } = useLoaded(
     () => api<Deployment>('GET', `v1/deployments/${listed.slug}`),
     [listed.slug],
@@ -66,6 +74,7 @@ function Row({ listed }: { listed: ListedDeployment }) {
     <td>
       <${Badge} kind=${listed.is_active ? 'good' : 'off'}>${listed.is_active ? 'active' : 'inactive'}<//>
       ${data?.strict_mode && html` <${Badge}>strict<//>`}
+      ${waiting > 0 && html` <${Badge} kind="staging">${waiting} waiting for approval<//>`}
       ${data?.shadow_mode && html` <${Badge} kind="shadow">shadow<//>`}
     </td>
     <td><${When} at=${listed.created_at} /></td>

@@ -5,7 +5,7 @@ import type { Challenger, Deployment, ListedModel } from './types.ts'
 
 /** A change that a user can make to a deployment. */
 export type Change =
-  | { readonly kind: 'add' | 'shadow' | 'rollback' | 'switch' | 'strict' }
+  | { readonly kind: 'add' | 'shadow' | 'rollback' | 'switch' | 'strict' | 'approval' }
   | { readonly kind: 'share' | 'remove' | 'promote'; readonly challenger: Challenger }
 
 /** The user's inputs. */
@@ -13,6 +13,8 @@ export interface Inputs {
   readonly model: ListedModel | null
   readonly share: string
   readonly reason: string
+  /** Whether a rollback is not to wait for approval. */
+  readonly isEmergency: boolean
 }
 
 /** One property that the change alters. */
@@ -66,13 +68,15 @@ function draftOf(deployment: Deployment, change: Change, inputs: Inputs): Draft 
     case 'shadow':
       return modeChangeOf(deployment)
     case 'promote':
-      return promotionOf(deployment, change.challenger)
+      return promotionOf(deployment, change.challenger, inputs)
     case 'rollback':
       return rollbackOf(deployment, inputs)
     case 'switch':
       return activationOf(deployment)
     case 'strict':
       return strictnessOf(deployment)
+    case 'approval':
+      return approvalOf(deployment)
   }
 }
 
@@ -145,8 +149,9 @@ function modeChangeOf(deployment: Deployment): Draft {
   }
 }
 
-function promotionOf(deployment: Deployment, challenger: Challenger): Draft {
+function promotionOf(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
   const { champion_model: champion } = deployment
+  const reason = inputs.reason.trim()
   return {
     title: `Promote ${nameOf(challenger)}`,
     confirm: 'Make it the champion',
@@ -155,7 +160,7 @@ function promotionOf(deployment: Deployment, challenger: Challenger): Draft {
     request: {
       method: 'POST',
       path: `${pathOf(deployment)}/promote`,
-      body: { challenger_id: challenger.id },
+      body: { challenger_id: challenger.id, ...(reason !== '' && { reason }) },
     },
     after: withChampion(deployment, {
       id: challenger.model_id,
@@ -182,7 +187,7 @@ function rollbackOf(deployment: Deployment, inputs: Inputs): Draft {
   const request = {
     method: 'POST',
     path: `${pathOf(deployment)}/rollback`,
-    body: { reason },
+    body: { reason, ...(inputs.isEmergency && { emergency: true }) },
   } as const
   return {
     ...draft,
@@ -217,6 +222,22 @@ function strictnessOf(deployment: Deployment): Draft {
     fault: null,
     request: { method: 'PATCH', path: pathOf(deployment), body: { strict_mode: isStrict } },
     after: { ...deployment, strict_mode: isStrict },
+  }
+}
+
+function approvalOf(deployment: Deployment): Draft {
+  const isRequired = !deployment.require_approval
+  return {
+    title: isRequired ? 'Require approval' : 'Require approval no longer',
+    confirm: isRequired ? 'Require it' : 'Require it no longer',
+    notes: isRequired
+      ? [
+          'Changes of models, traffic and activity then wait for a second owner or admin. Switching this off again waits, too.',
+        ]
+      : [],
+    fault: null,
+    request: { method: 'PATCH', path: pathOf(deployment), body: { require_approval: isRequired } },
+    after: { ...deployment, require_approval: isRequired },
   }
 }
 
@@ -277,6 +298,7 @@ function described(deployment: Deployment): Map<string, string> {
       'Missing or unknown features',
       deployment.strict_mode ? 'are rejected' : 'are scored by defaults',
     ],
+    ['Changes', deployment.require_approval ? 'need approval' : 'are made at once'],
     ['Champion', modelName(champion)],
     ['Champion answers', pct(championPct(deployment))],
     ...deployment.challengers.map(

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type * as alarms from '../../../schemas/alarms.ts'
 import type * as auditlog from '../../../schemas/auditlog.ts'
+import type * as changeRequests from '../../../schemas/change-requests.ts'
 import type * as deployments from '../../../schemas/deployments.ts'
 import type * as imports from '../../../schemas/import.ts'
 import type * as jobs from '../../../schemas/jobs.ts'
@@ -17,6 +18,7 @@ import type * as scoring from '../../../schemas/scoring.ts'
 import type * as serviceAccounts from '../../../schemas/service-accounts.ts'
 import type * as stats from '../../../schemas/stats.ts'
 import type * as versions from '../../../schemas/versions.ts'
+import type * as webhooks from '../../../schemas/webhooks.ts'
 
 /** Response types of the API, from its schemas. */
 export type ListedDeployment = Static<typeof deployments.DeploymentList>['deployments'][number]
@@ -74,6 +76,12 @@ export type LoggedScore = Static<typeof scores.LoggedScore>
 export type LoggedResult = LoggedScore['records'][number]['results'][number]
 export type LoggedFeature = LoggedResult['features'][number]
 export type FoundScore = Static<typeof scores.FoundScore>
+export type ChangeRequest = Static<typeof changeRequests.ChangeRequest>
+export type ChangeRequestDetail = Static<typeof changeRequests.ChangeRequestDetail>
+export type RequestedState = ChangeRequest['before']
+export type Webhook = Static<typeof webhooks.Webhook>
+export type IssuedWebhook = Static<typeof webhooks.IssuedWebhook>
+export type WebhookDelivery = Static<typeof webhooks.Delivery>
 export type Warning = Static<typeof scoring.Warning>
 export type Explanation = Static<typeof reasons.Explanation>
 export type ExplainedFeature = Static<typeof reasons.ExplainedFeature>

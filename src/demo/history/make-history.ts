@@ -191,7 +191,8 @@ class DemoDeployment {
     const { caller, services } = this.team
     if (day === PRESENT_CARD_DAY) await this.addShadow(this.cards.present, 'Fitted anew')
     if (day === PROMOTION_DAY) {
-      await services.deployments.promote(caller, this.deploymentId, () => this.challengerId)
+      const order = { action: 'promote', challengerId: this.challengerId } as const
+      await services.deployments.promote(caller, this.deploymentId, () => order)
     }
     if (day === NEXT_CARD_DAY) await this.addShadow(this.cards.next, 'An answer to the drift')
   }
@@ -229,12 +230,13 @@ class DemoDeployment {
       const shadow = { action: 'toggle_shadow', shadow_mode: true }
       await deployments.manageTraffic(caller, this.deploymentId, shadow)
     }
-    const { challenger } = await deployments.manageTraffic(caller, this.deploymentId, {
+    const added = await deployments.manageTraffic(caller, this.deploymentId, {
       action: 'add_challenger',
       model_id: modelId,
       traffic_pct: SHADOW_PCT,
     })
-    this.challengerId = challenger?.id ?? ''
+    // The demo's deployment requires no approval.
+    this.challengerId = 'done' in added ? (added.done.challenger?.id ?? '') : ''
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import { ChangeRequest } from '../../../schemas/change-requests.ts'
 import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../../schemas/deployments.ts'
 import { errorResponses } from '../../../schemas/errors.ts'
 import {
@@ -16,7 +17,7 @@ import { provenCaller, userCaller } from '../../access/request-caller.ts'
 import { AppError } from '../../errors.ts'
 import { bodyLimitOf } from '../../http/body-limit.ts'
 import { sendList } from '../../http/list.ts'
-import { promotedAnswer, rolledBackAnswer, trafficChallenger } from '../responses.ts'
+import { outcomeAnswer, promotedAnswer, rolledBackAnswer, trafficChallenger } from '../responses.ts'
 import type { DeploymentService, DeploymentSummary } from '../service.ts'
 import type { ScorecardService } from './service.ts'
 
@@ -69,6 +70,7 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         body: ScorecardChallengerRequest,
         response: {
           200: AddScorecardChallengerResult,
+          202: ChangeRequest,
           ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
@@ -78,25 +80,28 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         takesIdempotencyKey: true,
       },
     },
-    async (request) => {
+    async (request, reply) => {
       if (request.body === undefined) {
         throw new AppError('invalid_request', 'the body is empty: send a JSON object')
       }
       const { scorecard_id: id } = request.params
-      const added = await scorecards.addChallenger(userCaller(request), id, request.body)
-      const { deployment, challenger } = added
-      return {
-        scorecard_id: deployment.id,
-        challenger: {
-          id: challenger.id,
-          model_id: challenger.model.id,
-          version: challenger.model.version,
-          traffic_pct: challenger.trafficPct,
-          mode: deployment.shadowMode ? ('shadow' as const) : ('live' as const),
-          is_active: challenger.isActive,
-        },
-        cache_version: deployment.cacheVersion,
-      }
+      const outcome = await scorecards.addChallenger(userCaller(request), id, request.body)
+      return outcomeAnswer(
+        outcome,
+        (status) => reply.code(status),
+        ({ deployment, challenger }) => ({
+          scorecard_id: deployment.id,
+          challenger: {
+            id: challenger.id,
+            model_id: challenger.model.id,
+            version: challenger.model.version,
+            traffic_pct: challenger.trafficPct,
+            mode: deployment.shadowMode ? ('shadow' as const) : ('live' as const),
+            is_active: challenger.isActive,
+          },
+          cache_version: deployment.cacheVersion,
+        }),
+      )
     },
   )
 
@@ -107,6 +112,7 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         params: ChallengerParams,
         response: {
           200: RemoveScorecardChallengerResult,
+          202: ChangeRequest,
           ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
@@ -116,15 +122,19 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         takesIdempotencyKey: true,
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { scorecard_id: id, version } = request.params
-      const removed = await scorecards.removeChallenger(userCaller(request), id, version)
-      return {
-        scorecard_id: removed.deployment.id,
-        action: 'remove_challenger' as const,
-        challenger: trafficChallenger(removed.challenger),
-        cache_version: removed.deployment.cacheVersion,
-      }
+      const outcome = await scorecards.removeChallenger(userCaller(request), id, version)
+      return outcomeAnswer(
+        outcome,
+        (status) => reply.code(status),
+        ({ deployment, challenger }) => ({
+          scorecard_id: deployment.id,
+          action: 'remove_challenger' as const,
+          challenger: trafficChallenger(challenger),
+          cache_version: deployment.cacheVersion,
+        }),
+      )
     },
   )
 
@@ -137,6 +147,7 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         body: PromoteVersionRequest,
         response: {
           200: ScorecardPromoteResult,
+          202: ChangeRequest,
           ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
@@ -146,10 +157,14 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         takesIdempotencyKey: true,
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { scorecard_id: id } = request.params
-      const succession = await scorecards.promote(userCaller(request), id, request.body.version)
-      return { scorecard_id: succession.after.id, ...promotedAnswer(succession) }
+      const outcome = await scorecards.promote(userCaller(request), id, request.body)
+      return outcomeAnswer(
+        outcome,
+        (status) => reply.code(status),
+        (succession) => ({ scorecard_id: succession.after.id, ...promotedAnswer(succession) }),
+      )
     },
   )
 
@@ -162,6 +177,7 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         body: ScorecardRollbackBody,
         response: {
           200: ScorecardRollbackResult,
+          202: ChangeRequest,
           ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
@@ -172,11 +188,14 @@ export const scorecardRoutes: FastifyPluginAsyncTypebox<ScorecardRouteOptions> =
         isBodyOptional: true,
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { scorecard_id: id } = request.params
-      const reason = request.body?.reason
-      const succession = await deployments.rollBack(userCaller(request), id, reason)
-      return { scorecard_id: succession.after.id, ...rolledBackAnswer(succession) }
+      const outcome = await deployments.rollBack(userCaller(request), id, request.body ?? {})
+      return outcomeAnswer(
+        outcome,
+        (status) => reply.code(status),
+        (succession) => ({ scorecard_id: succession.after.id, ...rolledBackAnswer(succession) }),
+      )
     },
   )
 }

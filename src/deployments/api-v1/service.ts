@@ -1,17 +1,17 @@
-import { TRAFFIC_PCT_MAX } from '../../../schemas/deployments.ts'
 import type { Actor } from '../../audit/record.ts'
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
-import type { Candidate, Challenger, Deployment } from '../deployment.ts'
+import type { Candidate, Challenger, ChangeReader, Deployment } from '../deployment.ts'
 import {
   type Changed,
-  type ChangeReader,
   challengerIn,
   type DeploymentService,
+  doneAs,
+  type Outcome,
   type Succession,
 } from '../service.ts'
-import { addChallenger, removeChallenger, trafficFault } from '../succession.ts'
+import { trafficFault } from '../succession.ts'
 import { type ChallengerSettings, readChallengerSettings } from './challenger-settings.ts'
 
 /** A deployment with the challenger that was added or removed. */
@@ -37,37 +37,64 @@ export class ScorecardService {
    * Adds a version as a challenger and sets the mode of the deployment.
    *
    * @param body any JSON value
-   * @throws AppError `deployment_not_found`, `model_not_found`, `invalid_traffic_config`
+   * @throws AppError `deployment_not_found`, `model_not_found`, `invalid_traffic_config`,
+   *   `limit_reached`
    */
-  async addChallenger(actor: Actor, slug: string, body: unknown): Promise<ChallengerChanged> {
+  async addChallenger(
+    actor: Actor,
+    slug: string,
+    body: unknown,
+  ): Promise<Outcome<ChallengerChanged>> {
     const settings = readChallengerSettings(body)
-    const addedAt = new Date(this.clock.epochMs())
-    const id = newId('ch_', addedAt.getTime())
-    const changed = await this.deployments.change(actor, slug, async (present, read) => {
+    const challengerId = newId('ch_', this.clock.epochMs())
+    const outcome = await this.deployments.order(actor, slug, async (present, read) => {
       const { version } = settings
       const model = version === null ? null : newest(await versionsOf(present, read, version))
       const { mode, trafficPct } = wellFormed(settings)
       if (model === null) throw new TypeError('well-formed settings name a version')
       const shadowMode = mode === 'shadow'
-      const limitPct = shadowMode ? Number.POSITIVE_INFINITY : TRAFFIC_PCT_MAX
-      return addChallenger(present, { id, model, trafficPct, addedAt, shadowMode }, limitPct)
+      return {
+        action: 'add_challenger',
+        challengerId,
+        modelId: model.id,
+        trafficPct,
+        shadowMode,
+        isLimited: !shadowMode,
+      }
     })
-    return challengerChanged(changed)
+    return doneAs(outcome, challengerChanged)
   }
 
-  /** @throws AppError `deployment_not_found`, `model_not_found`, `challenger_not_found` */
-  async removeChallenger(actor: Actor, slug: string, version: string): Promise<ChallengerChanged> {
-    const changed = await this.deployments.change(actor, slug, async (present, read) =>
-      removeChallenger(present, await entryIdOf(present, read, version)),
-    )
-    return challengerChanged(changed)
+  /**
+   * @throws AppError `deployment_not_found`, `model_not_found`, `challenger_not_found`,
+   *   `limit_reached`
+   */
+  async removeChallenger(
+    actor: Actor,
+    slug: string,
+    version: string,
+  ): Promise<Outcome<ChallengerChanged>> {
+    const outcome = await this.deployments.order(actor, slug, async (present, read) => ({
+      action: 'remove_challenger',
+      challengerId: await entryIdOf(present, read, version),
+    }))
+    return doneAs(outcome, challengerChanged)
   }
 
-  /** @throws AppError `deployment_not_found`, `model_not_found`, `challenger_not_found` */
-  promote(actor: Actor, slug: string, version: string): Promise<Succession> {
-    return this.deployments.promote(actor, slug, (present, read) =>
-      entryIdOf(present, read, version),
-    )
+  /**
+   * @throws AppError `deployment_not_found`, `model_not_found`, `challenger_not_found`,
+   *   `limit_reached`
+   */
+  promote(
+    actor: Actor,
+    slug: string,
+    { version, reason }: { version: string; reason?: string | undefined },
+  ): Promise<Outcome<Succession>> {
+    return this.deployments.promote(actor, slug, async (present, read) => ({
+      action: 'promote',
+      challengerId: await entryIdOf(present, read, version),
+      reason,
+    }))
   }
 }
 

@@ -21,6 +21,10 @@ type IdPrefix =
   | 'job_'
   | 'rbl_'
   | 'imp_'
+  | 'chg_'
+  | 'whk_'
+  | 'evt_'
+  | 'dlv_'
 
 /**
  * A new identifier: prefix, time, then at least 80 random bits, in `[0-9A-Za-z]`.

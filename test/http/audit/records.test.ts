@@ -152,6 +152,8 @@ describe.each(backends)('the records of management on $name', (backend) => {
       isActive: true,
       shadowMode: false,
       strictMode: false,
+      requireApproval: false,
+      emergencyRollback: true,
       cacheVersion: 1,
       createdAt: now,
       updatedAt: now,

@@ -22,6 +22,7 @@ import {
   UNKNOWN,
   withIds,
 } from '../../support/scenarios/routes.ts'
+import { changesOf } from '../../support/start/changes.ts'
 import { backends } from '../../support/start/databases.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -218,10 +219,8 @@ describe.each(backends)('on $name', (backend) => {
       role: 'viewer',
     })
     const { request_id } = await team.score(slug, {})
-    const account = await team.done('POST', '/v1/service-accounts', {
-      name: 'theirs',
-      role: 'viewer',
-    })
+    const order = { name: 'theirs', role: 'viewer' }
+    const account = await team.done('POST', '/v1/service-accounts', order)
     const credentials = { email: member.email, password: 'a long password' }
     const tokens = jsonOf(await teams.service.call({ url: '/api/auth/login', body: credentials }))
     const own = { method: 'GET', url: '/api/auth/sessions', token: tokens.access_token } as const
@@ -245,7 +244,7 @@ describe.each(backends)('on $name', (backend) => {
       session,
       job,
     }
-    return { ...made, challenger: entry.id, version: entry.version }
+    return { ...made, ...(await changesOf(team)), challenger: entry.id, version: entry.version }
   }
 
   /** All that a team can read of what it has. */

@@ -107,6 +107,8 @@ describe.each(backends)('on $name', (backend) => {
       challengers: [],
       shadow_mode: false,
       strict_mode: false,
+      require_approval: false,
+      emergency_rollback: true,
       cache_version: 1,
     })
   })

@@ -68,6 +68,14 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
     const { id } = await team.done('POST', '/v1/service-accounts', order)
     return { url: `/v1/service-accounts/${id}/rotate`, body: {} }
   },
+  'webhooks.create': async () => ({
+    url: '/v1/webhooks',
+    body: { url: 'https://risk.lender.example/' },
+  }),
+  'webhooks.rotate': async (team) => {
+    const { id } = await team.done('POST', '/v1/webhooks', { url: 'https://risk.lender.example/' })
+    return { url: `/v1/webhooks/${id}/rotate`, body: {} }
+  },
   'members.create': async () => ({
     url: '/v1/members',
     body: {
@@ -109,6 +117,21 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
   }),
 }
 
+/** The same changes where they wait for approval. */
+const GUARDED = Object.fromEntries(
+  Object.entries(OPERATIONS)
+    .filter(([operation]) => /^(deployments|scorecards)\./.test(operation))
+    .map(([operation, prepare]): [string, Prepare] => [
+      `${operation}, which waits for approval,`,
+      async (team, slug) => {
+        const call = await prepare(team, slug)
+        await team.done('PATCH', v1(slug, ''), { require_approval: true })
+        return call
+      },
+    ]),
+)
+const ALL = { ...OPERATIONS, ...GUARDED }
+
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
   let team: Team
@@ -123,9 +146,9 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => service.close())
 
   // A client whose connection broke can't know whether it was heard. It asks again.
-  test.each(Object.keys(OPERATIONS))('%s is executed once for a key', async (operation) => {
+  test.each(Object.keys(ALL))('%s is executed once for a key', async (operation) => {
     const { slug } = await team.deploy(numberedSpec(1))
-    const rest = (await OPERATIONS[operation]?.(team, slug)) ?? expect.fail()
+    const rest = (await ALL[operation]?.(team, slug)) ?? expect.fail()
     const call = { ...rest, token: operation.startsWith('scoring.') ? team.key : team.owner }
     const key = newKey()
     const first = await keyed(service, key, call)

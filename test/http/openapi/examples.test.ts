@@ -10,6 +10,7 @@ import { DOCS } from '../../../schemas/docs.ts'
 import { jsonOf } from '../../support/expect/answers.ts'
 import { DocumentCheck } from '../../support/expect/document-check.ts'
 import { statsWith } from '../../support/expect/stats.ts'
+import { requesterOf, switchedOff, webhookOf } from '../../support/start/changes.ts'
 import { backends } from '../../support/start/databases.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
 
@@ -46,11 +47,14 @@ const COUNTS = 'reasons.counts'
 
 /** What differs from one answer to the next, whatever it answers. */
 const SECRETS = new Set([
-  ...['access_token', 'refresh_token', 'key', 'token', 'prefix', 'endpoint'],
+  ...['access_token', 'refresh_token', 'key', 'token', 'prefix', 'endpoint', 'secret'],
   ...['latency_ms', 'spec_sha256', 'reference_sha256'],
 ])
 /** Operations that answer what goes on by itself: only the names of fields can be foretold. */
-const GROWING = new Set(['jobs.get', 'jobs.cancel', 'scores.proof', 'log.checkpoint'])
+const GROWING = new Set([
+  ...['jobs.get', 'jobs.cancel', 'scores.proof', 'log.checkpoint'],
+  ...['webhooks.deliveries', 'webhooks.replay'],
+])
 const OPAQUE = /^(\w+)_[0-9A-Za-z]{22}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
@@ -103,6 +107,10 @@ describe.each(backends)('on $name', (backend) => {
       await service.call({ url: `/v1/score/${ids.deployment}`, token: key, body: { age: 20 } })
       await statsWith(service, token, ids.deployment, 1)
       return ids
+    }
+    if (operation.startsWith('change_requests.')) {
+      const requester = await requesterOf(service, token)
+      return { ...ids, changeRequest: await switchedOff(service, requester, deployment.slug) }
     }
     if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
     if (/^(outcome|performance|backtests)/.test(operation)) return outcomes(operation, ids)
@@ -175,6 +183,7 @@ describe.each(backends)('on $name', (backend) => {
       const order = { name: 'Training pipeline', role: 'lead_modeler' }
       return { serviceAccount: (await manage('POST', '/v1/service-accounts', order)).id }
     }
+    if (/^webhooks\.(?!create)/.test(operation)) return webhookOf(service, token)
     if (operation === 'auth.change_password') {
       onTestFinished(async () => {
         const order = { current_password: NEXT_PASSWORD, new_password: OWNER.password }

@@ -7,6 +7,7 @@
 
 import { ACCESS_OUTCOMES } from './access-routes.ts'
 import { ALARM_OUTCOMES } from './alarm-routes.ts'
+import { CHANGE_OUTCOMES, GUARDED_OUTCOMES } from './change-routes.ts'
 
 const KEYED = '401 invalid_api_key'
 const SIGNED = '401 unauthorized'
@@ -72,6 +73,7 @@ const CHALLENGER_REPORT = [...REPORT, CHALLENGER]
 export const DECIDED: Table = {
   ...ACCESS_OUTCOMES,
   ...ALARM_OUTCOMES,
+  ...CHANGE_OUTCOMES,
   'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/deployments/{slug}/reason-baselines': [
@@ -180,7 +182,7 @@ export const DECIDED: Table = {
 
 /** Each endpoint with each of its outcomes, as `endpoint → outcome`. */
 export function documentedOutcomes(): string[] {
-  const pairs = [SPECIFIED, DECIDED].flatMap((table) =>
+  const pairs = [SPECIFIED, DECIDED, GUARDED_OUTCOMES].flatMap((table) =>
     Object.entries(table).flatMap(([endpoint, outcomes]) =>
       outcomes.map((outcome) => [endpoint, outcome] as const),
     ),

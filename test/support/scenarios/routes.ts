@@ -6,6 +6,7 @@ import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
 import { ACCESS_ROUTES } from './access-routes.ts'
 import { ALARM_ROUTES } from './alarm-routes.ts'
+import { CHANGE_ROUTES } from './change-routes.ts'
 import { MONITORING_ROUTES } from './monitoring-routes.ts'
 import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
 
@@ -21,7 +22,7 @@ export interface Route {
   readonly operation: string
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
-  readonly id?: 'model' | 'key' | 'member' | 'account' | 'session' | 'job' | 'definition' | 'import'
+  readonly id?: Exclude<IdName, 'slug' | 'challenger' | 'version' | 'request_id' | 'delivery_id'>
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
@@ -151,6 +152,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     body: { name: 'key of the access table' },
   },
   ...ACCESS_ROUTES,
+  ...CHANGE_ROUTES,
   'GET /v1/keys': { operation: 'keys.list', admitted: ROLES },
   'DELETE /v1/keys/:id': {
     operation: 'keys.revoke',
@@ -300,6 +302,9 @@ export type IdName =
   | 'request_id'
   | 'definition'
   | 'import'
+  | 'change_request'
+  | 'webhook'
+  | 'delivery_id'
 export type Ids = Readonly<Record<IdName, string>>
 
 /** Ids that nothing has. */
@@ -316,6 +321,9 @@ export const UNKNOWN: Ids = {
   import: newId('imp_', 0),
   account: newId('svc_', 0),
   session: newId('fam_', 0),
+  change_request: newId('chg_', 0),
+  webhook: newId('whk_', 0),
+  delivery_id: newId('dlv_', 0),
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -3,6 +3,7 @@ import { OWNER } from '../start/service.ts'
 import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { ACCESS_SCENARIOS } from './access-scenarios.ts'
 import { ALARM_SCENARIOS } from './alarm-scenarios.ts'
+import { CHANGE_SCENARIOS, withGuardedChanges } from './change-scenarios.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { MEMBER_SCENARIOS } from './member-scenarios.ts'
@@ -123,6 +124,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
   },
   ...IMPORT_SCENARIOS,
   ...ACCESS_SCENARIOS,
+  ...CHANGE_SCENARIOS,
   'GET /v1/models': { '200': ['a member asks', ({ team }) => team.call('GET', '/v1/models')] },
   'GET /v1/models/{id}': {
     '200': ['a model', ({ team }, { model }) => team.call('GET', `/v1/models/${model}`)],
@@ -363,4 +365,4 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
 }
 
 /** How each outcome of an endpoint comes about, but for what all endpoints share. */
-export const SCENARIOS: typeof ENDPOINTS = withReasonRefusals(ENDPOINTS)
+export const SCENARIOS: typeof ENDPOINTS = withGuardedChanges(withReasonRefusals(ENDPOINTS))

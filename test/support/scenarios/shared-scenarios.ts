@@ -45,6 +45,8 @@ export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
     ['version', '404 model_not_found'],
     ['request_id', '404 score_not_found'],
     ['import', '404 import_not_found'],
+    ['change_request', '404 change_request_not_found'],
+    ['webhook', '404 webhook_not_found'],
   ]
   for (const [name, outcome] of MISSING) {
     if (!named.includes(`<${name}>`)) continue

@@ -8,14 +8,14 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['errors.ts'],
   // Code that knows no domain, the arithmetic of a score, and the tables of the database.
   ['engine', 'platform', 'tables'],
-  // Callers, and sums by time.
-  ['access', 'rollups'],
+  // Callers, sums by time, and what is to be sent to webhooks.
+  ['access', 'rollups', 'outbox'],
   // The parts that all routes share, and the record of every change.
   ['http', 'audit'],
   // Protection of the service and of its callers, and the record of its scores.
   ['auth', 'rate-limit', 'overload', 'idempotency', 'score-log', 'jobs'],
   // The domains.
-  ['keys', 'deployments'],
+  ['keys', 'deployments', 'webhooks'],
   ['models', 'service-accounts', 'teams', 'access-review'],
   ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
   // What became of the applicants, and how good the scores were.
@@ -23,7 +23,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['performance'],
   // What is computed again from scores that were read back.
   ['replay', 'proof', 'backtest'],
-  ['evidence'],
+  ['evidence', 'change-requests'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.

@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest'
 import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.ts'
 import { IMPORT_TOOLS } from '../../../schemas/import.ts'
+import { EventType } from '../../../schemas/webhooks.ts'
 import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/access/caller.ts'
 import { SIGN_ON_REFUSALS } from '../../../src/auth/oidc/refusals.ts'
-import { SHARE_MAX, SHARE_MIN, SIGN_ON_FAULTS, TOOLS } from '../../../src/console/page/contract.ts'
+import {
+  EVENT_TYPES,
+  SHARE_MAX,
+  SHARE_MIN,
+  SIGN_ON_FAULTS,
+  TOOLS,
+} from '../../../src/console/page/contract.ts'
 import { deploys, manages, ROLES_BY_RANK } from '../../../src/console/page/format.ts'
 
 // The page can't load the schemas, so that it writes some of their facts a second time.
@@ -24,6 +31,11 @@ test('the console takes the shares of a challenger that the service takes', () =
 
 test('the console offers each tool whose cards the service imports', () => {
   expect(TOOLS).toEqual(IMPORT_TOOLS)
+})
+
+test('the console offers each type of event, but for that of tests', () => {
+  const types = EventType.anyOf.map(({ const: type }) => type)
+  expect([...EVENT_TYPES, 'webhook.test']).toEqual(types)
 })
 
 test('the console has a sentence for each reason of a refused sign-on', () => {

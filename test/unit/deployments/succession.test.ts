@@ -23,6 +23,8 @@ const withChallengers = (count: number): Deployment => ({
   previousChampion: null,
   shadowMode: true,
   strictMode: false,
+  requireApproval: false,
+  emergencyRollback: true,
   cacheVersion: 7,
   createdAt: at,
   challengers: Array.from({ length: count }, (_, n) => ({

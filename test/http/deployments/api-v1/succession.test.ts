@@ -90,7 +90,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await rollBack(slug))).toBe('400 no_rollback_target')
     expect(outcomeOf(await promote(slug, { version: '9.9' }))).toBe('404 model_not_found')
     expect(outcomeOf(await promote(slug, { version: '1.0' }))).toBe('404 challenger_not_found')
-    for (const body of [{}, { version: 2 }, { version: '2.0', reason: 'x' }, [], '{', '']) {
+    for (const body of [{}, { version: 2 }, { version: '2.0', why: 'x' }, [], '{', '']) {
       expect(outcomeOf(await promote(slug, body))).toBe('400 invalid_request')
     }
     for (const body of ['{', [], '"x"', { to: 'x' }]) {

@@ -1,0 +1,54 @@
+import type { EventType, NewEvent } from '../outbox/event.ts'
+import type { AuditAction, NewAuditRecord } from './record.ts'
+
+/** Events that follow from a record of the audit log. */
+const TYPE_OF: Partial<Record<AuditAction, EventType>> = {
+  'model.deploy': 'model.deployed',
+  'model.copy': 'model.deployed',
+  'model.archive': 'model.archived',
+  'model.restore': 'model.restored',
+  'model.set_baseline': 'model.baseline_set',
+  'deployment.create': 'deployment.created',
+  'deployment.update': 'deployment.updated',
+  'deployment.add_challenger': 'deployment.challenger_added',
+  'deployment.remove_challenger': 'deployment.challenger_removed',
+  'deployment.update_traffic': 'deployment.traffic_updated',
+  'deployment.toggle_shadow': 'deployment.shadow_mode_set',
+  'deployment.promote': 'deployment.promoted',
+  'deployment.rollback': 'deployment.rolled_back',
+  'deployment.set_reason_baseline': 'deployment.reason_baseline_set',
+  'change_request.create': 'change_request.requested',
+  'change_request.approve': 'change_request.approved',
+  'change_request.decline': 'change_request.declined',
+  'change_request.expire': 'change_request.expired',
+}
+
+/** What an event repeats of the state after the change: ids, numbers and switches only. */
+const FIELDS = [
+  ...['is_active', 'champion_model_id', 'previous_champion_model_id', 'shadow_mode'],
+  ...['strict_mode', 'require_approval', 'cache_version', 'environment', 'copied_from'],
+  ...['emergency', 'change_request_id', 'action', 'expires_at'],
+]
+
+/**
+ * The event of a change, or null for a change that no webhook hears of. Its `data` has the id of
+ * the changed object as `model_id` or `deployment_id`, the actor, and the id of the audit record,
+ * which has the rest for those who may read it.
+ */
+export function eventOf(record: Omit<NewAuditRecord, 'claim'>): NewEvent | null {
+  const type = TYPE_OF[record.action]
+  if (type === undefined) return null
+  const after = Object.entries(record.after ?? {}).filter(([name]) => FIELDS.includes(name))
+  const subject = record.subject.startsWith('mod_') ? 'model_id' : 'deployment_id'
+  return {
+    teamId: record.teamId,
+    type,
+    at: record.createdAt,
+    data: {
+      [subject]: record.subject,
+      actor: record.actor,
+      audit_record_id: record.id,
+      ...Object.fromEntries(after),
+    },
+  }
+}

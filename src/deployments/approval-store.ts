@@ -1,0 +1,163 @@
+import { and, desc, eq, gt, lte, or } from 'drizzle-orm'
+import { lockTeam } from '../audit/lock-team.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { Database, Transaction } from '../platform/db/client.ts'
+import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
+import { changeRequests } from '../tables/change-requests.ts'
+import type { ChangeRequest } from './approval.ts'
+import type { ApprovalStore, ChangeRequestFilter } from './approvals.ts'
+import { applyChange, readDeployment, readerOf } from './store.ts'
+
+/** Requests for approval in PostgreSQL. */
+export class PostgresApprovalStore implements ApprovalStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async list(
+    teamId: string,
+    { deploymentId, state, at }: ChangeRequestFilter,
+    page: PageRequest,
+  ): Promise<Page<ChangeRequest>> {
+    // A request whose time is over counts as expired before the sweep has found it.
+    const isStored = state && eq(changeRequests.state, state)
+    const isOverdue = and(eq(changeRequests.state, 'waiting'), lte(changeRequests.expiresAt, at))
+    const isState =
+      state === 'waiting'
+        ? and(isStored, gt(changeRequests.expiresAt, at))
+        : state === 'expired'
+          ? or(isStored, isOverdue)
+          : isStored
+    const rows = await this.db
+      .select()
+      .from(changeRequests)
+      .where(
+        and(
+          eq(changeRequests.teamId, teamId),
+          deploymentId === undefined ? undefined : eq(changeRequests.deploymentId, deploymentId),
+          isState,
+          rowsAfter(page, changeRequests.id),
+        ),
+      )
+      .orderBy(desc(changeRequests.id))
+      .limit(rowsToRead(page))
+    return pageOf(rows.map(requestOf), page)
+  }
+
+  find(teamId: string, requestId: string): Promise<ChangeRequest | null> {
+    return findRequest(this.db, teamId, requestId)
+  }
+
+  approve({
+    teamId,
+    requestId,
+    at,
+    admit,
+    decide,
+    audit,
+    decisionAudit,
+    decision,
+  }: Parameters<ApprovalStore['approve']>[0]): ReturnType<ApprovalStore['approve']> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const request = await findRequest(tx, teamId, requestId)
+      if (request === null) return null
+      admit(request)
+      const present = await readDeployment(tx, teamId, request.deploymentId)
+      if (present === null) return null
+      if (present.cacheVersion !== request.cacheVersion) {
+        await close(tx, requestId, { state: 'outdated' })
+        return 'outdated'
+      }
+      const change = await decide(request, present, readerOf(tx, teamId))
+      const ended = {
+        ...decision,
+        state: 'approved' as const,
+        appliedVersion: change.next.cacheVersion,
+      }
+      await close(tx, requestId, ended)
+      await insertAuditRecord(tx, decisionAudit(request))
+      const changed = await applyChange(tx, { before: present, change, at, audit: audit(request) })
+      return { request: { ...request, ...ended }, changed }
+    })
+  }
+
+  decline({
+    teamId,
+    requestId,
+    admit,
+    decision,
+    decisionAudit,
+  }: Parameters<ApprovalStore['decline']>[0]): Promise<ChangeRequest | null> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const request = await findRequest(tx, teamId, requestId)
+      if (request === null) return null
+      admit(request)
+      const ended = { ...decision, state: 'declined' as const }
+      await close(tx, requestId, ended)
+      await insertAuditRecord(tx, decisionAudit(request))
+      return { ...request, ...ended }
+    })
+  }
+
+  async due(at: Date, limit: number): Promise<readonly ChangeRequest[]> {
+    const rows = await this.db
+      .select()
+      .from(changeRequests)
+      .where(and(eq(changeRequests.state, 'waiting'), lte(changeRequests.expiresAt, at)))
+      .limit(limit)
+    return rows.map(requestOf)
+  }
+
+  expire({
+    teamId,
+    requestId,
+    at,
+    decisionAudit,
+  }: Parameters<ApprovalStore['expire']>[0]): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      const request = await findRequest(tx, teamId, requestId)
+      // Another replica was first.
+      if (request === null || request.state !== 'waiting') return false
+      await close(tx, requestId, { state: 'expired', decidedAt: at })
+      await insertAuditRecord(tx, decisionAudit(request))
+      return true
+    })
+  }
+}
+
+async function findRequest(
+  db: Database,
+  teamId: string,
+  requestId: string,
+): Promise<ChangeRequest | null> {
+  const [row] = await db
+    .select()
+    .from(changeRequests)
+    .where(and(eq(changeRequests.id, requestId), eq(changeRequests.teamId, teamId)))
+  return row === undefined ? null : requestOf(row)
+}
+
+async function close(
+  tx: Transaction,
+  requestId: string,
+  end: Partial<
+    Pick<ChangeRequest, 'state' | 'decidedBy' | 'decidedAt' | 'comment' | 'appliedVersion'>
+  >,
+): Promise<void> {
+  await tx.update(changeRequests).set(end).where(eq(changeRequests.id, requestId))
+}
+
+/** The documents were written by `newProposal`. */
+function requestOf(row: typeof changeRequests.$inferSelect): ChangeRequest {
+  return {
+    ...row,
+    order: row.order as ChangeRequest['order'],
+    before: row.before as ChangeRequest['before'],
+    after: row.after as ChangeRequest['after'],
+  }
+}

@@ -1,0 +1,221 @@
+import {
+  type Actor,
+  type AuditAction,
+  auditRecord,
+  type NewAuditRecord,
+  SERVICE,
+} from '../audit/record.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId } from '../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
+import {
+  type ChangeRequest,
+  type ChangeRequestState,
+  changeRequestNotFound,
+  outdated,
+  refuseRequester,
+  requireWaiting,
+} from './approval.ts'
+import type { ChangeReader, Deployment } from './deployment.ts'
+import { changeOf } from './order.ts'
+import { type AuditOf, auditOf, type Changed } from './service.ts'
+import type { Change } from './succession.ts'
+
+export interface ChangeRequestFilter {
+  readonly deploymentId?: string | undefined
+  readonly state?: ChangeRequestState | undefined
+  /** Now, which ends waiting requests. */
+  readonly at: Date
+}
+
+/** A decision as it is stored. */
+export interface Decision {
+  readonly decidedBy: string
+  readonly decidedAt: Date
+  readonly comment: string | null
+}
+
+interface DecisionCommand {
+  readonly teamId: string
+  readonly requestId: string
+  /** Throws if the request must not be decided on; that changes nothing. */
+  readonly admit: (request: ChangeRequest) => void
+  readonly decision: Decision
+  readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
+}
+
+/** What the service needs from the database. */
+export interface ApprovalStore {
+  list(teamId: string, filter: ChangeRequestFilter, page: PageRequest): Promise<Page<ChangeRequest>>
+  find(teamId: string, requestId: string): Promise<ChangeRequest | null>
+  /**
+   * Makes the change of a request, as `DeploymentStore.change` does, and closes the request, in one
+   * transaction. A request for another state is closed as outdated, and nothing else changes.
+   *
+   * @returns null if there is no such request
+   */
+  approve(
+    command: DecisionCommand & {
+      readonly at: Date
+      readonly decide: (
+        request: ChangeRequest,
+        present: Deployment,
+        read: ChangeReader,
+      ) => Promise<Change>
+      readonly audit: (request: ChangeRequest) => AuditOf
+    },
+  ): Promise<{ request: ChangeRequest; changed: Changed } | 'outdated' | null>
+  /** @returns null if there is no such request */
+  decline(command: DecisionCommand): Promise<ChangeRequest | null>
+  /** Waiting requests whose time is over, of all teams. */
+  due(at: Date, limit: number): Promise<readonly ChangeRequest[]>
+  /** @returns false if the request waits no longer */
+  expire(command: {
+    readonly teamId: string
+    readonly requestId: string
+    readonly at: Date
+    readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
+  }): Promise<boolean>
+}
+
+interface ApprovalOptions {
+  readonly store: ApprovalStore
+  readonly clock: Clock
+  /** Called with the id of each changed deployment, before the response is sent. */
+  readonly onChange: (deploymentId: string) => void
+}
+
+/** Requests of a sweep; the next one takes the rest. */
+const EXPIRED_AT_A_TIME = 100
+
+/** Decisions on changes that wait for a second person. */
+export class ApprovalService {
+  private readonly options: ApprovalOptions
+
+  constructor(options: ApprovalOptions) {
+    this.options = options
+  }
+
+  list(
+    teamId: string,
+    filter: Omit<ChangeRequestFilter, 'at'>,
+    page: PageRequest,
+  ): Promise<Page<ChangeRequest>> {
+    const at = new Date(this.options.clock.epochMs())
+    return this.options.store.list(teamId, { ...filter, at }, page)
+  }
+
+  /** @throws AppError `change_request_not_found` */
+  async get(teamId: string, requestId: string): Promise<ChangeRequest> {
+    const found = isId(requestId, 'chg_') ? await this.options.store.find(teamId, requestId) : null
+    if (found === null) throw changeRequestNotFound()
+    return found
+  }
+
+  /**
+   * Approves a request, which makes its change at once. Two decisions on one request never overlap.
+   *
+   * @throws AppError `change_request_not_found`, `own_change_request`, `change_request_closed`,
+   *   `change_outdated`, and the errors of the order, which leave the request waiting
+   */
+  async approve(
+    actor: Actor,
+    requestId: string,
+    comment: string | undefined,
+  ): Promise<ChangeRequest> {
+    if (!isId(requestId, 'chg_')) throw changeRequestNotFound()
+    const { store, onChange } = this.options
+    const epochMs = this.options.clock.epochMs()
+    const at = new Date(epochMs)
+    const approved = await store.approve({
+      ...this.decision(actor, requestId, comment, 'change_request.approve'),
+      at,
+      decide: (request, present, read) => changeOf(request.order, present, read, at),
+      audit: ({ id, requestedBy }) =>
+        auditOf(actor, epochMs, { change_request_id: id, requested_by: requestedBy }),
+    })
+    if (approved === null) throw changeRequestNotFound()
+    if (approved === 'outdated') throw outdated()
+    for (const deploymentId of approved.changed.touchedIds) onChange(deploymentId)
+    return approved.request
+  }
+
+  /**
+   * @throws AppError `change_request_not_found`, `own_change_request`, `change_request_closed`,
+   *   `change_outdated`
+   */
+  async decline(
+    actor: Actor,
+    requestId: string,
+    comment: string | undefined,
+  ): Promise<ChangeRequest> {
+    if (!isId(requestId, 'chg_')) throw changeRequestNotFound()
+    const declined = await this.options.store.decline(
+      this.decision(actor, requestId, comment, 'change_request.decline'),
+    )
+    if (declined === null) throw changeRequestNotFound()
+    return declined
+  }
+
+  /** Closes requests whose time is over, with their audit records. */
+  async expireDue(): Promise<void> {
+    const { store, clock } = this.options
+    const epochMs = clock.epochMs()
+    const at = new Date(epochMs)
+    for (const { id, teamId } of await store.due(at, EXPIRED_AT_A_TIME)) {
+      const decisionAudit = decisionRecord(
+        { userId: SERVICE, teamId },
+        { action: 'change_request.expire', epochMs },
+      )
+      await store.expire({ teamId, requestId: id, at, decisionAudit })
+    }
+  }
+
+  private decision(
+    actor: Actor,
+    requestId: string,
+    comment: string | undefined,
+    action: AuditAction,
+  ): DecisionCommand {
+    const epochMs = this.options.clock.epochMs()
+    return {
+      teamId: actor.teamId,
+      requestId,
+      admit: (request) => {
+        refuseRequester(request, actor.userId)
+        requireWaiting(request, epochMs)
+      },
+      decision: {
+        decidedBy: actor.userId,
+        decidedAt: new Date(epochMs),
+        comment: comment ?? null,
+      },
+      decisionAudit: decisionRecord(actor, { action, comment, epochMs }),
+    }
+  }
+}
+
+function decisionRecord(
+  actor: Actor,
+  {
+    action,
+    comment,
+    epochMs,
+  }: { action: AuditAction; comment?: string | undefined; epochMs: number },
+): (request: ChangeRequest) => NewAuditRecord {
+  return (request) =>
+    auditRecord(
+      actor,
+      {
+        action,
+        subject: request.deploymentId,
+        after: {
+          change_request_id: request.id,
+          action: request.order.action,
+          requested_by: request.requestedBy,
+        },
+        ...(comment !== undefined && { reason: comment }),
+      },
+      epochMs,
+    )
+}

@@ -1,0 +1,68 @@
+import { type Actor, auditRecord } from '../audit/record.ts'
+import { AppError } from '../errors.ts'
+import { newId } from '../platform/ids/ids.ts'
+import { type ChangeRequest, WAITING_MAX } from './approval.ts'
+import { auditedState, type Deployment } from './deployment.ts'
+import type { DeploymentOrder } from './order.ts'
+import type { Change } from './succession.ts'
+
+interface Proposed {
+  readonly order: DeploymentOrder
+  readonly present: Deployment
+  readonly change: Change
+}
+
+/**
+ * Describes a change as a request for approval, with its audit record.
+ *
+ * @returns `propose`, which throws AppError `limit_reached` if too many requests wait
+ */
+export function newProposal(
+  actor: Actor,
+  { order, present, change }: Proposed,
+  epochMs: number,
+  lifeMs: number,
+) {
+  const request = {
+    id: newId('chg_', epochMs),
+    teamId: present.teamId,
+    deploymentId: present.id,
+    order,
+    state: 'waiting',
+    cacheVersion: present.cacheVersion,
+    before: auditedState(present),
+    after: auditedState(change.next),
+    reason: change.reason ?? null,
+    requestedBy: actor.userId,
+    createdAt: new Date(epochMs),
+    expiresAt: new Date(epochMs + lifeMs),
+    decidedBy: null,
+    decidedAt: null,
+    comment: null,
+    appliedVersion: null,
+  } as const
+  const audit = auditRecord(
+    actor,
+    {
+      action: 'change_request.create',
+      subject: present.id,
+      // The request itself, which is never removed, has the states before and after.
+      after: {
+        change_request_id: request.id,
+        action: order.action,
+        expires_at: request.expiresAt.toISOString(),
+      },
+      ...(change.reason !== undefined && { reason: change.reason }),
+    },
+    epochMs,
+  )
+  return {
+    propose: (requesters: readonly string[], waitingCount: number) => {
+      if (waitingCount >= WAITING_MAX) {
+        const message = `${WAITING_MAX} changes of this deployment wait already: decide on one first`
+        throw new AppError('limit_reached', message)
+      }
+      return { request: { ...request, requesters } satisfies ChangeRequest, audit }
+    },
+  }
+}

@@ -1,0 +1,201 @@
+import type { SecretSealer } from './secret-sealer.ts'
+import type { Sender, SendResult } from './sender.ts'
+import { signedHeaders } from './signature.ts'
+import type { SealedSecrets } from './webhook.ts'
+
+/** A delivery that this process has taken for one attempt. */
+export interface DueDelivery extends SealedSecrets {
+  readonly id: string
+  readonly teamId: string
+  readonly webhookId: string
+  readonly eventId: string
+  /** Number of the attempt, from 1. */
+  readonly attempt: number
+  readonly type: string
+  /** JSON of the event's data, the same in each attempt. */
+  readonly dataText: string
+  readonly at: Date
+  readonly url: string
+}
+
+export interface TakeQuery {
+  /** Attempts of this process that are under way, by webhook. */
+  readonly underWay: ReadonlyMap<string, number>
+  /** Attempts that a webhook may have at a time. */
+  readonly perWebhook: number
+  readonly limit: number
+  /** After so long without an end another replica makes the attempt again. */
+  readonly leaseMs: number
+}
+
+export interface AttemptEnd {
+  readonly state: 'delivered' | 'waiting' | 'dead'
+  readonly status: number | null
+  readonly error: string | null
+  /** When to try again. */
+  readonly retryInMs: number
+}
+
+/** What delivering needs from the database. */
+export interface DueStore {
+  /** Takes deliveries that are due, of webhooks chosen at random. */
+  take(query: TakeQuery): Promise<readonly DueDelivery[]>
+  /** Stores how an attempt ended, unless another replica has taken the delivery meanwhile. */
+  finish(delivery: DueDelivery, end: AttemptEnd): Promise<void>
+  /** Gives a delivery back without counting the attempt. */
+  release(delivery: DueDelivery): Promise<void>
+}
+
+interface DelivererOptions {
+  readonly store: DueStore
+  readonly sender: Pick<Sender, 'send'>
+  readonly sealer: SecretSealer
+  /** Wait after each failed attempt; after the last one the delivery is dead. */
+  readonly retryMs: readonly number[]
+  readonly onFailed: (error: unknown) => void
+  /** A number from 0 to below 1. */
+  readonly random?: () => number
+  readonly pollMs?: number
+}
+
+const POLL_MS = 1_000
+/** Above the time of an attempt, and of storing its end. */
+const LEASE_MS = 60_000
+/** Attempts under way in a process: most of them wait for a slow receiver. */
+const ATTEMPTS_MAX = 256
+/** Attempts for one webhook at a time, so that a slow one stands in nobody's way. */
+const PER_WEBHOOK_MAX = 4
+/** A wait is drawn from this share below to this share above its length. */
+const JITTER = 0.2
+
+/**
+ * Sends what is due, at least once each. Attempts for different webhooks run side by side; for
+ * one webhook only a few do, in each process.
+ *
+ * States: *open*, which looks for deliveries each second, and at once when it is woken or when an
+ * attempt has ended; *closed*, which breaks off attempts and gives their deliveries back. A
+ * delivery whose process died is taken again when its lease has run out.
+ */
+export class Deliverer {
+  private readonly options: DelivererOptions
+  private readonly ending = new AbortController()
+  private readonly underWay = new Map<string, number>()
+  private readonly attempts = new Set<Promise<void>>()
+  private timer: NodeJS.Timeout | undefined
+  private round: Promise<void> | null = null
+  private isWoken = false
+  /** Attempts that this process has made, by outcome. */
+  readonly counts = { delivered: 0, failed: 0, dead: 0 }
+
+  constructor(options: DelivererOptions) {
+    this.options = options
+  }
+
+  get inFlight(): number {
+    return this.attempts.size
+  }
+
+  start(): void {
+    if (this.ending.signal.aborted) return
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.wake(), this.options.pollMs ?? POLL_MS).unref()
+  }
+
+  /** Looks for deliveries now. */
+  wake(): void {
+    this.isWoken = true
+    if (this.ending.signal.aborted || this.round !== null) return
+    this.round = this.takeAll().finally(() => {
+      this.round = null
+      this.start()
+    })
+  }
+
+  /** Breaks off what is under way, and takes nothing more. */
+  async close(): Promise<void> {
+    clearTimeout(this.timer)
+    this.ending.abort()
+    await this.round
+    await Promise.all(this.attempts)
+  }
+
+  private async takeAll(): Promise<void> {
+    const { store, onFailed } = this.options
+    try {
+      while (this.isWoken && !this.ending.signal.aborted) {
+        this.isWoken = false
+        const limit = ATTEMPTS_MAX - this.attempts.size
+        if (limit === 0) return
+        const taken = await store.take({
+          underWay: this.underWay,
+          perWebhook: PER_WEBHOOK_MAX,
+          limit,
+          leaseMs: LEASE_MS,
+        })
+        for (const delivery of taken) this.begin(delivery)
+      }
+    } catch (error) {
+      onFailed(error)
+    }
+  }
+
+  private begin(delivery: DueDelivery): void {
+    const { webhookId } = delivery
+    this.underWay.set(webhookId, (this.underWay.get(webhookId) ?? 0) + 1)
+    const attempt = this.attempt(delivery)
+      .catch((error: unknown) => this.options.onFailed(error))
+      .finally(() => {
+        this.attempts.delete(attempt)
+        const left = (this.underWay.get(webhookId) ?? 1) - 1
+        if (left > 0) this.underWay.set(webhookId, left)
+        else this.underWay.delete(webhookId)
+        this.wake()
+      })
+    this.attempts.add(attempt)
+  }
+
+  private async attempt(delivery: DueDelivery): Promise<void> {
+    const { store, sender } = this.options
+    const message = this.messageOf(delivery)
+    const result: SendResult =
+      message === null
+        ? { status: null, error: 'the secret was sealed with another JWT_SECRET: rotate it' }
+        : await sender.send(message, this.ending.signal)
+    if (result.error !== null && this.ending.signal.aborted) {
+      await store.release(delivery)
+      return
+    }
+    const end = this.endOf(delivery, result)
+    if (end.state === 'delivered') this.counts.delivered++
+    else this.counts.failed++
+    if (end.state === 'dead') this.counts.dead++
+    await store.finish(delivery, end)
+  }
+
+  private endOf({ attempt }: DueDelivery, { status, error }: SendResult): AttemptEnd {
+    if (error === null) return { state: 'delivered', status, error, retryInMs: 0 }
+    const { retryMs, random = Math.random } = this.options
+    const waitMs = retryMs[attempt - 1]
+    if (waitMs === undefined) return { state: 'dead', status, error, retryInMs: 0 }
+    const retryInMs = waitMs * (1 + JITTER * (2 * random() - 1))
+    return { state: 'waiting', status, error, retryInMs }
+  }
+
+  /** Null if the key of the signature can't be read. */
+  private messageOf(delivery: DueDelivery) {
+    const { webhookId, eventId, type, at, dataText, url } = delivery
+    const { secret, previousSecret, sealedWith } = delivery
+    const sealed = previousSecret === null ? [secret] : [secret, previousSecret]
+    const secrets: Uint8Array[] = []
+    try {
+      for (const one of sealed) secrets.push(this.options.sealer.open(webhookId, one, sealedWith))
+    } catch {
+      // The end of the attempt says so, and the webhook shows it.
+      return null
+    }
+    const head = JSON.stringify({ type, timestamp: at.toISOString() }).slice(0, -1)
+    const body = `${head},"data":${dataText}}`
+    const timestampSec = Math.floor(Date.now() / 1_000)
+    return { url, body, headers: signedHeaders({ id: eventId, timestampSec, body }, secrets) }
+  }
+}

@@ -1,0 +1,128 @@
+import type { EventType, NewEvent } from '../outbox/event.ts'
+import type { Clock } from '../platform/clock.ts'
+
+/** What notices ask of the database. */
+export interface NoticeStore {
+  /** Teams with a webhook for a type. */
+  teamsWanting(type: EventType): Promise<readonly string[]>
+  /** Keys in force that expire within a period, of teams with a webhook for that. */
+  expiringKeys(from: Date, to: Date): Promise<readonly ExpiringKey[]>
+  add(event: NewEvent): Promise<void>
+}
+
+export interface ExpiringKey {
+  readonly id: string
+  readonly teamId: string
+  readonly expiresAt: Date
+}
+
+/** The state of a team's log, signed. */
+interface SignedState {
+  readonly size: number
+  readonly root: Uint8Array
+  readonly note: string
+}
+
+interface NoticeOptions {
+  readonly store: NoticeStore
+  readonly clock: Clock
+  readonly checkpointOf: (teamId: string) => Promise<SignedState>
+  /** How long the database has been away, 0 while it answers. */
+  readonly awayMs: () => number
+  /** Why the spool takes no scores; null while it does. */
+  readonly spoolRefusal: () => string | null
+  /** Name of this process among the replicas. */
+  readonly instance: string
+  readonly onFailed: (error: unknown) => void
+}
+
+const DAILY_EVERY_MS = 3_600_000
+/** A process that ends within the hour looks, too. */
+const FIRST_MS = 60_000
+const STATE_EVERY_MS = 5_000
+const EXPIRY_NOTICE_MS = 14 * 24 * 3_600_000
+/** A database that is away for less is not worth a message. */
+const AWAY_MS_MIN = 10_000
+
+/**
+ * Events that follow from no change: once a day keys that expire soon and the checkpoint of the
+ * log, and when they happen changes of the spool and of the database.
+ *
+ * Every replica looks; what is of a day is stored once. Spool and database are a matter of each
+ * process, which is named.
+ */
+export class Notices {
+  private readonly options: NoticeOptions
+  private readonly timers: readonly NodeJS.Timeout[]
+  private running: Promise<void> = Promise.resolve()
+  private awayMs = 0
+  private spoolRefusal: string | null = null
+
+  constructor(options: NoticeOptions) {
+    this.options = options
+    this.timers = [
+      setTimeout(() => this.queue(() => this.daily()), FIRST_MS).unref(),
+      setInterval(() => this.queue(() => this.daily()), DAILY_EVERY_MS).unref(),
+      setInterval(() => this.queue(() => this.watch()), STATE_EVERY_MS).unref(),
+    ]
+  }
+
+  /** Stores the events of this day that are not stored yet. */
+  async daily(): Promise<void> {
+    const { store, clock, checkpointOf } = this.options
+    const at = new Date(clock.epochMs())
+    const day = at.toISOString().slice(0, 10)
+    const until = new Date(at.getTime() + EXPIRY_NOTICE_MS)
+    for (const { id, teamId, expiresAt } of await store.expiringKeys(at, until)) {
+      const data = { key_id: id, expires_at: expiresAt.toISOString() }
+      const onceKey = `key.expiring/${id}/${day}`
+      await store.add({ teamId, type: 'key.expiring', at, data, onceKey })
+    }
+    for (const teamId of await store.teamsWanting('log.checkpoint')) {
+      const { size, root, note } = await checkpointOf(teamId)
+      if (size === 0) continue
+      const data = { size, root: Buffer.from(root).toString('hex'), checkpoint: note }
+      const onceKey = `log.checkpoint/${day}`
+      await store.add({ teamId, type: 'log.checkpoint', at, data, onceKey })
+    }
+  }
+
+  /** Stores an event if spool or database have changed since the last look. */
+  async watch(): Promise<void> {
+    const { clock, awayMs, spoolRefusal, instance } = this.options
+    const away = awayMs()
+    if (away > 0) {
+      // Nothing can be stored now: the event comes when the database is back.
+      this.awayMs = Math.max(this.awayMs, away)
+      return
+    }
+    const at = new Date(clock.epochMs())
+    if (this.awayMs >= AWAY_MS_MIN) {
+      const data = { instance, away_seconds: Math.round(this.awayMs / 1_000) }
+      await this.toAll({ type: 'service.database_back', at, data })
+    }
+    this.awayMs = 0
+    const refusal = spoolRefusal()
+    if (refusal === this.spoolRefusal) return
+    const data = { instance, takes_scores: refusal === null, reason: refusal }
+    await this.toAll({ type: 'service.spool_changed', at, data })
+    this.spoolRefusal = refusal
+  }
+
+  /** Waits for what is under way and starts nothing more. */
+  async close(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer)
+    await this.running
+  }
+
+  private async toAll(event: Omit<NewEvent, 'teamId'>): Promise<void> {
+    const { store } = this.options
+    for (const teamId of await store.teamsWanting(event.type)) {
+      await store.add({ ...event, teamId })
+    }
+  }
+
+  private queue(work: () => Promise<void>): void {
+    this.running = this.running.then(work).catch(this.options.onFailed)
+  }
+}

@@ -1,0 +1,256 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import {
+  CreateWebhookRequest,
+  DeliveriesQuery,
+  DeliveryList,
+  Delivery as DeliverySchema,
+  IssuedWebhook,
+  ReplayedDeliveries,
+  RotateWebhookRequest,
+  UpdateWebhookRequest,
+  WebhookList,
+  Webhook as WebhookSchema,
+  WebhooksQuery,
+} from '../../schemas/webhooks.ts'
+import { OWNER_OR_ADMIN } from '../access/caller.ts'
+import { userCaller } from '../access/request-caller.ts'
+import { forbidStoring } from '../auth/plugin.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { sendList } from '../http/list.ts'
+import type { WebhookService } from './service.ts'
+import type { Delivery, Webhook } from './webhook.ts'
+
+interface WebhookRouteOptions {
+  readonly webhooks: WebhookService
+}
+
+const BODY_BYTES_MAX = 16 * 1024
+const WebhookParams = Type.Object({ id: Type.String() })
+const DeliveryParams = Type.Object({ id: Type.String(), delivery_id: Type.String() })
+
+/** Management of webhooks, and their deliveries. */
+export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = async (
+  app,
+  { webhooks },
+) => {
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+
+  app.post(
+    '/v1/webhooks',
+    {
+      bodyLimit,
+      schema: {
+        body: CreateWebhookRequest,
+        response: { 201: IssuedWebhook, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
+      },
+      config: { operation: 'webhooks.create', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
+    },
+    async (request, reply) => {
+      const { url, types = null, description = null } = request.body
+      const issued = await webhooks.create(userCaller(request), { url, types, description })
+      forbidStoring(reply)
+      reply.code(201)
+      return { ...webhookAnswer(issued.webhook), secret: issued.secret }
+    },
+  )
+
+  app.get(
+    '/v1/webhooks',
+    {
+      schema: {
+        querystring: WebhooksQuery,
+        response: { 200: WebhookList, ...errorResponses(400, 401, 403) },
+      },
+      config: { operation: 'webhooks.list', access: OWNER_OR_ADMIN },
+    },
+    (request, reply) => {
+      const { teamId } = userCaller(request)
+      return sendList(reply, request.query, {
+        read: (page) => webhooks.list(teamId, page),
+        answer: (items) => ({ webhooks: items.map(webhookAnswer) }),
+      })
+    },
+  )
+
+  app.get(
+    '/v1/webhooks/:id',
+    {
+      schema: {
+        params: WebhookParams,
+        response: { 200: WebhookSchema, ...errorResponses(401, 403, 404) },
+      },
+      config: { operation: 'webhooks.get', access: OWNER_OR_ADMIN },
+    },
+    async (request) =>
+      webhookAnswer(await webhooks.get(userCaller(request).teamId, request.params.id)),
+  )
+
+  app.patch(
+    '/v1/webhooks/:id',
+    {
+      bodyLimit,
+      schema: {
+        params: WebhookParams,
+        body: UpdateWebhookRequest,
+        response: { 200: WebhookSchema, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+      },
+      config: { operation: 'webhooks.update', access: OWNER_OR_ADMIN },
+    },
+    async (request) => {
+      const { is_active: isActive, ...rest } = request.body
+      const wanted = { ...rest, ...(isActive !== undefined && { isActive }) }
+      return webhookAnswer(await webhooks.update(userCaller(request), request.params.id, wanted))
+    },
+  )
+
+  app.delete(
+    '/v1/webhooks/:id',
+    {
+      bodyLimit,
+      schema: {
+        params: WebhookParams,
+        response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'webhooks.delete', access: OWNER_OR_ADMIN },
+    },
+    async (request, reply) => {
+      await webhooks.remove(userCaller(request), request.params.id)
+      return reply.code(204).send(null)
+    },
+  )
+
+  app.post(
+    '/v1/webhooks/:id/rotate',
+    {
+      bodyLimit,
+      schema: {
+        params: WebhookParams,
+        body: RotateWebhookRequest,
+        response: {
+          200: IssuedWebhook,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
+        },
+      },
+      config: { operation: 'webhooks.rotate', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
+    },
+    async (request, reply) => {
+      const { overlap_seconds: overlapSec = 0 } = request.body
+      const issued = await webhooks.rotate(userCaller(request), request.params.id, overlapSec)
+      forbidStoring(reply)
+      return { ...webhookAnswer(issued.webhook), secret: issued.secret }
+    },
+  )
+
+  app.post(
+    '/v1/webhooks/:id/test',
+    {
+      bodyLimit,
+      schema: {
+        params: WebhookParams,
+        response: { 202: DeliverySchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
+      },
+      config: { operation: 'webhooks.test', access: OWNER_OR_ADMIN },
+    },
+    async (request, reply) => {
+      const delivery = await webhooks.test(userCaller(request), request.params.id)
+      reply.code(202)
+      return deliveryAnswer(delivery)
+    },
+  )
+
+  app.get(
+    '/v1/webhooks/:id/deliveries',
+    {
+      schema: {
+        params: WebhookParams,
+        querystring: DeliveriesQuery,
+        response: { 200: DeliveryList, ...errorResponses(400, 401, 403, 404) },
+      },
+      config: { operation: 'webhooks.deliveries', access: OWNER_OR_ADMIN },
+    },
+    async (request, reply) => {
+      const { state, ...wanted } = request.query
+      const { teamId } = userCaller(request)
+      const read = await webhooks.deliveries(teamId, request.params.id, state)
+      return sendList(reply, wanted, {
+        read,
+        answer: (items) => ({ deliveries: items.map(deliveryAnswer) }),
+      })
+    },
+  )
+
+  app.post(
+    '/v1/webhooks/:id/deliveries/:delivery_id/replay',
+    {
+      bodyLimit,
+      schema: {
+        params: DeliveryParams,
+        response: { 202: DeliverySchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
+      },
+      config: { operation: 'webhooks.replay', access: OWNER_OR_ADMIN },
+    },
+    async (request, reply) => {
+      const { id, delivery_id: deliveryId } = request.params
+      const delivery = await webhooks.replay(userCaller(request).teamId, id, deliveryId)
+      reply.code(202)
+      return deliveryAnswer(delivery)
+    },
+  )
+
+  app.post(
+    '/v1/webhooks/:id/replay',
+    {
+      bodyLimit,
+      schema: {
+        params: WebhookParams,
+        response: {
+          202: ReplayedDeliveries,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415),
+        },
+      },
+      config: { operation: 'webhooks.replay_dead', access: OWNER_OR_ADMIN },
+    },
+    async (request, reply) => {
+      const { teamId } = userCaller(request)
+      const { replayed, hasMore } = await webhooks.replayDead(teamId, request.params.id)
+      reply.code(202)
+      return { replayed, has_more: hasMore }
+    },
+  )
+}
+
+function webhookAnswer(webhook: Webhook) {
+  return {
+    id: webhook.id,
+    url: webhook.url,
+    description: webhook.description,
+    types: webhook.types && [...webhook.types],
+    is_active: webhook.isActive,
+    failing_since: webhook.failingSince?.toISOString() ?? null,
+    is_full: webhook.isFull,
+    missed_events: webhook.missedEvents,
+    previous_valid_until: webhook.previousUntil?.toISOString() ?? null,
+    created_by: webhook.createdBy,
+    created_at: webhook.createdAt.toISOString(),
+    updated_at: webhook.updatedAt.toISOString(),
+  }
+}
+
+function deliveryAnswer(delivery: Delivery) {
+  const isWaiting = delivery.state === 'waiting'
+  return {
+    id: delivery.id,
+    event_id: delivery.eventId,
+    type: delivery.type,
+    state: delivery.state,
+    attempts: delivery.attempts,
+    next_attempt_at: isWaiting ? delivery.nextAttemptAt.toISOString() : null,
+    last_attempt_at: delivery.lastAttemptAt?.toISOString() ?? null,
+    last_status: delivery.lastStatus,
+    last_error: delivery.lastError,
+    finished_at: delivery.finishedAt?.toISOString() ?? null,
+    created_at: delivery.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,131 @@
+import { promises as dns, type LookupAddress } from 'node:dns'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { hostOf, type TargetRules } from './target.ts'
+
+/** What became of an attempt. */
+export interface SendResult {
+  /** HTTP status; null without an answer. */
+  readonly status: number | null
+  /** Why it failed, in words that name no secret; null for a success. */
+  readonly error: string | null
+}
+
+export interface OutgoingMessage {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Finds the addresses of a name. */
+export type Resolver = (hostname: string) => Promise<readonly LookupAddress[]>
+
+interface SenderOptions {
+  readonly rules: TargetRules
+  /** By default the operating system's. */
+  readonly resolve?: Resolver
+  readonly timeoutMs?: number
+}
+
+/** Longest attempt, from the look-up of the name to the end of the answer. */
+const TIMEOUT_MS = 10_000
+/** Only the status of an answer counts; the rest is read as far as this, then cut off. */
+const ANSWER_BYTES_MAX = 16 * 1024
+
+const resolveBySystem: Resolver = (hostname) => dns.lookup(hostname, { all: true })
+
+class RefusedAddressError extends Error {
+  constructor() {
+    super('the name leads to an address that is not public')
+    this.name = 'RefusedAddressError'
+  }
+}
+
+/**
+ * Sends messages to webhooks. Each attempt has a connection of its own, which is made to the very
+ * addresses that were checked; so a name that changes its addresses leads nowhere else. Redirects
+ * are not followed: their target was never checked.
+ */
+export class Sender {
+  private readonly options: SenderOptions
+
+  constructor(options: SenderOptions) {
+    this.options = options
+  }
+
+  /** Never rejects. Any answer other than 2xx is a failure. */
+  async send({ url, headers, body }: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
+    const { rules, timeoutMs = TIMEOUT_MS } = this.options
+    const target = URL.parse(url)
+    if (target === null) return { status: null, error: 'the URL is not valid' }
+    const host = hostOf(target)
+    // No name is looked up for an address.
+    if (isIP(host) !== 0 && !rules.admits(target, host)) {
+      return { status: null, error: new RefusedAddressError().message }
+    }
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const ended = Promise.withResolvers<SendResult>()
+    const request = (target.protocol === 'http:' ? requestHttp : requestHttps)(
+      target,
+      {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'Scoreline-Webhooks',
+        },
+        agent: false,
+        lookup: this.lookupFor(target),
+        signal: AbortSignal.any([signal, timeout]),
+      },
+      (response) => {
+        const status = response.statusCode ?? 0
+        let bytes = 0
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length
+          if (bytes > ANSWER_BYTES_MAX) response.destroy()
+        })
+        // The status is known, whatever becomes of the rest.
+        response.on('error', () => undefined)
+        response.on('close', () => ended.resolve({ status, error: faultOf(status) }))
+      },
+    )
+    request.on('error', (error) => {
+      const text = timeout.aborted ? `no answer within ${timeoutMs} ms` : errorText(error)
+      ended.resolve({ status: null, error: text })
+    })
+    request.end(body)
+    return ended.promise
+  }
+
+  /** Looks a name up, and refuses it if any of its addresses is refused. */
+  private lookupFor(target: URL): LookupFunction {
+    const { rules, resolve = resolveBySystem } = this.options
+    return (hostname, options, callback) => {
+      resolve(hostname).then(
+        (addresses) => {
+          const [first] = addresses
+          const isRefused = addresses.some(({ address }) => !rules.admits(target, address))
+          if (first === undefined || isRefused) callback(new RefusedAddressError(), '')
+          else if (options.all === true) callback(null, [...addresses])
+          else callback(null, first.address, first.family)
+        },
+        (error: NodeJS.ErrnoException) => callback(error, ''),
+      )
+    }
+  }
+}
+
+function faultOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  if (status >= 300 && status < 400) return `status ${status}: redirects are not followed`
+  return `status ${status}`
+}
+
+/** Codes of the operating system and of TLS name no secret; texts of other errors might. */
+function errorText(error: NodeJS.ErrnoException): string {
+  if (error instanceof RefusedAddressError) return error.message
+  return error.code === undefined ? 'the connection failed' : `the connection failed: ${error.code}`
+}

@@ -1,0 +1,94 @@
+import { and, eq, ne, sql } from 'drizzle-orm'
+import { type Database, rowsOf } from '../platform/db/client.ts'
+import { webhooks } from '../tables/webhooks.ts'
+import { inMs } from './delivery-store.ts'
+import type { UpkeepStore } from './upkeep.ts'
+import type { SealedSecrets } from './webhook.ts'
+
+/** Upkeep of webhooks in PostgreSQL. */
+export class PostgresUpkeepStore implements UpkeepStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async removeFinished(
+    { deliveredMs, deadMs }: { readonly deliveredMs: number; readonly deadMs: number },
+    limit: number,
+  ): Promise<number> {
+    const removed = await rowsOf(
+      this.db,
+      sql`delete from webhook_deliveries where id in (
+          select id from webhook_deliveries
+          where finished_at < ${inMs(-deliveredMs)}
+            and (state = 'delivered' or finished_at < ${inMs(-deadMs)})
+          order by finished_at limit ${limit}::integer for update skip locked)
+        returning 1`,
+    )
+    return removed.length
+  }
+
+  async removeEvents(keptMs: number, limit: number): Promise<number> {
+    const removed = await rowsOf(
+      this.db,
+      sql`delete from webhook_events where id in (
+          select id from webhook_events
+          where created_at < ${inMs(-keptMs)} and not exists (
+            select 1 from webhook_deliveries where event_id = webhook_events.id)
+          order by created_at limit ${limit}::integer for update skip locked)
+        returning 1`,
+    )
+    return removed.length
+  }
+
+  async noteFull(waitingMax: number): Promise<void> {
+    await this.db.execute(sql`with counted as (
+        select id, (select count(*) from (
+            select 1 from webhook_deliveries
+            where webhook_id = webhooks.id and state = 'waiting' limit ${waitingMax}::integer
+          ) as waiting) >= ${waitingMax}::integer as is_full
+        from webhooks
+      )
+      update webhooks set is_full = counted.is_full from counted
+      where webhooks.id = counted.id and webhooks.is_full <> counted.is_full`)
+  }
+
+  async backlog(countMax: number): Promise<{ waiting: number; overdueMs: number }> {
+    const [row] = await rowsOf<{ waiting: number; overdue_ms: number | null }>(
+      this.db,
+      sql`select count(*)::float8 as waiting,
+          (extract(epoch from now() - min(next_attempt_at)) * 1000)::float8 as overdue_ms
+        from (select next_attempt_at from webhook_deliveries where state = 'waiting'
+          limit ${countMax}::integer) as waiting`,
+    )
+    return { waiting: row?.waiting ?? 0, overdueMs: Math.max(0, row?.overdue_ms ?? 0) }
+  }
+
+  sealedOtherwise(
+    sealedWith: string,
+    limit: number,
+  ): Promise<readonly (SealedSecrets & { readonly id: string })[]> {
+    return this.db
+      .select({
+        id: webhooks.id,
+        secret: webhooks.secret,
+        previousSecret: webhooks.previousSecret,
+        sealedWith: webhooks.sealedWith,
+      })
+      .from(webhooks)
+      .where(ne(webhooks.sealedWith, sealedWith))
+      .limit(limit)
+  }
+
+  async reseal(webhookId: string, from: string, to: SealedSecrets): Promise<void> {
+    await this.db
+      .update(webhooks)
+      .set(to)
+      .where(and(eq(webhooks.id, webhookId), eq(webhooks.sealedWith, from)))
+  }
+
+  async vacuum(): Promise<void> {
+    await this.db.execute(sql`vacuum webhook_deliveries, webhook_events`)
+  }
+}

@@ -1,0 +1,199 @@
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { verdictEvents } from '../../../src/monitoring/alarms/verdict-events.ts'
+import { insertEvent } from '../../../src/outbox/writer.ts'
+import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { webhookDeliveries, webhookEvents, webhooks } from '../../../src/tables/webhooks.ts'
+import { PostgresDueStore } from '../../../src/webhooks/delivery-store.ts'
+import { SecretSealer } from '../../../src/webhooks/secret-sealer.ts'
+import { newSecret } from '../../../src/webhooks/signature.ts'
+import { WebhookUpkeep } from '../../../src/webhooks/upkeep.ts'
+import { PostgresUpkeepStore } from '../../../src/webhooks/upkeep-store.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { insertTeam } from '../../support/start/users.ts'
+
+const DAY_MS = 24 * 3_600_000
+const former = new SecretSealer('the former secret of the service', null)
+const present = new SecretSealer(
+  'the present secret of the service',
+  'the former secret of the service',
+)
+
+describe.each(backends)('on $name', (backend) => {
+  let database: TestDatabase
+  let handle: DatabaseHandle
+  let teamId: string
+
+  beforeAll(async () => {
+    database = await backend.create()
+    handle = await openTestDatabase(database)
+    teamId = await insertTeam(handle.db)
+  })
+  afterAll(async () => {
+    await handle.close()
+    await database.drop()
+  })
+
+  async function hook(sealer = present) {
+    const id = newId('whk_', Date.now())
+    const secret = newSecret()
+    const at = new Date()
+    await handle.db.insert(webhooks).values({
+      id,
+      teamId,
+      url: 'https://risk.lender.example/',
+      isActive: true,
+      secret: sealer.seal(id, secret),
+      sealedWith: sealer.sealedWith,
+      createdBy: 'usr_1',
+      createdAt: at,
+      updatedAt: at,
+    })
+    return { id, secret }
+  }
+  const send = (webhookId: string, at = new Date(), onceKey?: string) =>
+    handle.db.transaction((tx) =>
+      insertEvent(tx, {
+        teamId,
+        type: 'webhook.test',
+        at,
+        data: { a: 1 },
+        webhookId,
+        ...(onceKey !== undefined && { onceKey }),
+      }),
+    )
+  const stateOf = async (id: string) =>
+    (await handle.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)))[0]
+  const take = (underWay = new Map<string, number>(), leaseMs = 60_000) =>
+    new PostgresDueStore(handle.db).take({ underWay, perWebhook: 4, limit: 100, leaseMs })
+
+  test('a delivery is taken once, until its lease runs out', async () => {
+    const { id } = await hook()
+    const [deliveryId] = await send(id)
+    const both = await Promise.all([take(new Map(), 200), take(new Map(), 200)])
+    expect(both.flat().map((one) => [one.id, one.attempt])).toEqual([[deliveryId, 1]])
+    expect(await take()).toEqual([])
+    // The process died.
+    await expect
+      .poll(async () => (await take()).map((one) => one.attempt), { timeout: 5_000 })
+      .toEqual([2])
+    await handle.db.delete(webhooks).where(eq(webhooks.id, id))
+  })
+
+  // The first attempt was slow, and a second one is under way: its end must count.
+  test('the end of an attempt counts only until the next one has begun', async () => {
+    const { id } = await hook()
+    const [deliveryId = ''] = await send(id)
+    const store = new PostgresDueStore(handle.db)
+    const [first = expect.fail()] = await take(new Map(), 1)
+    await expect.poll(async () => (await take()).length).toBe(1)
+    const end = { state: 'dead', status: 500, error: 'status 500', retryInMs: 0 } as const
+    await store.finish(first, end)
+    expect(await stateOf(deliveryId)).toMatchObject({ state: 'waiting', attempts: 2 })
+    await handle.db.delete(webhooks).where(eq(webhooks.id, id))
+  })
+
+  test('one webhook takes no more than its share of the attempts', async () => {
+    const [busy, other] = [await hook(), await hook()]
+    for (let n = 0; n < 10; n++) await send(busy.id)
+    await send(other.id)
+    const taken = await take(new Map([[busy.id, 1]]))
+    const count = (of: { id: string }) =>
+      taken.filter(({ webhookId }) => webhookId === of.id).length
+    expect([count(busy), count(other)]).toEqual([3, 1])
+    await handle.db.delete(webhooks)
+  })
+
+  test('an event with the same key is stored once', async () => {
+    const { id } = await hook()
+    const stored = await Promise.all([1, 2, 3].map(() => send(id, new Date(), 'daily/1')))
+    expect(stored.flat()).toHaveLength(1)
+    await handle.db.delete(webhooks)
+  })
+
+  test('a changed verdict is told with what moved', async () => {
+    await hook()
+    await handle.db.transaction((tx) =>
+      verdictEvents.add(tx, {
+        type: 'stability.verdict_changed',
+        teamId,
+        deploymentId: 'dep_1',
+        at: new Date(0),
+        before: 'stable',
+        after: 'major_shift',
+        n: 500,
+        psi: 0.31,
+        moved: [],
+        thresholds: { watch: 0.1, act: 0.25 },
+        days: 30,
+      }),
+    )
+    const [taken] = await take()
+    expect(taken?.type).toBe('stability.verdict_changed')
+    expect(JSON.parse(taken?.dataText ?? '')).toEqual({
+      deployment_id: 'dep_1',
+      before: 'stable',
+      after: 'major_shift',
+      n: 500,
+      psi: 0.31,
+      moved: [],
+      days: 30,
+      watch: 0.1,
+      act: 0.25,
+    })
+    await handle.db.delete(webhooks)
+  })
+
+  test('what is old is removed, and what is young or waits is kept', async () => {
+    await handle.db.delete(webhookEvents)
+    const { id } = await hook()
+    const made: Record<string, string> = {}
+    const row = async (name: string, state: 'waiting' | 'delivered' | 'dead', ageDays: number) => {
+      const at = new Date(Date.now() - ageDays * DAY_MS)
+      const [deliveryId = ''] = await send(id, at)
+      const finishedAt = state === 'waiting' ? null : at
+      await handle.db
+        .update(webhookDeliveries)
+        .set({ state, finishedAt })
+        .where(eq(webhookDeliveries.id, deliveryId))
+      made[name] = deliveryId
+    }
+    await row('delivered lately', 'delivered', 2)
+    await row('delivered long ago', 'delivered', 4)
+    await row('dead lately', 'dead', 29)
+    await row('dead long ago', 'dead', 31)
+    await row('waits', 'waiting', 40)
+    const upkeep = upkeepOf()
+    await upkeep.runOnce()
+    const kept = await handle.db.select({ id: webhookDeliveries.id }).from(webhookDeliveries)
+    const names = Object.entries(made).filter(([, one]) => kept.some((row) => row.id === one))
+    expect(names.map(([name]) => name)).toEqual(['delivered lately', 'dead lately', 'waits'])
+    expect(await handle.db.select().from(webhookEvents)).toHaveLength(3)
+    expect(upkeep.backlog.waiting).toBe(1)
+    await handle.db.delete(webhooks)
+  })
+
+  test('keys that the former secret has sealed are sealed with the present one', async () => {
+    const { id, secret } = await hook(former)
+    await upkeepOf().runOnce()
+    const [row = expect.fail()] = await handle.db.select().from(webhooks).where(eq(webhooks.id, id))
+    expect(row.sealedWith).toBe(present.sealedWith)
+    expect(present.open(id, row.secret, row.sealedWith)).toEqual(Buffer.from(secret))
+    await handle.db.delete(webhooks)
+  })
+
+  function upkeepOf(): WebhookUpkeep {
+    const upkeep = new WebhookUpkeep({
+      store: new PostgresUpkeepStore(handle.db),
+      sealer: present,
+      hasAutovacuum: handle.hasAutovacuum,
+      onFailed: (error) => {
+        throw error
+      },
+    })
+    void upkeep.close()
+    return upkeep
+  }
+})

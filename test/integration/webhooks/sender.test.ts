@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Resolver, Sender } from '../../../src/webhooks/sender.ts'
+import { targetRules } from '../../../src/webhooks/target.ts'
+import { WebhookReceiver } from '../../support/servers/webhook-receiver.ts'
+
+const LOCAL = ['127.0.0.1/32']
+const never = new AbortController().signal
+
+describe('a message', () => {
+  let receiver: WebhookReceiver
+
+  beforeAll(async () => {
+    receiver = await WebhookReceiver.start()
+  })
+  afterAll(() => receiver.stop())
+
+  const send = (path: string, options: { allowed?: string[]; resolve?: Resolver } = {}) => {
+    const { allowed = LOCAL, resolve } = options
+    const rules = targetRules(allowed)
+    const sender = new Sender({ rules, timeoutMs: 500, ...(resolve && { resolve }) })
+    const url = path.startsWith('http') ? path : `${receiver.url}${path}`
+    return sender.send({ url, headers: { 'webhook-id': 'evt_1' }, body: '{"a":1}' }, never)
+  }
+  const pathsSince = async (count: number) =>
+    (await receiver.received()).slice(count).map(({ path }) => path)
+
+  test('arrives as it is', async () => {
+    const count = (await receiver.received()).length
+    expect(await send('/ok')).toEqual({ status: 204, error: null })
+    const [message] = (await receiver.received()).slice(count)
+    expect(message).toMatchObject({
+      path: '/ok',
+      body: '{"a":1}',
+      headers: { 'webhook-id': 'evt_1', 'content-type': 'application/json' },
+    })
+  })
+
+  test.each([400, 404, 410, 500, 503])('fails with the status %d', async (status) => {
+    expect(await send(`/status/${status}`)).toEqual({ status, error: `status ${status}` })
+  })
+
+  test('fails when no answer comes in time', async () => {
+    const result = await send('/slow')
+    expect(result).toEqual({ status: null, error: 'no answer within 500 ms' })
+  })
+
+  // What a redirect leads to was never checked: it may stand behind the service.
+  test('follows no redirect', async () => {
+    const count = (await receiver.received()).length
+    const error = 'status 307: redirects are not followed'
+    expect(await send('/redirect')).toEqual({ status: 307, error })
+    expect(await pathsSince(count)).toEqual(['/redirect'])
+  })
+
+  test('counts by its status, however long the answer is', async () => {
+    expect(await send('/large')).toEqual({ status: 200, error: null })
+  })
+
+  test('fails where nobody listens', async () => {
+    const { error } = await send('http://127.0.0.1:1/')
+    expect(error).toBe('the connection failed: ECONNREFUSED')
+  })
+
+  describe('does not leave the service for an address that is refused', () => {
+    const refused = {
+      status: null,
+      error: 'the name leads to an address that is not public',
+    }
+    const leadsTo =
+      (...addresses: string[]): Resolver =>
+      async () =>
+        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    const https = () => receiver.url.replace('http://127.0.0.1', 'https://receiver.example')
+
+    test.each([
+      ['127.0.0.1'],
+      ['10.0.0.1'],
+      ['169.254.169.254'],
+      ['::1'],
+      ['::ffff:127.0.0.1'],
+      ['8.8.8.8', '127.0.0.1'],
+    ])('%s', async (...addresses) => {
+      const options = { allowed: [], resolve: leadsTo(...addresses) }
+      expect(await send(https(), options)).toEqual(refused)
+    })
+
+    test('that is written in the URL', async () => {
+      expect(await send('https://127.0.0.1:1/', { allowed: [] })).toEqual(refused)
+      expect(await send('https://[::1]:1/', { allowed: [] })).toEqual(refused)
+    })
+
+    test('that is public, by http', async () => {
+      const url = receiver.url.replace('127.0.0.1', 'receiver.example')
+      expect(await send(url, { resolve: leadsTo('8.8.8.8') })).toEqual(refused)
+    })
+
+    // A name that was public when it was checked, and leads inside when it counts.
+    test('that a name has changed to', async () => {
+      const count = (await receiver.received()).length
+      const url = receiver.url.replace('127.0.0.1', 'receiver.example')
+      let looks = 0
+      const changing: Resolver = async () => {
+        looks++
+        return [{ address: looks === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
+      }
+      expect((await send(`${url}/ok`, { resolve: changing })).error).toBeNull()
+      expect(await send(`${url}/ok`, { resolve: changing })).toEqual(refused)
+      // One look-up for each attempt: the address that was checked is the one that is used.
+      expect(looks).toBe(2)
+      expect(await pathsSince(count)).toEqual(['/ok'])
+    })
+  })
+})
