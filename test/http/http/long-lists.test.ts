@@ -42,7 +42,9 @@ describe.each(backends)('on $name', (backend) => {
         (one) =>
           one.startsWith('select') &&
           one.includes(' limit ') &&
-          !/outcome|jobs|score_blocks|score_sums|log_trees/.test(one),
+          !/outcome|jobs|score_blocks|score_sums|log_trees|stability|webhook|event|change_requests/.test(
+            one,
+          ),
       )
       expect(portions).toHaveLength(3)
 
