@@ -10,6 +10,7 @@ import { DeploymentsPage } from './deployments.ts'
 import { manages, ROLE_NAMES } from './format.ts'
 import { ImportPage } from './import.ts'
 import { KeysPage } from './keys.ts'
+import { askOtherTabs } from './leaving.ts'
 import { MembersPage } from './members.ts'
 import { ModelPage } from './model.ts'
 import { ModelsPage } from './models.ts'
@@ -72,6 +73,7 @@ function Shell({ session, onUnfinished }: { session: Session; onUnfinished: () =
     leaving.run(async () => {
       // Revokes the key while the user is still signed in; a failure does not stop the sign-out.
       await forgetTrialKey().catch(() => {})
+      await askOtherTabs()
       if (!(await signOut())) onUnfinished()
       go('deployments')
     })

@@ -1,4 +1,5 @@
 import { ApiError, api, currentSession, lastWish, onSession, type Session } from './api.ts'
+import { beforeOtherTabLeaves } from './leaving.ts'
 import type { CreatedKey } from './types.ts'
 
 /**
@@ -61,19 +62,26 @@ function keep(key: TrialKey): void {
   holder = currentSession()
 }
 
-/** Revokes without waiting, while the page closes. A key that stays is in the list of keys. */
-function abandon(): void {
-  if (kept !== null && kept.madeId !== null && holder !== null) {
-    lastWish('DELETE', `v1/keys/${kept.madeId}`, holder.accessToken).catch(() => {})
-  }
+/**
+ * Revokes even while the page closes. A key that stays is in the list of keys.
+ *
+ * @returns null if there is no key to revoke
+ */
+function abandon(): Promise<void> | null {
+  const { madeId = null } = kept ?? {}
+  const token = holder?.accessToken ?? null
   kept = null
   holder = null
+  if (madeId === null || token === null) return null
+  return lastWish('DELETE', `v1/keys/${madeId}`, token).catch(() => {})
 }
 
 // Signing out in another tab ends the session here: the next user must not score with this key.
 onSession(() => {
   const session = currentSession()
   if (session !== null && session.userId === holder?.userId) holder = session
-  else abandon()
+  else void abandon()
 })
-addEventListener('pagehide', abandon)
+addEventListener('pagehide', () => void abandon())
+// Once the session has ended, its token revokes nothing any more.
+beforeOtherTabLeaves(abandon)

@@ -116,7 +116,7 @@ describe.skipIf(chromiumPath() === null)('pages of access in a browser', () => {
     const visitor = await browser.signIn()
     await visitor.go('members')
     const row = visitor.page.getByRole('row', { name: OWNER.email })
-    expect(await row.locator('td').nth(2).locator('time').count()).toBe(1)
+    await row.locator('td').nth(2).locator('time').waitFor()
     const [review, csv] = await fileOf(visitor, 'Access review as CSV')
     expect(review).toBe('access-review.csv')
     expect(csv).toContain(OWNER.email)
