@@ -104,7 +104,10 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(paddings.length).toBeGreaterThan(2)
     expect(paddings).not.toContain('0px')
     // Ends below the first row of charts, so that none is cut.
-    await page.setViewportSize({ width: 1280, height: 890 })
+    await expect.poll(() => page.getByText('Loading …').count()).toBe(0)
+    const chart = await page.locator('figure.chart').nth(1).boundingBox()
+    const height = Math.ceil((chart?.y ?? 0) + (chart?.height ?? 890))
+    await page.setViewportSize({ width: 1280, height })
     // A button under the mouse would look chosen.
     await page.mouse.move(0, 0)
     await picture(page, 'deployment.png')
