@@ -9,25 +9,25 @@ interface Letter {
 const LETTERS: Readonly<Record<string, Letter>> = {
   en: {
     score: (score, day, least, most) =>
-      `Your credit score was ${score} on ${day}. Scores range from ${least} to ${most}.`,
+      `Your score was ${score} on ${day}. Scores range from ${least} to ${most}.`,
     reasons: 'These were the principal reasons for your score, the most important first:',
     none: 'No single factor lowered your score below the comparison group.',
   },
   de: {
     score: (score, day, least, most) =>
-      `Ihr Kreditscore betrug am ${day} ${score}. Scores liegen zwischen ${least} und ${most}.`,
+      `Ihr Score betrug am ${day} ${score}. Scores liegen zwischen ${least} und ${most}.`,
     reasons: 'Dies waren die Hauptgründe für Ihren Score, der wichtigste zuerst:',
     none: 'Kein einzelner Faktor hat Ihren Score unter die Vergleichsgruppe gesenkt.',
   },
   es: {
     score: (score, day, least, most) =>
-      `Su puntuación de crédito era ${score} el ${day}. Las puntuaciones van de ${least} a ${most}.`,
+      `Su puntuación era ${score} el ${day}. Las puntuaciones van de ${least} a ${most}.`,
     reasons: 'Estas fueron las razones principales de su puntuación, la más importante primero:',
     none: 'Ningún factor bajó su puntuación por debajo del grupo de comparación.',
   },
   fr: {
     score: (score, day, least, most) =>
-      `Votre score de crédit était de ${score} le ${day}. Les scores vont de ${least} à ${most}.`,
+      `Votre score était de ${score} le ${day}. Les scores vont de ${least} à ${most}.`,
     reasons: 'Voici les raisons principales de votre score, la plus importante en premier :',
     none: "Aucun facteur n'a abaissé votre score sous celui du groupe de comparaison.",
   },
@@ -54,9 +54,12 @@ export function letterText({ score, scoredAt, range, reasons, lang }: LetterFact
   const known = hasLetter(lang)
   const letter = LETTERS[known ? languageOf(lang) : 'en']
   if (letter === undefined) return ''
-  const locale = known ? lang : 'en'
+  // Not the whole tag: it may be one that the browser refuses.
+  const locale = known ? languageOf(lang) : 'en'
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
-  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long' }).format(new Date(scoredAt))
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(
+    new Date(scoredAt),
+  )
   const text = (value: number) => number.format(value)
   const first = letter.score(text(score), day, text(range.min), text(range.max))
   if (reasons.length === 0) return `${first}\n\n${letter.none}`

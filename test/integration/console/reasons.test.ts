@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.sees('average points of all applicants, 1,000 applicants')
     // The baseline, each feature, the score.
     expect(await rowsOf('Points against the baseline')).toHaveLength(1 + 2 + 13)
-    await page.getByText('Your credit score was 356').waitFor()
+    await page.getByText('Your score was 356').waitFor()
     await visitor.sees('The score is 64 points short of grade C.')
     await page.getByLabel('Score to reach').fill('600')
     await visitor.press('Show')
