@@ -42,14 +42,21 @@ export function reasonFinderOf(
   rules: ReasonRules,
   baseline: ReasonBaseline | null,
 ): ReasonFinder | null {
-  const means = baseline === null ? rules.ownMeans : meansOf(model, baseline)
+  const means = baseline === null ? rules.ownMeans : meansOf(model, rules, baseline)
   return means === null ? null : new ReasonFinder(model, rules, means)
 }
 
-function meansOf({ featureNames }: CompiledModel, { means, n }: ReasonBaseline): ReasonMeans {
+/** A feature that can't be a reason is compared with nothing, as by the averages of the card. */
+function meansOf(
+  { featureNames }: CompiledModel,
+  { eligible }: ReasonRules,
+  { means, n }: ReasonBaseline,
+): ReasonMeans {
   const known = new Map(means)
   return {
-    means: Float64Array.from(featureNames, (name) => known.get(name) ?? Number.NaN),
+    means: Float64Array.from(featureNames, (name, index) =>
+      eligible[index] === 1 ? (known.get(name) ?? Number.NaN) : Number.NaN,
+    ),
     populationN: n,
   }
 }
