@@ -213,11 +213,15 @@ export class PostgresBlockReader implements BlockReader {
         portion.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
         sql`, `,
       )
+      const times = portion.map((block) => block.first_at_ms)
+      // The bounds say to the planner which partitions it need not look at.
       const rows = await rowsOf<BlockRow>(
         this.db,
         sql`select ${BLOCK_COLUMNS} from score_blocks
-          where (first_at, block_id) in (select at::timestamptz, id
-            from (values ${keys}) as wanted(at, id))`,
+          where first_at >= ${momentText(Math.min(...times))}
+            and first_at <= ${momentText(Math.max(...times))}
+            and (first_at, block_id) in (select at::timestamptz, id
+              from (values ${keys}) as wanted(at, id))`,
       )
       const byId = new Map(rows.map((row) => [row.block_id, row]))
       for (const { block_id, first_at_ms } of portion) {
