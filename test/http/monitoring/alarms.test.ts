@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StabilityEvents, VerdictChanged } from '../../../src/monitoring/alarms/alarm.ts'
 import { AlarmEvaluator } from '../../../src/monitoring/alarms/evaluator.ts'
 import { PostgresAlarmStore } from '../../../src/monitoring/alarms/store.ts'
@@ -123,7 +123,6 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
   let service: TestService
   let team: Team
   let handle: DatabaseHandle
-  let slug: string
   const events: VerdictChanged[] = []
   let fault: Error | null = null
   const port: StabilityEvents = {
@@ -146,9 +145,10 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
     service = await TestService.start(shared)
     team = await Team.of(service)
     handle = await openDatabase({ url, directory: '', onCrash: () => {} })
-    slug = (await team.deploy(spec('Shared'))).slug
-    await team.scoreBatch(slug, applicants(900, 100))
-    await statsWith(service, team.key, slug, 1_000)
+  })
+  beforeEach(() => {
+    fault = null
+    events.length = 0
   })
   afterAll(async () => {
     await handle?.close()
@@ -162,10 +162,18 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
       clock: systemClock,
       onFailed,
     })
-  const url = () => `/v1/deployments/${slug}${ALARM}`
+  /** A deployment whose 1,000 applicants moved far, with an alarm that is due. */
+  async function alarmed() {
+    const { slug } = await team.deploy(spec('Shared'))
+    await team.scoreBatch(slug, applicants(900, 100))
+    await statsWith(service, team.key, slug, 1_000)
+    const url = `/v1/deployments/${slug}${ALARM}`
+    await team.done('PUT', url, LEVELS)
+    return { slug, url }
+  }
 
   test('one of them evaluates an alarm, and tells of the change once', async () => {
-    await team.done('PUT', url(), LEVELS)
+    const { slug } = await alarmed()
     const replicas = [replica(), replica(), replica()]
     await Promise.all(replicas.map((one) => one.runOnce()))
     expect(replicas.reduce((sum, { outcomes }) => sum + outcomes.done, 0)).toBe(1)
@@ -183,18 +191,20 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
 
   // Else a subscriber would never hear of a change that the console shows.
   test('a verdict whose event cannot be written is not kept', async () => {
+    const { slug, url } = await alarmed()
+    await replica().runOnce()
     await team.scoreBatch(slug, applicants(0, 800))
     await statsWith(service, team.key, slug, 1_800)
-    await team.done('PUT', url(), LEVELS)
+    await team.done('PUT', url, LEVELS)
     fault = new Error('the outbox is away')
     const failures: unknown[] = []
     await replica((error) => failures.push(error)).runOnce()
     expect(failures).toHaveLength(1)
-    expect((await team.done('GET', url())).verdict).toBe('major_shift')
+    expect((await team.done('GET', url)).verdict).toBe('major_shift')
     fault = null
-    await team.done('PUT', url(), LEVELS)
+    await team.done('PUT', url, LEVELS)
     await replica().runOnce()
-    expect((await team.done('GET', url())).verdict).toBe('stable')
+    expect((await team.done('GET', url)).verdict).toBe('stable')
     expect(events.at(-1)).toMatchObject({ before: 'major_shift', after: 'stable' })
   })
 })
