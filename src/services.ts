@@ -284,8 +284,9 @@ function wire(
   const challengerFailures = new ChallengerFailures(clock, (challenger, error) =>
     log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
   )
+  const serving = guarded(new PostgresServingStore(db))
   const cache = new ServingCache({
-    store: guarded(new PostgresServingStore(db)),
+    store: serving,
     clock,
     ttlMs,
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
@@ -356,6 +357,7 @@ function wire(
     reading: scoreReading,
     models,
     definitions: outcomes.outcomeDefinitions,
+    batches: { config, path: dataDir.path, serving, loop: shedder.loop },
     jwtSecret,
     log,
     factsOf: errorFacts,

@@ -160,6 +160,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
   ...MONITORING_SCENARIOS,
   ...ALARM_SCENARIOS,
   ...OUTCOME_SCENARIOS,
+  ...BATCH_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [
