@@ -16,7 +16,7 @@ const OPTIONS = {
   results: Type.Optional(format('Form of the results; that of the file when left out')),
   id_field: Type.Optional(
     describedText(
-        'Column or property with the reference of an applicant, for the results and the log; `id` when left out',
+      'Column or property with the reference of an applicant, for the results and the log; `id` when left out',
     ),
   ),
   strict_mode: Type.Optional(
@@ -30,7 +30,7 @@ const OPTIONS = {
   ),
   routing_key: Type.Optional(
     describedText(
-        'Draws the model of a live split, which scores the whole file; the id of the batch when left out',
+      'Draws the model of a live split, which scores the whole file; the id of the batch when left out',
     ),
   ),
 }

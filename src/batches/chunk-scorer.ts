@@ -90,7 +90,8 @@ export class ChunkScorer {
     const models = [champion, ...challengers.flatMap(({ serving }) => serving ?? [])]
     const isNumeric = new Map<string, boolean>()
     for (const { modelScore } of models.toReversed()) {
-      for (const feature of modelScore.model.features) isNumeric.set(feature.name, feature.isNumeric)
+      for (const feature of modelScore.model.features)
+        isNumeric.set(feature.name, feature.isNumeric)
     }
     return { isNumeric, idField: this.options.idField, isStrict: this.isStrict }
   }
@@ -121,7 +122,10 @@ export class ChunkScorer {
     const startedAtMs = performance.now()
     const { deployment, log, options } = this
     const model = modelAt(deployment, served)
-    const writer = newResultWriter(options.results, this.chunkOf({ requestId, isFirst }, served, records))
+    const writer = newResultWriter(
+      options.results,
+      this.chunkOf({ requestId, isFirst }, served, records),
+    )
     const errors = new ErrorLines()
     log.clear()
     log.begin(deployment.logHead, { requestId, keyId: this.by, reference: null })

@@ -43,7 +43,9 @@ export class BatchFiles {
       const parts: Buffer[] = []
       for (let at = from; at < from + bytes; ) {
         const wanted = Math.min(READ_BYTES_MAX, from + bytes - at)
-        const part = await this.asked((store) => store.read(key, { from: at, bytes: wanted }, version))
+        const part = await this.asked((store) =>
+          store.read(key, { from: at, bytes: wanted }, version),
+        )
         if (part.length !== wanted) throw inputChanged()
         parts.push(part)
         at += wanted
@@ -100,7 +102,8 @@ export class BatchFiles {
     for (const name of await readdir(this.uploads)) {
       const path = join(this.uploads, name)
       const facts = await stat(path).catch(() => null)
-      if (facts !== null && Date.now() - facts.mtimeMs > LEFTOVER_MS) await rm(path, { force: true })
+      if (facts !== null && Date.now() - facts.mtimeMs > LEFTOVER_MS)
+        await rm(path, { force: true })
     }
   }
 

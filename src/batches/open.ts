@@ -110,7 +110,10 @@ export function openBatches(options: BatchesOptions): OpenBatches {
 }
 
 /** The directory by default is made; one that is configured must be there. */
-async function openStore(config: BatchesOptions['config'], directory: string): Promise<ObjectStore> {
+async function openStore(
+  config: BatchesOptions['config'],
+  directory: string,
+): Promise<ObjectStore> {
   if (config.batchStore !== null) return openObjectStore(config.batchStore, s3SettingsOf(config))
   await mkdir(directory, { recursive: true, mode: 0o700 })
   return openObjectStore(pathToFileURL(directory).href, s3SettingsOf(config))

@@ -34,6 +34,7 @@ export function formatOfPath(path: string): BatchFormat {
   const ending = path.slice(path.lastIndexOf('.') + 1).toLowerCase()
   const format = Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined
   if (format !== undefined) return format
-  const message = 'the ending of the path says no format: send input.format as ndjson, csv or parquet'
+  const message =
+    'the ending of the path says no format: send input.format as ndjson, csv or parquet'
   throw new AppError('invalid_request', message)
 }

@@ -1,6 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { BatchesQuery, BatchList, Batch as BatchSchema, StartBatchRequest } from '../../schemas/batches.ts'
+import {
+  BatchesQuery,
+  BatchList,
+  Batch as BatchSchema,
+  StartBatchRequest,
+} from '../../schemas/batches.ts'
 import { errorResponses } from '../../schemas/errors.ts'
 import { OUTCOME_SENDERS } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'

@@ -20,11 +20,7 @@ export interface BatchStore {
   storedBytes(teamId: string): Promise<number>
   find(batchId: string): Promise<Batch | null>
   /** Newest first; those of one environment, or of both. */
-  ofTeam(
-    teamId: string,
-    environment: Environment | null,
-    page: PageRequest,
-  ): Promise<Page<Batch>>
+  ofTeam(teamId: string, environment: Environment | null, page: PageRequest): Promise<Page<Batch>>
 }
 
 interface BatchServiceOptions {
@@ -105,7 +101,8 @@ export class BatchService {
     const sender = senderOf(caller)
     const key = `${sender.teamId}/${path}`
     if (!isObjectKey(key)) {
-      const message = 'the path must be names with / between them, without .. and control characters'
+      const message =
+        'the path must be names with / between them, without .. and control characters'
       throw new AppError('invalid_request', message)
     }
     const state = await this.requireDeployment(sender, order.deploymentId)
@@ -175,7 +172,8 @@ export class BatchService {
       throw new AppError('batch_not_ended', 'the batch waits or runs: its results come at its end')
     }
     if (batch.place !== (await this.options.place())) {
-      const message = 'another replica has the files of this batch: set BATCH_STORE for all replicas'
+      const message =
+        'another replica has the files of this batch: set BATCH_STORE for all replicas'
       throw new AppError('unavailable', message)
     }
     return batch

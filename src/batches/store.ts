@@ -141,7 +141,10 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
         and ((b.is_upload and not b.is_input_removed) or j.finished_at < ${beforeMs(keptMs)})`,
       sql`order by j.finished_at limit ${limit}`,
     )
-    const [clock] = await rowsOf<{ now_ms: number }>(this.db, sql`select ${epochMs(sql`now()`)} as now_ms`)
+    const [clock] = await rowsOf<{ now_ms: number }>(
+      this.db,
+      sql`select ${epochMs(sql`now()`)} as now_ms`,
+    )
     const untilMs = (clock?.now_ms ?? 0) - keptMs
     return rows.map((row) => ({
       batch: batchOf(row),

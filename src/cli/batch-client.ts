@@ -86,7 +86,10 @@ export class BatchClient {
     }
   }
 
-  private async send(path: string, init: RequestInit & { duplex?: 'half' } = {}): Promise<Response> {
+  private async send(
+    path: string,
+    init: RequestInit & { duplex?: 'half' } = {},
+  ): Promise<Response> {
     let response: Response
     try {
       const headers = { ...init.headers, authorization: `Bearer ${this.token}` }

@@ -91,9 +91,15 @@ export function batchProgram(call: string): Command {
         'scope score, or an access token of an owner, admin or lead modeler.',
     )
   const command = (name: string, summary: string) =>
-    program.command(name).summary(summary).description(`${sentence(summary)}`).addOption(urlOption())
-  const scoring = command('run', 'sends a file, waits for its end, and writes the results')
-    .argument('FILE', 'the applicants, as CSV, NDJSON or Parquet')
+    program
+      .command(name)
+      .summary(summary)
+      .description(`${sentence(summary)}`)
+      .addOption(urlOption())
+  const scoring = command(
+    'run',
+    'sends a file, waits for its end, and writes the results',
+  ).argument('FILE', 'the applicants, as CSV, NDJSON or Parquet')
   for (const option of RUN_OPTIONS) scoring.addOption(option())
   scoring.addHelpText(
     'after',

@@ -72,7 +72,8 @@ export class ServingCache {
     return makeServing(state, {
       store,
       held: new Map(modelsOf(previous).map((serving) => [serving.modelId, serving])),
-      onFault: (challengerId, error) => challengerFaults.note({ deploymentId, challengerId }, error),
+      onFault: (challengerId, error) =>
+        challengerFaults.note({ deploymentId, challengerId }, error),
     })
   }
 }

@@ -71,7 +71,7 @@ const EXACT_DIGITS_MAX = 22
  * NaN and null are missing. A whole number beyond 2^53 is the nearest double for a numeric feature,
  * and keeps its digits elsewhere. A boolean is the text `true` or `false` for a category.
  */
-export function valueOf(value: unknown, column: ParquetColumn, isNumeric: boolean): unknown {
+export function fileValue(value: unknown, column: ParquetColumn, isNumeric: boolean): unknown {
   if (value === null || value === undefined) return null
   if (column.kind === 'decimal') return decimalOf(unscaledOf(value), column.scale, isNumeric)
   switch (typeof value) {

@@ -12,7 +12,7 @@ import { AppError } from '../../errors.ts'
 import type { BatchPosition } from '../batch.ts'
 import { DEFAULT_ID_FIELD } from './csv-form.ts'
 import { faultyRecord } from './line-reader.ts'
-import { type ParquetColumn, takeColumns, valueOf } from './parquet-columns.ts'
+import { type ParquetColumn, takeColumns, fileValue } from './parquet-columns.ts'
 import {
   CHUNK_RECORDS_MAX,
   type FileRecord,
@@ -165,14 +165,14 @@ export class ParquetReader implements RecordReader {
     const { isNumeric } = this.options.features
     const { idColumn } = this
     const found = idColumn === null ? null : columns.get(idColumn.name)?.[row - start]
-    const value = idColumn === null ? null : valueOf(found, idColumn, false)
+    const value = idColumn === null ? null : fileValue(found, idColumn, false)
     const id = typeof value === 'string' || Number.isFinite(value) ? (value as string) : null
     if (isLongId(id)) return faultyRecord(line, LONG_ID)
     const applicant: Record<string, unknown> = {}
     for (const column of this.columns.values()) {
       const isNumber = isNumeric.get(column.name)
       if (isNumber === undefined) continue
-      applicant[column.name] = valueOf(columns.get(column.name)?.[row - start], column, isNumber)
+      applicant[column.name] = fileValue(columns.get(column.name)?.[row - start], column, isNumber)
     }
     return { line, id, applicant, fault: null }
   }

@@ -12,9 +12,7 @@ const TAIL_BYTES = 8
  *
  * @param files whole files with one schema; without any, nothing is given
  */
-export async function* joinParquet(
-  files: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+export async function* joinParquet(files: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const tail = new ByteWriter()
   let joined: ReturnType<typeof parquetWriter> | null = null
   let offset = MAGIC.length

@@ -1,6 +1,6 @@
 import type { ModelScore } from '../../engine/index.ts'
-import type { FileRecord } from '../input/record.ts'
 import type { ServingModel } from '../../scoring/serving.ts'
+import type { FileRecord } from '../input/record.ts'
 
 /** One applicant that was scored. */
 export interface ResultRow {

@@ -31,7 +31,8 @@ async function portionsOf(file: string | Buffer, order: Order = {}): Promise<Por
     recordsMax: order.recordsMax ?? 1_000,
   })
   const portions: Portion[] = []
-  for (let next = await reader.next(); next !== null; next = await reader.next()) portions.push(next)
+  for (let next = await reader.next(); next !== null; next = await reader.next())
+    portions.push(next)
   return portions
 }
 
@@ -98,7 +99,9 @@ test('strict mode refuses a column that no model knows, and others leave it out'
 })
 
 test('a column that id_field names must be there', async () => {
-  await expect(portionsOf('income\n1\n', { idField: 'number' })).rejects.toThrow('no column "number"')
+  await expect(portionsOf('income\n1\n', { idField: 'number' })).rejects.toThrow(
+    'no column "number"',
+  )
 })
 
 test.each([
