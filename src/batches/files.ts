@@ -32,9 +32,20 @@ export class BatchFiles {
     this.uploads = uploads
   }
 
-  /** @throws AppError `unavailable` */
+  /**
+   * Null also for what the store refuses to read, such as a link that leads out of it.
+   *
+   * @throws AppError `unavailable`
+   */
   head(key: string): Promise<ObjectInfo | null> {
-    return this.asked((store) => store.head(key))
+    return this.asked(async (store) => {
+      try {
+        return await store.head(key)
+      } catch (error) {
+        if (error instanceof ObjectStoreError && error.failure === 'refused') return null
+        throw error
+      }
+    })
   }
 
   /** Reads ranges of one version of a file; it fails with `input_changed` on another one. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BatchCaller, csvLine } from '../../support/batches/batches.ts'
 import { applicantFor, validSpec } from '../../support/cards/spec-arbitraries.ts'
 import type { NaiveSpec } from '../../support/naive/naive-evaluator.ts'
-import { backends } from '../../support/start/databases.ts'
+import { anyBackend } from '../../support/start/long-lists.ts'
 import { TestService } from '../../support/start/service.ts'
 import { Team } from '../../support/start/team.ts'
 
@@ -58,7 +58,7 @@ function specs(): NaiveSpec[] {
   return isPlain.slice(0, SPECS)
 }
 
-describe.each(backends)('on $name', (backend) => {
+describe.each(anyBackend)('on $name', (backend) => {
   let service: TestService
   let team: Team
   let caller: BatchCaller
