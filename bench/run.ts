@@ -44,6 +44,7 @@ const OPERATED = {
   'log-reading': 'reading back and counting in a log of millions of scores',
   replay: 'recomputing millions of logged scores, and backtests over a million',
   outcomes: 'a million outcomes as a file, beside scoring',
+  batches: 'a million applicants as a file in each form, and scoring beside it',
 } as const
 
 const SCENARIOS = { ...COMPARED, ...PINNED, ...PEERS, ...OPERATED }
