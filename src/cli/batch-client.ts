@@ -13,7 +13,7 @@ export class BatchRequestError extends Error {}
 interface Order {
   readonly file: string
   readonly type: string
-  /** Of the query; undefined ones are left out. */
+  /** Values of the query; undefined ones are left out. */
   readonly options: Readonly<Record<string, string | undefined>>
 }
 

@@ -61,7 +61,7 @@ export interface JobRun {
 }
 
 /**
- * Runs the jobs of one kind. A run can be repeated: it changes nothing else, or it notes in the same
- * transaction how far it is.
+ * Runs the jobs of one kind. A run can be repeated: it changes nothing else, or it notes in the
+ * same transaction how far it is.
  */
 export type JobHandler = (input: unknown, run: JobRun) => Promise<object>

@@ -26,6 +26,7 @@ import {
 const VARIABLE_FILES = [
   'src/config.ts',
   'src/auth/oidc/settings.ts',
+  'src/batches/settings.ts',
   'src/platform/object-store/settings.ts',
 ]
 

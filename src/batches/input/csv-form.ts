@@ -7,6 +7,7 @@ import {
   LONG_ID,
   quoted,
   type ReadFeatures,
+  templateOf,
   unknownOf,
 } from './record.ts'
 
@@ -36,6 +37,7 @@ export class CsvForm implements LineForm {
   private cells = 0
   private idCell = -1
   private columns: readonly FeatureColumn[] = []
+  private template: Readonly<Record<string, unknown>> = {}
 
   constructor(features: ReadFeatures) {
     this.features = features
@@ -57,6 +59,7 @@ export class CsvForm implements LineForm {
       const isNumber = isNumeric.get(name)
       return isNumber === undefined ? [] : { name, cell, isNumeric: isNumber }
     })
+    this.template = templateOf(this.columns.map(({ name }) => name))
   }
 
   read(line: string, number: number): FileRecord {
@@ -70,7 +73,7 @@ export class CsvForm implements LineForm {
     }
     const id = cells[this.idCell] || null
     if (isLongId(id)) return faultyRecord(number, LONG_ID)
-    const applicant: Record<string, unknown> = {}
+    const applicant: Record<string, unknown> = { ...this.template }
     for (const { name, cell, isNumeric } of this.columns) {
       const text = cells[cell] ?? ''
       applicant[name] = text === '' ? null : isNumeric ? numberOrText(text) : text

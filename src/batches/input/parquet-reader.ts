@@ -12,7 +12,7 @@ import { AppError } from '../../errors.ts'
 import type { BatchPosition } from '../batch.ts'
 import { DEFAULT_ID_FIELD } from './csv-form.ts'
 import { faultyRecord } from './line-reader.ts'
-import { type ParquetColumn, takeColumns, fileValue } from './parquet-columns.ts'
+import { fileValue, type ParquetColumn, takeColumns } from './parquet-columns.ts'
 import {
   CHUNK_RECORDS_MAX,
   type FileRecord,
@@ -24,6 +24,7 @@ import {
   type ReadBytes,
   type ReadFeatures,
   type RecordReader,
+  templateOf,
   unknownOf,
 } from './record.ts'
 
@@ -69,6 +70,7 @@ export class ParquetReader implements RecordReader {
   private columns: ReadonlyMap<string, ParquetColumn> = new Map()
   private idColumn: ParquetColumn | null = null
   private scan: ParquetScan | null = null
+  private template: Readonly<Record<string, unknown>> = {}
   private group: Group | null = null
   private row: number
 
@@ -116,6 +118,7 @@ export class ParquetReader implements RecordReader {
       }
     }
     const columns = [...this.columns.keys()]
+    this.template = templateOf(columns.filter((name) => isNumeric.has(name)))
     this.checkGroups(metadata, columns.length)
     const compressors = COMPRESSORS
     this.scan = await parquetScan({ file, metadata, columns, compressors, utf8: false })
@@ -168,7 +171,7 @@ export class ParquetReader implements RecordReader {
     const value = idColumn === null ? null : fileValue(found, idColumn, false)
     const id = typeof value === 'string' || Number.isFinite(value) ? (value as string) : null
     if (isLongId(id)) return faultyRecord(line, LONG_ID)
-    const applicant: Record<string, unknown> = {}
+    const applicant: Record<string, unknown> = { ...this.template }
     for (const column of this.columns.values()) {
       const isNumber = isNumeric.get(column.name)
       if (isNumber === undefined) continue

@@ -140,7 +140,7 @@ const scoresOf = (results: readonly Record<string, unknown>[]) =>
   results.map(({ request_id: _, record_index: __, ...rest }) => JSON.stringify(rest))
 
 describe.each(backends)('on $name', (backend: Backend) => {
-  // A batch of an hour must not begin anew, nor leave an applicant twice in what is shown to others.
+  // A batch of an hour must not begin anew, nor leave an applicant twice in what others see.
   test('a batch whose process is killed goes on, with every applicant once', async () => {
     const database = await backend.create()
     onTestFinished(() => database.drop())

@@ -14,15 +14,16 @@ export const BATCH_ROUTES: Readonly<Record<string, Route>> = {
   'POST /v1/batches': {
     operation: 'batches.start',
     admitted: SENDER,
-    body: { deployment: '<slug>', input: { path: 'none.csv' } },
-    success: '422 invalid_file',
+    body: { deployment: 'none', input: { path: 'none.csv' } },
+    success: '404 deployment_not_found',
+    naming: [{ deployment: '<slug>', input: { path: 'none.csv' } }],
   },
   'POST /v1/batches/upload': {
     operation: 'batches.upload',
     admitted: SENDER,
     query: 'deployment=none',
     file: { type: 'text/csv', text: 'income\n1\n' },
-    success: '404 deployment_not_found',
+    success: '400 invalid_request',
   },
   'GET /v1/batches': { operation: 'batches.list', admitted: SENDER },
   'GET /v1/batches/:id': {
@@ -106,6 +107,11 @@ export const BATCH_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
           input: { path: 'applicants.csv' },
         })
       },
+    ],
+    '404 deployment_not_found': [
+      'an unknown deployment',
+      ({ team }) =>
+        team.call('POST', '/v1/batches', { deployment: 'none', input: { path: 'none.csv' } }),
     ],
     '422 invalid_file': [
       'a file that is not there',

@@ -93,7 +93,7 @@ test.each([
 
 test('strict mode refuses a column that no model knows, and others leave it out', async () => {
   const file = 'income,extra\n1,2\n'
-  await expect(portionsOf(file, { isStrict: true })).rejects.toThrow('"extra" is no feature')
+  await expect(portionsOf(file, { isStrict: true })).rejects.toThrow('"extra" is not a feature')
   const [record] = await recordsOf(file)
   expect(record?.applicant).toEqual({ income: 1 })
 })
