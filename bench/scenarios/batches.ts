@@ -39,7 +39,9 @@ const ALONE_SECONDS = 15
 const LOAD_SECONDS = 7_200
 const POLL_MS = 200
 const CONNECTIONS = 16
-const SPEC = makeSpec(CARD)
+const SPEC = makeSpec(CARD) as {
+  readonly features: readonly { readonly name: string; readonly type: string }[]
+}
 const APPLICANTS = randomApplicants(CARD, 20_000) as readonly Record<string, unknown>[]
 const NAMES = SPEC.features.map(({ name }) => name)
 const TYPES = {

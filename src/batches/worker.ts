@@ -86,7 +86,7 @@ async function scoreNext(requestId: string, scoredAtMs: number): Promise<ThreadC
 const read: ReadBytes = (from, bytes) => {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   onBytes = (found) => {
-    if (found === null) reject(new Error('the file can't be read'))
+    if (found === null) reject(new Error("the file can't be read"))
     else resolve(Buffer.from(found.buffer, found.byteOffset, found.byteLength))
   }
   send({ kind: 'read', from, bytes })

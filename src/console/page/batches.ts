@@ -96,7 +96,7 @@ function Upload({ onSent }: { onSent: () => void }) {
         ? html`<${Empty} title="There is no deployment yet"><p>Deploy a scorecard first.</p><//>`
         : html`<form class="panel" onSubmit=${submit}>
             <${Field} label="Deployment">${(field: object) =>
-              html`<select ...${field} name="deployment" required>${found.map(({ slug, name, environment }) => html`<option value=${slug}>${name} (${environment})</option>`)}</select>`}<//>
+              html`<select ...${field} name="deployment" required>${found.map(({ slug, name }) => html`<option value=${slug}>${name} (${slug})</option>`)}</select>`}<//>
             <${Field} label="Applicants" hint="CSV with a header of feature names, NDJSON, or Parquet">${(
               field: object,
             ) =>
