@@ -111,18 +111,20 @@ const Cutoff = Type.Optional(
   Type.Number({ description: 'Lowest score that passes; the highest with a negative pdo' }),
 )
 
+const BandPoints = Type.Optional(
+  Type.Number({
+    minimum: 0,
+    description:
+      'With `mean_at_cutoff`: how far above the cut-off a score may lie; default: the `pdo` of the card',
+  }),
+)
+
 export const ReasonBaselineRequest = Type.Object(
   {
     model_id: Type.String(),
     method: ReasonMethodName,
     cutoff: Cutoff,
-    band_points: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        description:
-          'With `mean_at_cutoff`: how far above the cut-off a score may lie; default: the `pdo` of the card',
-      }),
-    ),
+    band_points: BandPoints,
     from: From,
     to: To,
     min_population: Type.Optional(
@@ -186,6 +188,7 @@ export const MethodReportRequest = Type.Object(
   {
     methods: Type.Array(ReasonMethodName, { minItems: 2, maxItems: 4, uniqueItems: true }),
     cutoff: Cutoff,
+    band_points: BandPoints,
     from: From,
     to: To,
   },
