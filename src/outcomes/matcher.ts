@@ -3,7 +3,7 @@ import { isId } from '../platform/ids/ids.ts'
 import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
-import { applicantOf, referenceOf, type ScoredApplicant } from './applicant.ts'
+import { applicantOf, isLaterScoring, referenceOf, type ScoredApplicant } from './applicant.ts'
 import { windowsOfIds } from './id-windows.ts'
 import type { OutcomeTarget } from './item.ts'
 
@@ -42,8 +42,7 @@ export interface KnownApplicants {
 
 /** Up to so many are looked up one by one; more of them in a pass over the log. */
 const LOOKED_UP_MAX = 20
-const notYetIn = (days: number) =>
-  `no score of the team is known by this name; it is tried again for ${days === 1 ? 'a day' : `${days} days`}`
+const days = (count: number) => (count === 1 ? 'a day' : `${count} days`)
 
 /**
  * Finds the applicants that outcomes name: in the log and its spool, and among those that already
@@ -53,12 +52,15 @@ export class OutcomeMatcher {
   private readonly reader: LogReader
   private readonly known: KnownApplicants
   private readonly notYet: string
+  private readonly tooMuchWaits: string
 
   /** @param holdDays how long an outcome waits for its score */
   constructor(reader: LogReader, known: KnownApplicants, holdDays: number) {
     this.reader = reader
     this.known = known
-    this.notYet = notYetIn(holdDays)
+    const again = `it is tried again for ${days(holdDays)}`
+    this.notYet = `no score of the team is known by this name; ${again}`
+    this.tooMuchWaits = `newer scores may not be in the log yet; ${again}`
   }
 
   /**
@@ -156,11 +158,18 @@ export class OutcomeMatcher {
     }
     const matches = new Map<string, (reference: string) => Match>()
     if (wanted.size === 0) return matches
+    // The spool first: what is drained meanwhile is then found in the database.
+    const waiting = await this.reader.waiting(teamId, wanted)
     const environments = await this.known.environmentsOf(teamId, [...wanted.keys()])
     for (const [deploymentId, references] of wanted) {
       const own = environments.get(deploymentId)
       if (own === undefined || (environment !== null && own !== environment)) continue
-      const scorings = await this.scoringsOf(teamId, deploymentId, references)
+      if (waiting === null) {
+        const { tooMuchWaits: message } = this
+        matches.set(deploymentId, () => ({ kind: 'unmatched', message, isLater: true }))
+        continue
+      }
+      const scorings = await this.scoringsOf(teamId, deploymentId, references, waiting)
       matches.set(deploymentId, (reference) => {
         const found = scorings.get(hashOfReference(teamId, reference))
         if (found === undefined) return { kind: 'unmatched', message: this.notYet, isLater: true }
@@ -174,6 +183,7 @@ export class OutcomeMatcher {
     teamId: string,
     deploymentId: string,
     references: ReadonlySet<string>,
+    waiting: readonly LoggedRequest[],
   ): Promise<ReadonlyMap<string, Scorings>> {
     const scorings = new Map<string, Scorings>()
     const add = (applicant: ScoredApplicant) => {
@@ -185,18 +195,20 @@ export class OutcomeMatcher {
         return
       }
       found.seen.add(key)
-      if (isAfter(applicant, found.last)) found.last = applicant
+      if (isLaterScoring(applicant, found.last)) found.last = applicant
     }
     const hashes = [...references].map((reference) => hashOfReference(teamId, reference))
     for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) add(known)
     const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
     const query = { teamId, deploymentId, ...range }
     const take = (request: LoggedRequest) => {
+      if (request.deploymentId !== deploymentId) return
       for (const index of request.rows.keys()) {
         const own = referenceOf(request, index)
         if (own !== null && references.has(own)) add(applicantOf(request, index))
       }
     }
+    waiting.forEach(take)
     if (references.size <= LOOKED_UP_MAX) {
       for (const reference of references) {
         const found = this.reader.search({ ...query, reference, before: null })
@@ -251,11 +263,4 @@ function matchOfRequest(
     return { kind: 'ambiguous', message }
   }
   return { kind: 'matched', applicant: found.applicant, matchedOf: 1 }
-}
-
-/** In the order of the log: by time, then by request, then by record. */
-function isAfter(one: ScoredApplicant, other: ScoredApplicant): boolean {
-  if (one.scoredAtMs !== other.scoredAtMs) return one.scoredAtMs > other.scoredAtMs
-  if (one.requestId !== other.requestId) return one.requestId > other.requestId
-  return one.recordIndex > other.recordIndex
 }
