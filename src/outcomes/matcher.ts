@@ -2,6 +2,7 @@ import type { Environment } from '../access/caller.ts'
 import { isId } from '../platform/ids/ids.ts'
 import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
+import { SearchLimit } from '../score-log/reading/search-limit.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 import { applicantOf, isLaterScoring, referenceOf, type ScoredApplicant } from './applicant.ts'
 import { windowsOfIds } from './id-windows.ts'
@@ -47,29 +48,36 @@ const days = (count: number) => (count === 1 ? 'a day' : `${count} days`)
 /**
  * Finds the applicants that outcomes name: in the log and its spool, and among those that already
  * have an outcome, which the log may have forgotten.
+ *
+ * The log of older versions has no index for references: they are looked for in its newest 100,000
+ * requests of the deployment, or in 40 MiB of batches.
  */
 export class OutcomeMatcher {
   private readonly reader: LogReader
   private readonly known: KnownApplicants
   private readonly notYet: string
-  private readonly tooMuchWaits: string
 
   /** @param holdDays how long an outcome waits for its score */
   constructor(reader: LogReader, known: KnownApplicants, holdDays: number) {
     this.reader = reader
     this.known = known
-    const again = `it is tried again for ${days(holdDays)}`
-    this.notYet = `no score of the team is known by this name; ${again}`
-    this.tooMuchWaits = `newer scores may not be in the log yet; ${again}`
+    this.notYet = `no score of the team is known by this name; it is tried again for ${days(holdDays)}`
   }
 
   /**
    * One match for each target. Many of them cost one pass over the parts of the log in which they
    * can be: each block is opened, and only the requests with one of the names are read.
+   *
+   * @param sinceMs references are looked for in scores from then on
+   * @throws AppError `unavailable` where too many scores are not in the log yet
    */
-  async match(scope: MatchScope, targets: readonly OutcomeTarget[]): Promise<Match[]> {
+  async match(
+    scope: MatchScope,
+    targets: readonly OutcomeTarget[],
+    sinceMs = Number.NEGATIVE_INFINITY,
+  ): Promise<Match[]> {
     const byRequest = await this.requestsOf(scope, targets)
-    const byReference = await this.referencesOf(scope, targets)
+    const byReference = await this.referencesOf(scope, targets, sinceMs)
     return targets.map((target) =>
       target.by === 'request'
         ? matchOfRequest(target, byRequest.get(target.requestId) ?? [], this.notYet)
@@ -149,6 +157,7 @@ export class OutcomeMatcher {
   private async referencesOf(
     { teamId, environment }: MatchScope,
     targets: readonly OutcomeTarget[],
+    sinceMs: number,
   ): Promise<ReadonlyMap<string, (reference: string) => Match>> {
     const wanted = new Map<string, Set<string>>()
     for (const target of targets) {
@@ -164,12 +173,13 @@ export class OutcomeMatcher {
     for (const [deploymentId, references] of wanted) {
       const own = environments.get(deploymentId)
       if (own === undefined || (environment !== null && own !== environment)) continue
-      if (waiting === null) {
-        const { tooMuchWaits: message } = this
-        matches.set(deploymentId, () => ({ kind: 'unmatched', message, isLater: true }))
-        continue
-      }
-      const scorings = await this.scoringsOf(teamId, deploymentId, references, waiting)
+      const scorings = await this.scoringsOf({
+        teamId,
+        deploymentId,
+        references,
+        waiting,
+        sinceMs,
+      })
       matches.set(deploymentId, (reference) => {
         const found = scorings.get(hashOfReference(teamId, reference))
         if (found === undefined) return { kind: 'unmatched', message: this.notYet, isLater: true }
@@ -179,12 +189,13 @@ export class OutcomeMatcher {
     return matches
   }
 
-  private async scoringsOf(
-    teamId: string,
-    deploymentId: string,
-    references: ReadonlySet<string>,
-    waiting: readonly LoggedRequest[],
-  ): Promise<ReadonlyMap<string, Scorings>> {
+  private async scoringsOf({
+    teamId,
+    deploymentId,
+    references,
+    waiting,
+    sinceMs,
+  }: WantedScorings): Promise<ReadonlyMap<string, Scorings>> {
     const scorings = new Map<string, Scorings>()
     const add = (applicant: ScoredApplicant) => {
       const name = applicant.referenceHash ?? ''
@@ -199,7 +210,7 @@ export class OutcomeMatcher {
     }
     const hashes = [...references].map((reference) => hashOfReference(teamId, reference))
     for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) add(known)
-    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+    const range = { fromMs: sinceMs, toMs: Number.POSITIVE_INFINITY }
     const query = { teamId, deploymentId, ...range }
     const take = (request: LoggedRequest) => {
       if (request.deploymentId !== deploymentId) return
@@ -211,7 +222,8 @@ export class OutcomeMatcher {
     waiting.forEach(take)
     if (references.size <= LOOKED_UP_MAX) {
       for (const reference of references) {
-        const found = this.reader.search({ ...query, reference, before: null })
+        const limit = new SearchLimit()
+        const found = this.reader.search({ ...query, reference, before: null, limit })
         for await (const request of found) take(request)
       }
     } else {
@@ -226,6 +238,15 @@ export class OutcomeMatcher {
 interface Candidate {
   readonly applicant: ScoredApplicant
   readonly recordId: string | null
+}
+
+interface WantedScorings {
+  readonly teamId: string
+  readonly deploymentId: string
+  readonly references: ReadonlySet<string>
+  /** Those of all deployments in the spool. */
+  readonly waiting: readonly LoggedRequest[]
+  readonly sinceMs: number
 }
 
 interface Scorings {

@@ -25,7 +25,7 @@ export interface CurrentDecision {
   readonly bookedAtMs: number | null
 }
 
-/** The order of facts: the current one has the greatest `asOfMs`, and of these the last revision. */
+/** The current fact has the greatest `asOfMs`, and of these the last revision. */
 export interface FactOrder {
   readonly asOfMs: number
   readonly revision: number
@@ -65,7 +65,7 @@ export function bookedAtOf({ performance, decision }: ApplicantFacts): number | 
   return performance?.bookedAtMs ?? decision?.bookedAtMs ?? null
 }
 
-/** Whether the outcome is good or bad, so that it tells of the score. */
-export function isTold({ performance }: ApplicantFacts): boolean {
+/** Whether the outcome is good or bad, which says how good the score was. */
+export function hasLabel({ performance }: ApplicantFacts): boolean {
   return performance?.outcome === 'good' || performance?.outcome === 'bad'
 }

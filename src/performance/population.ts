@@ -4,7 +4,7 @@ import type { PickedRequests, ScanQuery } from '../score-log/reading/log-query.t
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'
-import { isTold } from './labelled.ts'
+import { hasLabel } from './labelled.ts'
 import { type KnownApplicant, keyOf, type LabelledApplicants } from './labelled-applicants.ts'
 import type { ExpectedCount } from './statistics/expected.ts'
 import { inTurns } from './statistics/in-turns.ts'
@@ -79,14 +79,14 @@ export class LoggedPopulation {
     return this.last.size
   }
 
-  /** Counts those without a good or bad outcome, rising by score. It gives way to the event loop. */
+  /** Those without a good or bad outcome, rising by score. It gives way to the event loop. */
   async unlabelled(): Promise<ExpectedCount[]> {
     const turns = new TurnTaker()
     let looked = 0
     const counts = new ScoreCounts()
     for (const { score, pd, known } of this.last.values()) {
       if (looked++ % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
-      if ((known !== null && isTold(known)) || Number.isNaN(pd)) continue
+      if ((known !== null && hasLabel(known)) || Number.isNaN(pd)) continue
       counts.add(score, pd, 1, 0)
     }
     const unlabelled: ExpectedCount[] = []

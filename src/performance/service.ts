@@ -67,9 +67,9 @@ export class PerformanceService {
   }
 
   /**
-   * The figures of a model over a time range: one pass over its outcomes, one over the log, one over
-   * the scores that are stored with outcomes, and one over the log for later scores of the same
-   * applicants, if there are any. One report runs at a time in each process.
+   * The figures of a model over a time range: one pass over its outcomes, one over the log, one
+   * over the scores that are stored with outcomes, and one over the log for later scores of the
+   * same applicants, if there are any. One report runs at a time in each process.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`, `definition_not_found`,
    *   `model_not_found`; `unavailable` when too many wait

@@ -1,5 +1,5 @@
 import type { ScoredApplicant, StoredResult } from '../outcomes/applicant.ts'
-import { bookedAtOf, isTold, type LabelledApplicant } from './labelled.ts'
+import { bookedAtOf, hasLabel, type LabelledApplicant } from './labelled.ts'
 import { ScoreCounts } from './statistics/score-counts.ts'
 import { addMonths } from './statistics/vintages.ts'
 
@@ -81,7 +81,7 @@ export class PerformanceTally {
     if (bookedAtMs !== null && performance.asOfMs >= addMonths(bookedAtMs, this.maturityMonths)) {
       coverage.mature++
     }
-    if (isTold(labelled)) this.addKnown(applicant, own, outcome === 'bad')
+    if (hasLabel(labelled)) this.addKnown(applicant, own, outcome === 'bad')
     return true
   }
 

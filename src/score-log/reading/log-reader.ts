@@ -26,8 +26,12 @@ export type WantedReferences = ReadonlyMap<string, ReadonlySet<string>>
 /** Records of this process that the database does not have yet. */
 export interface LogTail {
   find(requestId: string, idMs: number): Promise<LoggedRequest | null>
-  /** Requests with one of the references; null where too much waits to look through it. */
-  waiting(teamId: string, wanted: WantedReferences): Promise<readonly LoggedRequest[] | null>
+  /**
+   * Requests with one of the references.
+   *
+   * @throws AppError `unavailable` where too much waits to look through it
+   */
+  waiting(teamId: string, wanted: WantedReferences): Promise<readonly LoggedRequest[]>
 }
 
 /**
@@ -63,12 +67,9 @@ export class LogReader {
    * Requests of a team with one of the references that are still in the spool of this process. Ask
    * before the database is searched: what is drained meanwhile is then found there.
    *
-   * @returns null where too much waits to look through it
+   * @throws AppError `unavailable` where too much waits to look through it
    */
-  async waiting(
-    teamId: string,
-    wanted: WantedReferences,
-  ): Promise<readonly LoggedRequest[] | null> {
+  async waiting(teamId: string, wanted: WantedReferences): Promise<readonly LoggedRequest[]> {
     return this.tail === null ? [] : this.tail.waiting(teamId, wanted)
   }
 

@@ -22,7 +22,7 @@ const SCORED_WITHIN_MS = 120_000
 /** Searches that read files at a time: further ones wait. */
 const SEARCHES_MAX = 2
 /** Beyond so much that waits nobody looks for references: it takes the drain some seconds. */
-const WAITING_BYTES_MAX = 16 * 1024 * 1024
+const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
 /**
  * Finds a record that the database does not have yet in the spool of this process.
@@ -55,12 +55,15 @@ export class SpoolTail implements LogTail {
     return this.requestOf(await this.erased(found))
   }
 
-  async waiting(teamId: string, wanted: WantedReferences): Promise<LoggedRequest[] | null> {
+  async waiting(teamId: string, wanted: WantedReferences): Promise<LoggedRequest[]> {
     const ranges = this.spool.undrained()
     let bytes = 0
     for (const { offset, readableBytes } of ranges) bytes += readableBytes - offset
     if (bytes === 0) return []
-    return bytes > WAITING_BYTES_MAX ? null : this.limit(() => this.with(teamId, wanted, ranges))
+    if (bytes > WAITING_BYTES_MAX) {
+      throw new AppError('unavailable', 'many scores are not in the log yet: try again in a minute')
+    }
+    return this.limit(() => this.with(teamId, wanted, ranges))
   }
 
   private async with(

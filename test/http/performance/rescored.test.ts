@@ -175,15 +175,15 @@ describe.each(backends)('on $name', (backend) => {
 
   test('random histories have the report of an independent recount', async () => {
     const histories = fc.sample(fc.array(step, { minLength: 6, maxLength: 24 }), 8)
-    const told = await Promise.all(histories.map(happen))
-    for (const { slug, scorings, facts } of told) {
+    const happened = await Promise.all(histories.map(happen))
+    for (const { slug, scorings, facts } of happened) {
       await statsWith(teams.service, team.owner, slug, scorings.length)
       const wanted = naiveReport(scorings, facts)
       const history = JSON.stringify({ scorings, facts })
       const report = await reportOf(slug)
       const { auc, ...counts } = wanted
       const accounts = await accountsOf(slug)
-      const found = { ...report.coverage, accounts, untold: report.expected.n }
+      const found = { ...report.coverage, accounts, unlabelled: report.expected.n }
       expect(found, history).toMatchObject(counts)
       if (auc === null) expect(report.auc, history).toBeNull()
       else expect(report.auc, history).toBeCloseTo(auc, 12)

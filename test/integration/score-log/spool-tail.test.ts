@@ -107,7 +107,7 @@ test('a segment that the drain has removed holds nothing', async () => {
 describe('references that wait', () => {
   const idsOf = async (teamId: string, deploymentId: string, reference: string) => {
     const wanted = new Map([[deploymentId, new Set([reference])]])
-    return (await tail().waiting(teamId, wanted))?.map(({ requestId }) => requestId)
+    return (await tail().waiting(teamId, wanted)).map(({ requestId }) => requestId)
   }
 
   test('are found in the requests of the deployment alone', async () => {
@@ -119,10 +119,10 @@ describe('references that wait', () => {
     expect(await idsOf('team_2', DEPLOYMENT, 'A-1')).toEqual([])
   })
 
-  // A request must not read gigabytes: its outcomes are held instead.
-  test('are not looked for where more than 16 MiB wait', async () => {
+  // A request must not read gigabytes, and an earlier score must not get the outcome.
+  test('are not looked for where more than 64 MiB wait', async () => {
     segment({ id: 1, atMs: NOW }, [logged(NOW)])
-    ranges = ranges.map((range) => ({ ...range, readableBytes: 17 * 1024 * 1024 }))
-    expect(await idsOf(TEAM, DEPLOYMENT, 'A-1')).toBeUndefined()
+    ranges = ranges.map((range) => ({ ...range, readableBytes: 65 * 1024 * 1024 }))
+    await expect(idsOf(TEAM, DEPLOYMENT, 'A-1')).rejects.toMatchObject({ code: 'unavailable' })
   })
 })

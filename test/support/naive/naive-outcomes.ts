@@ -29,7 +29,7 @@ export interface NaiveReport {
   /** Accounts in vintages. */
   readonly accounts: number
   /** Applicants without a good or bad outcome. */
-  readonly untold: number
+  readonly unlabelled: number
 }
 
 /** Recounts applicants: the scorings with one reference are one, with the last score. */
@@ -74,7 +74,7 @@ export function naiveReport(
     accounts: applicants.filter(
       ({ outcome, bookedAt }) => outcome !== null && outcome !== 'excluded' && bookedAt !== null,
     ).length,
-    untold: applicants.length - goods.length - bads.length,
+    unlabelled: applicants.length - goods.length - bads.length,
   }
 }
 
