@@ -5,6 +5,7 @@ import { FactsChain, type FactsState, type TreeLeaf } from '../score-log/proof/f
 import type { TreeHead, TreeStore } from '../score-log/proof/log-tree.ts'
 import { emptyRoot, leafHash, TreeEdge } from '../score-log/proof/merkle.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
+import { ComparedNodes } from './compared-nodes.ts'
 import { Findings, type FoundRoot, type VerifyFinding } from './findings.ts'
 import { readStoredRecords } from './stored-records.ts'
 
@@ -51,6 +52,7 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
   const { roots: found, untraced } = await readStoredRecords({ ...options, tracedFromMs }, findings)
   const { edge: after } = await trees.head(teamId)
   const again = new TreeEdge()
+  const nodes = new ComparedNodes(trees, treeId ?? 0, findings)
   const chain = new ComparedChain(teamId, head.facts, options.facts)
   let checkpointRoot = checkpoint?.size === 0 ? emptyRoot() : null
   let applicants = 0
@@ -70,16 +72,17 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
       else if (own.isReadable && !isRight(leaf, own)) findings.wrongLeaf(treeId ?? 0, leaf, own)
     } else if (leaf.firstAtMs < keptFromMs && newestKeptMs < keptFromMs + LATE_MS) expiredBlocks++
     else findings.missing(leaf)
-    again.add(leafHash(leaf.root))
+    await nodes.add(again.add(leafHash(leaf.root)))
     chain.add(leaf)
     if (again.size === checkpoint?.size) checkpointRoot = again.root
   }
+  await nodes.end()
   for (const [sequence, { where }] of found) {
     if (sequence >= edge.size && sequence < after.size) continue
     const message = `${where} names block ${sequence}, which the tree does not have`
     findings.add('block_changed', sequence, message)
   }
-  if (again.size !== edge.size || !again.root.equals(edge.root)) {
+  if (again.size !== edge.size || !again.bytes.equals(edge.bytes)) {
     findings.treeChanged('the roots in log_tree_nodes do not give the tree in log_trees')
   }
   if (checkpoint !== null && !(checkpointRoot?.equals(checkpoint.root) ?? false)) {
