@@ -4,7 +4,10 @@ import { type FirstFormStore, LogRows } from '../../../../src/score-log/reading/
 const QUERY = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 1_000, toMs: 9_000 }
 
 /** From when on requests are read for what is picked, and how many may be newer. */
-async function readFrom(picked: { ids?: string[]; references?: string[] }, behindMs: number | null) {
+async function readFrom(
+  picked: { ids?: string[]; references?: string[] },
+  behindMs: number | null,
+) {
   const asked: number[] = []
   const from: number[] = []
   const store: Partial<FirstFormStore> = {
@@ -18,7 +21,7 @@ async function readFrom(picked: { ids?: string[]; references?: string[] }, behin
     },
   }
   const sets = { requestIds: new Set(picked.ids), references: new Set(picked.references) }
-  for await (const _ of new LogRows(store as FirstFormStore).pick(QUERY, sets)) continue
+  for await (const _ of new LogRows(store as FirstFormStore).pick(QUERY, sets));
   return { asked, from }
 }
 
