@@ -335,7 +335,6 @@ function wire(
   health.startProbes(guarded({ ping }).ping)
   const runner = new ImportThread()
   const samples = new ImportSampleChecker(runner)
-  const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
   const ofLog = { db, guarded, reader, models: loggedModels, clock }
@@ -349,21 +348,22 @@ function wire(
     holdDays: config.outcomeHoldDays,
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
+  const store = guarded(new PostgresModelStore(db))
   const models = new ModelService({ store, samples, clock, onChange })
   const reading = openReading({ ...ofLog, eraser, others: outcomes.outcomes, log })
-  const { scoreReading } = reading
   const evidence = openEvidence({
     ...ofReader,
-    reading: scoreReading,
+    reading: reading.scoreReading,
     models,
     definitions: outcomes.outcomeDefinitions,
     batches: { config, path: dataDir.path, serving, loop: shedder.loop },
     jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
     log,
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
-  const reasons = openReasons({ ...ofLog, deployments, scoreReading })
+  const reasons = openReasons({ ...ofLog, ...reading, deployments })
   const changeControl = openChangeControl({
     ...ofLog,
     database,
@@ -377,6 +377,7 @@ function wire(
     spoolRefusal: () => openedLog.spool.refusal,
   })
   addWebhookMetrics(metrics, changeControl.services.webhookParts)
+  const monitoring = openMonitoring({ ...ofLog, database, metrics, log, factsOf: errorFacts })
   return {
     ...access,
     models,
@@ -389,9 +390,9 @@ function wire(
     ...reading,
     ...changeControl.services,
     ...evidence.services,
-    background: [evidence, changeControl],
+    background: [evidence, changeControl, monitoring],
     ...reasons,
-    ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
+    ...monitoring.services,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),

@@ -23,6 +23,7 @@ export class NdjsonResults implements ResultWriter {
       idText: recordIdText(record.id),
       withContributions,
       furtherText: shadowText + place,
+      reasons: null,
       reservedName: idField,
     })
     this.text.writeString('\n')
