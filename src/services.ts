@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { type OpenArchive, openArchive } from './archive/open.ts'
 import { type AuditLines, withAuditStream } from './audit/stream.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
@@ -188,6 +189,15 @@ export async function createServices(config: Config, options: ServiceOptions): P
   opened.defer(() => health.stopProbes())
   const telemetry = new Telemetry()
   opened.defer(() => telemetry.stop())
+  const archive = await openArchive(config, {
+    database,
+    directory: join(dataDir.path, 'archive'),
+    clock,
+    log,
+    factsOf: errorFacts,
+    metrics: telemetry.metrics,
+  })
+  opened.defer(() => closedWithin(BACKGROUND_CLOSE_MS, archive).close())
 
   const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
     clock,
@@ -197,11 +207,12 @@ export async function createServices(config: Config, options: ServiceOptions): P
     caches,
     changes,
     scoreLog: options.scoreLog ?? openedLog.spool,
-    openedLog,
+    openedLog: { ...openedLog, ...archive.forReaders },
     health,
     telemetry,
     dataDir,
   })
+  archive.start()
   const { auth, outcomeWorker, evaluator } = domains
   const background = [auth, outcomeWorker, evaluator, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
@@ -236,7 +247,7 @@ interface WireOptions {
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
-  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'modelCache'>
+  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'modelCache'> & OpenArchive['forReaders']
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir
@@ -263,20 +274,10 @@ type Domains = Omit<
 function wire(
   config: Config,
   database: DatabaseHandle,
-  {
-    clock,
-    log,
-    jwtSecret,
-    throttle,
-    caches,
-    changes,
-    scoreLog,
-    openedLog,
-    health,
-    telemetry,
-    dataDir,
-  }: WireOptions,
+  parts: WireOptions,
 ): Domains {
+  const { clock, log, jwtSecret, throttle, caches, changes, scoreLog } = parts
+  const { openedLog, health, telemetry, dataDir } = parts
   const { db, renew, ping } = database
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>

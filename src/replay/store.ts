@@ -35,13 +35,15 @@ export class PostgresReplayStore implements BlockSamples, ScanSizes {
   private async countedApplicants(query: ApplicantQuery): Promise<number> {
     // A block begins in the hour of its last request; this bound leads to the partitions.
     const startMs = Number.isFinite(query.fromMs) ? spanStart('hour', query.fromMs) : query.fromMs
+    const isWanted = sql`deployments @> ${`{${deploymentHash(query.deploymentId)}}`}::integer[]
+      and first_at >= ${momentText(startMs)} and first_at < ${momentText(query.toMs)}
+      and last_at >= ${momentText(query.fromMs)}`
     const [row] = await rowsOf<{ applicants: number | null }>(
       this.db,
-      sql`select sum(applicants)::float8 as applicants from score_blocks
-        where superseded_at is null
-          and deployments @> ${`{${deploymentHash(query.deploymentId)}}`}::integer[]
-          and first_at >= ${momentText(startMs)} and first_at < ${momentText(query.toMs)}
-          and last_at >= ${momentText(query.fromMs)}`,
+      sql`select sum(applicants)::float8 as applicants from (
+          select applicants from score_blocks where superseded_at is null and ${isWanted}
+          union all select applicants from score_archive_blocks where ${isWanted}
+        ) as wanted`,
     )
     return row?.applicants ?? 0
   }

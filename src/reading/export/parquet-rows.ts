@@ -26,6 +26,17 @@ export class ParquetRows {
   private rows = 0
   private listValues = 0
 
+  /**
+   * Puts bytes between the row groups, where readers of Parquet do not look.
+   *
+   * @returns their offset in the file
+   */
+  embed(bytes: Uint8Array): number {
+    const at = this.bytes.offset
+    this.bytes.appendBytes(bytes)
+    return at
+  }
+
   /** @returns the bytes of the row groups that are full */
   write(lines: string): Uint8Array {
     for (const line of lines.split('\n')) {

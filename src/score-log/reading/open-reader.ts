@@ -1,7 +1,8 @@
 import type { Database } from '../../platform/db/client.ts'
+import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
 import { type BlockQuery, type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
-import { LogEraser } from '../erasure/eraser.ts'
+import { type ArchiveRewriter, LogEraser } from '../erasure/eraser.ts'
 import { ErasureList } from '../erasure/erasure-list.ts'
 import { PostgresErasureStore } from '../erasure/erasure-store.ts'
 import { PostgresFirstFormStore } from './first-form-store.ts'
@@ -14,6 +15,12 @@ import { type ModelCache, StoredModels } from './stored-models.ts'
 
 type Guard = <Store extends object>(store: Store) => Store
 
+/** The archive of closed days, as readers and erasures need it. */
+export interface LogArchive {
+  readonly files: ArchiveBytes
+  readonly rewriter: ArchiveRewriter
+}
+
 interface LogReaderOptions {
   readonly db: Database
   /** Bounds the calls of a store, see `guardStore`. */
@@ -22,15 +29,29 @@ interface LogReaderOptions {
   readonly spool?: UndrainedSpool
   /** Models that others of this process have read, too; absent for a reader that trusts none. */
   readonly modelCache?: ModelCache
+  /** Absent: what is in an archive is unavailable. */
+  readonly archive?: LogArchive
 }
 
-/** Makes a reader of the log, the models that its readers need, and what erases references. */
-export function openLogReader({ db, guarded, spool, modelCache }: LogReaderOptions): {
+const NO_ARCHIVE: LogArchive = {
+  files: new StoredArchiveBytes(null),
+  // Its blocks can't be read, so that none is ever replaced.
+  rewriter: { replaceBlocks: async () => false },
+}
+
+/** A reader of the log, the models that its readers need, and what erases references. */
+export interface OpenLogReader {
   readonly reader: LogReader
   readonly models: StoredModels
   readonly eraser: LogEraser
   readonly blocks: BlockReader
-} {
+  /** A reader with models of its own, which trusts none that others have read. */
+  readonly openAnew: () => OpenLogReader
+}
+
+/** Makes a reader of the log. */
+export function openLogReader(options: LogReaderOptions): OpenLogReader {
+  const { db, guarded, spool, modelCache, archive = NO_ARCHIVE } = options
   const models = new StoredModels(guarded(new PostgresModelTextStore(db)), modelCache)
   const erasures = new ErasureList(db)
   const { erased } = guarded({
@@ -40,12 +61,18 @@ export function openLogReader({ db, guarded, spool, modelCache }: LogReaderOptio
     },
   })
   const tail = spool === undefined ? null : new SpoolTail(spool, models, erased)
-  const blocks = new GuardedBlockReader(new PostgresBlockReader(db), guarded)
+  const blocks = new GuardedBlockReader(new PostgresBlockReader(db, archive.files), guarded)
   const rows = guarded(new PostgresFirstFormStore(db))
   const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
   const store = guarded(new PostgresErasureStore(db))
-  const eraser = new LogEraser({ blocks, rows, models, store })
-  return { reader: new LogReader(parts, tail), models, eraser, blocks }
+  const eraser = new LogEraser({ blocks, rows, models, store, archive: archive.rewriter })
+  return {
+    reader: new LogReader(parts, tail),
+    models,
+    eraser,
+    blocks,
+    openAnew: () => openLogReader({ db, guarded, archive }),
+  }
 }
 
 /** Bounds each step of reading blocks, as a guarded store bounds each of its calls. */
