@@ -271,11 +271,7 @@ type Domains = Omit<
   readonly background: readonly { close(): Promise<void> }[]
 }
 
-function wire(
-  config: Config,
-  database: DatabaseHandle,
-  parts: WireOptions,
-): Domains {
+function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Domains {
   const { clock, log, jwtSecret, throttle, caches, changes, scoreLog } = parts
   const { openedLog, health, telemetry, dataDir } = parts
   const { db, renew, ping } = database

@@ -8,11 +8,7 @@ export function addArchiveMetrics(metrics: MetricRegistry, archiver: Archiver): 
     'Days in the archive of the score log; looked up once a round.',
     () => archiver.facts.days,
   )
-  metrics.gauge(
-    'scoreline_archive_bytes',
-    'Bytes of their files.',
-    () => archiver.facts.bytes,
-  )
+  metrics.gauge('scoreline_archive_bytes', 'Bytes of their files.', () => archiver.facts.bytes)
   metrics.gauge(
     'scoreline_archive_waiting_days',
     'Days that are due and still in the database; looked up once a round.',

@@ -13,8 +13,8 @@ import { Archiver } from './archiver.ts'
 import { DayStore } from './day-store.ts'
 import { FileWriter, ForeignArchiveError } from './file-writer.ts'
 import { ArchiveLease } from './lease.ts'
-import { addArchiveMetrics } from './metrics.ts'
 import { ManifestStore } from './manifest-store.ts'
+import { addArchiveMetrics } from './metrics.ts'
 import { FileRewriter } from './rewriter.ts'
 
 /** What the configuration says of the archive. */

@@ -11,8 +11,8 @@ import {
   batch,
   DAY,
   DAY_MS,
-  type Logged,
   insertModel,
+  type Logged,
   logged,
   makeDay,
   NOW,
@@ -129,7 +129,11 @@ describe.each(backends)('on $name', (backend) => {
     expect(await idsOf(log)).toHaveLength(RECORDS.length + 2)
     await log.round()
     expect(await blocksLeft(log)).toBe(0)
-    expect(log.files()).toEqual(['_manifest.json', 'late-00000-g1.parquet', 'part-00000-g1.parquet'])
+    expect(log.files()).toEqual([
+      '_manifest.json',
+      'late-00000-g1.parquet',
+      'part-00000-g1.parquet',
+    ])
     expect(new Set(await idsOf(log)).size).toBe(RECORDS.length + 2)
     const manifest = JSON.parse(
       readFileSync(join(log.directory, 'dt=2026-10-05', '_manifest.json'), 'utf8'),

@@ -45,9 +45,7 @@ export type Logged = ReturnType<typeof logged>
 
 /** Makes the team and the model of these records. */
 export async function insertModel({ db }: DatabaseHandle): Promise<void> {
-  await db.execute(
-    sql`insert into teams (id, name, created_at) values ('team_1', 'a team', now())`,
-  )
+  await db.execute(sql`insert into teams (id, name, created_at) values ('team_1', 'a team', now())`)
   await db.execute(sql`insert into models (id, team_id, name, version, spec_version, environment,
       status, spec, deployed_by, created_at, updated_at)
     values ('mod_1', 'team_1', 'a card', '1', '1', 'production', 'active',

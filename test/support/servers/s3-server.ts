@@ -134,9 +134,7 @@ export class S3Server {
       return `<Contents><Key>${key}</Key><Size>${body.length}</Size><ETag>${etagOf(body)}</ETag></Contents>`
     })
     const isTruncated = page.length < keys.length
-    const token = isTruncated
-      ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>`
-      : ''
+    const token = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
     response.writeHead(200, { 'content-type': 'application/xml' })
     response.end(
       `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${token}${contents.join('')}</ListBucketResult>`,

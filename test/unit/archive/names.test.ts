@@ -50,17 +50,17 @@ const sumOf = (results: readonly (readonly [number | null, number | null])[]) =>
 
 // A file is compared with its blocks by these sums, before the blocks are dropped.
 test('sums of results do not depend on their order, and change with each bit', () => {
-  const results = [
+  const results: readonly (readonly [number | null, number | null])[] = [
     [612.5, 0.03],
     [null, null],
     [0.1 + 0.2, null],
     [-12, 0.5],
-  ] as const
+  ]
   const sum = sumOf(results)
   expect(sumOf(results.toReversed())).toBe(sum)
   const others = [
     results.slice(1),
-    [...results, [null, null]] as const,
+    [...results, [null, null] as const],
     results.with(2, [0.3, null]),
     results.with(0, [0.03, 612.5]),
     results.with(1, [0, null]),

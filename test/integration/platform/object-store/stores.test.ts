@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ObjectStore } from '../../../../src/platform/object-store/object-store.ts'
 import { openObjectStore } from '../../../../src/platform/object-store/open-object-store.ts'
-import { readObject, streamObject } from '../../../../src/platform/object-store/read-object.ts'
+import { readObject } from '../../../../src/platform/object-store/read-object.ts'
 import { bytesSource, fileSource } from '../../../../src/platform/object-store/sources.ts'
 import { S3Server } from '../../../support/servers/s3-server.ts'
 
