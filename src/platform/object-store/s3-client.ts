@@ -18,6 +18,13 @@ export interface OpenS3 {
   readonly sdk: Sdk
 }
 
+/** The client writes to the console otherwise; what fails is in the error. */
+const SILENT = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
 const CONNECT_MS = 5_000
 /** Longest silence of a connection. */
 const SILENCE_MS = 30_000
@@ -39,6 +46,7 @@ export async function openS3Client(settings: S3Settings): Promise<OpenS3> {
     // Checksums are given, or made by the reader: many servers refuse those that the client adds.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    logger: SILENT,
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
   })
   return { client, sdk }

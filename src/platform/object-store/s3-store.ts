@@ -220,7 +220,7 @@ export class S3Store implements ObjectStore {
   private send<T>(bytes: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return retried(async () => {
       try {
-        return await call(AbortSignal.timeout(ATTEMPT_MS + bytes / BYTES_A_MS_MIN))
+        return await call(AbortSignal.timeout(ATTEMPT_MS + Math.ceil(bytes / BYTES_A_MS_MIN)))
       } catch (error) {
         throw objectStoreErrorOf(error)
       }

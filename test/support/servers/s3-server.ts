@@ -83,7 +83,7 @@ export class S3Server {
     { headers }: IncomingMessage,
     response: ServerResponse,
     { key, body }: { readonly key: string; readonly body: Buffer },
-  ): void {
+  ): undefined {
     const sha256 = createHash('sha256').update(body).digest()
     const isRight =
       headers['x-amz-content-sha256'] === sha256.toString('hex') &&
@@ -101,7 +101,11 @@ export class S3Server {
     response.writeHead(204).end()
   }
 
-  private get({ method, headers }: IncomingMessage, response: ServerResponse, key: string): void {
+  private get(
+    { method, headers }: IncomingMessage,
+    response: ServerResponse,
+    key: string,
+  ): undefined {
     const body = this.objects.get(key)
     if (body === undefined) return fail(response, 404, 'NoSuchKey')
     const range = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '')
@@ -146,7 +150,7 @@ function etagOf(body: Buffer): string {
   return `"${createHash('md5').update(body).digest('hex')}"`
 }
 
-function fail(response: ServerResponse, status: number, code: string): void {
+function fail(response: ServerResponse, status: number, code: string): undefined {
   response.writeHead(status, { 'content-type': 'application/xml' })
   response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`)
 }
