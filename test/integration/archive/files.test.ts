@@ -39,6 +39,8 @@ test('another engine reads the same results from the files of a day', async () =
   const requests = await log.reading(requestsOf)
   expect(await log.round()).toBe(true)
 
+  expect(await log.reading(requestsOf)).toEqual(requests)
+
   const results = requests.flatMap(({ rows }) => rows.flatMap((row) => row.results))
   const scores = results.flatMap((one) => (one === null ? [] : [one.score]))
   const engine = await DuckDBInstance.create()
