@@ -358,6 +358,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
+  const statsStore = new PostgresStatsStore(db, loggedModels, openedLog.archive?.files)
   const reasons = openReasons({ ...ofLog, deployments, scoreReading })
   const changeControl = openChangeControl({
     ...ofLog,
@@ -389,6 +390,6 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
-    stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),
+    stats: new StatsService(guarded(statsStore), reader, clock),
   }
 }

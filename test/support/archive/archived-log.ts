@@ -67,14 +67,16 @@ export class ArchivedLog {
   /** Of the store of objects. */
   readonly directory: string
   readonly handle: DatabaseHandle
-  private readonly root = mkdtempSync(join(dataRoot(), 'archive-'))
+  private readonly root: string
   nowMs = NOW
   readonly lines: { readonly message: string; readonly facts: Record<string, unknown> }[] = []
 
-  constructor(handle: DatabaseHandle) {
+  /** @param root by default a new one */
+  constructor(handle: DatabaseHandle, root = mkdtempSync(join(dataRoot(), 'archive-'))) {
     this.handle = handle
+    this.root = root
     this.directory = join(this.root, 'store')
-    mkdirSync(this.directory)
+    mkdirSync(this.directory, { recursive: true })
   }
 
   remove(): void {
