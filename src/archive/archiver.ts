@@ -42,10 +42,10 @@ const PORTION_BLOCKS_MAX = 512
 /**
  * Moves closed days of the log to the archive, a round every ten minutes in one process at a time.
  *
- * A day is moved as a whole: all its files are written and read back, then one transaction puts them
- * in the manifest and takes the blocks out of the database. A round that dies before that leaves
- * objects that the next round deletes; one that dies after it leaves a `_manifest.json` that the next
- * round writes. What is drained later for an archived day goes into a further file.
+ * A day is moved as a whole: all its files are written and read back, then one transaction puts
+ * them in the manifest and takes the blocks out of the database. A round that dies before that
+ * leaves objects that the next round deletes; one that dies after it leaves a `_manifest.json`
+ * that the next round writes. What is drained later for an archived day goes into a further file.
  */
 export class Archiver {
   private readonly options: ArchiverOptions

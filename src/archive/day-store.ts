@@ -108,8 +108,8 @@ export class DayStore {
   }
 
   /**
-   * Moves a day to its files: the manifest gets them, and the blocks leave `score_blocks`, all in one
-   * transaction. It first makes sure that the day has the blocks of the files, and no others.
+   * Moves a day to its files: the manifest gets them, and the blocks leave `score_blocks`, all in
+   * one transaction. It first makes sure that the day has the blocks of the files, and no others.
    *
    * @throws DayChangedError, LeaseLostError; then nothing has changed
    */

@@ -36,8 +36,8 @@ const IDENTITY_BYTES_MAX = 1_024
 export class ForeignArchiveError extends Error {}
 
 /**
- * Writes files of the archive, and keeps the store of objects as the manifest says. Only the process
- * with the lease calls it.
+ * Writes files of the archive, and keeps the store of objects as the manifest says. Only the
+ * process with the lease calls it.
  */
 export class FileWriter {
   private readonly options: FileWriterOptions

@@ -24,8 +24,8 @@ export interface HeldLease {
 
 /**
  * Lets one process at a time change the archive. A process that lost its lease can still store an
- * object, whose name no other uses with another content, but it can't change the manifest: each such
- * change checks the lease in its transaction.
+ * object, whose name no other uses with another content, but it can't change the manifest: each
+ * such change checks the lease in its transaction.
  */
 export class ArchiveLease {
   private readonly db: Database

@@ -17,12 +17,12 @@ const LINES_MAX = 500
 const SCORED = 1
 
 /**
- * Writes blocks as a Parquet file: the blocks themselves, where readers of Parquet do not look, then
- * a row for each applicant and model, as an export has them. Engines read the rows; this service
- * reads the blocks, from which it restores each record to the byte.
+ * Writes blocks as a Parquet file: the blocks themselves, where readers of Parquet do not look,
+ * then a row for each applicant and model, as an export has them. Engines read the rows; this
+ * service reads the blocks, from which it restores each record to the byte.
  *
- * The same blocks and models give the same bytes. The file is then read back: the rows must add up to
- * what the blocks hold.
+ * The same blocks and models give the same bytes. The file is then read back: the rows must add up
+ * to what the blocks hold.
  *
  * @throws Error that says what is wrong
  */

@@ -41,8 +41,8 @@ export const scoreArchiveFiles = pgTable(
     /** Rows, least and greatest request id of each row group. */
     rowGroups: jsonText('row_groups').notNull(),
     /**
-     * `writing`: the object may be there, and readers need it not; `live`; `old`: the object is to be
-     * deleted, because another generation has taken its place or its retention is over.
+     * `writing`: the object may be there, and readers need it not; `live`; `old`: the object is to
+     * be deleted, because another generation has taken its place or its retention is over.
      */
     state: idText('state').notNull(),
     /** Whether `_manifest.json` of the day says the same. */

@@ -3,7 +3,7 @@ import { ObjectStoreError } from './object-store.ts'
 
 /** How to reach S3. Credentials come from the environment, as every program of AWS takes them. */
 export interface S3Settings {
-  /** Of a server that is compatible with S3; null: Amazon's. */
+  /** Server that is compatible with S3; null: Amazon's. */
   readonly endpoint: string | null
   /** Whether the bucket stands in the path and not in the name of the host. */
   readonly usesPathStyle: boolean

@@ -86,8 +86,8 @@ const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
 /**
  * Takes a reference out of the log in the database and in the archive. All else stays: a block is
- * encoded again from its records without the reference, and replaces its data in place; a file of the
- * archive is written anew.
+ * encoded again from its records without the reference, and replaces its data in place; a file of
+ * the archive is written anew.
  *
  * First the erasure is listed, so that nothing new with the reference is drained. Then passes over
  * the log follow until one finds nothing: a merge can have copied a block before it was changed.

@@ -64,7 +64,7 @@ export function makeDay(handle: DatabaseHandle, dayMs: number): Promise<unknown>
 
 /** An archive in a directory of its own, on a database with a log. */
 export class ArchivedLog {
-  /** Of the store of objects. */
+  /** Where the store of objects is. */
   readonly directory: string
   readonly handle: DatabaseHandle
   private readonly root: string
