@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import { ndjsonLine } from '../reading/export/ndjson.ts'
+import type { RowTexts } from '../reading/export/columns.ts'
 import { ParquetRows } from '../reading/export/parquet-rows.ts'
 import { ExportRows } from '../reading/export/rows.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
@@ -12,8 +12,7 @@ import { checkPart } from './part-check.ts'
 import { ResultSums } from './result-sums.ts'
 import type { BlockPlace, PartTask, WrittenPart } from './written-part.ts'
 
-/** Rows that become lines at a time. */
-const LINES_MAX = 500
+const ROWS_AT_A_TIME = 500
 const SCORED = 1
 
 /**
@@ -42,18 +41,17 @@ export async function writePart({ path, blocks, models: texts }: PartTask): Prom
       const compiled = await models.compiled(block.modelIds)
       const known = await models.get(block.modelIds)
       addResults(block, compiled, sums)
-      let lines = ''
-      let count = 0
+      let texts: RowTexts[] = []
       for (let index = 0; index < block.count; index++) {
         const request = readLoggedRequest(block.payload(index, compiled), compiled)
         for (const row of rows.rowsOf(request, known)) {
-          lines += ndjsonLine(row)
-          if (++count % LINES_MAX > 0) continue
-          write(parquet.write(lines))
-          lines = ''
+          texts.push(row)
+          if (texts.length < ROWS_AT_A_TIME) continue
+          write(parquet.writeRows(texts))
+          texts = []
         }
       }
-      write(parquet.write(lines))
+      write(parquet.writeRows(texts))
       records += block.count
       applicants += stored.applicants
     }
@@ -73,7 +71,7 @@ function placeOf(
 ): BlockPlace {
   const dataAt = parquet.embed(data)
   if (sources !== null) parquet.embed(sources)
-  write(parquet.write(''))
+  write(parquet.writeRows([]))
   const sourcesBytes = sources?.length ?? null
   return { firstAtMs, blockId, checksum, dataAt, dataBytes: data.length, sourcesBytes }
 }
