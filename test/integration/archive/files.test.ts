@@ -1,6 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, onTestFinished, test } from 'vitest'
+import { checkPart } from '../../../src/archive/part-check.ts'
+import { writePart } from '../../../src/archive/part-writer.ts'
+import { ResultSums } from '../../../src/archive/result-sums.ts'
+import { BlockEncoder } from '../../../src/score-log/blocks/block-encoder.ts'
 import {
   ArchivedLog,
   batch,
@@ -12,6 +18,7 @@ import {
   requestsOf,
   store,
 } from '../../support/archive/archived-log.ts'
+import { sampleSpec } from '../../support/cards/cards.ts'
 import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
@@ -60,4 +67,25 @@ test('another engine reads the same results from the files of a day', async () =
   })
   const sum = scores.reduce((a, b) => a + b, 0)
   expect(Math.abs(Number(seen?.['sum']) - sum)).toBeLessThan(1e-9 * Math.abs(sum))
+})
+
+// A wrong file is noticed before the only other copy of its day is dropped.
+test('a file whose rows or blocks are not those of the day is refused', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'part-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'part.parquet')
+  const encoder = new BlockEncoder(new Map([['mod_1', CARD.model]]))
+  for (let n = 0; n < 50; n++) encoder.add(logged(n).record.payload)
+  const encoded = encoder.encode()
+  if (encoded === null) throw new Error('there is no block')
+  const block = { ...encoded, blockId: '1', sources: Buffer.from('sources') }
+  const specText = JSON.stringify(sampleSpec())
+  const models = [{ modelId: 'mod_1', name: 'a card', version: '1', specText }]
+  const { places, rowCount } = await writePart({ path, blocks: [block], models })
+  expect(rowCount).toBe(50)
+  const sums = new ResultSums()
+  const expected = { blocks: [block], places, sums }
+  await expect(checkPart(path, expected)).rejects.toThrow('reads back as 50 rows')
+  const other = { ...block, sources: Buffer.from('another') }
+  await expect(checkPart(path, { ...expected, blocks: [other] })).rejects.toThrow('another block')
 })

@@ -62,6 +62,13 @@ export function makeDay(handle: DatabaseHandle, dayMs: number): Promise<unknown>
   return new PostgresLogTables(handle.db).makePartitions([dayMs])
 }
 
+export interface ArchiveRest {
+  /** By default the directory. */
+  readonly url?: string
+  readonly endpoint?: string
+  readonly retentionDays?: number
+}
+
 /** An archive in a directory of its own, on a database with a log. */
 export class ArchivedLog {
   /** Where the store of objects is. */
@@ -83,8 +90,7 @@ export class ArchivedLog {
     rmSync(this.root, { recursive: true, force: true })
   }
 
-  /** @param url by default the directory */
-  open(rest: { readonly url?: string; readonly retentionDays?: number } = {}) {
+  open(rest: ArchiveRest = {}) {
     const note = (facts: object, message: string) => {
       this.lines.push({ message, facts: facts as Record<string, unknown> })
     }
@@ -93,7 +99,7 @@ export class ArchivedLog {
         scoreLogArchive: rest.url ?? pathToFileURL(this.directory).href,
         scoreLogArchiveAfterMs: 3 * DAY_MS,
         scoreLogRetentionDays: rest.retentionDays ?? 761,
-        awsEndpointUrl: null,
+        awsEndpointUrl: rest.endpoint ?? null,
         awsRegion: 'us-east-1',
         usesPathStyle: true,
       },
@@ -108,7 +114,7 @@ export class ArchivedLog {
   }
 
   /** One round. @returns whether nothing failed */
-  async round(rest: { readonly url?: string; readonly retentionDays?: number } = {}) {
+  async round(rest: ArchiveRest = {}) {
     const archive = await this.open(rest)
     const isDone = await archive.archiver?.run()
     await archive.close()
@@ -116,8 +122,12 @@ export class ArchivedLog {
   }
 
   /** What readers see, with the archive or without. */
-  async reading<T>(work: (log: OpenLogReader) => Promise<T>, hasArchive = true): Promise<T> {
-    const archive = await this.open()
+  async reading<T>(
+    work: (log: OpenLogReader) => Promise<T>,
+    hasArchive = true,
+    rest: ArchiveRest = {},
+  ): Promise<T> {
+    const archive = await this.open(rest)
     const guarded = <Store extends object>(one: Store) => one
     try {
       return await work(

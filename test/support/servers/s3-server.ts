@@ -29,6 +29,8 @@ export class S3Server {
   readonly requests: string[] = []
   options: S3ServerOptions = {}
   delayMs = 0
+  /** Whether it gives Parquet files back with another byte. */
+  corrupts = false
   private readonly faults: { fault: S3Fault; left: number }[] = []
   private readonly server = createServer((request, response) => {
     this.answer(request, response).catch(() => response.destroy())
@@ -106,7 +108,7 @@ export class S3Server {
     response: ServerResponse,
     key: string,
   ): undefined {
-    const body = this.objects.get(key)
+    const body = this.given(key)
     if (body === undefined) return fail(response, 404, 'NoSuchKey')
     const range = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '')
     if (range === null || this.options.ignoresRanges) {
@@ -123,6 +125,14 @@ export class S3Server {
       'content-range': `bytes ${from}-${from + part.length - 1}/${body.length}`,
     })
     response.end(part)
+  }
+
+  private given(key: string): Buffer | undefined {
+    const body = this.objects.get(key)
+    if (body === undefined || !this.corrupts || !key.endsWith('.parquet')) return body
+    const changed = Buffer.from(body)
+    changed[changed.length >> 1] = (changed[changed.length >> 1] ?? 0) ^ 1
+    return changed
   }
 
   private list(response: ServerResponse, query: URLSearchParams): void {
