@@ -116,6 +116,15 @@ export class ManifestStore {
     })
   }
 
+  /** Whether there are objects to delete: `old` ones, or only those of a process that writes. */
+  async leftovers(): Promise<'old' | 'writing' | 'none'> {
+    const [row] = await rowsOf<{ state: 'old' | 'writing' }>(
+      this.db,
+      sql`select state from score_archive_files where state <> 'live' order by state limit 1`,
+    )
+    return row?.state ?? 'none'
+  }
+
   /** Days with objects to delete, or whose `_manifest.json` says something else. */
   async untidyDays(): Promise<number[]> {
     const rows = await rowsOf<{ day_ms: number }>(

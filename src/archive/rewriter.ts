@@ -32,19 +32,30 @@ export class FileRewriter implements ArchiveRewriter {
     this.options = options
   }
 
-  async replaceBlocks(
-    fileKey: string,
-    replacements: readonly BlockReplacement[],
-  ): Promise<boolean> {
+  replaceBlocks(fileKey: string, replacements: readonly BlockReplacement[]): Promise<boolean> {
+    return this.inTurn((held) => this.rewrite(held, fileKey, replacements))
+  }
+
+  async finish(): Promise<void> {
+    const { manifest, writer } = this.options
+    const leftovers = await manifest.leftovers()
+    if (leftovers === 'none') return
+    const begin = async (held: HeldLease) => {
+      await writer.begin(held)
+      return true
+    }
+    // Where another process writes files, it uses them or deletes them itself.
+    if (leftovers === 'old') await this.inTurn(begin)
+    else await this.options.lease.hold(begin).catch(throwReported)
+  }
+
+  /** Waits for another process that works on the archive, within a bound. */
+  private async inTurn<T>(work: (lease: HeldLease) => Promise<T>): Promise<T> {
     const { lease } = this.options
-    try {
-      for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += WAIT_STEP_MS) {
-        const done = await lease.hold((held) => this.rewrite(held, fileKey, replacements))
-        if (done !== null) return done
-        await delay(WAIT_STEP_MS)
-      }
-    } catch (error) {
-      throw reported(error)
+    for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += WAIT_STEP_MS) {
+      const done = await lease.hold(work).catch(throwReported)
+      if (done !== null) return done
+      await delay(WAIT_STEP_MS)
     }
     throw new AppError(
       'unavailable',
@@ -86,14 +97,14 @@ function blockAfter(block: StoredBlock, replacement: BlockReplacement | undefine
   return { ...block, codec, rawBytes, checksum, data }
 }
 
-/** What a caller can do about it. */
-function reported(error: unknown): unknown {
+/** @throws what a caller can do something about */
+function throwReported(error: unknown): never {
   const isPassing =
     error instanceof ObjectStoreError ||
     error instanceof LeaseLostError ||
     error instanceof ForeignArchiveError ||
     error instanceof DayChangedError
-  if (!isPassing) return error
+  if (!isPassing) throw error
   const message = 'the archive of the score log is away or was changed meanwhile: erase again'
-  return new AppError('unavailable', message, { cause: error })
+  throw new AppError('unavailable', message, { cause: error })
 }

@@ -50,6 +50,12 @@ export interface ArchiveRewriter {
    * @throws AppError `unavailable`
    */
   replaceBlocks(fileKey: string, replacements: readonly BlockReplacement[]): Promise<boolean>
+  /**
+   * Deletes files whose place others have taken, also where a process died before it could.
+   *
+   * @throws AppError `unavailable`
+   */
+  finish(): Promise<void>
 }
 
 /** What an erasure took out of the database so far. */
@@ -107,7 +113,9 @@ export class LogEraser {
     await this.options.store.list(erasure)
     await this.eraseInRows(erasure, erased)
     for (let passes = 0; passes < PASSES_MAX; passes++) {
-      if (!(await this.eraseInBlocks(erasure, erased))) return
+      if (await this.eraseInBlocks(erasure, erased)) continue
+      await this.options.archive.finish()
+      return
     }
     throw new AppError('unavailable', 'the blocks of the log change too fast: erase again')
   }

@@ -36,7 +36,7 @@ interface LogReaderOptions {
 const NO_ARCHIVE: LogArchive = {
   files: new StoredArchiveBytes(null),
   // Its blocks can't be read, so that none is ever replaced.
-  rewriter: { replaceBlocks: async () => false },
+  rewriter: { replaceBlocks: async () => false, finish: async () => undefined },
 }
 
 /** A reader of the log, the models that its readers need, and what erases references. */
