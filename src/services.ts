@@ -334,7 +334,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
-  const ofLog = { db, guarded, reader, models: loggedModels, clock }
+  const ofLog = { db, guarded, reader, models: loggedModels, clock, archive: openedLog.archive }
   const ofReader = { db, guarded, logReader, clock }
   const outcomes = openOutcomes({
     db,
@@ -354,6 +354,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     models,
     definitions: outcomes.outcomeDefinitions,
     jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
     log,
     factsOf: errorFacts,
   })
@@ -373,6 +374,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     spoolRefusal: () => openedLog.spool.refusal,
   })
   addWebhookMetrics(metrics, changeControl.services.webhookParts)
+  const monitoring = openMonitoring({ ...ofLog, database, metrics, log, factsOf: errorFacts })
   return {
     ...access,
     models,
@@ -385,9 +387,9 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     ...reading,
     ...changeControl.services,
     ...evidence.services,
-    background: [evidence, changeControl],
+    background: [evidence, changeControl, monitoring],
     ...reasons,
-    ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
+    ...monitoring.services,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(statsStore), reader, clock),

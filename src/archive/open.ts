@@ -74,7 +74,8 @@ export async function openArchive(
   options: ArchiveOptions,
 ): Promise<OpenArchive> {
   if (config.scoreLogArchive === null) return NO_ARCHIVE
-  const objects = await openObjectStore(config.scoreLogArchive, s3SettingsOf(config))
+  const place = { url: config.scoreLogArchive, s3: s3SettingsOf(config) }
+  const objects = await openObjectStore(place.url, place.s3)
   const { log, factsOf } = options
   const { db, renew, close } = options.database.apart(CONNECTIONS)
   const guarded = <Store extends object>(store: Store) =>
@@ -112,7 +113,11 @@ export async function openArchive(
   const blocks = new ArchivedBlocks(db, files)
   return {
     forReaders: {
-      archive: { files, rewriter: new FileRewriter({ lease, days, manifest, writer, blocks }) },
+      archive: {
+        files,
+        rewriter: new FileRewriter({ lease, days, manifest, writer, blocks }),
+        place,
+      },
     },
     archiver,
     start: () => {

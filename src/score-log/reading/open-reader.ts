@@ -1,5 +1,6 @@
 import type { Database } from '../../platform/db/client.ts'
-import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
+import type { ArchivePlace } from '../archive/archive-place.ts'
+import type { ArchiveBytes } from '../archive/archive-bytes.ts'
 import { type BlockQuery, type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
 import { type ArchiveRewriter, LogEraser } from '../erasure/eraser.ts'
@@ -19,6 +20,8 @@ type Guard = <Store extends object>(store: Store) => Store
 export interface LogArchive {
   readonly files: ArchiveBytes
   readonly rewriter: ArchiveRewriter
+  /** Where it is, for threads that open it again. */
+  readonly place: ArchivePlace
 }
 
 interface LogReaderOptions {
@@ -30,14 +33,11 @@ interface LogReaderOptions {
   /** Models that others of this process have read, too; absent for a reader that trusts none. */
   readonly modelCache?: ModelCache
   /** Absent: what is in an archive is unavailable. */
-  readonly archive?: LogArchive
+  readonly archive?: (Pick<LogArchive, 'files'> & Partial<LogArchive>) | undefined
 }
 
-const NO_ARCHIVE: LogArchive = {
-  files: new StoredArchiveBytes(null),
-  // Its blocks can't be read, so that none is ever replaced.
-  rewriter: { replaceBlocks: async () => false, finish: async () => undefined },
-}
+/** For readers that erase nothing, and without an archive: its blocks can't be read then. */
+const NOTHING: ArchiveRewriter = { replaceBlocks: async () => false, finish: async () => undefined }
 
 /** A reader of the log, the models that its readers need, and what erases references. */
 export interface OpenLogReader {
@@ -51,7 +51,7 @@ export interface OpenLogReader {
 
 /** Makes a reader of the log. */
 export function openLogReader(options: LogReaderOptions): OpenLogReader {
-  const { db, guarded, spool, modelCache, archive = NO_ARCHIVE } = options
+  const { db, guarded, spool, modelCache, archive } = options
   const models = new StoredModels(guarded(new PostgresModelTextStore(db)), modelCache)
   const erasures = new ErasureList(db)
   const { erased } = guarded({
@@ -61,11 +61,11 @@ export function openLogReader(options: LogReaderOptions): OpenLogReader {
     },
   })
   const tail = spool === undefined ? null : new SpoolTail(spool, models, erased)
-  const blocks = new GuardedBlockReader(new PostgresBlockReader(db, archive.files), guarded)
+  const blocks = new GuardedBlockReader(new PostgresBlockReader(db, archive?.files), guarded)
   const rows = guarded(new PostgresFirstFormStore(db))
   const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
   const store = guarded(new PostgresErasureStore(db))
-  const eraser = new LogEraser({ blocks, rows, models, store, archive: archive.rewriter })
+  const eraser = new LogEraser({ blocks, rows, models, store, archive: archive?.rewriter ?? NOTHING })
   return {
     reader: new LogReader(parts, tail),
     models,
