@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/db/client.ts'
-import type { ArchivePlace } from '../archive/archive-place.ts'
 import type { ArchiveBytes } from '../archive/archive-bytes.ts'
+import type { ArchivePlace } from '../archive/archive-place.ts'
 import { type BlockQuery, type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
 import { type ArchiveRewriter, LogEraser } from '../erasure/eraser.ts'
@@ -65,7 +65,13 @@ export function openLogReader(options: LogReaderOptions): OpenLogReader {
   const rows = guarded(new PostgresFirstFormStore(db))
   const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
   const store = guarded(new PostgresErasureStore(db))
-  const eraser = new LogEraser({ blocks, rows, models, store, archive: archive?.rewriter ?? NOTHING })
+  const eraser = new LogEraser({
+    blocks,
+    rows,
+    models,
+    store,
+    archive: archive?.rewriter ?? NOTHING,
+  })
   return {
     reader: new LogReader(parts, tail),
     models,
