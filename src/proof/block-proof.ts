@@ -77,7 +77,7 @@ export async function proveInBlock(
   return null
 }
 
-/** The roots of these parts; a drained block after an outage has hundreds of thousands of leaves. */
+/** The roots of these parts; after an outage a block has hundreds of thousands of leaves. */
 async function hashesInTurns(
   leaves: readonly Buffer[],
   ranges: readonly LeafRange[],

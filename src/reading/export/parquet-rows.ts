@@ -54,7 +54,7 @@ export class ParquetRows {
   writeRows(rows: readonly RowTexts[]): Uint8Array {
     for (const row of rows) {
       for (const [index, { type }] of COLUMNS.entries()) {
-        const value = valueOf(row[index] ?? 'null', type)
+        const value = cellOf(row[index] ?? 'null', type)
         this.columns[index]?.push(value)
         if (Array.isArray(value)) this.listValues += value.length
       }
@@ -98,7 +98,7 @@ export class ParquetRows {
 }
 
 /** The value of a JSON text. */
-function valueOf(text: string, type: ColumnType): unknown {
+function cellOf(text: string, type: ColumnType): unknown {
   if (text === 'null') return null
   if (type === 'moment') return new Date(text.slice(1, -1))
   if (type === 'text') return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1)
