@@ -5,10 +5,12 @@ import { isNetwork } from './http/client-network.ts'
 import { databaseUrlFault } from './platform/db/database-url.ts'
 import { redisUrlFault } from './platform/redis-cluster/redis-url.ts'
 import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
+import { objectLocationOf } from './platform/object-store/locations.ts'
+import { type ObjectStoreConfig, readObjectStores } from './platform/object-store/settings.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
-export interface Config extends SignInConfig {
+export interface Config extends SignInConfig, ObjectStoreConfig {
   readonly host: string
   readonly port: number
   /** Base of the URLs in responses, without a trailing slash; `null`: taken from the request. */
@@ -47,6 +49,10 @@ export interface Config extends SignInConfig {
   readonly spoolKeepMs: number
   /** How long the score log is kept, in whole days. */
   readonly scoreLogRetentionDays: number
+  /** Where closed days of the score log go: a directory or a bucket; `null`: they stay. */
+  readonly scoreLogArchive: string | null
+  /** How long after its end a day goes there. */
+  readonly scoreLogArchiveAfterMs: number
   /** How long an outcome waits for its score, in whole days. */
   readonly outcomeHoldDays: number
   /** How long a change waits for a second person. */
@@ -108,6 +114,10 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
     scoreLogDurability: readDurability(read),
     scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
+    scoreLogArchive: readArchive(read),
+    scoreLogArchiveAfterMs:
+      3_600_000 * read.integer('SCORE_LOG_ARCHIVE_AFTER_HOURS', 72, 4, 876_000),
+    ...readObjectStores(read),
     outcomeHoldDays: read.integer('OUTCOME_HOLD_DAYS', 30, 1, 3_650),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
     idempotencyBytesMax: read.integer(
@@ -298,6 +308,14 @@ function readDurability(read: VariableReader): Durability {
     read.faults.push(`SCORE_LOG_DURABILITY must be one of ${DURABILITIES.join(', ')}`)
   }
   return durability ?? 'process'
+}
+
+function readArchive(read: VariableReader): string | null {
+  const text = read.text('SCORE_LOG_ARCHIVE')
+  if (text !== null && objectLocationOf(text) === null) {
+    read.faults.push('SCORE_LOG_ARCHIVE must be file:///directory or s3://bucket/prefix')
+  }
+  return text
 }
 
 function readAllowedNetworks(read: VariableReader): readonly string[] {

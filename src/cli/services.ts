@@ -1,4 +1,6 @@
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openArchive } from '../archive/open.ts'
 import { Passwords } from '../auth/passwords.ts'
 import type { Config } from '../config.ts'
 import { ImportSampleChecker } from '../import/spec-check.ts'
@@ -87,7 +89,16 @@ export async function createCliServices(
   const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
   const keyStore = guarded(new PostgresKeyStore(db))
   const reading = guarded(new PostgresReadingStore(db))
-  const log = openLogReader({ db, guarded })
+  const archive = await openArchive(config, {
+    database,
+    directory: join(tmpdir(), `scoreline-archive-${process.pid}`),
+    clock,
+    // Only the report of the command is printed.
+    log: createLog('silent'),
+    factsOf: () => ({}),
+  })
+  opened.defer(() => archive.close())
+  const log = openLogReader({ db, guarded, ...archive.forReaders })
   const ending = opened.move()
   return {
     teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),
