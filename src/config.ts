@@ -3,10 +3,10 @@ import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
 import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
 import { isNetwork } from './http/client-network.ts'
 import { databaseUrlFault } from './platform/db/database-url.ts'
-import { redisUrlFault } from './platform/redis-cluster/redis-url.ts'
-import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
 import { objectLocationOf } from './platform/object-store/locations.ts'
 import { type ObjectStoreConfig, readObjectStores } from './platform/object-store/settings.ts'
+import { redisUrlFault } from './platform/redis-cluster/redis-url.ts'
+import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */

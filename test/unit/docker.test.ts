@@ -38,9 +38,9 @@ const imageEnvironment: Record<string, string> = Object.fromEntries(
 // A misspelt variable has no effect, and no error says so.
 test('the service reads every variable that the files set', () => {
   const read = new Set(
-    VARIABLE_FILES
-      .flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? [])
-      .map((name) => name.slice(1, -1)),
+    VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? []).map((name) =>
+      name.slice(1, -1),
+    ),
   )
   const set = [
     ...Object.keys(imageEnvironment),

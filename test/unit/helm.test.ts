@@ -31,8 +31,9 @@ const [container] = manifest('StatefulSet').spec.template.spec.containers
 const isValid = new Ajv({ allowUnionTypes: true }).compile(schema)
 
 const variablesRead = new Set(
-  VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? [])
-    .map((name) => name.slice(1, -1)),
+  VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? []).map((name) =>
+    name.slice(1, -1),
+  ),
 )
 
 // A misspelt variable has no effect, and no error says so.
