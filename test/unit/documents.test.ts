@@ -21,6 +21,7 @@ import {
   sectionOf,
   textOf,
 } from '../support/structure/documents.ts'
+import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 /** They read variables. */
 const VARIABLE_FILES = [

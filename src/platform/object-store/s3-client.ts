@@ -3,7 +3,7 @@ import { ObjectStoreError } from './object-store.ts'
 
 /** How to reach S3. Credentials come from the environment, as every program of AWS takes them. */
 export interface S3Settings {
-  /** Of a server that is compatible with S3; null: Amazon's. */
+  /** Server that is compatible with S3; null: Amazon's. */
   readonly endpoint: string | null
   /** Whether the bucket stands in the path and not in the name of the host. */
   readonly usesPathStyle: boolean
@@ -18,6 +18,13 @@ export interface OpenS3 {
   readonly sdk: Sdk
 }
 
+/** The client writes to the console otherwise; what fails is in the error. */
+const SILENT = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
 const CONNECT_MS = 5_000
 /** Longest silence of a connection. */
 const SILENCE_MS = 30_000
@@ -39,6 +46,7 @@ export async function openS3Client(settings: S3Settings): Promise<OpenS3> {
     // Checksums are given, or made by the reader: many servers refuse those that the client adds.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    logger: SILENT,
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
   })
   return { client, sdk }

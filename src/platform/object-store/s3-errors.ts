@@ -8,8 +8,8 @@ const RANGE_AFTER_END = 416
 /** The request was right, and may succeed when it is sent again. */
 const PASSING_STATUSES = [408, 409, 425, 429]
 const PASSING_CODES = ['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException']
-/** Without these a call never leaves the process, and none after it will. */
-const WITHOUT_ANSWER = ['CredentialsProviderError', 'TypeError', 'RangeError']
+/** Without credentials no call leaves the process. */
+const NO_CREDENTIALS = 'CredentialsProviderError'
 
 /** The facts of an error of the client; the status is null without an answer. */
 interface S3Failure {
@@ -50,9 +50,14 @@ export function objectStoreErrorOf(error: unknown): ObjectStoreError {
   }
   const isPassing =
     status === null
-      ? !WITHOUT_ANSWER.includes(code)
+      ? code !== NO_CREDENTIALS && !isFaultOfCaller(error)
       : (status >= 500 && status !== NOT_IMPLEMENTED) ||
         PASSING_STATUSES.includes(status) ||
         PASSING_CODES.includes(code)
   return new ObjectStoreError(isPassing ? 'away' : 'refused', message, error)
+}
+
+/** A mistake of the code, which the next attempt would repeat. */
+function isFaultOfCaller(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError
 }

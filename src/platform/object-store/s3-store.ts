@@ -88,7 +88,10 @@ export class S3Store implements ObjectStore {
   async read(key: string, range: ByteRange, version?: string): Promise<Buffer> {
     if (range.bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
     if (range.bytes <= 0) return Buffer.alloc(0)
-    const input = { ...this.named(key), Range: `bytes=${range.from}-${range.from + range.bytes - 1}` }
+    const input = {
+      ...this.named(key),
+      Range: `bytes=${range.from}-${range.from + range.bytes - 1}`,
+    }
     const { sdk, client } = this.options.client
     return this.send(range.bytes, async (abortSignal) => {
       try {
@@ -217,7 +220,7 @@ export class S3Store implements ObjectStore {
   private send<T>(bytes: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return retried(async () => {
       try {
-        return await call(AbortSignal.timeout(ATTEMPT_MS + bytes / BYTES_A_MS_MIN))
+        return await call(AbortSignal.timeout(ATTEMPT_MS + Math.ceil(bytes / BYTES_A_MS_MIN)))
       } catch (error) {
         throw objectStoreErrorOf(error)
       }
