@@ -17,9 +17,16 @@ from .errors import CardError, ScorelineError, refuse
 from .importing import ParityReport, Said, import_body
 from .reports import Reports, _given, _segment, _slug
 from .samples import sample_fields
-from .scoring import BATCH_ROWS_MAX, Asked, result_of, score_frame, score_rows
+from .scoring import (
+    Asked,
+    features_of,
+    reference_of,
+    result_of,
+    score_frame,
+    score_rows,
+)
 from .transport import Call, Retries, Transport
-from .values import encode, is_frame, record, require_columns
+from .values import encode, is_frame, plain, require_columns
 from .version import VERSION
 
 if TYPE_CHECKING:
@@ -291,11 +298,10 @@ class Client(Reports):
         return _deployed(self._json(call(self._manager())), features, None)
 
     def _score_one(self, applicant: Mapping[str, Any], slug: str, asked: Asked) -> dict[str, Any]:
-        names = applicant if asked.features is None else asked.features
-        body = record(applicant, (one for one in names if one != asked.reference), "the applicant")
+        body = features_of(applicant, asked, "the applicant")
         if asked.strict:
             body["strict_mode"] = True
-        reference = None if asked.reference is None else str(applicant[asked.reference])
+        reference = reference_of(applicant, asked)
         call = Call(
             "POST",
             f"/v1/score/{_segment(slug)}",
@@ -303,7 +309,7 @@ class Client(Reports):
             content=encode(body),
             params=_given(reasons=asked.reasons, lang=asked.lang),
             idempotency_key=uuid.uuid4().hex,
-            headers=None if reference is None else {"x-reference-id": reference},
+            headers=None if reference is None else _reference(applicant[reference]),
         )
         answer = self._json(call)
         row = result_of(answer, 0, answer)
@@ -357,6 +363,14 @@ class Client(Reports):
         return credential
 
 
+def _reference(value: Any) -> dict[str, str]:
+    """The header with the number of an application."""
+    text = str(plain(value, "the reference"))
+    if not (text.isascii() and text.isprintable() and " " not in text and 1 <= len(text) <= 128):
+        raise refuse(f"the reference {text!r} is not 1 to 128 printable ASCII characters")
+    return {"x-reference-id": text}
+
+
 _SAID = tuple(name for name in Said.__dataclass_fields__ if name != "name")
 
 
@@ -369,13 +383,9 @@ def _asked(asked: Mapping[str, Any], deployment: Any) -> Asked:
     if unknown:
         known = ", ".join(Asked.__dataclass_fields__)
         raise TypeError(f"score() takes no {unknown[0]!r}; it takes {known}")
-    wanted = Asked(batch_rows=asked.get("batch_rows", BATCH_ROWS_MAX), **_without(asked))
+    wanted = Asked(**asked)
     features = getattr(deployment, "features", None)
     return replace(wanted, features=features) if wanted.features is None else wanted
-
-
-def _without(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in asked.items() if name != "batch_rows"}
 
 
 def _deployed(

@@ -123,32 +123,32 @@ class ParityReport(Frames):
             differences=_differences(answer.get("differences", ()), frame),
             conversions=frame_of(conversions, columns=["path", "message"]),
         )
-        self.__dict__["spec"] = answer.get("spec")
-        self.__dict__["_parity"] = certificate
+        self.spec: dict[str, Any] | None = answer.get("spec")
+        self._parity: dict[str, Any] | None = certificate
 
     @property
     def agrees(self) -> bool | None:
         """Whether every applicant agrees; None if none was compared."""
-        parity = self.__dict__["_parity"]
+        parity = self._parity
         return None if parity is None else bool(parity["agrees"])
 
     @property
     def verdict(self) -> str:
         """The result in words, as the command line says it."""
-        parity = self.__dict__["_parity"]
+        parity = self._parity
         if parity is None:
             return "NOT CHECKED"
         if not parity["agrees"]:
             return "DIFFERS"
         if parity["pd_checked"]:
             return "AGREES"
-        has_pd = (self.__dict__["spec"] or {}).get("has_pd", True)
+        has_pd = (self.spec or {}).get("has_pd", True)
         return "AGREES IN SCORES, PROBABILITIES NOT CHECKED" if has_pd else (
             "AGREES, WITHOUT PROBABILITIES"
         )
 
     def __repr__(self) -> str:
-        parity = self.__dict__["_parity"]
+        parity = self._parity
         if parity is None:
             return self.verdict
         counts = (

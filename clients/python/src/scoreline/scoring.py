@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -76,6 +76,8 @@ def score_frame(send: Send, frame: Any, asked: Asked) -> Any:
     Returns:
         A frame with the same index, in the same order.
     """
+    if asked.reference is None and _REFERENCE in list(frame.columns):
+        asked = replace(asked, reference=_REFERENCE)
     columns = _columns(frame, asked)
     rows = len(frame)
     sizer = _Sizer(asked, len(columns))
@@ -104,13 +106,9 @@ def score_rows(send: Send, rows: Iterable[Mapping[str, Any]], asked: Asked) -> l
         for start, chunk in _chunks(rows, asked):
             try:
                 sent = [
-                    record(row, _names(row, asked), f"applicant {start + at}")
-                    | _reference(row, asked.reference)
-                    for at, row in enumerate(chunk)
+                    _named(row, asked, f"applicant {start + at}") for at, row in enumerate(chunk)
                 ]
                 scored += _send(send, sent, asked, _Sizer(asked, 0))
-            except KeyError as error:
-                raise refuse(f"an applicant has no {error}, which `features` names") from error
             except ScorelineError as error:
                 _place(error, range(start, start + len(chunk)))
                 error.scored = scored
@@ -132,13 +130,30 @@ def _chunks(rows: Iterable[Mapping[str, Any]], asked: Asked) -> Iterator[tuple[i
         start += len(chunk)
 
 
-def _names(row: Mapping[str, Any], asked: Asked) -> list[str]:
+def reference_of(row: Mapping[str, Any], asked: Asked) -> str | None:
+    """The field with the number of the application."""
+    return _REFERENCE if asked.reference is None and _REFERENCE in row else asked.reference
+
+
+def _named(row: Mapping[str, Any], asked: Asked, at: str) -> dict[str, Any]:
+    """A record, with its reference under the name that the service knows."""
+    name = reference_of(row, asked)
+    sent = features_of(row, asked, at)
+    return sent if name is None else {**sent, _REFERENCE: plain(row[name], f"{name!r} of {at}")}
+
+
+def features_of(row: Mapping[str, Any], asked: Asked, at: str) -> dict[str, Any]:
+    """The features of an applicant who is given as a mapping.
+
+    Raises:
+        ValueRefused: naming a feature that the applicant lacks.
+    """
+    reference = reference_of(row, asked)
     names = row if asked.features is None else asked.features
-    return [name for name in names if name != asked.reference]
-
-
-def _reference(row: Mapping[str, Any], name: str | None) -> dict[str, Any]:
-    return {} if name is None else {_REFERENCE: plain(row[name], f"{name!r}")}
+    absent = [name for name in names if name not in row]
+    if absent:
+        raise refuse(f"{at} has no {absent[0]!r}, which `features` names; None is a missing value")
+    return record(row, (name for name in names if name != reference), at)
 
 
 def _columns(frame: Any, asked: Asked) -> list[str]:
