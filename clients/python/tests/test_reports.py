@@ -69,7 +69,7 @@ def test_an_explanation_has_features_reasons_and_other_bins(scored: Watched) -> 
     assert explained.features["name"].tolist() == list(deployed.features)
     assert explained.reasons["rank"].tolist() == [1, 2, 3]
     assert explained.summary["score"].tolist() == [scores.iloc[3]["score"]]
-    assert set(explained.bins["sensitivity"]) <= set(deployed.features)
+    assert set(explained.bins["feature"]) <= set(deployed.features)
 
 
 def test_statistics_count_every_applicant(scored: Watched) -> None:

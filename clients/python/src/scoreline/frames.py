@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _MOMENTS = ("from", "to")
 #: What names a row of a list, for the rows of the lists inside it.
-_NAMES = ("name", "feature", "index", "model_id", "grade", "code", "cutoff")
+_NAMES = ("name", "feature", "index", "model_id", "grade", "code", "cutoff", "from")
 
 
 class Frames(dict[str, "DataFrame"]):
@@ -127,5 +127,6 @@ def _add_rows(
         singular = name[:-1] if name.endswith("s") else name
         inner = dict(origin)
         if named is not None:
-            inner[singular] = item[named]
+            called = {"name": singular, "index": f"{singular}_index"}.get(named, named)
+            inner[called] = item[named]
         _fill(tables, row, item, prefix="", path=path, origin=inner)
