@@ -177,7 +177,8 @@ class Client(Reports):
         if description is not None:
             register["description"] = description
         if is_specification(card):
-            return self._deploy_specification(card, frame, register, said)
+            spec = card if name is None else {**card, "name": name}
+            return self._deploy_specification(spec, frame, register, said)
         if name is None:
             raise refuse("say the name of the model: deploy(card, name=…)")
         fitted, body = self._import_body(card, frame, name, said)
@@ -284,6 +285,9 @@ class Client(Reports):
     def _deploy_specification(
         self, spec: Any, frame: Any, register: Mapping[str, Any], said: Mapping[str, Any]
     ) -> Deployed:
+        unknown = set(said) - {"scores", "pds", "tolerance"}
+        if unknown:
+            raise refuse(f"a specification holds everything but its name: {sorted(unknown)[0]!r}")
         features = tuple(str(feature["name"]) for feature in spec["features"])
         body: dict[str, Any] = {"spec": spec, **register}
         scores, pds = said.get("scores"), said.get("pds")

@@ -9,7 +9,7 @@ from typing import Any
 from .cards import FittedCard
 from .cards.card import Scored, floats
 from .cards.scorecardpy import ask_for_scale
-from .errors import CardError, ScorelineError, ask, refuse
+from .errors import CardError, ScorelineError, ask
 from .frames import Frames, frame_of, pandas
 from .samples import sample_fields
 from .values import encode, require_columns
@@ -84,9 +84,6 @@ def _sample(fitted: FittedCard, frame: Any, said: Said) -> dict[str, str]:
     # Libraries align what they compute by the index, which can be anything in the caller's frame.
     applicants = frame.reset_index(drop=True)
     scored = _scored(fitted, applicants, said)
-    for values, what in ((scored.scores, "scores"), (scored.pds, "pds")):
-        if values is not None and len(values) != len(applicants):
-            raise refuse(f"{what} has {len(values)} values for {len(applicants)} applicants")
     return sample_fields(applicants, fitted.features, scored, said.rename or {})
 
 

@@ -31,7 +31,10 @@ def sample_fields(
     Raises:
         ValueRefused: for values that the service doesn't take, and names that it can't tell apart.
     """
-    rows = len(scored.scores)
+    rows = len(frame)
+    for values, what in ((scored.scores, "scores"), (scored.pds, "pds")):
+        if values is not None and len(values) != rows:
+            raise refuse(f"{what} has {len(values)} values for {rows} applicants")
     called = [names.get(name, name) for name in features]
     score = _free_name(_SCORE, called)
     columns: dict[str, Sequence[Any]] = {}
