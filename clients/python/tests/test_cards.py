@@ -192,3 +192,17 @@ def test_a_sample_is_read_back_by_the_delimiter_of_its_heading() -> None:
     assert _csv({"a": ['x "y", z'], "score": ["0.1"]}) == 'a,score\n"x ""y"", z",0.1\n'
     with pytest.raises(ValueRefused, match="commas"):
         _delimiter(["a,b;c,d;e|f|g\th\ti,;|\t,"])
+
+
+def test_a_card_without_a_scale_gets_one_that_fits_its_probabilities(
+    client: Client, frame: pd.DataFrame
+) -> None:
+    card = RecordedScorecard("optbinning-min-max")
+    card.scaling_method = "min_max"
+    recorded = fixture("optbinning-min-max-scores.csv")
+    said = {"scores": recorded["score"], "pds": recorded["pd"]}
+    fitted = client.check(card, frame, probabilities="fit", **said)
+    assert fitted.verdict == "AGREES"
+    assert fitted.certificate["pd_fitted"].tolist() == [True]
+    without = client.check(card, frame, probabilities="none", **said)
+    assert without.verdict == "AGREES, WITHOUT PROBABILITIES"

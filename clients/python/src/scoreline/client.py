@@ -130,6 +130,8 @@ class Client(Reports):
         Raises:
             CardError: for what the card lacks or the service can't express.
         """
+        if is_specification(card):
+            raise refuse("a specification is checked when it is deployed: deploy(spec, df, scores=…)")
         fitted, body = self._import_body(card, frame, name, said)
         answer = self._import(body)
         if answer["faults"]:

@@ -91,12 +91,12 @@ def score_frame(send: Send, frame: Any, asked: Asked) -> Any:
                 results = _send(send, sent, asked, sizer)
             except ScorelineError as error:
                 _place(error, frame.index[at:end])
-                error.scored = _joined(parts, frame.index[:at], asked)
+                error.scored = _joined(parts, frame.index[:at])
                 raise
             parts.append(_part(results, frame.index[at:end]))
             progress.add(end - at)
             at = end
-    return _joined(parts, frame.index, asked)
+    return _joined(parts, frame.index)
 
 
 def score_rows(send: Send, rows: Iterable[Mapping[str, Any]], asked: Asked) -> list[dict[str, Any]]:
@@ -248,16 +248,22 @@ def _warning(warning: Any) -> str:
 
 
 def _part(results: Sequence[Mapping[str, Any]], index: Any) -> Any:
-    return pandas().DataFrame(list(results), index=index)
+    """A frame whose columns have the same types in each batch."""
+    part = pandas().DataFrame(list(results), index=index)
+    return part.astype({name: _type_of(str(name)) for name in part.columns})
 
 
-def _joined(parts: Sequence[Any], index: Any, asked: Asked) -> Any:
+def _type_of(name: str) -> Any:
+    if name in ("score", "pd") or name.endswith(("_points", "_score")):
+        return float
+    return int if name == "record_index" else object
+
+
+def _joined(parts: Sequence[Any], index: Any) -> Any:
     pd = pandas()
     if not parts:
         return pd.DataFrame(columns=["score", "pd", "risk_grade"], index=index[:0])
-    whole = parts[0] if len(parts) == 1 else pd.concat(parts)
-    # A batch without a pd at all would make the column one of objects.
-    return whole.astype({"score": float, "pd": float})
+    return parts[0] if len(parts) == 1 else pd.concat(parts)
 
 
 def _shift(error: ScorelineError, rows: int) -> None:
