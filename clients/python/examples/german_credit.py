@@ -1,9 +1,9 @@
 # %% [markdown]
 # # From raw data to a card in production that is watched
 #
-# A scorecard is fitted with optbinning, checked, deployed, scored, read back, and compared with what
-# became of its applicants. The data are 1,000 applicants of the German credit sample (Statlog, UCI,
-# H. Hofmann, CC BY 4.0), which this repository has in `src/demo/german-credit`.
+# A scorecard is fitted with optbinning, checked, deployed, scored, read back, and compared with
+# what became of its applicants. The data are 1,000 applicants of the German credit sample (Statlog,
+# UCI, H. Hofmann, CC BY 4.0), which this repository has in `src/demo/german-credit`.
 #
 # Install the client and the library, and say where the service is:
 #

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
-from matrix import Case
 from optbinning import BinningProcess, Scorecard
-from outcome import SPECIAL, features, texts, with_gaps, with_specials
 from sklearn.linear_model import LogisticRegression
+
+from matrix import Case
+from outcome import SPECIAL, features, texts, with_gaps, with_specials
 
 PDO = {"pdo": 20, "odds": 50, "scorecard_points": 600}
 
@@ -29,7 +30,9 @@ def cases(frame: pd.DataFrame) -> Iterator[Case]:
     yield fit("rare categories", both, process={**special, "binning_fit_params": cutoff})
     yield fit("categories with commas", frame, names=["property", "purpose", "housing"])
     yield fit("intercept-based, decimal", both, process=special, intercept_based=True)
-    yield fit("intercept-based, integer", both, process=special, intercept_based=True, rounding=True)
+    yield fit(
+        "intercept-based, integer", both, process=special, intercept_based=True, rounding=True
+    )
     min_max: dict[str, Any] = {
         "scaling_method": "min_max",
         "scaling_method_params": {"min": 300, "max": 850},

@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 import scorecardpy
+from sklearn.linear_model import LogisticRegression
+
 from matrix import Case
 from outcome import SPECIAL, features, with_gaps, with_specials
-from sklearn.linear_model import LogisticRegression
 
 SCALE = {"points0": 600, "odds0": 1 / 19, "pdo": 50}
 
@@ -29,7 +30,9 @@ def cases(frame: pd.DataFrame) -> Iterator[Case]:
     )
     yield fit("categories with commas", frame, names=["property", "purpose", "housing"])
     yield fit("negative pdo", frame, card={"pdo": -50}, said={"pdo": -50})
-    yield fit("other scale", frame, card={"odds0": 1 / 60, "pdo": 20}, said={"odds0": 1 / 60, "pdo": 20})
+    yield fit(
+        "other scale", frame, card={"odds0": 1 / 60, "pdo": 20}, said={"odds0": 1 / 60, "pdo": 20}
+    )
 
 
 def fit(

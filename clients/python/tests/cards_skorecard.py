@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
-from matrix import Case
-from outcome import SPECIAL, features, texts, with_gaps, with_specials
 from sklearn.pipeline import make_pipeline
 from skorecard import Skorecard
 from skorecard.bucketers import DecisionTreeBucketer, OrdinalCategoricalBucketer
 from skorecard.rescale import ScoreCardPoints
 
+from matrix import Case
+from outcome import SPECIAL, features, texts, with_gaps, with_specials
 from scoreline import repaired
 
 SCALE = {"pdo": 20, "ref_score": 600, "ref_odds": 50}

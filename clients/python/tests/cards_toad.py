@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import toad
+
 from matrix import Case
 from outcome import features, with_gaps, with_specials
 
@@ -20,7 +21,9 @@ def cases(frame: pd.DataFrame) -> Iterator[Case]:
     yield fit("missing without a bin", with_gaps(frame), said=missing)
     yield fit("special values in their own bins", both, fit={**empty, "method": "dt"}, said=missing)
     yield fit("categories with commas", frame, names=["property", "purpose", "housing"])
-    yield fit("another rate", frame, card={"rate": 3, "pdo": 45, "base_odds": 20, "base_score": 600})
+    yield fit(
+        "another rate", frame, card={"rate": 3, "pdo": 45, "base_odds": 20, "base_score": 600}
+    )
     yield fit("integer points", frame, is_rounded=True)
     rules = {"amount_per_month": [120.5, 150.25, 1e-05 + 200], "age_in_years": [26, 35, 49]}
     yield fit("rules by hand", frame, rules=rules)
@@ -37,7 +40,8 @@ def fit(
     said: dict[str, Any] | None = None,
     is_rounded: bool = False,
 ) -> Case:
-    inputs = features(frame)[list(rules) if rules else names] if rules or names else features(frame)
+    chosen = list(rules) if rules else names
+    inputs = features(frame)[chosen] if chosen else features(frame)
     data = inputs.assign(bad=frame["bad"])
     combiner = toad.transform.Combiner()
     if rules:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sample import specification
-from service import Service
 
+from sample import specification
 from scoreline import Client, Deployed
+from service import Service
 
 
 @pytest.fixture(scope="session")

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from outcome import modelled
-from service import ROOT, Service
 
+from outcome import modelled
 from scoreline import Client
 from scoreline.cards import read_card
 from scoreline.cards.card import Words, floats
 from scoreline.importing import Said, import_body
+from service import ROOT, Service
 
 _OPTIONS = {
     "tool": "--tool",

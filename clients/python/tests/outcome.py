@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+
 from sample import applicants
 from service import ROOT
 
@@ -43,6 +44,4 @@ def features(frame: pd.DataFrame) -> pd.DataFrame:
 
 def texts(frame: pd.DataFrame) -> list[str]:
     """Columns of categories."""
-    return [
-        str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])
-    ]
+    return [str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]

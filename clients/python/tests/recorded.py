@@ -6,11 +6,13 @@ They hold what `test/fixtures/import` recorded of the real libraries (its PROVEN
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
 from sample import fixture, fixture_json
 
 COMMA = "car or other, not in attribute Savings account/bonds"
@@ -81,7 +83,7 @@ class RecordedToad:
     def format_bins(bins: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if bins.dtype.kind in "iuf":
             ends = [-math.inf, *(one for one in bins.tolist() if one == one), math.inf]
-            labels = [f"[{a} ~ {b})" for a, b in zip(ends, ends[1:], strict=False)]
+            labels = [f"[{a} ~ {b})" for a, b in itertools.pairwise(ends)]
             return np.array(labels + ["nan"] * bool(np.isnan(bins[-1])))
         return np.array([one if isinstance(one, str) else ",".join(one) for one in bins])
 

@@ -1,4 +1,4 @@
-"""The German credit sample of the demo: its card, its applicants, and what scorecardpy gave them."""
+"""The German credit sample of the demo: card, applicants, and what scorecardpy gave them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pandas as pd
+
 from service import ROOT
 
 FOLDER = ROOT / "src" / "demo" / "german-credit"

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from service import ROOT
 
 import scoreline
 from scoreline import Client
+from service import ROOT
 
 PAGES = [ROOT / "docs" / "python.md", ROOT / "clients" / "python" / "README.md"]
 EXAMPLES = ROOT / "clients" / "python" / "examples"

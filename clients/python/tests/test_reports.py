@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import datetime
-import time
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 import pytest
-from sample import applicants, expected, specification
-from service import Service
 
-from scoreline import Client, Deployed, Frames, ServiceError, ValueRefused
+from sample import applicants, expected, specification
+from scoreline import Client, Deployed, Frames, ValueRefused
 from scoreline.frames import frames_of
 from scoreline.reports import date_text
-
-Found = TypeVar("Found")
-
-
-def soon(read: Callable[[], Found], is_there: Callable[[Found], bool]) -> Found:
-    """Wait for what the log shows up to two seconds later."""
-    end = time.monotonic() + 20
-    while True:
-        try:
-            found = read()
-            if is_there(found) or time.monotonic() > end:
-                return found
-        except ServiceError:
-            if time.monotonic() > end:
-                raise
-        time.sleep(0.2)
+from service import Service
+from waiting import soon
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +71,7 @@ def test_statistics_count_every_applicant(scored: Watched) -> None:
 
 def test_stability_compares_with_the_sample_of_the_check(scored: Watched) -> None:
     client, deployed, _ = scored
-    stable = soon(
-        lambda: client.stability(deployed), lambda one: one.summary["n"].iloc[0] >= 300
-    )
+    stable = soon(lambda: client.stability(deployed), lambda one: one.summary["n"].iloc[0] >= 300)
     assert stable.summary["baseline_origin"].tolist() == ["import"]
     assert stable.summary["score_psi"].iloc[0] < 0.1
     assert stable.features["name"].tolist() == list(deployed.features)
@@ -98,7 +80,7 @@ def test_stability_compares_with_the_sample_of_the_check(scored: Watched) -> Non
     assert client.stability(deployed, since=ahead).summary["n"].tolist() == [0]
     assert len(client.stability_series(deployed, interval="day").points) == 1
     with pytest.raises(ValueRefused, match="time zone"):
-        client.stability(deployed, since=datetime.datetime(2026, 1, 1))  # noqa: DTZ001
+        client.stability(deployed, since=datetime.datetime(2026, 1, 1))
 
 
 def test_reasons_are_counted(scored: Watched) -> None:
@@ -123,7 +105,9 @@ def test_outcomes_of_a_frame_reach_their_scores(scored: Watched) -> None:
             "reference": ["W-" + name for name in scores.index],
             "outcome": ["bad" if at % 4 == 0 else "good" for at in range(300)],
             "as_of": pd.Timestamp("2028-01-31"),
-            "event_date": [pd.Timestamp("2027-05-01") if at % 4 == 0 else None for at in range(300)],
+            "event_date": [
+                pd.Timestamp("2027-05-01") if at % 4 == 0 else None for at in range(300)
+            ],
         },
         index=scores.index,
     )

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sample import applicants, expected, specification
-from service import Service
 
+from sample import applicants, expected, specification
 from scoreline import Client, Deployed, ScorelineError, ServiceError, ValueRefused
 from scoreline.progress import progress_text
+from service import Service
+from waiting import soon
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,10 @@ def test_order_and_index_of_the_frame_stay(
     mixed.index = pd.MultiIndex.from_arrays([mixed.index, ["same"] * len(mixed)])
     scored = client.score(mixed, deployed, batch_rows=30)
     assert scored.index.equals(mixed.index)
-    assert scored["score"].tolist() == expected().loc[mixed.index.get_level_values(0), "score"].tolist()
+    assert (
+        scored["score"].tolist()
+        == expected().loc[mixed.index.get_level_values(0), "score"].tolist()
+    )
 
 
 def test_a_repeated_index_is_no_obstacle(
@@ -148,17 +152,19 @@ def test_the_number_of_an_application_leads_back_to_its_score(
 ) -> None:
     numbered = frame.head(4).assign(number=[f"N-{at}" for at in range(4)])
     scored = client.score(numbered, deployed, reference="number")
-    found = client.find("N-2", deployment=deployed)
+    found = soon(lambda: client.find("N-2", deployment=deployed), lambda rows: len(rows) > 0)
     assert found["score"].tolist() == [scored["score"].iloc[2]]
     single = client.score({**frame.iloc[0], "number": "N-9"}, deployed, reference="number")
-    assert client.find("N-9")["request_id"].tolist() == [single["request_id"]]
+    found = soon(lambda: client.find("N-9"), lambda rows: len(rows) > 0)
+    assert found["request_id"].tolist() == [single["request_id"]]
 
 
 def test_an_id_is_the_reference_by_itself(
     client: Client, deployed: Deployed, frame: pd.DataFrame
 ) -> None:
     client.score(frame.head(1).assign(id=[70001]), deployed)
-    assert len(client.find("70001")) == 1
+    assert len(soon(lambda: client.find("70001"), lambda rows: len(rows) > 0)) == 1
+    assert list(client.find("nobody").columns)[0] == "request_id"
 
 
 def test_reasons_are_columns(client: Client, frame: pd.DataFrame) -> None:
@@ -188,16 +194,21 @@ def test_batches_stay_small_enough_for_their_answers_to_be_kept() -> None:
 
 
 def test_progress_says_how_long_the_rest_takes() -> None:
-    assert progress_text(2000, 10_000, 4.0).strip() == "2,000 of 10,000 applicants, 500 a second, 16 s left"
+    assert (
+        progress_text(2000, 10_000, 4.0).strip()
+        == "2,000 of 10,000 applicants, 500 a second, 16 s left"
+    )
     assert progress_text(7, None, 0.0).strip() == "7 applicants, 0 a second"
 
 
 def test_a_key_and_a_token_do_what_they_may(
     service: Service, credentials: dict[str, str], deployed: Deployed
 ) -> None:
-    with Client(service.url, credentials["token"]) as manager:
-        with pytest.raises(ScorelineError, match="API key"):
-            manager.score([{"age": 1}], deployed)
+    with (
+        Client(service.url, credentials["token"]) as manager,
+        pytest.raises(ScorelineError, match="API key"),
+    ):
+        manager.score([{"age": 1}], deployed)
     with Client(service.url, credentials["key"]) as scorer:
         scorer.score(applicants().head(1), deployed)
         with pytest.raises(ScorelineError, match="service account"):

@@ -8,11 +8,11 @@ from collections import Counter
 
 import httpx
 import pandas as pd
+
 from proxy import LosingProxy
 from sample import applicants, expected, specification
-from service import Service
-
 from scoreline import Client
+from service import Service
 
 BATCH_ROWS = 20
 

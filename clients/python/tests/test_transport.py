@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
-from service import Service
 
 from scoreline import Client, ConnectionFailed, Retries, ServiceError
 from scoreline.transport import Call, Transport
+from service import Service
 
 Answer = httpx.Response | httpx.TransportError
 

@@ -13,7 +13,9 @@ from .errors import (
 from .frames import Frames
 from .importing import ParityReport
 from .transport import Retries
-from .version import VERSION as __version__
+from .version import VERSION
+
+__version__ = VERSION
 
 __all__ = [
     "CardError",

@@ -50,6 +50,7 @@ class Deployed:
         endpoint: its scoring URL; None without `auto_deploy`.
         features: columns that the model reads.
         report: what the check of the card found; None for a specification.
+
     """
 
     model_id: str
@@ -74,6 +75,7 @@ class Client(Reports):
         retries: how long a request is tried.
         timeout_seconds: longest wait for an answer.
         http: replaces the connections, for proxies and certificates of your own.
+
     """
 
     def __init__(
@@ -129,9 +131,12 @@ class Client(Reports):
 
         Raises:
             CardError: for what the card lacks or the service can't express.
+
         """
         if is_specification(card):
-            raise refuse("a specification is checked when it is deployed: deploy(spec, df, scores=…)")
+            raise refuse(
+                "a specification is checked when it is deployed: deploy(spec, df, scores=…)"
+            )
         fitted, body = self._import_body(card, frame, name, said)
         answer = self._import(body)
         if answer["faults"]:
@@ -174,6 +179,7 @@ class Client(Reports):
         Raises:
             CardError: for what the card lacks or the service can't express.
             ParityError: where scores differ.
+
         """
         register = {"environment": environment, "auto_deploy": auto_deploy}
         if description is not None:
@@ -200,11 +206,11 @@ class Client(Reports):
     def score(self, data: DataFrame, deployment: Any, **asked: Any) -> DataFrame: ...
 
     @overload
-    def score(self, data: Mapping[str, Any], deployment: Any, **asked: Any) -> dict[str, Any]: ...
+    def score(self, data: Mapping[Any, Any], deployment: Any, **asked: Any) -> dict[str, Any]: ...
 
     @overload
     def score(
-        self, data: Iterable[Mapping[str, Any]], deployment: Any, **asked: Any
+        self, data: Iterable[Mapping[Any, Any]], deployment: Any, **asked: Any
     ) -> list[dict[str, Any]]: ...
 
     def score(self, data: Any, deployment: Any, **asked: Any) -> Any:
@@ -225,6 +231,7 @@ class Client(Reports):
 
         Raises:
             ScorelineError: its `scored` holds what was scored before the failure.
+
         """
         wanted = _asked(asked, deployment)
         slug = _slug(deployment)
@@ -255,6 +262,7 @@ class Client(Reports):
 
         Returns:
             The secret, which nobody is shown again.
+
         """
         body = {"name": name, "scopes": list(scopes), **_given(environment=environment)}
         call = self._keyed_call("/v1/keys", encode(body))

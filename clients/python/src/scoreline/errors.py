@@ -21,6 +21,7 @@ class ScorelineError(Exception):
         request_id: id of the request in the log of the service; None without an answer.
         details: where in the request it is wrong, each with `path` and `message`.
         scored: for a batch, what was scored before the failure; None otherwise.
+
     """
 
     def __init__(

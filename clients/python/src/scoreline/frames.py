@@ -36,6 +36,7 @@ def pandas() -> Any:
 
     Raises:
         ImportError: saying how to install it.
+
     """
     try:
         import pandas
@@ -100,9 +101,7 @@ def _fill(
             row[prefix + key] = item
 
 
-def _table_name(
-    tables: Mapping[str, Any], path: str, origin: Mapping[str, Any]
-) -> str:
+def _table_name(tables: Mapping[str, Any], path: str, origin: Mapping[str, Any]) -> str:
     """The last part of the path, with the parts before it if another list has that name."""
     parts = path.strip(".").split(".")
     if origin and parts[-1] in tables and len(parts) > 1:

@@ -48,6 +48,7 @@ def import_body(fitted: FittedCard, frame: Any, said: Said) -> dict[str, Any]:
 
     Raises:
         CardError: asking for what neither the card nor the caller holds.
+
     """
     body: dict[str, Any] = {"tool": fitted.tool, **fitted.options}
     if said.probabilities is not None:
@@ -140,8 +141,10 @@ class ParityReport(Frames):
         if parity["pd_checked"]:
             return "AGREES"
         has_pd = (self.spec or {}).get("has_pd", True)
-        return "AGREES IN SCORES, PROBABILITIES NOT CHECKED" if has_pd else (
-            "AGREES, WITHOUT PROBABILITIES"
+        return (
+            "AGREES IN SCORES, PROBABILITIES NOT CHECKED"
+            if has_pd
+            else ("AGREES, WITHOUT PROBABILITIES")
         )
 
     def __repr__(self) -> str:

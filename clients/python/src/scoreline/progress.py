@@ -46,7 +46,9 @@ class Progress:
 
     def _print(self) -> None:
         self._printed = time.monotonic()
-        sys.stderr.write("\r" + progress_text(self._done, self._total, self._printed - self._started))
+        sys.stderr.write(
+            "\r" + progress_text(self._done, self._total, self._printed - self._started)
+        )
         sys.stderr.flush()
 
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 _RECORDS_MAX = 1000
 _OUTCOMES_MAX = 10_000
+#: Of an empty list, too.
+_FOUND_COLUMNS = (
+    *("request_id", "record_index", "deployment_id", "scored_at", "score", "risk_grade", "pd"),
+    *("model_version", "reference"),
+)
 _OUTCOME_COLUMNS = ("status", "request_id", "record_index", "matched_of", "message")
 
 
@@ -38,6 +43,7 @@ class Reports:
 
         Returns:
             A row for each record, model and feature, with the bin and its points.
+
         """
         rows: list[dict[str, Any]] = []
         path = f"/v1/scores/{_segment(request_id)}"
@@ -56,6 +62,7 @@ class Reports:
         Args:
             reference: `reference` of a score, or the id of a record.
             query: `deployment`, `since` and `until` narrow the list.
+
         """
         params = {"reference": reference, "limit": _RECORDS_MAX, **_query(query)}
         rows: list[Any] = []
@@ -63,7 +70,7 @@ class Reports:
             answer = self._get("/v1/scores", params)
             rows += answer["scores"]
             if "next_cursor" not in answer:
-                return frame_of(rows)
+                return frame_of(rows, columns=_FOUND_COLUMNS)
             params["cursor"] = answer["next_cursor"]
 
     def explain(
@@ -80,6 +87,7 @@ class Reports:
             `summary`, `features` with what each added in words, `reasons` if the model has rules
             for them, `single` with the changes of one feature that would have been enough, and
             `sensitivity` and `bins` with the scores of all other bins.
+
         """
         params = _given(record=record, cutoff=cutoff, lang=lang)
         return frames_of(self._get(f"/v1/scores/{_segment(request_id)}/explanation", params))
@@ -94,6 +102,7 @@ class Reports:
         Returns:
             `summary`, `reasons`, the most frequent first, and `grades` with the reasons of each
             in `grades_reasons`.
+
         """
         return frames_of(self._of(deployment, "reason-counts", query))
 
@@ -106,6 +115,7 @@ class Reports:
 
         Returns:
             `summary`, `buckets` of 100 points, and `recent_scores`.
+
         """
         answer = self._of(deployment, "stats", query)
         buckets = answer["summary"].pop("score_buckets")
@@ -128,6 +138,7 @@ class Reports:
 
         Returns:
             `summary` with the index of the score, `bands`, `features` and `cells`.
+
         """
         return frames_of(self._of(deployment, "stability", query))
 
@@ -146,6 +157,7 @@ class Reports:
         Returns:
             `summary` with AUC, Gini and KS and their intervals, `gains`, calibration by `grades`
             and `bands`, `features` and `bins`.
+
         """
         return frames_of(self._of(deployment, "performance", {"definition": definition, **query}))
 
@@ -160,9 +172,11 @@ class Reports:
         Returns:
             For a frame, a frame with its index: the status of each, and the applicant whom it
             belongs to. For mappings, a list.
+
         """
-        fields = {name: _slug(value) if name == "deployment" else value
-                  for name, value in same.items()}
+        fields = {
+            name: _slug(value) if name == "deployment" else value for name, value in same.items()
+        }
         if not is_frame(outcomes):
             items = [{**fields, **_outcome(one, at)} for at, one in enumerate(outcomes)]
             return self._send_outcomes(items)
@@ -174,9 +188,7 @@ class Reports:
             for at, row in enumerate(zip(*columns, strict=True))
         ]
         results = self._send_outcomes(items)
-        return pandas().DataFrame(
-            results, columns=list(_OUTCOME_COLUMNS), index=outcomes.index
-        )
+        return pandas().DataFrame(results, columns=list(_OUTCOME_COLUMNS), index=outcomes.index)
 
     def _send_outcomes(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         results: list[dict[str, Any]] = []
@@ -268,7 +280,9 @@ def _query(query: Mapping[str, Any]) -> dict[str, Any]:
     """Write query parameters; `from` is a keyword of Python, so that it is `since` here."""
     names = {"since": "from", "until": "to"}
     return {
-        names.get(name, name): _parameter(value) for name, value in query.items() if value is not None
+        names.get(name, name): _parameter(value)
+        for name, value in query.items()
+        if value is not None
     }
 
 

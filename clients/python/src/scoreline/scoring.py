@@ -75,6 +75,7 @@ def score_frame(send: Send, frame: Any, asked: Asked) -> Any:
 
     Returns:
         A frame with the same index, in the same order.
+
     """
     if asked.reference is None and _REFERENCE in list(frame.columns):
         asked = replace(asked, reference=_REFERENCE)
@@ -147,6 +148,7 @@ def features_of(row: Mapping[str, Any], asked: Asked, at: str) -> dict[str, Any]
 
     Raises:
         ValueRefused: naming a feature that the applicant lacks.
+
     """
     reference = reference_of(row, asked)
     names = row if asked.features is None else asked.features
@@ -180,9 +182,7 @@ def _send(send: Send, rows: Rows, asked: Asked, sizer: _Sizer) -> list[dict[str,
     if not rows:
         return []
     try:
-        answer, answer_bytes = send(
-            encode({"records": rows, **asked.fields()}), uuid.uuid4().hex
-        )
+        answer, answer_bytes = send(encode({"records": rows, **asked.fields()}), uuid.uuid4().hex)
     except ServiceError as error:
         if error.status != 413 or len(rows) == 1:
             raise
@@ -195,9 +195,7 @@ def _send(send: Send, rows: Rows, asked: Asked, sizer: _Sizer) -> list[dict[str,
             _shift(later, half)
             raise
     sizer.learn(answer_bytes, len(rows))
-    results = [
-        result_of(one, at, answer) for at, one in enumerate(answer["results"])
-    ]
+    results = [result_of(one, at, answer) for at, one in enumerate(answer["results"])]
     if all(str(row["warnings"]).startswith("no_features") for row in results):
         raise ServiceError(
             "the applicants name none of the model's features, so all have the same score: "
@@ -218,6 +216,7 @@ def result_of(one: Mapping[str, Any], at: int, answer: Mapping[str, Any]) -> dic
         one: the applicant's result.
         at: position in the batch.
         answer: what holds for the whole batch.
+
     """
     contributions = one.get("contributions", {})
     row: dict[str, Any] = {

@@ -30,6 +30,7 @@ class Retries:
         attempts: times that one request may fail by itself: a broken connection, 502, 503 or 504.
             Waiting for the quota (429) does not count.
         wait_seconds_max: longest sum of the waits of one request.
+
     """
 
     attempts: int = 8
@@ -78,6 +79,7 @@ class Transport:
         Raises:
             ServiceError: the service refused or failed.
             ConnectionFailed: there was no answer.
+
         """
         waited = 0.0
         failures = 0

@@ -33,6 +33,7 @@ def plain(value: Any, where: str = "the value") -> float | int | str | None:
 
     Raises:
         ValueRefused: booleans, dates, infinite numbers, and whole numbers beyond 2**53.
+
     """
     kind = type(value)
     if value is None or kind.__name__ in _MISSING_TYPES:
@@ -70,9 +71,7 @@ def column(frame: Any, name: Any, start: int, stop: int) -> list[float | int | s
     except ValueRefused:
         # Slower, and it names the row.
         labels = part.index
-        return [
-            plain(value, f"{name!r} of row {labels[at]!r}") for at, value in enumerate(values)
-        ]
+        return [plain(value, f"{name!r} of row {labels[at]!r}") for at, value in enumerate(values)]
 
 
 def records(
@@ -102,6 +101,7 @@ def require_columns(frame: Any, wanted: Iterable[str], of: str) -> None:
 
     Raises:
         ValueRefused: naming every column that is not there, or is there twice.
+
     """
     names = list(frame.columns)
     absent = [name for name in wanted if name not in names]

