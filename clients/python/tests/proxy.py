@@ -9,6 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 
+def finish(upstream: http.client.HTTPConnection) -> None:
+    """Let the service answer, for nobody."""
+    upstream.getresponse().read()
+    upstream.close()
+
+
 class LosingProxy:
     """Passes every request on, and drops every third answer.
 
@@ -20,6 +26,7 @@ class LosingProxy:
         self.requests = 0
         self.dropped = 0
         self._lock = threading.Lock()
+        self._rests: list[threading.Thread] = []
         proxy = self
         target = urlsplit(url)
 
@@ -36,7 +43,9 @@ class LosingProxy:
                 upstream.request("POST", self.path, body, sent)
                 if way == "early":
                     # The service goes on, and nobody reads what it answers.
-                    threading.Thread(target=upstream.getresponse).start()
+                    rest = threading.Thread(target=finish, args=(upstream,))
+                    proxy._rests.append(rest)
+                    rest.start()
                     self._cut()
                     return
                 answer = upstream.getresponse()
@@ -76,6 +85,8 @@ class LosingProxy:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+        for rest in self._rests:
+            rest.join()
         self._thread.join()
 
     def _next(self) -> str:

@@ -164,7 +164,7 @@ def test_an_id_is_the_reference_by_itself(
 ) -> None:
     client.score(frame.head(1).assign(id=[70001]), deployed)
     assert len(soon(lambda: client.find("70001"), lambda rows: len(rows) > 0)) == 1
-    assert list(client.find("nobody").columns)[0] == "request_id"
+    assert "request_id" in client.find("nobody")
 
 
 def test_reasons_are_columns(client: Client, frame: pd.DataFrame) -> None:
