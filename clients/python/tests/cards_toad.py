@@ -18,8 +18,9 @@ def cases(frame: pd.DataFrame) -> Iterator[Case]:
     missing: dict[str, Any] = {"unseen": "missing"}
     yield fit("decimal points", frame)
     yield fit("missing bins", with_gaps(frame), fit=empty, said=missing)
-    yield fit("missing without a bin", with_gaps(frame), said=missing)
-    yield fit("special values in their own bins", both, fit={**empty, "method": "dt"}, said=missing)
+    edges = {"credit_amount": [1400.0, 1800.5, 4000.0, 9200.0], "age_in_years": [26, 35, 49]}
+    yield fit("missing without a bin", with_gaps(frame), rules=edges)
+    yield fit("missing bins and special values", both, fit=empty, said=missing)
     yield fit("categories with commas", frame, names=["property", "purpose", "housing"])
     yield fit(
         "another rate", frame, card={"rate": 3, "pdo": 45, "base_odds": 20, "base_score": 600}

@@ -20,7 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 OWNER = {"email": "owner@lender.example", "password": "a long enough password"}
-_START_SECONDS = 90
+_START_SECONDS = 240
 
 
 class Service:
