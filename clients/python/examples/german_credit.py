@@ -104,7 +104,7 @@ client.read(first["request_id"], record=first["record_index"])[["feature", "bin"
 
 # %%
 explained = client.explain(first["request_id"], record=first["record_index"])
-explained.single[["feature", "bin_label", "gain"]].head()
+explained.features[["name", "points", "text"]].head()
 
 # %% [markdown]
 # ## Watch

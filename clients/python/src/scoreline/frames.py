@@ -95,7 +95,7 @@ def _fill(
         elif isinstance(item, list):
             if item:
                 row[prefix + key] = ", ".join(map(str, item))
-            elif not path:
+            elif not origin:
                 tables.setdefault(key, [])
         else:
             row[prefix + key] = item
