@@ -2,6 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
 import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
 import { isNetwork } from './http/client-network.ts'
+import { databaseUrlFault } from './platform/db/database-url.ts'
+import { redisUrlFault } from './platform/redis-cluster/redis-url.ts'
 import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
@@ -85,14 +87,14 @@ export class ConfigError extends Error {
  */
 export function loadConfig(env: Environment, readFile = readSecretFile): Config {
   const read = new VariableReader(env, readFile)
-  const databaseUrl = read.url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  const databaseUrl = read.checked('DATABASE_URL', databaseUrlFault)
   const publicUrl = read.url('PUBLIC_URL', ['http:', 'https:'])
   const config: Config = {
     host: read.text('HOST') ?? '127.0.0.1',
     port: read.integer('PORT', 3000, 0, 65_535),
     publicUrl: publicUrl === null ? null : publicUrl.replace(/\/+$/, ''),
     rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 1000, 1, RATE_LIMIT_MAX),
-    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
+    redisUrl: read.checked('REDIS_URL', redisUrlFault),
     databaseUrl,
     dataDir: read.text('DATA_DIR') ?? './data',
     workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
@@ -188,11 +190,19 @@ class VariableReader {
   }
 
   url(name: string, protocols: readonly string[]): string | null {
+    return this.checked(name, (text) => {
+      const parsed = URL.parse(text)
+      if (parsed !== null && protocols.includes(parsed.protocol)) return null
+      return `must be a URL that starts with ${protocols.join('// or ')}//`
+    })
+  }
+
+  /** @param faultOf what is wrong with a text, to be read after the name; null: nothing */
+  checked(name: string, faultOf: (text: string) => string | null): string | null {
     const text = isSecret(name) ? this.secret(name) : this.text(name)
-    if (text === null) return null
-    const parsed = URL.parse(text)
-    if (parsed !== null && protocols.includes(parsed.protocol)) return text
-    this.faults.push(`${name} must be a URL that starts with ${protocols.join('// or ')}//`)
+    const fault = text === null ? null : faultOf(text)
+    if (fault === null) return text
+    this.faults.push(`${name} ${fault}`)
     return null
   }
 }

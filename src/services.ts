@@ -33,6 +33,7 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { openRedisSite } from './platform/redis-cluster/site.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { openReading, type ReadingServices } from './reading/open.ts'
@@ -147,14 +148,14 @@ export async function createServices(config: Config, options: ServiceOptions): P
   })
   opened.defer(() => database.close())
 
-  const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
+  const redis = openRedisSite(config.redisUrl)
+  opened.defer(() => redis?.close())
+  const limiter = await openLimiter({ redis, clock, log })
   opened.defer(() => limiter.close())
-
-  const throttle = openThrottle({ redisUrl: config.redisUrl, clock })
+  const throttle = openThrottle({ redis, clock })
   opened.defer(() => throttle.close())
-
   const caches = new InvalidatedCaches()
-  const changes = openFeed({ redisUrl: config.redisUrl, listener: caches, log })
+  const changes = openFeed({ redis, listener: caches, log })
   opened.defer(() => changes.close())
 
   const openedLog = await openScoreLog({

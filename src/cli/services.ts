@@ -15,6 +15,7 @@ import { openDataDir } from '../platform/data-dir/data-dir.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { openDatabase } from '../platform/db/open.ts'
 import { createLog } from '../platform/log.ts'
+import { openRedisSite } from '../platform/redis-cluster/site.ts'
 import { LogErasureService } from '../reading/erasure/service.ts'
 import { LogExportService } from '../reading/export/service.ts'
 import type { ReadingStore } from '../reading/service.ts'
@@ -74,8 +75,10 @@ export async function createCliServices(
   const clock = systemClock
   const passwords = new Passwords()
   // Running services drop what they cache of a change. This process caches nothing for later.
+  const redis = openRedisSite(config.redisUrl)
+  opened.defer(() => redis?.close())
   const changes = openFeed({
-    redisUrl: config.redisUrl,
+    redis,
     listener: new InvalidatedCaches(),
     // Only the report of the command is printed.
     log: createLog('silent'),
