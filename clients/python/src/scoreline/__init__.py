@@ -1,7 +1,8 @@
 """Client of Scoreline: from a fitted scorecard to a checked endpoint, and scores as frames."""
 
 from .cards import repaired
-from .client import Client, Deployed
+from .client import Client
+from .deployed import Deployed
 from .errors import (
     CardError,
     ConnectionFailed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,6 +13,7 @@ import httpx
 
 from .cards import FittedCard, is_specification, read_card
 from .cards.card import Scored, Words, floats
+from .deployed import Deployed, deployed_of, faulty, in_words
 from .errors import CardError, ScorelineError, refuse
 from .importing import ParityReport, Said, import_body
 from .reports import Reports, _given, _segment, _slug
@@ -36,30 +37,6 @@ _KEY_PREFIX = "sk_"
 #: The service ends an import after a minute, and one of another team may run before it.
 _IMPORT_SECONDS = 150.0
 _NAME = "Scorecard"
-
-
-@dataclass(frozen=True)
-class Deployed:
-    """A registered model, and its deployment.
-
-    Attributes:
-        model_id: id of the model.
-        name: of the model.
-        version: of the model.
-        slug: of the deployment; None without `auto_deploy`.
-        endpoint: its scoring URL; None without `auto_deploy`.
-        features: columns that the model reads.
-        report: what the check of the card found; None for a specification.
-
-    """
-
-    model_id: str
-    name: str
-    version: str
-    slug: str | None
-    endpoint: str | None
-    features: tuple[str, ...]
-    report: ParityReport | None = None
 
 
 class Client(Reports):
@@ -141,10 +118,10 @@ class Client(Reports):
         answer = self._import(body)
         if answer["faults"]:
             raise CardError(
-                _faulty(fitted.tool, answer["faults"]),
+                faulty(fitted.tool, answer["faults"]),
                 code="invalid_spec",
                 status=200,
-                details=_in_words(fitted, answer["faults"]),
+                details=in_words(fitted, answer["faults"]),
             )
         return ParityReport(answer, frame, fitted.notes)
 
@@ -193,10 +170,10 @@ class Client(Reports):
         try:
             answer = self._import({**body, "register": register})
         except CardError as error:
-            error.details = tuple(_in_words(fitted, error.details))
+            error.details = tuple(in_words(fitted, error.details))
             raise
         renamed = body.get("rename", {})
-        return _deployed(
+        return deployed_of(
             answer["registered"],
             tuple(renamed.get(one, one) for one in fitted.features),
             ParityReport(answer, frame, fitted.notes),
@@ -309,7 +286,7 @@ class Client(Reports):
             body.update(sample_fields(frame.reset_index(drop=True), features, known, {}))
             body.update(_given(tolerance=said.get("tolerance")))
         call = self._keyed_call("/v1/models/deploy", encode(body), _IMPORT_SECONDS)
-        return _deployed(self._json(call(self._manager())), features, None)
+        return deployed_of(self._json(call(self._manager())), features, None)
 
     def _score_one(self, applicant: Mapping[str, Any], slug: str, asked: Asked) -> dict[str, Any]:
         body = features_of(applicant, asked, "the applicant")
@@ -400,45 +377,3 @@ def _asked(asked: Mapping[str, Any], deployment: Any) -> Asked:
     wanted = Asked(**asked)
     features = getattr(deployment, "features", None)
     return replace(wanted, features=features) if wanted.features is None else wanted
-
-
-def _deployed(
-    answer: Mapping[str, Any], features: tuple[str, ...], report: ParityReport | None
-) -> Deployed:
-    deployment = answer["deployment"] or {}
-    return Deployed(
-        model_id=answer["model_id"],
-        name=answer["name"],
-        version=answer["version"],
-        slug=deployment.get("slug"),
-        endpoint=deployment.get("endpoint"),
-        features=features,
-        report=report,
-    )
-
-
-def _faulty(tool: str, faults: Sequence[Any]) -> str:
-    count = f"{len(faults)} fault" + ("" if len(faults) == 1 else "s")
-    return f"the card of {tool} has {count}"
-
-
-#: What a fault of the service is about, as this package has it.
-_PATHS = {
-    "scaling.pdo": "pdo",
-    "scaling.base_score": "the base score",
-    "scaling.odds": "the odds",
-}
-
-
-def _in_words(fitted: FittedCard, faults: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Say in the words of this package what a fault asks for."""
-    said: list[dict[str, Any]] = []
-    for fault in faults:
-        path, message = str(fault["path"]), str(fault["message"])
-        if "the service has one number for both" in message and "unseen" in message:
-            message += (
-                f". {fitted.tool} does so; say unseen='missing' to give an unseen category the "
-                "points of a missing value"
-            )
-        said.append({**fault, "path": _PATHS.get(path, path), "message": message})
-    return said
