@@ -44,6 +44,19 @@ describe('a message', () => {
     expect(result).toEqual({ status: null, error: 'no answer within 500 ms' })
   })
 
+  // An attempt that never ends keeps its place: with enough of them, no team is delivered to.
+  test.each([
+    ['/upgrade', { status: 101, error: 'status 101' }],
+    ['/switch', { status: 101, error: 'status 101' }],
+    ['/informs', { status: null, error: 'more than 4 answers of 1xx' }],
+    ['/hang-up', { status: null, error: 'the connection failed: ECONNRESET' }],
+  ])('ends when the receiver answers like %s', async (path, result) => {
+    const beganMs = performance.now()
+    expect(await send(path)).toEqual(result)
+    // Before its time is over: each answer is understood, and none is waited out.
+    expect(performance.now() - beganMs).toBeLessThan(450)
+  })
+
   // What a redirect leads to was never checked: it may stand behind the service.
   test('follows no redirect', async () => {
     const count = (await receiver.received()).length
