@@ -1,4 +1,4 @@
-import { promises as dns, type LookupAddress } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
@@ -16,19 +16,16 @@ export type Resolver = (hostname: string) => Promise<readonly LookupAddress[]>
 
 interface SenderOptions {
   readonly rules: TargetRules
-  /** By default the operating system's. */
-  readonly resolve?: Resolver
+  readonly resolve: Resolver
   readonly timeoutMs?: number
 }
 
 /** Longest attempt, from the look-up of the name to the end of the answer. */
 const TIMEOUT_MS = 10_000
 
-const resolveBySystem: Resolver = (hostname) => dns.lookup(hostname, { all: true })
-
 class RefusedAddressError extends Error {
   constructor() {
-    super('the name leads to an address that is not public')
+    super('the name leads to no address, or to one that is not public')
     this.name = 'RefusedAddressError'
   }
 }
@@ -73,7 +70,7 @@ export class Sender {
 
   /** Looks a name up, and refuses it if any of its addresses is refused. */
   private lookupFor(target: URL): LookupFunction {
-    const { rules, resolve = resolveBySystem } = this.options
+    const { rules, resolve } = this.options
     return (hostname, options, callback) => {
       resolve(hostname).then(
         (addresses) => {
@@ -83,7 +80,8 @@ export class Sender {
           else if (options.all === true) callback(null, [...addresses])
           else callback(null, first.address, first.family)
         },
-        (error: NodeJS.ErrnoException) => callback(error, ''),
+        // The same for a name that does not exist: else it would tell names of private networks.
+        () => callback(new RefusedAddressError(), ''),
       )
     }
   }
