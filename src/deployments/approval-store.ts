@@ -1,4 +1,5 @@
 import { and, desc, eq, gt, lte, or } from 'drizzle-orm'
+import { managerNow } from '../access/manager-store.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
@@ -53,6 +54,7 @@ export class PostgresApprovalStore implements ApprovalStore {
   approve({
     teamId,
     requestId,
+    userId,
     at,
     admit,
     decide,
@@ -64,7 +66,7 @@ export class PostgresApprovalStore implements ApprovalStore {
       await lockTeam(tx, teamId)
       const request = await findRequest(tx, teamId, requestId)
       if (request === null) return null
-      admit(request)
+      admit(request, await managerNow(tx, { userId, teamId }))
       const present = await readDeployment(tx, teamId, request.deploymentId)
       if (present === null) return null
       if (present.cacheVersion !== request.cacheVersion) {
@@ -87,6 +89,7 @@ export class PostgresApprovalStore implements ApprovalStore {
   decline({
     teamId,
     requestId,
+    userId,
     admit,
     decision,
     decisionAudit,
@@ -95,7 +98,7 @@ export class PostgresApprovalStore implements ApprovalStore {
       await lockTeam(tx, teamId)
       const request = await findRequest(tx, teamId, requestId)
       if (request === null) return null
-      admit(request)
+      admit(request, await managerNow(tx, { userId, teamId }))
       const ended = { ...decision, state: 'declined' as const }
       await close(tx, requestId, ended)
       await insertAuditRecord(tx, decisionAudit(request))

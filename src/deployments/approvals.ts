@@ -1,3 +1,5 @@
+import type { UserCaller } from '../access/caller.ts'
+import { type PresentManager, requireManager } from '../access/manager.ts'
 import {
   type Actor,
   type AuditAction,
@@ -38,8 +40,14 @@ export interface Decision {
 interface DecisionCommand {
   readonly teamId: string
   readonly requestId: string
-  /** Throws if the request must not be decided on; that changes nothing. */
-  readonly admit: (request: ChangeRequest) => void
+  /** Whoever decides. */
+  readonly userId: string
+  /**
+   * Throws if the request must not be decided on; that changes nothing.
+   *
+   * @param decider who decides, as they are now; null if they were removed
+   */
+  readonly admit: (request: ChangeRequest, decider: PresentManager | null) => void
   readonly decision: Decision
   readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
 }
@@ -119,7 +127,7 @@ export class ApprovalService {
    *   `change_outdated`, and the errors of the order, which leave the request waiting
    */
   async approve(
-    actor: Actor,
+    actor: UserCaller,
     requestId: string,
     comment: string | undefined,
   ): Promise<ChangeRequest> {
@@ -145,7 +153,7 @@ export class ApprovalService {
    *   `change_outdated`
    */
   async decline(
-    actor: Actor,
+    actor: UserCaller,
     requestId: string,
     comment: string | undefined,
   ): Promise<ChangeRequest> {
@@ -172,7 +180,7 @@ export class ApprovalService {
   }
 
   private decision(
-    actor: Actor,
+    actor: UserCaller,
     requestId: string,
     comment: string | undefined,
     action: AuditAction,
@@ -181,8 +189,9 @@ export class ApprovalService {
     return {
       teamId: actor.teamId,
       requestId,
-      admit: (request) => {
-        refuseRequester(request, actor.userId)
+      userId: actor.userId,
+      admit: (request, decider) => {
+        refuseRequester(request, actor.userId, requireManager(decider))
         requireWaiting(request, epochMs)
       },
       decision: {

@@ -34,6 +34,8 @@ export const webhooks = pgTable(
     createdBy: idText('created_by').notNull(),
     createdAt: moment('created_at').notNull(),
     updatedAt: moment('updated_at').notNull(),
+    /** Removed, and hidden from then on; the row goes after its deliveries. */
+    removedAt: moment('removed_at'),
   },
   (table) => [index('webhooks_team').on(table.teamId, table.id)],
 )
