@@ -4,7 +4,7 @@ import { DeliveryState } from '../../schemas/webhooks.ts'
 import { teams } from './auth.ts'
 import { bytes, idText, isOneOf, jsonText, moment } from './columns.ts'
 
-/** Receivers of events. Written by `src/webhooks`; a row goes with its deliveries. */
+/** Receivers of events. Written by `src/webhooks`; upkeep removes a row after its deliveries. */
 export const webhooks = pgTable(
   'webhooks',
   {
