@@ -60,6 +60,7 @@ export class PostgresApprovalStore implements ApprovalStore {
     decide,
     audit,
     decisionAudit,
+    outdatedAudit,
     decision,
   }: Parameters<ApprovalStore['approve']>[0]): ReturnType<ApprovalStore['approve']> {
     return this.db.transaction(async (tx) => {
@@ -70,7 +71,9 @@ export class PostgresApprovalStore implements ApprovalStore {
       const present = await readDeployment(tx, teamId, request.deploymentId)
       if (present === null) return null
       if (present.cacheVersion !== request.cacheVersion) {
-        await close(tx, requestId, { state: 'outdated' })
+        // Nobody has decided, so that there is no decided_by.
+        await close(tx, requestId, { state: 'outdated', decidedAt: at })
+        await insertAuditRecord(tx, outdatedAudit(request))
         return 'outdated'
       }
       const change = await decide(request, present, readerOf(tx, teamId))

@@ -71,6 +71,8 @@ export interface ApprovalStore {
         read: ChangeReader,
       ) => Promise<Change>
       readonly audit: (request: ChangeRequest) => AuditOf
+      /** Records that the request was for another state. */
+      readonly outdatedAudit: (request: ChangeRequest) => NewAuditRecord
     },
   ): Promise<{ request: ChangeRequest; changed: Changed } | 'outdated' | null>
   /** @returns null if there is no such request */
@@ -138,6 +140,7 @@ export class ApprovalService {
     const approved = await store.approve({
       ...this.decision(actor, requestId, comment, 'change_request.approve'),
       at,
+      outdatedAudit: decisionRecord(actor, { action: 'change_request.outdate', epochMs }),
       decide: (request, present, read) => changeOf(request.order, present, read, at),
       audit: ({ id, requestedBy }) =>
         auditOf(actor, epochMs, { change_request_id: id, requested_by: requestedBy }),
@@ -222,6 +225,7 @@ function decisionRecord(
           change_request_id: request.id,
           action: request.order.action,
           requested_by: request.requestedBy,
+          expires_at: request.expiresAt.toISOString(),
         },
         ...(comment !== undefined && { reason: comment }),
       },
