@@ -49,7 +49,7 @@ export function eventsOf(
 }
 
 function eventOf(record: AuditedChange, { type, subject, after }: Consequence): NewEvent {
-  const told = Object.entries(after).filter(([name]) => FIELDS.includes(name))
+  const fields = Object.entries(after).filter(([name]) => FIELDS.includes(name))
   const name = subject.startsWith('mod_') ? 'model_id' : 'deployment_id'
   return {
     teamId: record.teamId,
@@ -59,7 +59,7 @@ function eventOf(record: AuditedChange, { type, subject, after }: Consequence): 
       [name]: subject,
       actor: record.actor,
       audit_record_id: record.id,
-      ...Object.fromEntries(told),
+      ...Object.fromEntries(fields),
     },
   }
 }

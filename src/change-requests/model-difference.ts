@@ -14,8 +14,9 @@ export interface ChangedBin {
 const BINS_MAX = 1_000
 
 /**
- * Compares the points of two models. Bins are the same if their feature and their text are. It gives
- * way to the event loop: a card of a million bins takes seconds.
+ * Compares the points of two models. Bins are the same if their feature and their text are.
+ *
+ * It gives way to the event loop: a card of a million bins takes seconds.
  *
  * @returns changed bins in the order of the later model's features, then those that only the
  *   earlier one has

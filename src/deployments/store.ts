@@ -107,21 +107,21 @@ export async function applyChange(
   await writeChallengers(tx, before, next)
   const touchedIds = [next.id]
   let consequences = await putBaselineInForce(tx, next.id, change)
-  const told: Consequence[] = []
+  const effects: Consequence[] = []
   if (next.champion.id !== before.champion.id) {
     const isRestored = await setModelStatus(tx, next.champion.id, 'active', at)
     const { retired, ended, states } = await retireModel(tx, before.champion.id, at)
     // The models of a deployment are of its environment.
     const after = { environment: next.environment }
-    if (isRestored) told.push({ type: 'model.restored', subject: next.champion.id, after })
+    if (isRestored) effects.push({ type: 'model.restored', subject: next.champion.id, after })
     for (const subject of Object.keys(retired))
-      told.push({ type: 'model.archived', subject, after })
-    told.push(...states)
+      effects.push({ type: 'model.archived', subject, after })
+    effects.push(...states)
     const model_statuses = { [next.champion.id]: 'active', ...retired }
     consequences = { model_statuses, ...(ended.length > 0 && { challengers_ended: ended }) }
     for (const { deployment_id } of ended) touchedIds.push(deployment_id)
   }
-  await insertAuditRecord(tx, { ...audit(before, change, consequences), consequences: told })
+  await insertAuditRecord(tx, { ...audit(before, change, consequences), consequences: effects })
   const active = next.challengers.filter(({ isActive }) => isActive)
   const after = { ...next, challengers: active }
   return { before, after, challengerId: change.challengerId, touchedIds }

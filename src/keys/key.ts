@@ -34,7 +34,7 @@ export type AdmitManager = (manager: PresentManager | null) => void
 export interface KeyChange {
   readonly keyId: string
   readonly teamId: string
-  /** Throws if its actor may no longer make the change; absent: it takes nothing but the route's check. */
+  /** Throws if its actor may no longer make the change; absent: the route has checked. */
   readonly admitted?: { readonly userId: string; readonly admit: AdmitManager }
   /** The columns that change, from the key's old state. */
   readonly set: (before: ActiveKey) => KeyColumns

@@ -84,7 +84,7 @@ export class KeyService {
    * @returns the key and its secret, which is not stored and can't be shown again
    * @throws AppError `invalid_scope` for an unknown scope or an empty list; `invalid_request` for
    *   an end that is past or too far ahead, and for a text that is not an address or CIDR;
-   *   `insufficient_role` and `unauthorized` if the creator is no owner or admin any more
+   *   `insufficient_role` and `unauthorized` unless the creator still is an owner or admin
    */
   async issue(creator: UserCaller, wanted: NewKey): Promise<{ key: ApiKey; keySecret: string }> {
     const scopes = readScopes(wanted.scopes ?? ['score'])

@@ -8,7 +8,7 @@ export interface UpkeepStore {
     kept: { readonly deliveredMs: number; readonly deadMs: number },
     limit: number,
   ): Promise<number>
-  /** Removes deliveries of removed webhooks, and those webhooks that have none left. @returns how many */
+  /** Removes deliveries of removed webhooks, and then those webhooks. @returns how many */
   removeRemoved(limit: number): Promise<number>
   /** Gives up deliveries that wait for a webhook that is switched off. @returns how many */
   giveUpOfInactive(keptMs: number, limit: number): Promise<number>
@@ -16,7 +16,7 @@ export interface UpkeepStore {
   removeEvents(keptMs: number, limit: number): Promise<number>
   /** Notes which webhooks have so many waiting deliveries that they take no more. */
   noteFull(waitingMax: number): Promise<void>
-  /** Waiting deliveries of all teams, up to a bound, and the age of the oldest that is overdue: of active webhooks. */
+  /** Waiting deliveries of active webhooks, up to a bound, and the age of the oldest. */
   backlog(countMax: number): Promise<{ readonly waiting: number; readonly overdueMs: number }>
   /** Keys that another secret of the service has sealed. */
   sealedOtherwise(

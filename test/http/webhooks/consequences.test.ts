@@ -8,7 +8,7 @@ import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../sup
 import { rowsOf, sectionOf } from '../../support/structure/documents.ts'
 
 type Data = Readonly<Record<string, unknown>>
-interface Told {
+interface SentEvent {
   readonly type: string
   readonly data: Data
 }
@@ -22,7 +22,7 @@ const DOCUMENTED = new Map(
     return [...types.matchAll(/`([\w.]+)`/g)].map(([, type]) => [type ?? '', fields] as const)
   }),
 )
-/** Told by the state of a process, not by a change of a team. */
+/** SentEvent by the state of a process, not by a change of a team. */
 const OF_THE_SERVICE = ['service.spool_changed', 'service.database_back']
 /** `stores.test.ts` has it field by field. */
 const ELSEWHERE = ['stability.verdict_changed']
@@ -46,16 +46,16 @@ describe.each(backends)('on $name', (backend) => {
   async function listen(types?: readonly string[]) {
     const url = `${receiver.url}/ok?${crypto.randomUUID()}`
     const hook = await team.done('POST', '/v1/webhooks', { url, ...(types && { types }) })
-    const told = async (): Promise<Told[]> =>
+    const sent = async (): Promise<SentEvent[]> =>
       (await receiver.received())
         .filter(({ path }) => url.endsWith(path))
         .map(({ body }) => JSON.parse(body))
     const of = async (type: string, subject: string) =>
-      (await told()).filter((one) => one.type === type && Object.values(one.data).includes(subject))
+      (await sent()).filter((one) => one.type === type && Object.values(one.data).includes(subject))
     const until = (type: string, subject: string) =>
       expect.poll(() => of(type, subject), { timeout: 5_000 })
     const remove = () => team.call('DELETE', `/v1/webhooks/${hook.id}`)
-    return { id: hook.id as string, told, of, until, remove }
+    return { id: hook.id as string, sent, of, until, remove }
   }
   const admin = () => teams.tokenOf('admin')
   const decide = (id: string, decision: 'approve' | 'decline') =>
@@ -87,7 +87,7 @@ describe.each(backends)('on $name', (backend) => {
     await hook.remove()
   })
 
-  test('a request that is outdated is told and recorded once, with its moment', async () => {
+  test('a request that is outdated is sent and recorded once, with its moment', async () => {
     const hook = await listen()
     const { slug } = await team.deploy(numberedSpec(1))
     await guard(teams.service, team.owner, slug)
@@ -132,7 +132,7 @@ describe.each(backends)('on $name', (backend) => {
     await team.done('POST', `/v1/webhooks/${hook.id}/test`)
     const ofTheService = await serviceEvents()
     await hook.until('webhook.test', hook.id).toHaveLength(1)
-    const seen = [...(await hook.told()), ...ofTheService]
+    const seen = [...(await hook.sent()), ...ofTheService]
     for (const { type, data } of seen) {
       const { always, sometimes } = DOCUMENTED.get(type) ?? expect.fail(`${type} is not documented`)
       const names = Object.keys(data)
@@ -152,14 +152,14 @@ const NOT_MADE_HERE = [
 ]
 
 /** Events of a process whose database and spool were away. */
-async function serviceEvents(): Promise<Told[]> {
-  const told: Told[] = []
+async function serviceEvents(): Promise<SentEvent[]> {
+  const sent: SentEvent[] = []
   let awayMs = 60_000
   const notices = new Notices({
     store: {
       teamsWanting: async () => ['team_1'],
       expiringKeys: async () => [],
-      add: async ({ type, data }) => void told.push({ type, data: data as Data }),
+      add: async ({ type, data }) => void sent.push({ type, data: data as Data }),
     },
     clock: { epochMs: () => 0, monotonicMs: () => 0 },
     checkpointOf: () => Promise.reject(new Error('not asked')),
@@ -172,6 +172,6 @@ async function serviceEvents(): Promise<Told[]> {
   awayMs = 0
   await notices.watch()
   await notices.close()
-  expect(told.map(({ type }) => type).toSorted()).toEqual(OF_THE_SERVICE.toSorted())
-  return told
+  expect(sent.map(({ type }) => type).toSorted()).toEqual(OF_THE_SERVICE.toSorted())
+  return sent
 }
