@@ -76,7 +76,9 @@ export const reasonsOfApplicant = {
     Type.Boolean({ description: 'A reason that is left out is as large as the last one' }),
   ),
   no_adverse_factor: Type.Optional(
-    Type.Boolean({ description: 'No feature is below its baseline, so there is no reason' }),
+    Type.Boolean({
+      description: 'No factor is adverse, or none by as much as the rules of the card ask for',
+    }),
   ),
   key_factors: Type.Optional(Type.Array(Type.String(), { description: 'Codes, at most five' })),
 }
@@ -232,7 +234,9 @@ export const ReasonCount = Type.Object({
 
 const countsOfAnswers = (codes: number) => ({
   n: Type.Integer({ description: 'Answers of the model' }),
-  no_adverse_factor: Type.Integer({ description: 'Answers in which nothing was adverse' }),
+  no_adverse_factor: Type.Integer({
+    description: 'Answers without a reason: no factor was adverse enough',
+  }),
   reasons: Type.Array(ReasonCount, {
     description: `The most frequent first, at most ${codes} codes`,
   }),

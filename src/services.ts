@@ -186,7 +186,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
 
   const health = new DatabaseHealth(clock)
   opened.defer(() => health.stopProbes())
-  const telemetry = new Telemetry()
+  const telemetry = new Telemetry({ tracing: config.otel, clock, log })
   opened.defer(() => telemetry.stop())
 
   const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
@@ -203,7 +203,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     dataDir,
   })
   const { auth, outcomeWorker, evaluator } = domains
-  const background = [auth, outcomeWorker, evaluator, ...domains.background]
+  const background = [auth, outcomeWorker, evaluator, telemetry.spans, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)
@@ -357,6 +357,7 @@ function wire(
     models,
     definitions: outcomes.outcomeDefinitions,
     jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
     log,
     factsOf: errorFacts,
   })
@@ -375,6 +376,7 @@ function wire(
     spoolRefusal: () => openedLog.spool.refusal,
   })
   addWebhookMetrics(metrics, changeControl.services.webhookParts)
+  const monitoring = openMonitoring({ ...ofLog, database, metrics, log, factsOf: errorFacts })
   return {
     ...access,
     models,
@@ -387,9 +389,9 @@ function wire(
     ...reading,
     ...changeControl.services,
     ...evidence.services,
-    background: [evidence, changeControl],
+    background: [evidence, changeControl, monitoring],
     ...reasons,
-    ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
+    ...monitoring.services,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),

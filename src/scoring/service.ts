@@ -4,6 +4,7 @@ import { AppError, deploymentNotFound } from '../errors.ts'
 import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { Histogram } from '../platform/metrics/histogram.ts'
+import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import type { ResponseFacts } from '../score-log/record/record-writer.ts'
 import type { OnLogged, ScoreLog } from '../score-log/score-log.ts'
 import { assignModel, CHAMPION, modelAt } from './assign-model.ts'
@@ -34,6 +35,8 @@ export interface ScoreRequest {
   readonly receivedAtMs: number
   /** Null or absent: the answer has no reasons. */
   readonly reasons?: ReasonsWanted | null
+  /** Null or absent: the request does not become a span. */
+  readonly span?: RequestSpan | null
 }
 
 export interface SingleRequest extends ScoreRequest {
@@ -140,6 +143,7 @@ export class ScoringService {
     onOutcome: OnOutcome<string>,
   ): void {
     const { applicant, reservedName, requestId, reference } = request
+    beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomForOne()
     const log = this.log.begin(deployment.logHead, { requestId, keyId, reference })
     const evaluation = scoreOnAllModels(
@@ -175,6 +179,7 @@ export class ScoringService {
     request: BatchRequest,
     onOutcome: OnOutcome<BatchResponse>,
   ): void {
+    beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomFor(request.records.map((record) => record[RECORD_ID]))
     const { bucket, position } = assignModel(deployment, request.routingKey ?? request.requestId)
     const scoredAtMs = this.clock.epochMs()
@@ -206,30 +211,32 @@ export class ScoringService {
     const violations = new InputViolations(request.strictMode || deployment.state.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
     const { records, includeContributions: withContributions } = request
-    const bytesExpected = response.batchBytes(records.length, withContributions)
+    const form = { withContributions, withReasons: reasons !== null }
+    const bytesExpected = response.batchBytes(records.length, form)
     const text = new Utf8Writer(
       this.buffers.lend(Math.min(bytesExpected, RESPONSE_BYTES_EXPECTED_MAX)),
     )
     response.openBatch(text)
+    const ofRecord =
+      reasons === null || reasonTexts === null ? null : { texts: reasonTexts, wanted: reasons }
     for (const [index, record] of records.entries()) {
       const evaluation = scoreOnAllModels(deployment, record, RECORD_ID, this.challengerFailures)
       if (evaluation.failed?.has(position)) return null
       if (validateAgainstAll(evaluation, violations, { property, index })) continue
-      let furtherText = shadowScores(evaluation)
-      if (reasons !== null && reasonTexts !== null) {
-        furtherText += reasonTexts.reasons(modelScore.slots, reasons)
-      }
-      const idText = recordIdText(record[RECORD_ID])
-      const isFirst = index === 0
-      response.record(text, modelScore, record, { isFirst, idText, withContributions, furtherText })
+      response.record(text, modelScore, record, {
+        isFirst: index === 0,
+        idText: recordIdText(record[RECORD_ID]),
+        withContributions,
+        furtherText: shadowScores(evaluation),
+        reasons: ofRecord,
+      })
       if (text.length > RESPONSE_BYTES_MAX) throw responseTooLarge()
       logResults(log, evaluation, record[RECORD_ID], 'batch')
       values.note(modelScore)
     }
     violations.throwIfAny()
     if (reasons !== null) requireReasons(deployment)
-    // Results with reasons are longer than those that the next batch will have.
-    else response.noteBytes(text.length, records.length, withContributions)
+    response.noteBytes(text.length, records.length, form)
     this.batchRecords.observe(records.length)
     this.values.add(values)
     const furtherText = reasons === null ? '' : (reasonTexts?.frameText ?? '')
@@ -240,12 +247,30 @@ export class ScoringService {
 
   /** Ends the record of a request, and gives the response once the record is safe. */
   private appendToLog(
-    { receivedAtMs }: ScoreRequest,
+    { receivedAtMs, span = null }: ScoreRequest,
     { scoredAtMs, bucket, served, isBatch }: Omit<ResponseFacts, 'latencyMs'>,
     onLogged: OnLogged,
   ): void {
     const latencyMs = this.clock.monotonicMs() - receivedAtMs
-    this.log.end({ scoredAtMs, latencyMs, bucket, served: served + 1, isBatch }, onLogged)
+    const facts = { scoredAtMs, latencyMs, bucket, served: served + 1, isBatch }
+    this.log.end(facts, span === null ? onLogged : withLogStep(span, onLogged))
+  }
+}
+
+/** The engine has a step of its own, from the deployment in memory to the text of the answer. */
+function beginEngineStep({ span = null }: ScoreRequest, { state }: ServingDeployment): void {
+  if (span === null) return
+  span.deploymentId = state.deploymentId
+  span.beginStep('engine')
+}
+
+/** Ends the step of the engine, and begins that of the log. */
+function withLogStep(span: RequestSpan, onLogged: OnLogged): OnLogged {
+  span.endStep('engine')
+  span.beginStep('log')
+  return (failure) => {
+    span.endStep('log')
+    onLogged(failure)
   }
 }
 
