@@ -85,7 +85,16 @@ export const CHANGE_REQUEST_DOCS = {
             undecided: 0,
             share: null,
             is_complete: true,
-            exchanges: [],
+            exchanges: [
+              {
+                from_model_id: EXAMPLE_IDS.champion,
+                to_model_id: null,
+                moved_pct: 100,
+                n: 0,
+                changed: 0,
+                undecided: 0,
+              },
+            ],
           },
         },
       },
