@@ -48,6 +48,8 @@ const READ_BACK_WAITS_MS = [0, 700, 1_400]
 /**
  * Decides on an application by its score.
  *
+ * An application whose features have changed is another question: give it another number.
+ *
  * Calling it again for the same application, also from another process, gives the same answer for
  * 24 hours, and the applicant stays logged once.
  *

@@ -118,9 +118,9 @@ export class ScorelineClient {
     const { includeContributions, reasons, lang, routingKey = crypto.randomUUID(), ...rest } = more
     let number = 0
     for await (const part of partsOf(records, checkedPart(partRecords, BATCH_RECORDS_MAX))) {
-      part.forEach((record, index) => {
+      for (const [index, record] of part.entries()) {
         checkApplicant(record, `record ${number * partRecords + index}: `)
-      })
+      }
       number++
       const partKey = typeof idempotencyKey === 'string' ? `${idempotencyKey}-${number}` : undefined
       yield await this.call('POST', '/v1/score/{slug}/batch', {
@@ -138,7 +138,7 @@ export class ScorelineClient {
             lang,
           }),
         },
-      })
+      }
     }
   }
 
@@ -200,7 +200,7 @@ export class ScorelineClient {
       const answer = await this.call('POST', '/v1/outcomes', {
         ...options,
         body: { outcomes: part },
-      })
+      }
       for (const one of answer.results) results.push({ ...one, index: one.index + sent })
       for (const name of Object.keys(counts) as (keyof typeof counts)[]) {
         counts[name] += answer.counts[name]

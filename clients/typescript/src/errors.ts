@@ -44,8 +44,10 @@ export interface Silence {
    */
   readonly reason: 'time_out' | 'connection' | 'foreign_answer'
   readonly attempts: number
-  /** Status of a foreign answer, otherwise null. */
-  readonly status: number | null
+  /** Status of a foreign answer. */
+  readonly status?: number
+  /** Wait that a foreign answer asks for. */
+  readonly retryAfterMs?: number | null
   readonly cause?: unknown
 }
 
@@ -53,13 +55,16 @@ export interface Silence {
 export class NoAnswerError extends Error {
   readonly reason: Silence['reason']
   readonly attempts: number
+  /** Status of a foreign answer, otherwise null. */
   readonly status: number | null
+  readonly retryAfterMs: number | null
 
-  constructor(message: string, { reason, attempts, status, cause }: Silence) {
+  constructor(message: string, { reason, attempts, status, retryAfterMs, cause }: Silence) {
     super(message, { cause })
     this.name = 'NoAnswerError'
     this.reason = reason
     this.attempts = attempts
-    this.status = status
+    this.status = status ?? null
+    this.retryAfterMs = retryAfterMs ?? null
   }
 }

@@ -1,5 +1,11 @@
-import type { AnyInput, CallOptions, Method } from './calls.ts'
-import { isRepeatable, TAKES_IDEMPOTENCY_KEY, urlOf } from './calls.ts'
+import {
+  type AnyInput,
+  type CallOptions,
+  isRepeatable,
+  type Method,
+  TAKES_IDEMPOTENCY_KEY,
+  urlOf,
+} from './calls.ts'
 import { NoAnswerError, ScorelineError } from './errors.ts'
 import { isWorthAnother, type RetryRules, retryAfterMsOf, sleep, waitMsOf } from './retry.ts'
 
@@ -58,7 +64,8 @@ export class Transport {
     const endMs = performance.now() + rules.deadlineMs
     for (let attempt = 1; ; attempt++) {
       const leftMs = endMs - performance.now()
-      const timeoutMs = Math.max(1, Math.min(rules.timeoutMs, leftMs))
+      // Timers take whole milliseconds.
+      const timeoutMs = Math.max(1, Math.ceil(Math.min(rules.timeoutMs, leftMs)))
       try {
         return await this.attempt(message, timeoutMs, { attempt, signal: input.signal })
       } catch (error) {
@@ -69,7 +76,7 @@ export class Transport {
           code: error instanceof ScorelineError ? error.code : null,
         }
         if (!isWorthAnother(ending, message.isRepeatable)) throw error
-        const waitMs = waitMsOf(attempt, orderedMsOf(error), Math.random())
+        const waitMs = waitMsOf(attempt, error.retryAfterMs, Math.random())
         // A wait beyond the deadline would keep the caller for nothing.
         if (performance.now() + waitMs >= endMs) throw error
         this.options.onRetry?.({ attempt, waitMs, error })
@@ -126,9 +133,9 @@ export class Transport {
       signal?.throwIfAborted()
       const reason = timeout.aborted ? 'time_out' : 'connection'
       const what = timeout.aborted
-        ? `no answer within ${Math.round(timeoutMs)} ms`
+        ? `no answer within ${timeoutMs} ms`
         : 'the connection failed'
-      const rest = { reason, attempts: attempt, status: null, cause } as const
+      const rest = { reason, attempts: attempt, cause } as const
       throw new NoAnswerError(`${method} ${url}: ${what}`, rest)
     }
     return read(message, response, { text, attempt })
@@ -152,7 +159,8 @@ function read(
     throw new ScorelineError({ status, body: parsed, retryAfterMs: orderedMs, attempts: attempt })
   }
   const message = `${method} ${url}: ${status} ${type} is not an answer of Scoreline`
-  throw new NoAnswerError(message, { reason: 'foreign_answer', attempts: attempt, status })
+  const reason = 'foreign_answer'
+  throw new NoAnswerError(message, { reason, attempts: attempt, status, retryAfterMs })
 }
 
 function parse(text: string): unknown {
@@ -169,9 +177,6 @@ type ErrorBody = ConstructorParameters<typeof ScorelineError>[0]['body']
 function isErrorBody(body: unknown): body is ErrorBody {
   return typeof body === 'object' && body !== null && 'error' in body && 'request_id' in body
 }
-
-const orderedMsOf = (error: ScorelineError | NoAnswerError) =>
-  error instanceof ScorelineError ? error.retryAfterMs : null
 
 /** The rules that one call sets for itself. */
 function defined({ attemptsMax, timeoutMs, deadlineMs }: CallOptions): Partial<RetryRules> {

@@ -14,7 +14,7 @@ interface Call {
   readonly body: object | null
 }
 
-/** Of operators, and pages for people: no operations of the document. */
+/** Pages for people and for operators, which are not in the document. */
 const OTHERS = /^\/(openapi\.json|docs|livez|readyz|metrics|console|hooks?)?(\/|$)/
 const START = /^(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/
 

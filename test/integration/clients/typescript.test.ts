@@ -41,7 +41,7 @@ async function stormyClient() {
   const client = new ScorelineClient({
     url: proxy.url,
     token: service.key,
-    // Of 1,000 calls one meets seven lost answers in a row.
+    // Far more than the answers that one call can lose in a row.
     attemptsMax: 12,
     onRetry: (retry) => void retries.push(retry),
   })

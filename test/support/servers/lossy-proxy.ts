@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
 interface Losses {
-  /** Of so many answers one is lost: by turns all of it, and its second half. */
+  /** One of so many answers is lost: by turns all of it, and its second half. */
   readonly every: number
   /** Only answers to this method count; left out, all do. */
   readonly method?: string

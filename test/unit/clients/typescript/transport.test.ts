@@ -177,7 +177,7 @@ test.each([
   [404, 'text/html', '<html>'],
   [403, 'application/json', '{"reason": "blocked"}'],
   [301, 'text/plain', ''],
-])('an answer %i %s of somebody else is no score', async (status, type, text) => {
+])('an answer %i %s of somebody else is not a score', async (status, type, text) => {
   const step = new Response(text, { status, headers: { 'content-type': type } })
   const error = await failed(clientOf([step]).client.score('dep_1', { age: 35 }))
   expect(error).toMatchObject({ name: 'NoAnswerError', reason: 'foreign_answer', status })
