@@ -102,9 +102,15 @@ export const ErrorDetail = Type.Object({
 export const ErrorBody = Type.Object(
   {
     error: Code,
-    message: Type.String({ description: 'What is wrong and what to change; its wording may change' }),
-    request_id: Type.String({ description: 'As in `X-Request-Id`; the operator finds it in the log' }),
-    details: Type.Optional(Type.Array(ErrorDetail, { description: 'Every fault, where there are several' })),
+    message: Type.String({
+      description: 'What is wrong and what to change; its wording may change',
+    }),
+    request_id: Type.String({
+      description: 'As in `X-Request-Id`; the operator finds it in the log',
+    }),
+    details: Type.Optional(
+      Type.Array(ErrorDetail, { description: 'Every fault, where there are several' }),
+    ),
     retry_after_ms: Type.Optional(
       Type.Integer({
         minimum: 1,

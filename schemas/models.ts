@@ -102,7 +102,9 @@ export const ParityCertificate = Type.Object({
 /** The new deployment of a deployed model. */
 export const DeployedEndpoint = Type.Object({
   id: Type.String({ description: '`dep_…`' }),
-  slug: Type.String({ description: 'Path parameter of scoring and management; the same as the id' }),
+  slug: Type.String({
+    description: 'Path parameter of scoring and management; the same as the id',
+  }),
   endpoint: Type.String({ description: 'Scoring URL of this deployment' }),
   status: Type.Literal('active'),
 })
@@ -115,7 +117,9 @@ export const DeployResult = Type.Object({
     description: 'Null without `auto_deploy`',
   }),
   spec_warnings: Type.Optional(
-    Type.Array(SpecWarning, { description: 'Holes between bins, and features without a Missing bin' }),
+    Type.Array(SpecWarning, {
+      description: 'Holes between bins, and features without a Missing bin',
+    }),
   ),
   parity: Type.Optional(NewParityCertificate),
 })

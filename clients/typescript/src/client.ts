@@ -1,12 +1,12 @@
 import { type Applicant, checkApplicant } from './applicant.ts'
-import {
-  type Answer,
-  type AnyInput,
-  type CallOptions,
-  type InputArguments,
-  type Method,
-  type Operation,
-  type PathOf,
+import type {
+  Answer,
+  AnyInput,
+  CallOptions,
+  InputArguments,
+  Method,
+  Operation,
+  PathOf,
 } from './calls.ts'
 import type { components, operations } from './openapi.ts'
 import { RETRY_DEFAULTS } from './retry.ts'
@@ -138,7 +138,7 @@ export class ScorelineClient {
             lang,
           }),
         },
-      }
+      })
     }
   }
 
@@ -200,7 +200,7 @@ export class ScorelineClient {
       const answer = await this.call('POST', '/v1/outcomes', {
         ...options,
         body: { outcomes: part },
-      }
+      })
       for (const one of answer.results) results.push({ ...one, index: one.index + sent })
       for (const name of Object.keys(counts) as (keyof typeof counts)[]) {
         counts[name] += answer.counts[name]

@@ -132,9 +132,7 @@ export class Transport {
     } catch (cause) {
       signal?.throwIfAborted()
       const reason = timeout.aborted ? 'time_out' : 'connection'
-      const what = timeout.aborted
-        ? `no answer within ${timeoutMs} ms`
-        : 'the connection failed'
+      const what = timeout.aborted ? `no answer within ${timeoutMs} ms` : 'the connection failed'
       const rest = { reason, attempts: attempt, cause } as const
       throw new NoAnswerError(`${method} ${url}: ${what}`, rest)
     }

@@ -7,7 +7,16 @@ type Json = Readonly<Record<string, unknown>>
 /** The bodies that whoever connects a loan origination meets first. */
 const FIRST_MET = [
   ...['ScoreRequest', 'ScoreBatchRequest', 'ScoreResult', 'ScoreBatchResult', 'ScoredRecord'],
-  ...['DeployedEndpoint', 'ActiveChallenger', 'ShadowScore', 'ErrorBody', 'ErrorDetail', 'OutcomeItem', 'LoggedScore', 'LoggedFeature'],
+  ...[
+    'DeployedEndpoint',
+    'ActiveChallenger',
+    'ShadowScore',
+    'ErrorBody',
+    'ErrorDetail',
+    'OutcomeItem',
+    'LoggedScore',
+    'LoggedFeature',
+  ],
 ]
 /** Said by the description of the whole body. */
 const PLAIN = ['request_id', 'deployment_id', 'records', 'results', 'name']

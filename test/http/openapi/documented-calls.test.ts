@@ -100,7 +100,7 @@ test('every whole body that a page shows is one that its operation takes', () =>
 })
 
 // A page for people who copy calls must be checked whole: nothing in it may be cut short.
-test("each body in the life of a model is whole, and each that a call needs is there", () => {
+test('each body in the life of a model is whole, and each that a call needs is there', () => {
   const its = calls.filter(({ page }) => page === 'docs/model-life.md')
   expect(its.length).toBeGreaterThan(40)
   const lacking = its.filter((call) => {

@@ -101,8 +101,11 @@ test('a file that is sent again with its idempotency key is answered again and n
   const records = APPLICANTS.slice(0, 25).map(({ id, applicant }) => ({ ...applicant, id }))
   const options = { partRecords: 10, idempotencyKey: 'applications of 2026-11-20' }
   const ids = async () => {
-    const parts = await Array.fromAsync(client.scoreParts(slug, records, options))
-    return parts.map(({ request_id, total }) => [request_id, total])
+    const parts: (readonly [string, number])[] = []
+    for await (const part of client.scoreParts(slug, records, options)) {
+      parts.push([part.request_id, part.total])
+    }
+    return parts
   }
   const first = await ids()
   expect(first.map(([, total]) => total)).toEqual([10, 10, 5])

@@ -66,10 +66,18 @@ describe.skipIf(!hasCurl())('the examples', () => {
   test('curl scores an applicant once, and reads the score back', async () => {
     const slug = service.endpoint.split('/').at(-1) ?? ''
     const [sample = expect.fail('there is a sample')] = sampleApplicants()
-    const env = { PATH, URL: service.url, SLUG: slug, KEY: await keyOf({ scopes: ['score', 'read'] }) }
+    const env = {
+      PATH,
+      URL: service.url,
+      SLUG: slug,
+      KEY: await keyOf({ scopes: ['score', 'read'] }),
+    }
     const args = ['A-4711', JSON.stringify(sample.applicant)]
     const first = await run(join(FOLDER, 'score.sh'), args, { env })
-    const [scored, logged] = first.stdout.trim().split('\n').map((line) => JSON.parse(line))
+    const [scored, logged] = first.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(scored).toMatchObject({ score: sample.score })
     expect(logged).toMatchObject({ request_id: scored.request_id, reference: 'A-4711' })
     const again = await run(join(FOLDER, 'score.sh'), args, { env })
