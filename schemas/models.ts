@@ -106,7 +106,7 @@ export const DeployedEndpoint = Type.Object({
     description: 'Path parameter of scoring and management; the same as the id',
   }),
   endpoint: Type.String({ description: 'Scoring URL of this deployment' }),
-  status: Type.Literal('active'),
+  status: Type.Literal('active', { description: 'It scores from now on' }),
 })
 
 export const DeployResult = Type.Object({

@@ -2803,7 +2803,10 @@ export interface components {
             slug: string;
             /** @description Scoring URL of this deployment */
             endpoint: string;
-            /** @constant */
+            /**
+             * @description It scores from now on
+             * @constant
+             */
             status: "active";
         };
         Deployment: {
@@ -3686,6 +3689,7 @@ export interface components {
             bucket: number | null;
             /** @description `X-Reference-Id` of a single request; null without one, and for a batch */
             reference: string | null;
+            /** @description Whether the request was a batch */
             is_batch: boolean;
             /**
              * Format: int64
@@ -4540,6 +4544,7 @@ export interface components {
              */
             more_codes: number;
         };
+        /** @description What the reasons compare the applicant with */
         ReasonMethod: {
             /** @description `mean_at_cutoff`, `mean_all`, `fixed` or `max` */
             method: string;

@@ -25,6 +25,7 @@ let check: DocumentCheck
 
 beforeAll(async () => {
   service = await TestService.start(backend)
+  await service.app.ready()
   check = DocumentCheck.of(service.app)
 })
 afterAll(() => service.close())

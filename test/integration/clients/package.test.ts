@@ -27,6 +27,8 @@ interface Package {
   readonly ScorelineClient: typeof ScorelineClient
 }
 
+/** A build and a start, on a machine that may be busy. */
+const START_TIMEOUT_MS = 120_000
 const CUTOFF = 500
 const FILES = [
   'test/client/packaged/program.ts',
@@ -50,7 +52,7 @@ beforeAll(async () => {
   const owner = new ScorelineClient({ url: service.url, token: service.token })
   const order = { name: 'origination', scopes: ['score' as const, 'read' as const] }
   key = (await owner.call('POST', '/v1/keys', { body: order })).key
-})
+}, START_TIMEOUT_MS)
 afterAll(async () => {
   installed.remove()
   for (const clean of cleaners) await clean()

@@ -12,6 +12,8 @@ import { type RunningService, startWithSample } from '../../support/start/runnin
 import { ROOT, textOf } from '../../support/structure/documents.ts'
 
 const run = promisify(execFile)
+/** A start, on a machine that may be busy. */
+const START_TIMEOUT_MS = 120_000
 const FOLDER = join(ROOT, 'docs/examples')
 const CARD = join(FOLDER, 'deploy-card/consumer-loans')
 const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
@@ -24,7 +26,7 @@ describe.skipIf(!hasCurl())('the examples', () => {
   beforeAll(async () => {
     service = await startWithSample({}, (clean) => void cleaners.push(clean))
     owner = new ScorelineClient({ url: service.url, token: service.token })
-  })
+  }, START_TIMEOUT_MS)
   afterAll(async () => {
     for (const clean of cleaners) await clean()
   })
@@ -91,7 +93,7 @@ describe.skipIf(!hasCurl())('the examples', () => {
     expect(JSON.parse(failure.stdout)).toMatchObject({ error: 'deployment_not_found' })
   })
 
-  test('a merged card runs in shadow mode, and a job that runs again changes nothing', async () => {
+  test('a merged card runs in shadow mode, with the certificate of its check', async () => {
     const slug = await newDeployment()
     const env = { DEPLOYMENT: slug, RELEASE: 'commit-1' }
     const first = await deployCard(env)
