@@ -184,11 +184,13 @@ test.each([
 })
 
 test('the signal of the caller ends an attempt and a wait, with its own reason', async () => {
+  const startMs = performance.now()
   for (const step of ['hangs', refusal(429, 'rate_limited', { retry_after_ms: 9_000 })] as const) {
     const { client, sent } = clientOf([step])
     const signal = AbortSignal.timeout(20)
     const error = await failed(client.score('dep_1', { age: 35 }, { signal }))
     expect(error).toBe(signal.reason)
+    expect(performance.now() - startMs).toBeLessThan(8_000)
     expect(sent).toHaveLength(1)
   }
 })
