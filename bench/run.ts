@@ -4,18 +4,22 @@ import { openBackends } from './lib/backends.ts'
 import { OTHER_CORE, pinTo, SERVER_CORE } from './lib/cores.ts'
 import { OPTIONS_HELP } from './lib/options.ts'
 
-/** What each measures, and against what; all of them run in this order. */
+/** What each measures, and against what; all of them run in this order where none is named. */
 const COMPARED = {
   engine: 'scoring in process, against JSON.parse of the same applicant',
   single: 'a score over HTTP with everything on, against Fastify alone with the same schemas',
   batch: 'a batch with contributions, against parsing and stringifying as much',
-  reasons: 'a score and a batch with their reasons, against the same without',
   quota: 'the quota, in Redis and in process, against none',
   log: 'the score log in each durability, against none',
+  scale: '1,000 deployments and 10,000 keys in turn, against one of each',
+} as const
+
+/** Run when named, with the same options: all of them together take half an hour. */
+const FURTHER = {
+  reasons: 'a score and a batch with their reasons, against the same without',
   drain: 'results that reach the database, and what they take on disk',
   stats: 'a look at the stats of a short log, against one of a long log',
   console: 'scoring while pages of the console are open, against none',
-  scale: '1,000 deployments and 10,000 keys in turn, against one of each',
 } as const
 
 /** Run when named: needs Linux and two cores. */
@@ -46,14 +50,14 @@ const OPERATED = {
   outcomes: 'a million outcomes as a file, beside scoring',
 } as const
 
-const SCENARIOS = { ...COMPARED, ...PINNED, ...PEERS, ...OPERATED }
+const SCENARIOS = { ...COMPARED, ...FURTHER, ...PINNED, ...PEERS, ...OPERATED }
 type Scenario = keyof typeof SCENARIOS
 const names = Object.keys(SCENARIOS) as Scenario[]
 
 function help(): string {
   const lines = names.map((name) => `  ${name.padEnd(16)}${SCENARIOS[name]}`)
   const tables = `  ${'tables'.padEnd(16)}makes the tables of the documents from bench/results`
-  return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n${tables}\n\noptions of single, batch, quota, log, console and scale:\n${OPTIONS_HELP}`
+  return `npm run bench -- [scenario] [options]; those up to scale where none is named\n\n${lines.join('\n')}\n${tables}\n\noptions of single, batch, quota, log, scale, reasons and console:\n${OPTIONS_HELP}`
 }
 
 /**

@@ -168,6 +168,6 @@ export const OutcomeImport = Type.Object({
   lines: Type.Integer({ description: 'Lines that are done, the header of a CSV file included' }),
   counts: OutcomeCounts,
   errors: Type.Array(OutcomeImportError, {
-    description: 'The first 1,000 lines that are invalid or ambiguous',
+    description: 'The first 1,000 lines that are invalid or ambiguous, or unmatched and not held',
   }),
 })

@@ -79,7 +79,9 @@ export const reasonsOfApplicant = {
     Type.Boolean({ description: 'A reason that is left out is as large as the last one' }),
   ),
   no_adverse_factor: Type.Optional(
-    Type.Boolean({ description: 'No feature is below its baseline, so there is no reason' }),
+    Type.Boolean({
+      description: 'No factor is adverse, or none by as much as the rules of the card ask for',
+    }),
   ),
   key_factors: Type.Optional(Type.Array(Type.String(), { description: 'Codes, at most five' })),
 }
@@ -114,18 +116,20 @@ const Cutoff = Type.Optional(
   Type.Number({ description: 'Lowest score that passes; the highest with a negative pdo' }),
 )
 
+const BandPoints = Type.Optional(
+  Type.Number({
+    minimum: 0,
+    description:
+      'With `mean_at_cutoff`: how far above the cut-off a score may lie; default: the `pdo` of the card',
+  }),
+)
+
 export const ReasonBaselineRequest = Type.Object(
   {
     model_id: Type.String(),
     method: ReasonMethodName,
     cutoff: Cutoff,
-    band_points: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        description:
-          'With `mean_at_cutoff`: how far above the cut-off a score may lie; default: the `pdo` of the card',
-      }),
-    ),
+    band_points: BandPoints,
     from: From,
     to: To,
     min_population: Type.Optional(
@@ -189,6 +193,7 @@ export const MethodReportRequest = Type.Object(
   {
     methods: Type.Array(ReasonMethodName, { minItems: 2, maxItems: 4, uniqueItems: true }),
     cutoff: Cutoff,
+    band_points: BandPoints,
     from: From,
     to: To,
   },
@@ -232,7 +237,9 @@ export const ReasonCount = Type.Object({
 
 const countsOfAnswers = (codes: number) => ({
   n: Type.Integer({ description: 'Answers of the model' }),
-  no_adverse_factor: Type.Integer({ description: 'Answers in which nothing was adverse' }),
+  no_adverse_factor: Type.Integer({
+    description: 'Answers without a reason: no factor was adverse enough',
+  }),
   reasons: Type.Array(ReasonCount, {
     description: `The most frequent first, at most ${codes} codes`,
   }),

@@ -357,6 +357,7 @@ function wire(
     models,
     definitions: outcomes.outcomeDefinitions,
     jwtSecret,
+    formerJwtSecret: config.formerJwtSecret,
     log,
     factsOf: errorFacts,
   })
@@ -375,6 +376,7 @@ function wire(
     spoolRefusal: () => openedLog.spool.refusal,
   })
   addWebhookMetrics(metrics, changeControl.services.webhookParts)
+  const monitoring = openMonitoring({ ...ofLog, database, metrics, log, factsOf: errorFacts })
   return {
     ...access,
     models,
@@ -387,9 +389,9 @@ function wire(
     ...reading,
     ...changeControl.services,
     ...evidence.services,
-    background: [evidence, changeControl],
+    background: [evidence, changeControl, monitoring],
     ...reasons,
-    ...openMonitoring({ ...ofLog, metrics, log, factsOf: errorFacts }),
+    ...monitoring.services,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
     stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),

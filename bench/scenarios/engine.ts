@@ -15,6 +15,15 @@ import { type Measured, storeResult } from '../lib/results.ts'
 const APPLICANTS = 200
 const ROUNDS = 400
 const WARM_UP_ROUNDS = 100
+const FORM = { withContributions: true, withReasons: false }
+/** Each result of a batch. */
+const FRAME = {
+  isFirst: true,
+  idText: 'null',
+  withContributions: true,
+  furtherText: '',
+  reasons: null,
+}
 
 interface Case {
   readonly name: string
@@ -55,7 +64,7 @@ function main(): void {
   const { spec, model } = compiled(CARD)
   const modelScore = new ModelScore(model)
   const answer = new ResponseParts(model)
-  let into = new Utf8Writer(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, true)))
+  let into = new Utf8Writer(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, FORM)))
   const applicants = makeApplicants(CARD, APPLICANTS)
   const texts = applicants.map((applicant) => JSON.stringify(applicant))
   const parse = (index: number): Applicant => JSON.parse(texts[index] ?? '{}')
@@ -81,8 +90,7 @@ function main(): void {
         scoreApplicant(applicant, modelScore)
         // As a batch does: one for all.
         if (index === 0) into = new Utf8Writer(into.memory)
-        const frame = { isFirst: true, idText: 'null', withContributions: true, furtherText: '' }
-        answer.record(into, modelScore, applicant, frame)
+        answer.record(into, modelScore, applicant, FRAME)
         return into.length
       },
       nsPerApplicant: [],

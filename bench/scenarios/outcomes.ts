@@ -198,6 +198,8 @@ async function round(format: Format, servers: Servers) {
       service: processesCpuMs(processId) / 1_000,
       postgres: processesCpuMs(servers.postgresId) / 1_000,
     })
+    // Scores from here on are of the load, and have no outcomes.
+    const filledAt = encodeURIComponent(new Date().toISOString())
     const alone = latencies(await load(service, ALONE_SECONDS).result)
     const restMiB = peakMiB(processId)
     const scoring = load(service, LOAD_SECONDS)
@@ -212,7 +214,7 @@ async function round(format: Format, servers: Servers) {
     const report = await call(
       service,
       'GET',
-      `/v1/deployments/${deployed.slug}/performance?definition=gb12`,
+      `/v1/deployments/${deployed.slug}/performance?definition=gb12&to=${filledAt}`,
     )
     if (report['n'] !== OUTCOMES) throw new Error(`void: the report has ${report['n']}`)
     const figures: Round = {

@@ -89,7 +89,8 @@ export const OUTCOME_DOCS = {
   'outcomes.get_import': {
     tag: 'Outcomes',
     summary: 'Read the progress of a file of outcomes',
-    description: 'Counts and faulty lines so far. `unmatched` outcomes are held for 30 days.',
+    description:
+      'Counts and faulty lines so far, until 90 days after the end. `unmatched` outcomes are held for 30 days. If no process has had the file for a day, the import is `failed`.',
     params: {
       id: { description: '`id` of the answer to the file', example: EXAMPLE_IDS.import },
     },

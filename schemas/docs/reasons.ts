@@ -168,7 +168,7 @@ export const REASON_DOCS = {
             baseline_points: null,
             outcome: 'matched',
             bin: { index: 1, range: '(25, Infinity)' },
-            text: 'age: above 25, 9.5 points where the best is 9.5',
+            text: 'age: above 25, 9.5 points of at most 9.5',
           },
           {
             name: 'purpose',
@@ -178,7 +178,7 @@ export const REASON_DOCS = {
             baseline_points: null,
             outcome: 'matched',
             bin: { index: 0, value: 'car%,%furniture, other' },
-            text: 'purpose: car, furniture, other, 4 points where the best is 4',
+            text: 'purpose: car, furniture, other, 4 points of at most 4',
           },
         ],
         counterfactuals: { need: 0, target: null, single: [], least_set: null },

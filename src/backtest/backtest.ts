@@ -1,4 +1,5 @@
 import { type CompiledModel, probabilityOfDefault, rulesOf } from '../engine/index.ts'
+import { keyOf } from '../performance/labelled-applicants.ts'
 import type { Direction } from '../performance/statistics/discrimination.ts'
 import type { Card } from '../reading/logged-feature.ts'
 import type { CellColumns } from '../score-log/reading/cell-columns.ts'
@@ -75,7 +76,11 @@ export class Backtest {
         sign: signOf(own[served]?.model ?? this.candidate.model),
       })
       if (this.performance === null) continue
-      this.performance.add(`${columns.requestId(request)}/${columns.recordIndex(row)}`, score)
+      const key = keyOf({
+        requestId: columns.requestId(request),
+        recordIndex: columns.recordIndex(row),
+      })
+      this.performance.add(key, columns.reference(row), score)
     }
   }
 

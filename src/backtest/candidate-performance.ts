@@ -1,22 +1,21 @@
-import { AppError } from '../errors.ts'
-import {
-  type CurrentPerformance,
-  type LabelledQuery,
-  type LabelledStore,
-  labelledApplicants,
-} from '../performance/labelled.ts'
-import { APPLICANTS_MAX } from '../performance/population.ts'
+import type { LabelledQuery, LabelledStore } from '../performance/labelled.ts'
+import { LabelledApplicants } from '../performance/labelled-applicants.ts'
 import { probabilityFitOf } from '../performance/statistics/brier.ts'
 import { type Direction, discriminationOf } from '../performance/statistics/discrimination.ts'
 import { ksIntervalOf } from '../performance/statistics/ks-interval.ts'
 import { ScoreCounts } from '../performance/statistics/score-counts.ts'
+import type { Dedupe } from '../score-log/reading/applicant-scan.ts'
 
-type Outcome = CurrentPerformance['outcome']
-
-/** Outcomes of a definition, by applicant as `request/index`. */
+/** Outcomes of a definition. */
 export interface KnownOutcomes {
   readonly definition: string
-  readonly byApplicant: ReadonlyMap<string, Outcome>
+  readonly applicants: LabelledApplicants
+}
+
+interface ReadOptions {
+  /** With `none` each scoring has its own outcome, else all with one reference have one. */
+  readonly dedupe: Dedupe
+  readonly signal: AbortSignal
 }
 
 /**
@@ -27,22 +26,12 @@ export interface KnownOutcomes {
 export async function readOutcomes(
   store: LabelledStore,
   query: Omit<LabelledQuery, 'asKnownAtMs'>,
-  signal: AbortSignal,
+  { dedupe, signal }: ReadOptions,
 ): Promise<KnownOutcomes> {
-  const byApplicant = new Map<string, Outcome>()
   const all = { ...query, asKnownAtMs: Number.POSITIVE_INFINITY }
-  for await (const portion of labelledApplicants(store, all)) {
-    signal.throwIfAborted()
-    for (const { applicant, performance } of portion) {
-      if (performance === null) continue
-      byApplicant.set(`${applicant.requestId}/${applicant.recordIndex}`, performance.outcome)
-    }
-    if (byApplicant.size > APPLICANTS_MAX) {
-      const message = `the period has more than ${APPLICANTS_MAX} outcomes: choose a shorter one`
-      throw new AppError('invalid_request', message)
-    }
-  }
-  return { definition: query.definition, byApplicant }
+  const options = { isByReference: dedupe !== 'none', signal }
+  const applicants = await LabelledApplicants.read(store, all, options)
+  return { definition: query.definition, applicants }
 }
 
 /** How well the exact scores of a candidate tell good from bad. */
@@ -73,15 +62,16 @@ export class CandidatePerformance {
   /**
    * Adds a scoring.
    *
-   * @param applicant as `request/index`
+   * @param key see `keyOf`
    * @param score null where the logged bins leave it open
    */
-  add(applicant: string, score: number | null): void {
+  add(key: string, reference: string | null, score: number | null): void {
     const { coverage } = this
     coverage.scored++
     if (score !== null) coverage.exact++
-    const outcome = this.outcomes.byApplicant.get(applicant)
-    if (outcome === undefined) return
+    const known = this.outcomes.applicants.ofLogged(key, reference)
+    if (known === null || known.performance === null) return
+    const { outcome } = known.performance
     coverage.matched++
     coverage[outcome]++
     if (score === null || (outcome !== 'good' && outcome !== 'bad')) return

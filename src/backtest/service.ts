@@ -109,7 +109,7 @@ export class BacktestService {
     const outcomes =
       definition === undefined
         ? null
-        : await readOutcomes(this.options.outcomes.store, scope, signal)
+        : await readOutcomes(this.options.outcomes.store, scope, { dedupe, signal })
     const openColumns = () => reader.cells({ teamId, ...query })
     const counted = await CountedScorings.read(dedupe, openColumns, signal)
     const backtest = new Backtest(card, cutoffs, outcomes)

@@ -116,7 +116,10 @@ export async function createCliServices(
       blocks: log.blocks,
       models: log.models,
       trees: guarded(new PostgresTreeStore(db)),
-      signer: new CheckpointSigner(config.jwtSecret ?? dataDir?.secret('jwt-secret', 48) ?? ''),
+      signer: new CheckpointSigner(
+        config.jwtSecret ?? dataDir?.secret('jwt-secret', 48) ?? '',
+        config.formerJwtSecret,
+      ),
       clock,
       retentionDays: config.scoreLogRetentionDays,
     },

@@ -1,6 +1,3 @@
-import type { Static } from '@sinclair/typebox'
-import type { ScoreResult } from '../../schemas/scoring.ts'
-
 /** The sample card as its file has it. */
 export interface SampleCard {
   readonly name: string
@@ -44,19 +41,4 @@ export function explainedCard(card: SampleCard, { reason_codes, features }: Samp
       }
     }),
   }
-}
-
-type Answer = Static<typeof ScoreResult>
-
-/** Prints the reasons of an applicant in two languages. */
-export function printReasons(id: string, english: Answer, german: Answer): void {
-  const { score, risk_grade: grade, reasons = [], reason_method: method } = english
-  console.log(`Applicant ${id} has ${score} points, grade ${grade}: the reasons for a decline`)
-  for (const [at, { rank, code, text, distance }] of reasons.entries()) {
-    const translated = german.reasons?.[at]?.text ?? ''
-    console.log(
-      `  ${rank}. ${code}  ${text.padEnd(36)} ${translated.padEnd(36)} ${distance.toFixed(1).padStart(6)} points below`,
-    )
-  }
-  console.log(`  compared with the average points of ${method?.population_n} applicants\n`)
 }

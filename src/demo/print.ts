@@ -22,6 +22,23 @@ export function printScore(
   console.log(`  the library that fitted this card gives ${expected}\n`)
 }
 
+/** Prints the reasons of an applicant in two languages. */
+export function printReasons(
+  id: string,
+  english: Static<typeof ScoreResult>,
+  german: Static<typeof ScoreResult>,
+): void {
+  const { score, risk_grade: grade, reasons = [], reason_method: method } = english
+  console.log(`Applicant ${id} has ${score} points, grade ${grade}: the reasons for a decline`)
+  for (const [at, { rank, code, text, distance }] of reasons.entries()) {
+    const translated = german.reasons?.[at]?.text ?? ''
+    console.log(
+      `  ${rank}. ${code}  ${text.padEnd(36)} ${translated.padEnd(36)} ${distance.toFixed(1).padStart(6)} points below`,
+    )
+  }
+  console.log(`  compared with the average points of ${method?.population_n} scored applications\n`)
+}
+
 /** Prints a batch, one line for each applicant. */
 export function printBatch({ results }: Static<typeof ScoreBatchResult>): void {
   console.log(`A batch of ${results.length}`)

@@ -7,16 +7,18 @@ import { loadConfig } from '../config.ts'
 import { type RunningServer, startFailureText, startServer } from '../server.ts'
 import type { Services } from '../services.ts'
 import { DemoClient } from './client.ts'
-import {
-  explainedCard,
-  printReasons,
-  type SampleCard,
-  type SampleReasons,
-} from './explained-card.ts'
+import { explainedCard, type SampleCard, type SampleReasons } from './explained-card.ts'
 import type { DemoSpec } from './history/cards.ts'
 import { HistoryClock } from './history/clock.ts'
 import { historyStartMs, type MadeHistory, makeHistory } from './history/make-history.ts'
-import { printBatch, printCurlLines, printHistory, printScore, printWhole } from './print.ts'
+import {
+  printBatch,
+  printCurlLines,
+  printHistory,
+  printReasons,
+  printScore,
+  printWhole,
+} from './print.ts'
 import { type DemoApplicant, readSample } from './sample.ts'
 
 const OWNER_EMAIL = 'owner@demo.example'

@@ -51,6 +51,8 @@ export class ReasonFinder {
   /** First feature that adds to a code, -1 for none, and how many do. */
   private readonly first: Int32Array
   private readonly adding: Int32Array
+  /** Codes in the order of `rank`. */
+  private readonly ranked: Int32Array
   private readonly areAllKeyFactors: boolean
   private readonly hasInquiries: boolean
   private calls = 0
@@ -72,6 +74,7 @@ export class ReasonFinder {
     this.sums = new Float64Array(rules.codes.length)
     this.first = new Int32Array(rules.codes.length)
     this.adding = new Int32Array(rules.codes.length)
+    this.ranked = new Int32Array(rules.codes.length)
     this.areAllKeyFactors = rules.keyFactor.every((flag) => flag === 1)
     this.hasInquiries = rules.inquiry.some((flag) => flag === 1)
   }
@@ -88,31 +91,33 @@ export class ReasonFinder {
    * @param max reasons at most
    */
   find(slots: ArrayLike<number>, max: number): FoundReasons {
-    const ranked = this.ranked(slots)
-    const { sums } = this
-    const shown = Math.min(max, ranked.length)
+    const count = this.rank(slots)
+    const shown = Math.min(max, count)
     const reasons: Reason[] = []
-    for (let rank = 0; rank < shown; rank++) {
-      const code = ranked[rank]!
-      reasons.push({ code, distance: sums[code]!, features: this.featuresOf(code, slots) })
-    }
+    for (let rank = 0; rank < shown; rank++) reasons.push(this.reasonAt(rank, slots))
     return {
       reasons,
-      isTruncated:
-        shown > 0 && ranked.length > shown && sums[ranked[shown]!] === sums[ranked[shown - 1]!],
-      isEmpty: ranked.length === 0,
-      keyFactors: this.keyFactors(ranked, slots),
+      isTruncated: this.isTruncatedAt(shown, count),
+      isEmpty: count === 0,
+      keyFactors: this.keyFactors(count, slots),
     }
   }
 
-  /** Codes with a distance above the least one, the largest first, ties in spec order. */
-  private ranked(slots: ArrayLike<number>): number[] {
-    const { sums, distanceOfSlot, rules } = this
+  /**
+   * Ranks the codes of one applicant without making an object for each: `ranked` has those with a
+   * distance above the least one, the largest first, ties in spec order. What is asked of them
+   * afterwards is of this applicant until the next call.
+   *
+   * @param slots of every feature, each valid
+   * @returns how many there are
+   */
+  rank(slots: ArrayLike<number>): number {
+    const { sums, distanceOfSlot, rules, ranked } = this
     const { codeOfSlot, settings } = rules
     const { aggregate = 'positive', min_distance: leastDistance = 0 } = settings
     const isNet = aggregate === 'net'
     const isMax = aggregate === 'max'
-    const ranked: number[] = []
+    let met = 0
     this.calls++
     for (let feature = 0; feature < slots.length; feature++) {
       const slot = slots[feature]!
@@ -126,15 +131,39 @@ export class ReasonFinder {
       if (!adds) continue
       if (this.adding[code]!++ > 0) continue
       this.first[code] = feature
-      ranked.push(code)
+      ranked[met++] = code
     }
-    let kept = 0
-    for (const code of ranked) {
+    let count = 0
+    for (let at = 0; at < met; at++) {
+      const code = ranked[at]!
       sums[code] = roundDistance(sums[code]!)
-      if (sums[code] > leastDistance) ranked[kept++] = code
+      if (sums[code] > leastDistance) ranked[count++] = code
     }
-    ranked.length = kept
-    return sortedDown(ranked, sums)
+    sortDown(ranked, count, sums)
+    return count
+  }
+
+  /** The reason at a rank, from 0, of the applicant that was ranked. */
+  reasonAt(rank: number, slots: ArrayLike<number>): Reason {
+    const code = this.ranked[rank]!
+    return { code, distance: this.sums[code]!, features: this.featuresOf(code, slots) }
+  }
+
+  /**
+   * The slot that alone makes the reason at a rank; -1 where several features took points, or where
+   * one gave some back.
+   */
+  slotAt(rank: number, slots: ArrayLike<number>): number {
+    const code = this.ranked[rank]!
+    if (this.adding[code] !== 1) return -1
+    const slot = slots[this.first[code]!]!
+    return this.distanceOfSlot[slot] === this.sums[code] ? slot : -1
+  }
+
+  /** Whether a reason that is left out has the distance of the last one that is shown. */
+  isTruncatedAt(shown: number, count: number): boolean {
+    const { ranked, sums } = this
+    return shown > 0 && count > shown && sums[ranked[shown]!] === sums[ranked[shown - 1]!]
   }
 
   private begin(code: number): void {
@@ -156,22 +185,33 @@ export class ReasonFinder {
     return features
   }
 
-  private keyFactors(ranked: readonly number[], slots: ArrayLike<number>): readonly number[] {
+  /** Indexes of the codes that are key factors of the applicant that was ranked. */
+  keyFactors(count: number, slots: ArrayLike<number>): readonly number[] {
     const { keyFactor, inquiry } = this.rules
-    const isOf = (code: number, flags: Uint8Array) =>
-      this.featuresOf(code, slots).some((feature) => flags[feature] === 1)
-    const factors = this.areAllKeyFactors ? ranked : ranked.filter((code) => isOf(code, keyFactor))
-    const shown = factors.slice(0, KEY_FACTORS_MAX)
-    if (!this.hasInquiries) return shown
-    const inquiries = factors.slice(KEY_FACTORS_MAX).find((code) => isOf(code, inquiry))
-    return inquiries === undefined ? shown : [...shown, inquiries]
+    const factors: number[] = []
+    for (let rank = 0; rank < count; rank++) {
+      const isFull = factors.length >= KEY_FACTORS_MAX
+      if (isFull && !this.hasInquiries) break
+      const code = this.ranked[rank]!
+      if (!this.areAllKeyFactors && !this.isOf(code, keyFactor, slots)) continue
+      if (!isFull) factors.push(code)
+      else if (this.isOf(code, inquiry, slots)) return [...factors, code]
+    }
+    return factors
+  }
+
+  private isOf(code: number, flags: Uint8Array, slots: ArrayLike<number>): boolean {
+    return this.featuresOf(code, slots).some((feature) => flags[feature] === 1)
   }
 }
 
-/** Sorts in place; codes with equal sums keep their order. */
-function sortedDown(codes: number[], sums: Float64Array): number[] {
-  if (codes.length > INSERTION_MAX) return codes.sort((one, other) => sums[other]! - sums[one]!)
-  for (let at = 1; at < codes.length; at++) {
+/** Sorts the first codes in place; codes with equal sums keep their order. */
+function sortDown(codes: Int32Array, count: number, sums: Float64Array): void {
+  if (count > INSERTION_MAX) {
+    codes.subarray(0, count).sort((one, other) => sums[other]! - sums[one]!)
+    return
+  }
+  for (let at = 1; at < count; at++) {
     const code = codes[at]!
     const sum = sums[code]!
     let place = at
@@ -181,5 +221,4 @@ function sortedDown(codes: number[], sums: Float64Array): number[] {
     }
     codes[place] = code
   }
-  return codes
 }

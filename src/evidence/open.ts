@@ -28,6 +28,8 @@ interface EvidenceOptions {
   readonly models: ModelService
   readonly definitions: OutcomeDefinitions
   readonly jwtSecret: string | Buffer
+  /** While the secret is rotated; else null. */
+  readonly formerJwtSecret: string | null
   readonly clock: Clock
   readonly log: Logger
   /** The facts of an error that may appear in the service's log. */
@@ -48,8 +50,7 @@ export interface Evidence {
 
 /** Wires replay, backtest and proof, and begins to run their jobs. */
 export function openEvidence(options: EvidenceOptions): Evidence {
-  const { db, guarded, logReader, reading, models, definitions, jwtSecret, clock, log, factsOf } =
-    options
+  const { db, guarded, logReader, reading, models, definitions, clock, log, factsOf } = options
   const jobs = openJobs({ store: guarded(new PostgresJobStore(db)), clock, log, factsOf })
   const store = guarded(new PostgresReplayStore(db))
   const replay = openReplay({
@@ -75,7 +76,7 @@ export function openEvidence(options: EvidenceOptions): Evidence {
     blocks: logReader.blocks,
     models: logReader.models,
     trees: guarded(new PostgresTreeStore(db)),
-    signer: new CheckpointSigner(jwtSecret),
+    signer: new CheckpointSigner(options.jwtSecret, options.formerJwtSecret),
   })
   jobs.start({ [REPLAY_JOB]: replay.service.run, [BACKTEST_JOB]: backtests.run })
   replay.nightly.start()

@@ -85,7 +85,9 @@ export class PostgresJobStore implements JobStore, JobRunStore {
               sql`, `,
             )})
           order by (select count(*) from jobs as busy where busy.team_id = waiting.team_id
-            and busy.status = 'running' and busy.leased_until >= now()), id
+              and busy.status = 'running' and busy.leased_until >= now()),
+            (select max(done.finished_at) from jobs as done
+              where done.team_id = waiting.team_id and done.attempts > 0) nulls first, id
           limit 1 for update skip locked
         )
         returning id, team_id, kind, input::text as input, attempts`,

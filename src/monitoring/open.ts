@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/db/client.ts'
+import type { DatabaseHandle } from '../platform/db/client.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
@@ -13,9 +13,11 @@ import { BaselineService } from './baseline-service.ts'
 import { Monitored } from './monitored.ts'
 import { MonitoringService } from './service.ts'
 import { PostgresMonitoringStore } from './store.ts'
+import type { Reports } from './thread/reports.ts'
+import { ReportsThread } from './thread/reports-thread.ts'
 
 interface MonitoringOptions {
-  readonly db: Database
+  readonly database: DatabaseHandle
   /** Bounds the calls of a store, see `guardStore`. */
   readonly guarded: <Store extends object>(store: Store) => Store
   readonly reader: LogReader
@@ -28,7 +30,7 @@ interface MonitoringOptions {
 }
 
 export interface MonitoringServices {
-  readonly monitoring: MonitoringService
+  readonly monitoring: Reports
   readonly baselines: BaselineService
   readonly alarms: AlarmService
   readonly evaluator: AlarmEvaluator
@@ -36,13 +38,19 @@ export interface MonitoringServices {
 
 /**
  * Wires the reports on stability, cut-offs and challengers, which share one scan at a time, and
- * begins to evaluate alarms.
+ * begins to evaluate alarms. `close` ends the thread of the reports.
  */
-export function openMonitoring(options: MonitoringOptions): MonitoringServices {
-  const { db, guarded, reader, models, clock, metrics, log, factsOf } = options
+export function openMonitoring(options: MonitoringOptions): {
+  readonly services: MonitoringServices
+  close(): Promise<void>
+} {
+  const { database, guarded, reader, models, clock, metrics, log, factsOf } = options
+  const { db, url } = database
   const store = guarded(new PostgresMonitoringStore(db))
   const monitored = new Monitored({ store, log: reader, models })
-  const monitoring = new MonitoringService(monitored)
+  // The embedded database belongs to this process' own thread.
+  const thread = url === null ? null : reportsThread(url, options)
+  const monitoring = thread ?? new MonitoringService(monitored)
   const alarmStore = guarded(new PostgresAlarmStore(db, verdictEvents))
   const evaluator = new AlarmEvaluator({
     store: alarmStore,
@@ -54,9 +62,23 @@ export function openMonitoring(options: MonitoringOptions): MonitoringServices {
   addAlarmMetrics(metrics, evaluator)
   evaluator.start()
   return {
-    monitoring,
-    baselines: new BaselineService({ monitored, clock }),
-    alarms: new AlarmService({ store: alarmStore, monitored, clock }),
-    evaluator,
+    services: {
+      monitoring,
+      baselines: new BaselineService({ monitored, clock }),
+      alarms: new AlarmService({ store: alarmStore, monitored, clock }),
+      evaluator,
+    },
+    close: async () => thread?.close(),
   }
+}
+
+function reportsThread(
+  databaseUrl: string,
+  { database, log, factsOf }: MonitoringOptions,
+): ReportsThread {
+  return new ReportsThread({
+    databaseUrl,
+    onCrash: (error) => log.error({ err: factsOf(error) }, 'the thread of the reports has ended'),
+    onSilent: () => database.renew(),
+  })
 }

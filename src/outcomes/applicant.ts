@@ -13,16 +13,27 @@ export type StoredResult =
     ]
   | null
 
-/** An applicant as outcomes keep it: the part of a logged score that figures need. */
-export interface ScoredApplicant {
-  readonly teamId: string
-  readonly deploymentId: string
+/** Which scoring of an applicant. */
+export interface ScoringPlace {
   readonly requestId: string
   readonly recordIndex: number
+  readonly scoredAtMs: number
+}
+
+/** Whether a scoring came after another: by time, then by record, then by request. */
+export function isLaterScoring(one: ScoringPlace, other: ScoringPlace): boolean {
+  if (one.scoredAtMs !== other.scoredAtMs) return one.scoredAtMs > other.scoredAtMs
+  if (one.recordIndex !== other.recordIndex) return one.recordIndex > other.recordIndex
+  return one.requestId > other.requestId
+}
+
+/** An applicant as outcomes keep it: the part of a logged score that figures need. */
+export interface ScoredApplicant extends ScoringPlace {
+  readonly teamId: string
+  readonly deploymentId: string
   readonly isBatch: boolean
   /** Number of applicants of the request. */
   readonly applicants: number
-  readonly scoredAtMs: number
   readonly referenceHash: string | null
   readonly served: number
   readonly isFirstForm: boolean

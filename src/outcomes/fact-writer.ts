@@ -1,19 +1,15 @@
-import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { rowsOf, type Transaction } from '../platform/db/client.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
-import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { rowOfApplicant } from './applicant-rows.ts'
-import type { OutcomeFact, OutcomeItem, OutcomeTarget } from './item.ts'
+import type { OutcomeFact } from './item.ts'
 import type { MatchedFact, OutcomeSender } from './service.ts'
 
 /** Months beyond the window for which an outcome is kept: what US lenders must keep a score for. */
 const KEPT_MONTHS = 25
 /** A decision is needed until the outcomes of the longest usual window have come. */
 const DECISION_MONTHS = 36
-/** Held outcomes of a team; beyond it none is held. */
-const HELD_MAX = 1_000_000
 
 export type WriteStatus = 'accepted' | 'unchanged' | 'revised'
 
@@ -35,7 +31,7 @@ export async function writeFacts(
   if (matched.length === 0) return []
   const named = new Set(matched.map(({ fact }) => fact.definition))
   const definitions = await definitionsOf(tx, sender.teamId, [...named])
-  const ids = await applicantIds(tx, matched, definitions)
+  const ids = await applicantIds(tx, sender.teamId, matched, definitions)
   const facts = matched.map(({ applicant, fact }) => ({
     applicantId: ids.get(keyOf(applicant)) ?? 0,
     fact,
@@ -76,12 +72,14 @@ async function definitionsOf(
 const keyOf = ({ requestId, recordIndex }: ScoredApplicant) => `${requestId}/${recordIndex}`
 
 /**
- * Stores applicants that are new, and keeps all of them for as long as these facts need.
+ * Stores applicants that are new, without a reference that was erased meanwhile, and keeps all of
+ * them for as long as these facts need.
  *
  * @returns the ids of all by `keyOf`
  */
 async function applicantIds(
   tx: Transaction,
+  teamId: string,
   matched: readonly MatchedFact[],
   definitions: ReadonlyMap<string, KnownDefinition>,
 ): Promise<Map<string, number>> {
@@ -112,7 +110,10 @@ async function applicantIds(
         insert into outcome_applicants (team_id, deployment_id, request_id, record_index, is_batch,
           applicants, scored_at, reference_hash, served, is_first_form, results, keep_until)
         select team_id, deployment_id, request_id, record_index, is_batch, applicants, scored_at,
-          reference_hash, served, is_first_form, results,
+          case when exists (select 1 from log_erasures as erased
+            where erased.team_id = ${teamId} and erased.reference_hash = given.reference_hash
+              and erased.covers_until >= given.scored_at)
+            then null else reference_hash end, served, is_first_form, results,
           greatest(until, scored_at + make_interval(months => months))
         from given join needed using (place)
         order by request_id collate "C", record_index
@@ -191,34 +192,4 @@ async function insertFacts(
     from json_to_recordset(${rows}::json)
       as given(n integer, a bigint, d text, t timestamptz, c json)
     order by n`)
-}
-
-/** Keeps items whose score is not known yet, once for each environment. */
-export async function hold(
-  tx: Transaction,
-  { teamId, environment, by }: OutcomeSender,
-  items: readonly OutcomeItem[],
-): Promise<void> {
-  const [count] = await rowsOf<{ held: number }>(
-    tx,
-    sql`select count(*)::float8 as held from held_outcomes where team_id = ${teamId}`,
-  )
-  if ((count?.held ?? 0) >= HELD_MAX) return
-  const rows = items.map((item) => ({
-    item,
-    hash: createHash('sha256')
-      .update(JSON.stringify([environment, item]))
-      .digest('hex'),
-    ref: referenceHashOf(teamId, item.target),
-  }))
-  await tx.execute(sql`insert into held_outcomes (team_id, item, item_hash, reference_hash,
-      environment, held_by, received_at, next_try_at, tries)
-    select ${teamId}::text, item, hash, ref, ${environment}, ${by}, now(), now(), 0
-    from json_to_recordset(${JSON.stringify(rows)}::json) as given(item json, hash text, ref text)
-    on conflict (team_id, item_hash) do nothing`)
-}
-
-function referenceHashOf(teamId: string, target: OutcomeTarget): string | null {
-  const name = target.by === 'reference' ? target.reference : target.recordId
-  return name === null ? null : hashOfReference(teamId, name)
 }

@@ -1,13 +1,15 @@
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import type { ImportFiles } from './imports.ts'
 
-/** A part of a file with whole lines. */
+/** Whole lines of a file, or the beginning of one that is too long. */
 export interface FilePart {
   readonly bytes: Buffer
   /** Position in the file of its first byte. */
   readonly offset: number
+  /** Position of what follows: behind the whole line where it is too long. */
+  readonly endOffset: number
 }
 
 const PART_BYTES = 256 * 1024
@@ -68,7 +70,7 @@ export class ImportDirectory implements ImportFiles {
   /**
    * The file from a position on, in parts that end with a line, the last one with the file.
    *
-   * @param lineBytesMax a part ends within a line that is longer
+   * @param lineBytesMax what a longer line has beyond some more bytes than that is left out
    */
   async *parts(id: string, offset: number, lineBytesMax: number): AsyncGenerator<FilePart> {
     const file = await open(join(this.path, id), 'r')
@@ -80,14 +82,20 @@ export class ImportDirectory implements ImportFiles {
         const { bytesRead } = await file.read(room, 0, PART_BYTES, at + rest.length)
         const bytes = Buffer.concat([rest, room.subarray(0, bytesRead)])
         if (bytesRead === 0) {
-          if (bytes.length > 0) yield { bytes, offset: at }
+          if (bytes.length > 0) yield { bytes, offset: at, endOffset: at + bytes.length }
           return
         }
         const end = bytes.lastIndexOf(0x0a) + 1
-        const taken = end > 0 ? end : bytes.length > lineBytesMax ? bytes.length : 0
-        if (taken > 0) yield { bytes: bytes.subarray(0, taken), offset: at }
-        at += taken
-        rest = Buffer.from(bytes.subarray(taken))
+        if (end === 0 && bytes.length > lineBytesMax) {
+          const endOffset = await endOfLine(file, at + bytes.length)
+          yield { bytes, offset: at, endOffset }
+          at = endOffset
+          rest = Buffer.alloc(0)
+          continue
+        }
+        if (end > 0) yield { bytes: bytes.subarray(0, end), offset: at, endOffset: at + end }
+        at += end
+        rest = Buffer.from(bytes.subarray(end))
       }
     } finally {
       await file.close()
@@ -101,5 +109,17 @@ export class ImportDirectory implements ImportFiles {
     } finally {
       await directory.close()
     }
+  }
+}
+
+/** The position behind the line break that follows, or the end of the file. */
+async function endOfLine(file: FileHandle, from: number): Promise<number> {
+  const room = Buffer.allocUnsafe(PART_BYTES)
+  for (let at = from; ; ) {
+    const { bytesRead } = await file.read(room, 0, PART_BYTES, at)
+    if (bytesRead === 0) return at
+    const found = room.subarray(0, bytesRead).indexOf(0x0a)
+    if (found >= 0) return at + found + 1
+    at += bytesRead
   }
 }

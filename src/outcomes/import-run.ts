@@ -1,3 +1,4 @@
+import { timeOfId } from '../platform/ids/ids.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ImportDirectory } from './import-files.ts'
 import {
@@ -118,7 +119,7 @@ export class ImportRun {
         yield {
           number,
           bytes: bytes.length,
-          endOffset: part.offset + at,
+          endOffset: at < part.bytes.length ? part.offset + at : part.endOffset,
           // What a line holds beyond its item is not kept: it can be many times the line.
           read: isBlank ? null : itemOf(read(bytes)),
         }
@@ -174,9 +175,11 @@ export class ImportRun {
       sender,
       matched,
       held,
+      // The id has the time of the upload.
+      receivedAtMs: timeOfId(id) ?? 0,
       settled: [],
-      progress: (statuses) => {
-        after = afterStep(this.state, lines, judged, withStatuses(items, statuses))
+      progress: (written) => {
+        after = afterStep(this.state, lines, judged, withStatuses(items, written))
         const { counts, errors } = after
         const progress = { offset: after.offset, lines: after.lines, counts, errors }
         return { importId: id, fromOffset: offset, ...progress }
@@ -213,7 +216,8 @@ function afterStep(
   for (const [index, { number }] of lines.entries()) {
     if (judged[index] === null) continue
     const result = results[next++]
-    if (result?.message != null && result.status !== 'unmatched') add(number, result.message)
+    if (result?.message == null) continue
+    if (result.status !== 'unmatched' || result.isDropped) add(number, result.message)
   }
   const last = lines.at(-1)
   return {

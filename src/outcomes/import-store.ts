@@ -14,6 +14,9 @@ import type { ImportStep, OutcomeCounts } from './service.ts'
 
 /** An import that no process has seen for so long is not under way: its files may be lost. */
 const UNSEEN_MINUTES = 10
+/** After so long its file is taken for lost. */
+const LOST_HOURS = 24
+const LOST = 'the process with the file has not been seen for a day: send the file again'
 
 /** The progress of imports in PostgreSQL. */
 export class PostgresImportStore implements ImportStore {
@@ -82,6 +85,14 @@ export class PostgresImportStore implements ImportStore {
   async end(id: string, status: 'done' | 'failed'): Promise<void> {
     await this.db.execute(sql`update outcome_imports set status = ${status}, finished_at = now()
       where id = ${id} and status = 'running'`)
+  }
+
+  async failUnseen(): Promise<void> {
+    await this.db.execute(sql`update outcome_imports set status = 'failed', finished_at = now(),
+        errors = (errors::jsonb || jsonb_build_array(
+          jsonb_build_object('line', lines + 1, 'message', ${LOST}::text)))::json
+      where status = 'running'
+        and coalesce(seen_at, created_at) < now() - make_interval(hours => ${LOST_HOURS}::integer)`)
   }
 
   async move(step: ImportStep): Promise<void> {

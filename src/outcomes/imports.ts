@@ -37,6 +37,8 @@ export interface ImportStore {
   see(ids: readonly string[]): Promise<void>
   find(id: string): Promise<OutcomeImport | null>
   end(id: string, status: 'done' | 'failed'): Promise<void>
+  /** Ends imports that no process has had for a day as failed, and says so in their errors. */
+  failUnseen(): Promise<void>
   /** @throws ImportMovedError */
   move(step: ImportStep): Promise<void>
 }

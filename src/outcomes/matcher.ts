@@ -2,8 +2,9 @@ import type { Environment } from '../access/caller.ts'
 import { isId } from '../platform/ids/ids.ts'
 import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
+import { SearchLimit } from '../score-log/reading/search-limit.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
-import { applicantOf, referenceOf, type ScoredApplicant } from './applicant.ts'
+import { applicantOf, isLaterScoring, referenceOf, type ScoredApplicant } from './applicant.ts'
 import { windowsOfIds } from './id-windows.ts'
 import type { OutcomeTarget } from './item.ts'
 
@@ -42,12 +43,14 @@ export interface KnownApplicants {
 
 /** Up to so many are looked up one by one; more of them in a pass over the log. */
 const LOOKED_UP_MAX = 20
-const notYetIn = (days: number) =>
-  `no score of the team is known by this name; it is tried again for ${days === 1 ? 'a day' : `${days} days`}`
+const days = (count: number) => (count === 1 ? 'a day' : `${count} days`)
 
 /**
  * Finds the applicants that outcomes name: in the log and its spool, and among those that already
  * have an outcome, which the log may have forgotten.
+ *
+ * The log of older versions has no index for references: they are looked for in its newest 100,000
+ * requests of the deployment, or in 40 MiB of batches.
  */
 export class OutcomeMatcher {
   private readonly reader: LogReader
@@ -58,16 +61,23 @@ export class OutcomeMatcher {
   constructor(reader: LogReader, known: KnownApplicants, holdDays: number) {
     this.reader = reader
     this.known = known
-    this.notYet = notYetIn(holdDays)
+    this.notYet = `no score of the team is known by this name; it is tried again for ${days(holdDays)}`
   }
 
   /**
    * One match for each target. Many of them cost one pass over the parts of the log in which they
    * can be: each block is opened, and only the requests with one of the names are read.
+   *
+   * @param sinceMs references are looked for in scores from then on
+   * @throws AppError `unavailable` where too many scores are not in the log yet
    */
-  async match(scope: MatchScope, targets: readonly OutcomeTarget[]): Promise<Match[]> {
+  async match(
+    scope: MatchScope,
+    targets: readonly OutcomeTarget[],
+    sinceMs = Number.NEGATIVE_INFINITY,
+  ): Promise<Match[]> {
     const byRequest = await this.requestsOf(scope, targets)
-    const byReference = await this.referencesOf(scope, targets)
+    const byReference = await this.referencesOf(scope, targets, sinceMs)
     return targets.map((target) =>
       target.by === 'request'
         ? matchOfRequest(target, byRequest.get(target.requestId) ?? [], this.notYet)
@@ -147,6 +157,7 @@ export class OutcomeMatcher {
   private async referencesOf(
     { teamId, environment }: MatchScope,
     targets: readonly OutcomeTarget[],
+    sinceMs: number,
   ): Promise<ReadonlyMap<string, (reference: string) => Match>> {
     const wanted = new Map<string, Set<string>>()
     for (const target of targets) {
@@ -156,11 +167,19 @@ export class OutcomeMatcher {
     }
     const matches = new Map<string, (reference: string) => Match>()
     if (wanted.size === 0) return matches
+    // The spool first: what is drained meanwhile is then found in the database.
+    const waiting = await this.reader.waiting(teamId, wanted)
     const environments = await this.known.environmentsOf(teamId, [...wanted.keys()])
     for (const [deploymentId, references] of wanted) {
       const own = environments.get(deploymentId)
       if (own === undefined || (environment !== null && own !== environment)) continue
-      const scorings = await this.scoringsOf(teamId, deploymentId, references)
+      const scorings = await this.scoringsOf({
+        teamId,
+        deploymentId,
+        references,
+        waiting,
+        sinceMs,
+      })
       matches.set(deploymentId, (reference) => {
         const found = scorings.get(hashOfReference(teamId, reference))
         if (found === undefined) return { kind: 'unmatched', message: this.notYet, isLater: true }
@@ -170,11 +189,13 @@ export class OutcomeMatcher {
     return matches
   }
 
-  private async scoringsOf(
-    teamId: string,
-    deploymentId: string,
-    references: ReadonlySet<string>,
-  ): Promise<ReadonlyMap<string, Scorings>> {
+  private async scoringsOf({
+    teamId,
+    deploymentId,
+    references,
+    waiting,
+    sinceMs,
+  }: WantedScorings): Promise<ReadonlyMap<string, Scorings>> {
     const scorings = new Map<string, Scorings>()
     const add = (applicant: ScoredApplicant) => {
       const name = applicant.referenceHash ?? ''
@@ -185,21 +206,24 @@ export class OutcomeMatcher {
         return
       }
       found.seen.add(key)
-      if (isAfter(applicant, found.last)) found.last = applicant
+      if (isLaterScoring(applicant, found.last)) found.last = applicant
     }
     const hashes = [...references].map((reference) => hashOfReference(teamId, reference))
     for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) add(known)
-    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+    const range = { fromMs: sinceMs, toMs: Number.POSITIVE_INFINITY }
     const query = { teamId, deploymentId, ...range }
     const take = (request: LoggedRequest) => {
+      if (request.deploymentId !== deploymentId) return
       for (const index of request.rows.keys()) {
         const own = referenceOf(request, index)
         if (own !== null && references.has(own)) add(applicantOf(request, index))
       }
     }
+    waiting.forEach(take)
     if (references.size <= LOOKED_UP_MAX) {
       for (const reference of references) {
-        const found = this.reader.search({ ...query, reference, before: null })
+        const limit = new SearchLimit()
+        const found = this.reader.search({ ...query, reference, before: null, limit })
         for await (const request of found) take(request)
       }
     } else {
@@ -214,6 +238,15 @@ export class OutcomeMatcher {
 interface Candidate {
   readonly applicant: ScoredApplicant
   readonly recordId: string | null
+}
+
+interface WantedScorings {
+  readonly teamId: string
+  readonly deploymentId: string
+  readonly references: ReadonlySet<string>
+  /** Those of all deployments in the spool. */
+  readonly waiting: readonly LoggedRequest[]
+  readonly sinceMs: number
 }
 
 interface Scorings {
@@ -251,11 +284,4 @@ function matchOfRequest(
     return { kind: 'ambiguous', message }
   }
   return { kind: 'matched', applicant: found.applicant, matchedOf: 1 }
-}
-
-/** In the order of the log: by time, then by request, then by record. */
-function isAfter(one: ScoredApplicant, other: ScoredApplicant): boolean {
-  if (one.scoredAtMs !== other.scoredAtMs) return one.scoredAtMs > other.scoredAtMs
-  if (one.requestId !== other.requestId) return one.requestId > other.requestId
-  return one.recordIndex > other.recordIndex
 }

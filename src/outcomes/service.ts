@@ -25,6 +25,8 @@ export interface OutcomeResult {
   /** Null without an applicant. */
   readonly matchedOf: number | null
   readonly message: string | null
+  /** Whether it is unmatched and will not be tried again, although its score may come. */
+  readonly isDropped: boolean
 }
 
 /** Who sends outcomes. */
@@ -46,10 +48,32 @@ export interface OutcomeWrite {
   readonly sender: OutcomeSender
   readonly matched: readonly MatchedFact[]
   readonly held: readonly OutcomeItem[]
+  /** When the service got them: a reference that was erased since is not held. */
+  readonly receivedAtMs: number
   /** Ids of held items that are matched now. */
   readonly settled: readonly number[]
   /** Moves the progress of an import in the same transaction. */
-  readonly progress?: (statuses: readonly ('accepted' | 'unchanged' | 'revised')[]) => ImportStep
+  readonly progress?: (written: OutcomeWritten) => ImportStep
+}
+
+/** What became of an item that waits for its score; `full`: the team has too many of them. */
+export type Holding = 'held' | 'full' | 'erased'
+
+/** What one transaction has stored. */
+export interface OutcomeWritten {
+  /** One for each fact. */
+  readonly statuses: readonly ('accepted' | 'unchanged' | 'revised')[]
+  /** One for each item to hold. */
+  readonly holdings: readonly Holding[]
+}
+
+/** What no longer needs to be kept. */
+export interface Expiry {
+  /** What is held since before. */
+  readonly heldBeforeMs: number
+  /** Imports that ended before. */
+  readonly importsBeforeMs: number
+  readonly nowMs: number
 }
 
 /** A step of an import. */
@@ -68,24 +92,42 @@ export interface HeldItem {
   readonly item: OutcomeItem
   readonly sender: OutcomeSender
   readonly tries: number
+  /** When it was last looked for. */
+  readonly triedAtMs: number
 }
 
 export interface OutcomeStore {
   /** Definitions of the team with these ids, with their windows in months. */
   windowsOf(teamId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** Stores the facts in this order; one status for each. */
-  write(write: OutcomeWrite): Promise<('accepted' | 'unchanged' | 'revised')[]>
-  /** Held items whose turn it is, the longest waiting first. */
-  due(nowMs: number, limit: number): Promise<readonly HeldItem[]>
-  /** Sets the next try of held items, by id. */
-  postpone(ids: readonly number[], nextTryAtMs: number): Promise<void>
-  /** Removes what is held since before, and applicants that no definition needs any more. */
-  purge(heldBeforeMs: number, nowMs: number): Promise<void>
+  /** Stores the facts in this order. */
+  write(write: OutcomeWrite): Promise<OutcomeWritten>
+  /** Held items whose turn it is, of each team those that wait longest; leased until then. */
+  takeDue(order: { nowMs: number; leaseMs: number; limit: number }): Promise<readonly HeldItem[]>
+  /** Whether a held item has its turn until then. */
+  hasDue(untilMs: number): Promise<boolean>
+  /** Sets the next try of held items, by id, which were looked for now. */
+  postpone(ids: readonly number[], times: { nowMs: number; nextTryAtMs: number }): Promise<void>
+  /**
+   * Removes what no longer needs to be kept, so many rows of each kind at most.
+   *
+   * @returns whether more may be left
+   */
+  removeExpired(expiry: Expiry, limit: number): Promise<boolean>
   /** Removes a reference; returns the number of places. */
   eraseReference(teamId: string, reference: string): Promise<number>
 }
 
+/** All teams together; each has its share. */
 const HELD_AT_A_TIME = 2_000
+/** A pass over the log takes minutes at most. */
+const LEASE_MS = 300_000
+/** One try in so many reads the whole log: once a day, as tries are an hour apart. */
+const TRIES_A_WHOLE = 24
+/** Other tries read what was scored from a day before the last one: a spool may be drained late. */
+const LATE_MS = 86_400_000
+/** Rows that one statement removes, so that it ends soon. */
+const REMOVED_AT_A_TIME = 2_000
+const IMPORTS_KEPT_MS = 90 * 86_400_000
 /** First and longest time between two tries of a held item. */
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 3_600_000
@@ -119,12 +161,13 @@ export class OutcomeService {
     if (this.turn.pendingCount >= WAITING_MAX) {
       throw new AppError('unavailable', 'other outcomes are under way: try again in a minute')
     }
+    const receivedAtMs = this.clock.epochMs()
     const judged = await this.turn(async () => this.matched(sender, await itemsOf(values)))
     const matched = judged.flatMap(({ fact }) => (fact === null ? [] : [fact]))
     const held = judged.flatMap(({ held }) => (held === null ? [] : [held]))
     if (matched.length === 0 && held.length === 0) return judged.map(resultOf)
-    const statuses = await this.store.write({ sender, matched, held, settled: [] })
-    return withStatuses(judged, statuses)
+    const written = await this.store.write({ sender, matched, held, receivedAtMs, settled: [] })
+    return withStatuses(judged, written)
   }
 
   /** Matches items that were read, and stores nothing; one answer for each, in order. */
@@ -154,19 +197,21 @@ export class OutcomeService {
   }
 
   /**
-   * Tries held items whose turn it is; returns how many were attached. Where the items of a sender
-   * fail, they are tried again later, and those of other senders go on.
+   * Tries held items whose turn it is; returns how many were attached. A score that was not in the
+   * log at the last try is new there: most tries read the newest part alone. Where the items of a
+   * sender fail, they are tried again later, and those of other senders go on.
    *
    * @param onFault receives the errors of such items
    * @throws AppError `unavailable`
    */
   async settle(onFault: (error: unknown) => void): Promise<number> {
     const nowMs = this.clock.epochMs()
-    const due = await this.store.due(nowMs, HELD_AT_A_TIME)
+    const order = { nowMs, leaseMs: LEASE_MS, limit: HELD_AT_A_TIME }
+    const due = await this.store.takeDue(order)
     const groups = new Map<string, HeldItem[]>()
     for (const held of due) {
       const { teamId, environment, by } = held.sender
-      const name = JSON.stringify([teamId, environment, by])
+      const name = JSON.stringify([teamId, environment, by, isWholeTry(held)])
       groups.set(name, [...(groups.get(name) ?? []), held])
     }
     let attached = 0
@@ -182,10 +227,16 @@ export class OutcomeService {
     return attached
   }
 
-  /** Removes what is no longer needed. */
-  purge(): Promise<void> {
+  /**
+   * Removes a part of what is no longer needed.
+   *
+   * @returns whether more may be left
+   */
+  purge(): Promise<boolean> {
     const nowMs = this.clock.epochMs()
-    return this.store.purge(nowMs - this.holdMs, nowMs)
+    const heldBeforeMs = nowMs - this.holdMs
+    const importsBeforeMs = nowMs - IMPORTS_KEPT_MS
+    return this.store.removeExpired({ heldBeforeMs, importsBeforeMs, nowMs }, REMOVED_AT_A_TIME)
   }
 
   /** Takes a reference out of applicants and held outcomes; returns the number of places. */
@@ -198,7 +249,10 @@ export class OutcomeService {
     if (first === undefined) return 0
     const { sender } = first
     const targets = group.map(({ item }) => item.target)
-    const matches = await this.turn(() => this.matcher.match(sender, targets))
+    const sinceMs = isWholeTry(first)
+      ? Number.NEGATIVE_INFINITY
+      : Math.min(...group.map(({ triedAtMs }) => triedAtMs)) - LATE_MS
+    const matches = await this.turn(() => this.matcher.match(sender, targets, sinceMs))
     const matched: MatchedFact[] = []
     const settled: number[] = []
     const waiting: HeldItem[] = []
@@ -209,7 +263,9 @@ export class OutcomeService {
         settled.push(held.id)
       } else waiting.push(held)
     }
-    if (matched.length > 0) await this.store.write({ sender, matched, held: [], settled })
+    if (matched.length > 0) {
+      await this.store.write({ sender, matched, held: [], receivedAtMs: nowMs, settled })
+    }
     await this.postpone(waiting, nowMs)
     return matched.length
   }
@@ -221,7 +277,9 @@ export class OutcomeService {
       const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(tries, 20))
       waiting.set(pauseMs, [...(waiting.get(pauseMs) ?? []), id])
     }
-    for (const [pauseMs, ids] of waiting) await this.store.postpone(ids, nowMs + pauseMs)
+    for (const [pauseMs, ids] of waiting) {
+      await this.store.postpone(ids, { nowMs, nextTryAtMs: nowMs + pauseMs })
+    }
   }
 }
 
@@ -244,17 +302,19 @@ export interface JudgedItem {
   readonly message: string | null
 }
 
-/** The results of judged items, with the statuses that their facts got when they were stored. */
+/** The results of judged items, with what became of their facts and of those to hold. */
 export function withStatuses(
   judged: readonly JudgedItem[],
-  statuses: readonly ('accepted' | 'unchanged' | 'revised')[],
+  { statuses, holdings }: OutcomeWritten,
 ): OutcomeResult[] {
-  let next = 0
+  let [nextFact, nextHeld] = [0, 0]
   return judged.map((one) => {
+    if (one.held !== null) return heldResultOf(one, holdings[nextHeld++] ?? 'held')
     if (one.fact === null) return resultOf(one)
-    const status = statuses[next++]
+    const status = statuses[nextFact++]
     if (status === undefined) throw new Error('an outcome has no status')
-    return { status, applicant: one.fact.applicant, matchedOf: one.matchedOf, message: null }
+    const { applicant } = one.fact
+    return { status, applicant, matchedOf: one.matchedOf, message: null, isDropped: false }
   })
 }
 
@@ -265,7 +325,28 @@ export function countsOf(results: readonly { readonly status: OutcomeStatus }[])
 }
 
 function resultOf({ status, message }: JudgedItem): OutcomeResult {
-  return { status: status ?? 'invalid', applicant: null, matchedOf: null, message }
+  return {
+    status: status ?? 'invalid',
+    applicant: null,
+    matchedOf: null,
+    message,
+    isDropped: false,
+  }
+}
+
+const DROPPED: Readonly<Record<Exclude<Holding, 'held'>, string>> = {
+  full: 'no score of the team is known by this name, and too many outcomes of the team wait for theirs: send it again when the score is there',
+  erased: 'the reference was erased while this outcome was on its way: it is not tried again',
+}
+
+function heldResultOf(one: JudgedItem, holding: Holding): OutcomeResult {
+  const result = resultOf(one)
+  return holding === 'held' ? result : { ...result, message: DROPPED[holding], isDropped: true }
+}
+
+/** Whether the whole log is read for an item, also for scores that came into it late. */
+function isWholeTry({ tries }: HeldItem): boolean {
+  return tries > 0 && tries % TRIES_A_WHOLE === 0
 }
 
 function invalid(message: string | null): JudgedItem {

@@ -3,17 +3,20 @@ import type { Environment } from '../access/caller.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
-import { parseStoredJson } from '../platform/json.ts'
 import { momentText } from '../rollups/rollup-rows.ts'
 import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { APPLICANT_COLUMNS, type ApplicantRow, applicantOfRow } from './applicant-rows.ts'
 import type { DefinitionStore, OutcomeDefinition } from './definitions.ts'
-import { hold, lockOutcomes, type WriteStatus, writeFacts } from './fact-writer.ts'
+import { removeExpired } from './expired.ts'
+import { lockOutcomes, writeFacts } from './fact-writer.ts'
+import { hasDue, hold, postpone, takeDue } from './held-items.ts'
 import { moveImport } from './import-store.ts'
-import type { OutcomeItem } from './item.ts'
 import type { KnownApplicants } from './matcher.ts'
-import type { HeldItem, OutcomeStore, OutcomeWrite } from './service.ts'
+import type { Expiry, HeldItem, OutcomeStore, OutcomeWrite, OutcomeWritten } from './service.ts'
+
+/** Held outcomes of a team; beyond it none is held. */
+const HELD_MAX = 1_000_000
 
 interface DefinitionRow {
   readonly id: string
@@ -27,9 +30,12 @@ interface DefinitionRow {
 /** Outcomes in PostgreSQL. */
 export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, KnownApplicants {
   private readonly db: Database
+  private readonly heldMax: number
 
-  constructor(db: Database) {
+  /** @param heldMax held outcomes of a team */
+  constructor(db: Database, heldMax = HELD_MAX) {
     this.db = db
+    this.heldMax = heldMax
   }
 
   async definition(teamId: string, id: string): Promise<OutcomeDefinition | null> {
@@ -76,72 +82,53 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
     return new Map(rows.map((row) => [row.id, row.window_months]))
   }
 
-  write({ sender, matched, held, settled, progress }: OutcomeWrite): Promise<WriteStatus[]> {
+  write(write: OutcomeWrite): Promise<OutcomeWritten> {
+    const { sender, matched, settled, progress } = write
     return this.db.transaction(async (tx) => {
       await lockOutcomes(tx, sender.teamId)
       const statuses = await writeFacts(tx, sender, matched)
-      if (held.length > 0) await hold(tx, sender, held)
+      const written = { statuses, holdings: await hold(tx, write, this.heldMax) }
       if (settled.length > 0) {
         await tx.execute(sql`delete from held_outcomes
           where id in (select value::bigint from json_array_elements_text(
             ${JSON.stringify(settled)}::json))`)
       }
-      if (progress !== undefined) await moveImport(tx, progress(statuses))
-      return statuses
+      if (progress !== undefined) await moveImport(tx, progress(written))
+      return written
     })
   }
 
-  async due(nowMs: number, limit: number): Promise<HeldItem[]> {
-    const rows = await rowsOf<{
-      id: number
-      team_id: string
-      environment: Environment | null
-      held_by: string
-      item: string
-      tries: number
-    }>(
-      this.db,
-      sql`select id::float8 as id, team_id, environment, held_by, item::text as item, tries
-        from held_outcomes where next_try_at <= ${momentText(nowMs)}
-        order by next_try_at limit ${limit}`,
-    )
-    return rows.map(({ id, team_id, environment, held_by, item, tries }) => ({
-      id,
-      item: parseStoredJson(item) as OutcomeItem,
-      sender: { teamId: team_id, environment, by: held_by },
-      tries,
-    }))
+  takeDue(order: { nowMs: number; leaseMs: number; limit: number }): Promise<HeldItem[]> {
+    return takeDue(this.db, order)
   }
 
-  async postpone(ids: readonly number[], nextTryAtMs: number): Promise<void> {
-    await this.db.execute(sql`update held_outcomes
-      set tries = tries + 1, next_try_at = ${momentText(nextTryAtMs)}
-      where id in (select value::bigint from json_array_elements_text(
-        ${JSON.stringify(ids)}::json))`)
+  hasDue(untilMs: number): Promise<boolean> {
+    return hasDue(this.db, untilMs)
   }
 
-  async purge(heldBeforeMs: number, nowMs: number): Promise<void> {
-    await this.db.execute(
-      sql`delete from held_outcomes where received_at < ${momentText(heldBeforeMs)}`,
-    )
-    await this.db.execute(
-      // The database refuses by its own clock what is kept longer.
-      sql`delete from outcome_applicants
-        where keep_until < least(${momentText(nowMs)}::timestamptz, now())`,
-    )
+  postpone(ids: readonly number[], times: { nowMs: number; nextTryAtMs: number }): Promise<void> {
+    return postpone(this.db, ids, times)
   }
 
-  async eraseReference(teamId: string, reference: string): Promise<number> {
+  removeExpired(expiry: Expiry, limit: number): Promise<boolean> {
+    return removeExpired(this.db, expiry, limit)
+  }
+
+  /** Under the lock of the team: what is under way sees the erasure, or is seen by it. */
+  eraseReference(teamId: string, reference: string): Promise<number> {
     const hash = hashOfReference(teamId, reference)
-    const rows = await rowsOf<{ id: number }>(
-      this.db,
-      sql`with applicants as (update outcome_applicants set reference_hash = null
-          where team_id = ${teamId} and reference_hash = ${hash} returning 1 as id),
-        held as (delete from held_outcomes
-          where team_id = ${teamId} and reference_hash = ${hash} returning 1 as id)
-        select id from applicants union all select id from held`,
-    )
-    return rows.length
+    return this.db.transaction(async (tx) => {
+      await lockOutcomes(tx, teamId)
+      const rows = await rowsOf<{ id: number }>(
+        tx,
+        sql`with applicants as (update outcome_applicants set reference_hash = null
+            where team_id = ${teamId} and reference_hash = ${hash} returning 1 as id),
+          held as (delete from held_outcomes
+            where team_id = ${teamId} and reference_hash = ${hash} returning 1 as id)
+          select id from applicants union all select id from held`,
+      )
+      return rows.length
+    })
   }
 
   async ofRequests(teamId: string, requestIds: readonly string[]): Promise<ScoredApplicant[]> {

@@ -21,6 +21,8 @@ interface OutcomeWorkerOptions {
 const SOON_MS = 500
 const IDLE_MS = 60_000
 const PURGE_MS = 3_600_000
+/** Parts of what is to be removed in one round; the next round goes on. */
+const PURGE_PARTS = 20
 /** After the database was away. */
 const RETRY_MS = 5_000
 /** How often a process says which imports it has. */
@@ -126,8 +128,7 @@ export class OutcomeWorker {
     } catch (error) {
       onFault(error)
     }
-    await this.purge()
-    this.wake(nextMs)
+    this.wake((await this.purge()) ? nextMs : SOON_MS)
   }
 
   /** Says which imports this process has, queued ones included. */
@@ -138,19 +139,27 @@ export class OutcomeWorker {
       .catch((error) => this.options.log.failed('the sign of life of imports of outcomes', error))
   }
 
-  private async purge(): Promise<void> {
-    if (Date.now() - this.purgedAtMs <= PURGE_MS) return
+  /** @returns false if it has to go on soon */
+  private async purge(): Promise<boolean> {
+    if (Date.now() - this.purgedAtMs <= PURGE_MS) return true
+    const { outcomes, imports, log } = this.options
     try {
-      await this.options.outcomes.purge()
-      this.purgedAtMs = Date.now()
+      await imports.failUnseen()
+      for (let part = 0; part < PURGE_PARTS && !this.isClosed; part++) {
+        if (await outcomes.purge()) continue
+        this.purgedAtMs = Date.now()
+        return true
+      }
+      return false
     } catch (error) {
-      this.options.log.failed('the removal of outcomes that are no longer needed', error)
+      log.failed('the removal of outcomes that are no longer needed', error)
+      return true
     }
   }
 
   /** Whether a held outcome has its next turn within seconds. */
-  private async isWaiting(): Promise<boolean> {
-    return (await this.options.store.due(Date.now() + 10 * SOON_MS, 1)).length > 0
+  private isWaiting(): Promise<boolean> {
+    return this.options.store.hasDue(Date.now() + 10 * SOON_MS)
   }
 
   private async runToEnd(id: string): Promise<void> {

@@ -1,12 +1,16 @@
-import type { ScoredApplicant } from '../outcomes/applicant.ts'
+import type { ScoredApplicant, ScoringPlace } from '../outcomes/applicant.ts'
 
-/** An applicant with what is known of them at a moment. */
-export interface LabelledApplicant {
-  readonly applicant: ScoredApplicant
+/** What is known of an applicant at a moment. */
+export interface ApplicantFacts {
   /** The current outcome of the definition; null without one. */
   readonly performance: CurrentPerformance | null
   /** The current decision; null without one. */
   readonly decision: CurrentDecision | null
+}
+
+/** An applicant with the scoring that counts. */
+export interface LabelledApplicant extends ApplicantFacts {
+  readonly applicant: ScoredApplicant
 }
 
 export interface CurrentPerformance {
@@ -21,6 +25,20 @@ export interface CurrentDecision {
   readonly bookedAtMs: number | null
 }
 
+/** The current fact has the greatest `asOfMs`, and of these the last revision. */
+export interface FactOrder {
+  readonly asOfMs: number
+  readonly revision: number
+}
+
+/** What is known of one scoring. */
+export interface ScoringFacts {
+  readonly place: ScoringPlace
+  readonly referenceHash: string | null
+  readonly performance: (CurrentPerformance & FactOrder) | null
+  readonly decision: (CurrentDecision & FactOrder) | null
+}
+
 export interface LabelledQuery {
   readonly teamId: string
   readonly deploymentId: string
@@ -31,37 +49,23 @@ export interface LabelledQuery {
   readonly asKnownAtMs: number
 }
 
-/** Reads applicants with outcomes. */
+/** Reads scorings that have an outcome or a decision, by the time of the score. */
 export interface LabelledStore {
-  /** The next applicants in the order of their scores; empty at the end. */
-  portion(query: LabelledQuery, after: LabelledPosition | null): Promise<LabelledPortion>
-}
-
-export interface LabelledPosition {
-  readonly scoredAtMs: number
-  readonly requestId: string
-  readonly recordIndex: number
-}
-
-export interface LabelledPortion {
-  readonly applicants: readonly LabelledApplicant[]
-  readonly next: LabelledPosition | null
-}
-
-/** All applicants of a query, portion by portion. */
-export async function* labelledApplicants(
-  store: LabelledStore,
-  query: LabelledQuery,
-): AsyncGenerator<readonly LabelledApplicant[]> {
-  let after: LabelledPosition | null = null
-  do {
-    const portion: LabelledPortion = await store.portion(query, after)
-    if (portion.applicants.length > 0) yield portion.applicants
-    after = portion.next
-  } while (after !== null)
+  /** The next scorings with what is known of them, the oldest first; empty at the end. */
+  facts(query: LabelledQuery, after: ScoringPlace | null): Promise<readonly ScoringFacts[]>
+  /** The next scorings with their results, the newest first; empty at the end. */
+  scorings(
+    query: Omit<LabelledQuery, 'definition' | 'asKnownAtMs'>,
+    before: ScoringPlace | null,
+  ): Promise<readonly ScoredApplicant[]>
 }
 
 /** When the account was booked, by the outcome or else by the decision. */
-export function bookedAtOf({ performance, decision }: LabelledApplicant): number | null {
+export function bookedAtOf({ performance, decision }: ApplicantFacts): number | null {
   return performance?.bookedAtMs ?? decision?.bookedAtMs ?? null
+}
+
+/** Whether the outcome is good or bad, which says how good the score was. */
+export function hasLabel({ performance }: ApplicantFacts): boolean {
+  return performance?.outcome === 'good' || performance?.outcome === 'bad'
 }

@@ -5,10 +5,12 @@ import type { OutcomeDefinitions } from '../outcomes/definitions.ts'
 import { isId } from '../platform/ids/ids.ts'
 import { readMoment, readTimeRange } from '../rollups/moment.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import { bookedAtOf, type LabelledStore, labelledApplicants } from './labelled.ts'
-import { APPLICANTS_MAX, type PopulationLog, populationOf, tooMany } from './population.ts'
+import { countApplicants } from './counted-applicants.ts'
+import { bookedAtOf, type LabelledQuery, type LabelledStore } from './labelled.ts'
+import { type KnownApplicant, LabelledApplicants } from './labelled-applicants.ts'
+import { LoggedPopulation, type PopulationLog } from './population.ts'
 import { type PerformanceReport, reportOf } from './report.ts'
+import { inTurns } from './statistics/in-turns.ts'
 import { type Vintage, VintageTally } from './statistics/vintages.ts'
 import { PerformanceTally } from './tally.ts'
 
@@ -52,6 +54,8 @@ interface PerformanceOptions {
 const REPORTS_WAITING_MAX = 8
 /** Values of all vintages in one answer; a lender's ten years of 60 months have 7,320. */
 const CELLS_MAX = 100_000
+/** An account takes up to some microseconds. */
+const ACCOUNTS_A_LOOK = 20
 
 /** How good the scores of a deployment were, by what became of its applicants. */
 export class PerformanceService {
@@ -63,8 +67,9 @@ export class PerformanceService {
   }
 
   /**
-   * The figures of a model over a time range: one pass over its outcomes, and one over the log for
-   * the applicants without one. One report runs at a time in each process.
+   * The figures of a model over a time range: one pass over its outcomes, one over the log, one
+   * over the scores that are stored with outcomes, and one over the log for later scores of the
+   * same applicants, if there are any. One report runs at a time in each process.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`, `definition_not_found`,
    *   `model_not_found`; `unavailable` when too many wait
@@ -80,24 +85,15 @@ export class PerformanceService {
     const { modelId } = model
     return this.inTurn(async () => {
       const { store, log, models } = this.options
-      const tally = new PerformanceTally(modelId, definition.maturityMonths)
-      const turns = new TurnTaker()
       const scan = { teamId: caller.teamId, deploymentId: slug, ...range }
-      for await (const portion of labelledApplicants(store, {
-        ...scan,
-        definition: definition.id,
-        asKnownAtMs: asKnownAtMs ?? Number.POSITIVE_INFINITY,
-      })) {
-        for (const labelled of portion) {
-          tally.add(labelled)
-          if (turns.isOver) await turns.giveWay()
-        }
+      const labelled = await this.labelled(scan, definition.id, asKnownAtMs)
+      const logged = await LoggedPopulation.read({ columns: log.columns(scan), modelId, labelled })
+      const tally = new PerformanceTally(modelId, definition.maturityMonths)
+      const forgotten = await countApplicants({ tally, labelled, store, log, query: scan })
+      const population = {
+        scored: logged.size + forgotten,
+        unlabelled: await logged.unlabelled(),
       }
-      const population = await populationOf({
-        columns: log.columns(scan),
-        modelId,
-        labelled: tally.labelled,
-      })
       const others = await models.get([...tally.pairs.values()].map((pair) => pair.modelId))
       const report = await reportOf({ tally, population, model, others, developmentAuc })
       return { model, asKnownAtMs, report }
@@ -116,39 +112,38 @@ export class PerformanceService {
   ): Promise<Vintage[]> {
     const range = readTimeRange(query)
     const asKnownAtMs =
-      query.as_known_at === undefined
-        ? Number.POSITIVE_INFINITY
-        : readMoment('as_known_at', query.as_known_at)
+      query.as_known_at === undefined ? null : readMoment('as_known_at', query.as_known_at)
     await this.requireDeployment(caller, slug)
     const definition = await this.options.definitions.get(caller.teamId, query.definition)
     const scan = { teamId: caller.teamId, deploymentId: slug, ...range }
     return this.inTurn(async () => {
       const tally = new VintageTally(definition.windowMonths)
-      const turns = new TurnTaker()
-      let applicants = 0
-      for await (const portion of labelledApplicants(this.options.store, {
-        ...scan,
-        definition: definition.id,
-        asKnownAtMs,
-      })) {
-        applicants += portion.length
-        if (applicants > APPLICANTS_MAX) throw tooMany('outcomes')
-        for (const labelled of portion) {
-          if (turns.isOver) await turns.giveWay()
-          const { performance } = labelled
-          const bookedAtMs = bookedAtOf(labelled)
-          if (performance === null || performance.outcome === 'excluded') continue
-          if (bookedAtMs === null) continue
-          const { asOfMs, eventAtMs } = performance
-          tally.add({ bookedAtMs, asOfMs, eventAtMs })
-        }
+      const labelled = await this.labelled(scan, definition.id, asKnownAtMs)
+      const add = (known: KnownApplicant) => {
+        const { performance } = known
+        const bookedAtMs = bookedAtOf(known)
+        if (performance === null || performance.outcome === 'excluded') return
+        if (bookedAtMs === null) return
+        const { asOfMs, eventAtMs } = performance
+        tally.add({ bookedAtMs, asOfMs, eventAtMs })
       }
+      await inTurns(labelled, add, ACCOUNTS_A_LOOK)
       if (tally.cells > CELLS_MAX) {
         const message = `there are more than ${CELLS_MAX} values of vintages: choose a shorter period`
         throw new AppError('invalid_request', message)
       }
       return tally.vintages()
     })
+  }
+
+  private labelled(
+    scan: Omit<LabelledQuery, 'definition' | 'asKnownAtMs'>,
+    definition: string,
+    asKnownAtMs: number | null,
+  ): Promise<LabelledApplicants> {
+    const known = { definition, asKnownAtMs: asKnownAtMs ?? Number.POSITIVE_INFINITY }
+    const options = { isByReference: true }
+    return LabelledApplicants.read(this.options.store, { ...scan, ...known }, options)
   }
 
   private async inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -1,23 +1,24 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../access/caller.ts'
+import type { ScoredApplicant, ScoringPlace } from '../outcomes/applicant.ts'
 import { APPLICANT_COLUMNS, type ApplicantRow, applicantOfRow } from '../outcomes/applicant-rows.ts'
 import { type Database, rowsOf } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
-import type {
-  CurrentDecision,
-  CurrentPerformance,
-  LabelledPortion,
-  LabelledPosition,
-  LabelledQuery,
-  LabelledStore,
-} from './labelled.ts'
+import type { CurrentPerformance, LabelledQuery, LabelledStore, ScoringFacts } from './labelled.ts'
 import type { DeploymentFacts, PerformanceStore } from './service.ts'
 
-type LabelledRow = ApplicantRow & {
+interface FactsRow {
+  readonly request_id: string
+  readonly record_index: number
+  readonly scored_at_ms: number
+  readonly reference_hash: string | null
   readonly performance: string | null
-  readonly as_of_ms: number | null
+  readonly performed_at_ms: number | null
+  readonly performed_revision: number | null
   readonly decision: string | null
+  readonly decided_at_ms: number | null
+  readonly decided_revision: number | null
 }
 
 const PORTION_ROWS = 2_000
@@ -49,42 +50,70 @@ export class PostgresPerformanceStore implements LabelledStore, PerformanceStore
     return rows.length > 0
   }
 
-  async portion(query: LabelledQuery, after: LabelledPosition | null): Promise<LabelledPortion> {
-    const { teamId, deploymentId, definition, fromMs, toMs, asKnownAtMs } = query
-    const start = after ?? FIRST
+  async facts(query: LabelledQuery, after: ScoringPlace | null): Promise<ScoringFacts[]> {
+    const { definition, asKnownAtMs } = query
     const newest = sql`order by as_of desc, revision desc limit 1`
     const known = sql`applicant_id = page.id and recorded_at <= ${momentText(asKnownAtMs)}`
-    const rows = await rowsOf<LabelledRow>(
+    const atMs = epochMs(sql`as_of`)
+    const rows = await rowsOf<FactsRow>(
       this.db,
-      sql`select ${APPLICANT_COLUMNS},
-          performed.content::text as performance, ${epochMs(sql`performed.as_of`)} as as_of_ms,
-          decided.content::text as decision
-        from (select * from outcome_applicants
-          where team_id = ${teamId} and deployment_id = ${deploymentId}
-            and scored_at >= ${momentText(fromMs)} and scored_at < ${momentText(toMs)}
-            and (scored_at, request_id, record_index) > (${momentText(start.scoredAtMs)}::timestamptz,
-              ${start.requestId} collate "C", ${start.recordIndex}::integer)
+      sql`select request_id, record_index, ${epochMs(sql`scored_at`)} as scored_at_ms,
+          reference_hash, performed.content as performance, performed.at_ms as performed_at_ms,
+          performed.revision as performed_revision, decided.content as decision,
+          decided.at_ms as decided_at_ms, decided.revision as decided_revision
+        from (select id, request_id, record_index, scored_at, reference_hash
+          from outcome_applicants where ${conditionOf(query)} and ${placed('>', after ?? FIRST)}
           order by scored_at, request_id, record_index limit ${PORTION_ROWS}) as page
-        left join lateral (select content, as_of from outcomes
-          where ${known} and definition = ${definition} ${newest}) as performed on true
-        left join lateral (select content from outcomes
-          where ${known} and definition = '' ${newest}) as decided on true
+        left join lateral (
+          select content::text as content, ${atMs} as at_ms, revision::float8 as revision
+          from outcomes where ${known} and definition = ${definition} ${newest}
+        ) as performed on true
+        left join lateral (
+          select content::text as content, ${atMs} as at_ms, revision::float8 as revision
+          from outcomes where ${known} and definition = '' ${newest}
+        ) as decided on true
         order by scored_at, request_id, record_index`,
     )
-    const last = rows.length < PORTION_ROWS ? undefined : rows.at(-1)
-    return {
-      applicants: rows.map((row) => ({
-        applicant: applicantOfRow(row),
-        performance: performanceOf(row),
-        decision: decisionOf(row),
-      })),
-      next: last === undefined ? null : positionOf(last),
-    }
+    return rows.map((row) => ({
+      place: {
+        requestId: row.request_id,
+        recordIndex: row.record_index,
+        scoredAtMs: row.scored_at_ms,
+      },
+      referenceHash: row.reference_hash,
+      performance: performanceOf(row),
+      decision: decisionOf(row),
+    }))
+  }
+
+  async scorings(
+    query: Omit<LabelledQuery, 'definition' | 'asKnownAtMs'>,
+    before: ScoringPlace | null,
+  ): Promise<ScoredApplicant[]> {
+    const end = before === null ? sql`true` : placed('<', before)
+    const rows = await rowsOf<ApplicantRow>(
+      this.db,
+      sql`select ${APPLICANT_COLUMNS} from outcome_applicants
+        where ${conditionOf(query)} and ${end}
+        order by scored_at desc, request_id desc, record_index desc limit ${PORTION_ROWS}`,
+    )
+    return rows.map(applicantOfRow)
   }
 }
 
-function positionOf({ scored_at_ms, request_id, record_index }: LabelledRow): LabelledPosition {
-  return { scoredAtMs: scored_at_ms, requestId: request_id, recordIndex: record_index }
+function conditionOf({
+  teamId,
+  deploymentId,
+  fromMs,
+  toMs,
+}: Omit<LabelledQuery, 'definition' | 'asKnownAtMs'>): SQL {
+  return sql`team_id = ${teamId} and deployment_id = ${deploymentId}
+    and scored_at >= ${momentText(fromMs)} and scored_at < ${momentText(toMs)}`
+}
+
+function placed(side: '<' | '>', { scoredAtMs, requestId, recordIndex }: ScoringPlace): SQL {
+  return sql`(scored_at, request_id, record_index) ${sql.raw(side)}
+    (${momentText(scoredAtMs)}::timestamptz, ${requestId} collate "C", ${recordIndex}::integer)`
 }
 
 interface StoredContent {
@@ -94,22 +123,25 @@ interface StoredContent {
   readonly booked_at?: string
 }
 
-function performanceOf({ performance, as_of_ms }: LabelledRow): CurrentPerformance | null {
-  if (performance === null || as_of_ms === null) return null
+function performanceOf(row: FactsRow): ScoringFacts['performance'] {
+  const { performance, performed_at_ms: asOfMs, performed_revision: revision } = row
+  if (performance === null || asOfMs === null || revision === null) return null
   const { outcome, event_date, booked_at } = parseStoredJson(performance) as StoredContent
   if (outcome === undefined) return null
   return {
     outcome,
-    asOfMs: as_of_ms,
+    asOfMs,
+    revision,
     eventAtMs: momentOf(event_date),
     bookedAtMs: momentOf(booked_at),
   }
 }
 
-function decisionOf({ decision }: LabelledRow): CurrentDecision | null {
-  if (decision === null) return null
+function decisionOf(row: FactsRow): ScoringFacts['decision'] {
+  const { decision, decided_at_ms: asOfMs, decided_revision: revision } = row
+  if (decision === null || asOfMs === null || revision === null) return null
   const { decision: made, booked_at } = parseStoredJson(decision) as StoredContent
-  return { isApproved: made === 'approved', bookedAtMs: momentOf(booked_at) }
+  return { isApproved: made === 'approved', bookedAtMs: momentOf(booked_at), asOfMs, revision }
 }
 
 function momentOf(text: string | undefined): number | null {

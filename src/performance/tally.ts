@@ -1,6 +1,5 @@
 import type { ScoredApplicant, StoredResult } from '../outcomes/applicant.ts'
-import { bookedAtOf, type LabelledApplicant } from './labelled.ts'
-import { APPLICANTS_MAX, tooMany } from './population.ts'
+import { bookedAtOf, hasLabel, type LabelledApplicant } from './labelled.ts'
 import { ScoreCounts } from './statistics/score-counts.ts'
 import { addMonths } from './statistics/vintages.ts'
 
@@ -46,8 +45,6 @@ export class PerformanceTally {
     indeterminate: 0,
     excluded: 0,
   }
-  /** Applicants with an outcome as `request/index`, and whether it is good or bad. */
-  readonly labelled = new Map<string, boolean>()
   readonly byScore = new ScoreCounts()
   readonly byGrade = new Map<string | null, GroupTally>()
   /** For each feature by its cell, which the first form of the log writes differently. */
@@ -64,25 +61,28 @@ export class PerformanceTally {
     this.maturityMonths = maturityMonths
   }
 
-  add(labelled: LabelledApplicant): void {
+  /**
+   * Counts an applicant, once.
+   *
+   * @returns false, without a change, where the model did not score the applicant
+   */
+  add(labelled: LabelledApplicant): boolean {
     const { applicant, performance, decision } = labelled
     const own = resultOf(applicant, this.modelId)
-    if (own === null) return
+    if (own === null) return false
     const { coverage } = this
     const outcome = performance?.outcome ?? null
-    const isKnown = outcome === 'good' || outcome === 'bad'
-    this.labelled.set(`${applicant.requestId}/${applicant.recordIndex}`, isKnown)
-    if (this.labelled.size > APPLICANTS_MAX) throw tooMany('outcomes')
     const bookedAtMs = bookedAtOf(labelled)
     if (decision?.isApproved === true) coverage.approved++
     if (bookedAtMs !== null) coverage.booked++
-    if (performance === null || outcome === null) return
+    if (performance === null || outcome === null) return true
     coverage.matched++
     coverage[outcome]++
     if (bookedAtMs !== null && performance.asOfMs >= addMonths(bookedAtMs, this.maturityMonths)) {
       coverage.mature++
     }
-    if (isKnown) this.addKnown(applicant, own, outcome === 'bad')
+    if (hasLabel(labelled)) this.addKnown(applicant, own, outcome === 'bad')
+    return true
   }
 
   private addKnown(

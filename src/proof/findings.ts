@@ -51,6 +51,11 @@ export class Findings {
     this.add('block_changed', sequence, message)
   }
 
+  twice(sequence: number, own: FoundRoot): void {
+    const message = `${own.where} holds block ${sequence}, which another row before it holds, too`
+    this.add('block_twice', sequence, message)
+  }
+
   missing({ sequence, applicants, firstAtMs }: TreeLeaf): void {
     const at = new Date(firstAtMs).toISOString()
     const message = `block ${sequence} with ${applicants} applicants, logged from ${at} on, is not in score_blocks`

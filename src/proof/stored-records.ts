@@ -19,36 +19,27 @@ interface StoredRecordsOptions {
   readonly tracedFromMs: number
 }
 
-/** The records of a team as they are stored now. */
+/** The records of a team in one row, as they are stored now. */
 export interface StoredRecords {
   /** By the number of their drained block. */
-  readonly roots: Map<number, FoundRoot>
+  readonly roots: ReadonlyMap<number, FoundRoot>
   /** Applicants from before the tree. */
   readonly untraced: number
 }
 
-/** Reads the whole log, and notes rows that can't be read or that hide or forge records. */
-export async function readStoredRecords(
+/**
+ * Reads the whole log row by row, oldest first, and notes rows that can't be read or that hide or
+ * forge records.
+ */
+export async function* readStoredRecords(
   options: StoredRecordsOptions,
   findings: Findings,
-): Promise<StoredRecords> {
-  const roots = new Map<number, FoundRoot>()
-  let untraced = 0
+): AsyncGenerator<StoredRecords> {
   const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
   for await (const stored of options.blocks.blocksIn({ ...range, order: 'oldest' })) {
     const where = `block_id ${stored.blockId} of score_blocks, first_at ${new Date(stored.firstAtMs).toISOString()},`
-    const found = await recordsIn({ ...stored, where }, options, findings)
-    untraced += found.untraced
-    for (const [sequence, root] of found.roots) {
-      const other = roots.get(sequence)
-      if (other === undefined) roots.set(sequence, root)
-      else {
-        const message = `${where} and ${other.where} both hold block ${sequence}`
-        findings.add('block_twice', sequence, message)
-      }
-    }
+    yield await recordsIn({ ...stored, where }, options, findings)
   }
-  return { roots, untraced }
 }
 
 /** A stored block, and how findings name its row. */

@@ -5,7 +5,9 @@ import { FactsChain, type FactsState, type TreeLeaf } from '../score-log/proof/f
 import type { TreeHead, TreeStore } from '../score-log/proof/log-tree.ts'
 import { emptyRoot, leafHash, TreeEdge } from '../score-log/proof/merkle.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
+import { ComparedNodes } from './compared-nodes.ts'
 import { Findings, type FoundRoot, type VerifyFinding } from './findings.ts'
+import { SeenBlocks } from './seen-blocks.ts'
 import { readStoredRecords } from './stored-records.ts'
 
 export interface VerifyReport {
@@ -36,10 +38,12 @@ interface VerifyOptions {
 const LATE_MS = SPAN_MS.day
 /** Leaves of one statement. */
 const PORTION_LEAVES = 1_000
+/** More blocks than findings name; a service drains fewer while its log is read. */
+const BEYOND_MAX = 100_000
 
 /**
  * Recomputes the tree of a team from its records, and names everything that differs from the stored
- * tree, and from a checkpoint.
+ * tree, and from a checkpoint. Memory is that of one row and one bit for each drained block.
  */
 export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
   const findings = new Findings()
@@ -48,12 +52,15 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
   const head = await trees.head(teamId)
   const { treeId, edge } = head
   const tracedFromMs = tracedFrom(head)
-  const { roots: found, untraced } = await readStoredRecords({ ...options, tracedFromMs }, findings)
+  const { seen, beyond, applicants, untraced } = await compareRecords(
+    { ...options, tracedFromMs, head },
+    findings,
+  )
   const { edge: after } = await trees.head(teamId)
   const again = new TreeEdge()
+  const nodes = new ComparedNodes(trees, treeId ?? 0, findings)
   const chain = new ComparedChain(teamId, head.facts, options.facts)
   let checkpointRoot = checkpoint?.size === 0 ? emptyRoot() : null
-  let applicants = 0
   let expiredBlocks = 0
   let newestKeptMs = Number.NEGATIVE_INFINITY
   for await (const leaf of leavesOfTree(trees, treeId, edge.size)) {
@@ -61,25 +68,20 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
       findings.treeChanged(`the root of block ${again.size} is not in log_tree_nodes`)
       break
     }
-    const own = found.get(leaf.sequence)
-    found.delete(leaf.sequence)
-    if (own !== undefined) {
-      newestKeptMs = Math.max(newestKeptMs, own.lastAtMs)
-      applicants += own.size
-      if (own.isReadable && !own.root.equals(leaf.root)) findings.changed(leaf, own)
-      else if (own.isReadable && !isRight(leaf, own)) findings.wrongLeaf(treeId ?? 0, leaf, own)
-    } else if (leaf.firstAtMs < keptFromMs && newestKeptMs < keptFromMs + LATE_MS) expiredBlocks++
+    if (seen.has(leaf.sequence)) newestKeptMs = Math.max(newestKeptMs, leaf.firstAtMs)
+    else if (leaf.firstAtMs < keptFromMs && newestKeptMs < keptFromMs + LATE_MS) expiredBlocks++
     else findings.missing(leaf)
-    again.add(leafHash(leaf.root))
+    await nodes.add(again.add(leafHash(leaf.root)))
     chain.add(leaf)
     if (again.size === checkpoint?.size) checkpointRoot = again.root
   }
-  for (const [sequence, { where }] of found) {
-    if (sequence >= edge.size && sequence < after.size) continue
+  await nodes.end()
+  for (const [sequence, where] of beyond) {
+    if (sequence < after.size) continue
     const message = `${where} names block ${sequence}, which the tree does not have`
     findings.add('block_changed', sequence, message)
   }
-  if (again.size !== edge.size || !again.root.equals(edge.root)) {
+  if (again.size !== edge.size || !again.bytes.equals(edge.bytes)) {
     findings.treeChanged('the roots in log_tree_nodes do not give the tree in log_trees')
   }
   if (checkpoint !== null && !(checkpointRoot?.equals(checkpoint.root) ?? false)) {
@@ -95,6 +97,47 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
     root: again.root,
     findings: findings.all,
   }
+}
+
+interface ComparedRecords {
+  readonly seen: SeenBlocks
+  /** Blocks that the tree did not have when it was read, with their rows. */
+  readonly beyond: ReadonlyMap<number, string>
+  readonly applicants: number
+  /** Applicants from before the tree. */
+  readonly untraced: number
+}
+
+/** Compares the records of each row with the leaves that they were logged with. */
+async function compareRecords(
+  options: VerifyOptions & { readonly tracedFromMs: number; readonly head: TreeHead },
+  findings: Findings,
+): Promise<ComparedRecords> {
+  const { treeId, edge } = options.head
+  const seen = new SeenBlocks(edge.size)
+  const leaves = new LeafReader(options.trees, treeId, edge.size)
+  const beyond = new Map<number, string>()
+  let applicants = 0
+  let untraced = 0
+  for await (const stored of readStoredRecords(options, findings)) {
+    untraced += stored.untraced
+    for (const [sequence, own] of stored.roots) {
+      if (sequence >= edge.size) {
+        if (beyond.size < BEYOND_MAX) beyond.set(sequence, own.where)
+        continue
+      }
+      if (seen.add(sequence)) {
+        findings.twice(sequence, own)
+        continue
+      }
+      applicants += own.size
+      const leaf = own.isReadable ? await leaves.at(sequence) : null
+      if (leaf === null) continue
+      if (!own.root.equals(leaf.root)) findings.changed(leaf, own)
+      else if (!isRight(leaf, own)) findings.wrongLeaf(treeId ?? 0, leaf, own)
+    }
+  }
+  return { seen, beyond, applicants, untraced }
 }
 
 /** From when on each record has a place in the tree. */
@@ -152,6 +195,34 @@ class ComparedChain {
         'one of these blocks in log_tree_nodes, or untraced_until in log_trees, was changed'
       findings.add('checkpoint_differs', null, message)
     }
+  }
+}
+
+/** Finds leaves that are asked for about in their order. */
+class LeafReader {
+  private readonly trees: TreeStore
+  private readonly treeId: number | null
+  private readonly size: number
+  private portion = new Map<number, TreeLeaf>()
+  private first = -1
+
+  constructor(trees: TreeStore, treeId: number | null, size: number) {
+    this.trees = trees
+    this.treeId = treeId
+    this.size = size
+  }
+
+  /** Null where the row of the leaf is missing. */
+  async at(sequence: number): Promise<TreeLeaf | null> {
+    if (this.treeId === null) return null
+    const first = sequence - (sequence % PORTION_LEAVES)
+    if (first !== this.first) {
+      const count = Math.min(PORTION_LEAVES, this.size - first)
+      const rows = await this.trees.leaves(this.treeId, first, count)
+      this.portion = new Map(rows.map((leaf) => [leaf.sequence, leaf]))
+      this.first = first
+    }
+    return this.portion.get(sequence) ?? null
   }
 }
 

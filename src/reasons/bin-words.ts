@@ -1,4 +1,10 @@
-import { type CompiledModel, type ScorecardSpec, type Texts, textIn } from '../engine/index.ts'
+import {
+  type CompiledModel,
+  directionOf,
+  type ScorecardSpec,
+  type Texts,
+  textIn,
+} from '../engine/index.ts'
 import type { FeatureOutcome } from '../reading/logged-feature.ts'
 
 /** A bin as an answer shows it. */
@@ -76,7 +82,8 @@ export function featureWords(
 ): string {
   const card = spec.features[feature]
   const name = labelIn((card ?? {}) as Labelled, lang) ?? featureNames[feature] ?? ''
-  return `${name}: ${valueWords()}, ${points} points where the best is ${best}`
+  const limit = directionOf(spec) === 1 ? 'of at most' : 'where the best is'
+  return `${name}: ${valueWords()}, ${points} points ${limit} ${best}`
 
   function valueWords(): string {
     if (outcome !== null && outcome !== 'matched') return OUTCOME_WORDS[outcome] ?? outcome

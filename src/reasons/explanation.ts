@@ -9,6 +9,7 @@ import {
   nextGradeOf,
   type OtherBin,
   otherBinsOf,
+  type ReasonRules,
   type ScoreTarget,
   scoreRangeOf,
 } from '../engine/index.ts'
@@ -121,14 +122,15 @@ export class ExplanationService {
       cutoff === null
         ? nextGradeOf(spec, model, result.score)
         : { score: cutoff, cutoff, grade: null }
-    const extension = extensionOf(card)
+    const rules = compileReasons(spec, model)
+    const extension = rules?.spec.features ?? null
     const isActionable = (feature: number) => extension?.[feature]?.actionable !== false
     const bins = spec.features.reduce((sum, feature) => sum + feature.bins.length, 0)
     const isLarge = bins > LISTED_BINS_MAX
     const options = { isActionable, leastOnly: isLarge }
     const counterfactuals =
       target === null ? NOTHING_NEEDED : counterfactualsOf(spec, model, slots, target, options)
-    const reasons = explainedReasons(card, slots, { baseline, lang })
+    const reasons = explainedReasons(card, slots, { rules, baseline, lang })
     return {
       requestId: request.requestId,
       recordIndex: first,
@@ -152,14 +154,11 @@ export class ExplanationService {
   }
 }
 
+/** What features declare; null where the extension has no effect. */
 type Extension = readonly FeatureReasonSpec[]
 
-/** What features declare; null where the extension has no effect. */
-function extensionOf({ spec, model }: StoredCard): Extension | null {
-  return compileReasons(spec, model)?.spec.features ?? null
-}
-
 interface ReasonContext {
+  readonly rules: ReasonRules | null
   readonly baseline: ReasonBaseline | null
   readonly lang: string
 }
@@ -167,9 +166,9 @@ interface ReasonContext {
 function explainedReasons(
   { spec, model }: StoredCard,
   slots: Int32Array,
-  { baseline, lang }: ReasonContext,
+  { rules, baseline, lang }: ReasonContext,
 ): ExplainedReasons | null {
-  const texts = ReasonTexts.of(spec, model, compileReasons(spec, model), baseline)
+  const texts = ReasonTexts.of(spec, model, rules, baseline)
   if (texts === null) return null
   const { finder } = texts
   const { found, reasons } = texts.answers(slots, lang)

@@ -165,10 +165,13 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
       },
       config: { operation: 'reasons.method_report', access: MEMBER_OR_READING_KEY },
     },
-    async (request) =>
-      reportAnswer(
-        await reasons.reportMethods(provenCaller(request), request.params.slug, request.body),
-      ),
+    async (request) => {
+      const { band_points: bandPoints, ...rest } = request.body
+      const order = { ...rest, bandPoints }
+      return reportAnswer(
+        await reasons.reportMethods(provenCaller(request), request.params.slug, order),
+      )
+    },
   )
 }
 

@@ -54,6 +54,7 @@ export interface BaselineOrder {
 export interface ReportOrder {
   readonly methods: readonly ReportedMethod[]
   readonly cutoff?: number | undefined
+  readonly bandPoints?: number | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
 }
@@ -265,8 +266,8 @@ export class ReasonService {
       fromMs,
       toMs: Math.min(toMs, clock.epochMs() + 1),
     }
-    const band = order.methods.includes('mean_at_cutoff') ? bandOf(card, { cutoff }) : null
-    const { methods } = order
+    const { methods, bandPoints } = order
+    const band = methods.includes('mean_at_cutoff') ? bandOf(card, { cutoff, bandPoints }) : null
     return this.scan(caller, () =>
       compareMethods(card, { methods, cutoff, band }, () => applicantsOf(log, query)),
     )

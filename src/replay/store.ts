@@ -4,7 +4,6 @@ import { type Database, rowsOf } from '../platform/db/client.ts'
 import { momentText } from '../rollups/rollup-rows.ts'
 import { spanStart } from '../rollups/spans.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../score-log/blocks/block-rows.ts'
-import { deploymentHash } from '../score-log/blocks/hashes.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
 import type { BlockSamples } from './nightly.ts'
 import type { ScanSizes } from './service.ts'
@@ -23,7 +22,8 @@ export class PostgresReplayStore implements BlockSamples, ScanSizes {
   }
 
   /**
-   * All applicants of blocks that hold some of the query: an upper bound.
+   * The applicants of the deployment on the days of the query, as far as they are summed up. Blocks
+   * know more, but they hold the applicants of other teams, too, whose number is none of a job's.
    *
    * @returns 0 if the database has not answered in time, or fails: no job may fail for its progress
    */
@@ -33,15 +33,12 @@ export class PostgresReplayStore implements BlockSamples, ScanSizes {
   }
 
   private async countedApplicants(query: ApplicantQuery): Promise<number> {
-    // A block begins in the hour of its last request; this bound leads to the partitions.
-    const startMs = Number.isFinite(query.fromMs) ? spanStart('hour', query.fromMs) : query.fromMs
+    const startMs = Number.isFinite(query.fromMs) ? spanStart('day', query.fromMs) : query.fromMs
     const [row] = await rowsOf<{ applicants: number | null }>(
       this.db,
-      sql`select sum(applicants)::float8 as applicants from score_blocks
-        where superseded_at is null
-          and deployments @> ${`{${deploymentHash(query.deploymentId)}}`}::integer[]
-          and first_at >= ${momentText(startMs)} and first_at < ${momentText(query.toMs)}
-          and last_at >= ${momentText(query.fromMs)}`,
+      sql`select sum(result_count)::float8 as applicants from score_rollups
+        where deployment_id = ${query.deploymentId} and span = 'day'
+          and starts_at >= ${momentText(startMs)} and starts_at < ${momentText(query.toMs)}`,
     )
     return row?.applicants ?? 0
   }

@@ -9,7 +9,9 @@ import {
   scoreRangeOf,
   textIn,
 } from '../engine/index.ts'
+import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import { type ReasonBaseline, reasonFinderOf, reasonMethodOf } from './reason-baseline.ts'
+import { flagsText, ReasonFragments } from './reason-fragments.ts'
 
 /** What a request says about the reasons it wants. */
 export interface ReasonsWanted {
@@ -42,10 +44,14 @@ interface LanguageTexts {
   readonly bins: (string | undefined)[]
   /** All that a reason says after its rank, for a slot that alone makes the reason. */
   readonly reasons: (string | undefined)[]
+  /** The same as UTF-8, for batches; null before the first batch. */
+  prepared: ReasonFragments | null
 }
 
 /** Tags that callers name can't fill the memory: beyond these, texts are made anew. */
 const LANGUAGES_HELD_MAX = 8
+/** The texts of a larger card are not prepared for batches: they would fill the memory. */
+const PREPARED_SLOTS_MAX = 4_096
 
 /**
  * Writes the reasons of a model's scores as JSON, from prepared pieces: everyone in a bin has the
@@ -97,39 +103,76 @@ export class ReasonTexts {
     lang: string,
   ): { readonly found: FoundReasons; readonly reasons: readonly ReasonAnswer[] } {
     const found = this.finder.find(slots, this.finder.rules.max)
-    return { found, reasons: JSON.parse(`[${this.itemsText(found, slots, lang)}]`) }
+    const items = this.itemsText(found.reasons.length, slots, this.textsOf(lang))
+    return { found, reasons: JSON.parse(`[${items}]`) }
   }
 
   /** Reasons and key factors of an applicant, each property with a comma before it. */
   reasons(slots: ArrayLike<number>, { max, lang }: ReasonsWanted): string {
     const { finder } = this
-    const found = finder.find(slots, max ?? finder.rules.max)
-    const items = this.itemsText(found, slots, lang)
-    return `,"reasons":[${items}]${flagsText(found)},"key_factors":[${this.keyFactorsText(found)}]`
+    const count = finder.rank(slots)
+    const shown = Math.min(count, max ?? finder.rules.max)
+    const items = this.itemsText(shown, slots, this.textsOf(lang))
+    return `,"reasons":[${items}${this.endText(shown, count, slots)}`
   }
 
-  private itemsText({ reasons }: FoundReasons, slots: ArrayLike<number>, lang: string): string {
-    const texts = this.textsOf(lang)
+  /** Writes what `reasons` returns: in a batch, each string costs more than its bytes. */
+  writeReasons(into: Utf8Writer, slots: ArrayLike<number>, wanted: ReasonsWanted): void {
+    const texts = this.textsOf(wanted.lang)
+    const prepared = this.preparedOf(texts)
+    if (prepared === null) {
+      into.writeString(this.reasons(slots, wanted))
+      return
+    }
+    prepared.write(into, slots, wanted.max ?? this.finder.rules.max)
+  }
+
+  /** The reasons of the applicant that was ranked. */
+  private itemsText(shown: number, slots: ArrayLike<number>, texts: LanguageTexts): string {
     let items = ''
-    for (let index = 0; index < reasons.length; index++) {
-      const reason = reasons[index]
-      if (reason === undefined) continue
-      items += `${index === 0 ? '{"rank":' : ',{"rank":'}${index + 1},${this.reasonText(reason, slots, texts)}`
+    for (let rank = 0; rank < shown; rank++) {
+      items += `${rank === 0 ? '{"rank":' : ',{"rank":'}${rank + 1},${this.reasonText(rank, slots, texts)}`
     }
     return items
   }
 
-  private reasonText(reason: Reason, slots: ArrayLike<number>, texts: LanguageTexts): string {
-    const { features, distance } = reason
-    const slot = slots[features[0] ?? 0] ?? 0
-    // Other features of the code may have taken from the distance, with the aggregate `net`.
-    const isOfSlot = features.length === 1 && this.finder.distanceOf(slot) === distance
-    if (!isOfSlot) return this.composedText(reason, slots, texts)
+  private reasonText(rank: number, slots: ArrayLike<number>, texts: LanguageTexts): string {
+    const slot = this.finder.slotAt(rank, slots)
+    if (slot < 0) return this.composedText(this.finder.reasonAt(rank, slots), slots, texts)
     const known = texts.reasons[slot]
     if (known !== undefined) return known
-    const text = this.composedText(reason, slots, texts)
+    const text = this.composedText(this.finder.reasonAt(rank, slots), slots, texts)
     texts.reasons[slot] = text
     return text
+  }
+
+  /** Null for a card with too many slots. */
+  private preparedOf(texts: LanguageTexts): ReasonFragments | null {
+    if (texts.prepared !== null) return texts.prepared
+    const { slotStart, points } = this.model
+    if (points.length > PREPARED_SLOTS_MAX) return null
+    const labels: string[] = []
+    const reasons: string[] = []
+    for (const feature of this.model.features.keys()) {
+      const end = slotStart[feature + 1] ?? 0
+      for (let slot = slotStart[feature] ?? 0; slot < end; slot++) {
+        labels[slot] = this.binText(feature, slot, texts)
+        reasons[slot] = this.slotText(feature, slot, texts)
+      }
+    }
+    const { codes, names } = this
+    const heads = codes.map((_, code) => `${this.codeText(code, texts)},"distance":`)
+    texts.prepared = new ReasonFragments(this.finder, { heads, codes, names, labels, reasons })
+    return texts.prepared
+  }
+
+  private slotText(feature: number, slot: number, texts: LanguageTexts): string {
+    const distance = this.finder.distanceOf(slot)
+    if (!(distance > 0)) return ''
+    const code = this.finder.rules.codeOfSlot[slot] ?? 0
+    const slots: number[] = []
+    slots[feature] = slot
+    return this.composedText({ code, distance, features: [feature] }, slots, texts)
   }
 
   private composedText(
@@ -148,12 +191,15 @@ export class ReasonTexts {
     return `${codeText},"distance":${distance},"features":[${names}],"bin_labels":[${labels}]}`
   }
 
-  private keyFactorsText({ keyFactors }: FoundReasons): string {
-    let text = ''
-    for (let index = 0; index < keyFactors.length; index++) {
-      text += `${index === 0 ? '' : ','}${this.codes[keyFactors[index] ?? 0]}`
+  /** What stands after the reasons of the applicant that was ranked: flags and key factors. */
+  private endText(shown: number, count: number, slots: ArrayLike<number>): string {
+    const { finder } = this
+    const factors = finder.keyFactors(count, slots)
+    let text = `]${flagsText(finder.isTruncatedAt(shown, count), count === 0)},"key_factors":[`
+    for (let at = 0; at < factors.length; at++) {
+      text += at === 0 ? this.codes[factors[at] ?? 0] : `,${this.codes[factors[at] ?? 0]}`
     }
-    return text
+    return `${text}]`
   }
 
   private codeText(code: number, { lang, codes }: LanguageTexts): string {
@@ -187,15 +233,11 @@ export class ReasonTexts {
       return known
     }
     if (this.languages.size >= LANGUAGES_HELD_MAX) this.languages.clear()
-    const texts = { lang, codes: [], bins: [], reasons: [] }
+    const texts = { lang, codes: [], bins: [], reasons: [], prepared: null }
     this.languages.set(lang, texts)
     this.latest = texts
     return texts
   }
-}
-
-function flagsText({ isTruncated, isEmpty }: FoundReasons): string {
-  return `${isTruncated ? ',"reasons_truncated":true' : ''}${isEmpty ? ',"no_adverse_factor":true' : ''}`
 }
 
 /** A reason as an answer has it. */

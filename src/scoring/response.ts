@@ -1,6 +1,7 @@
 import type { Applicant, CompiledModel, ModelScore } from '../engine/index.ts'
 import { PreparedFragments } from '../platform/bytes/prepared-fragments.ts'
 import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
+import type { ReasonsWanted, ReasonTexts } from './reason-texts.ts'
 import { isWithoutWarnings, listWarnings, type WarningForm } from './warnings.ts'
 
 /**
@@ -18,8 +19,8 @@ export class ResponseParts {
   /** What stands between score and probability of default, for each grade. */
   private readonly gradeFragments: PreparedFragments
   private readonly gradeIndexes: ReadonlyMap<string | null, number>
-  /** Bytes that a result of a batch takes, as the last ones did, without and with contributions. */
-  private readonly recordBytes: { plain: number; full: number }
+  /** Bytes that a result of a batch takes, as the last ones of its form did. */
+  private readonly recordBytes: Float64Array
   /** Name, version and spec version of the model, as properties. */
   private readonly modelText: string
   private readonly versionText: string
@@ -33,7 +34,15 @@ export class ResponseParts {
     )
     this.gradeIndexes = new Map(grades.map((grade, index) => [grade, index]))
     const contributionsBytesMax = bytesMaxOf(model, this.contributionFragments)
-    this.recordBytes = { plain: RECORD_BYTES, full: RECORD_BYTES + contributionsBytesMax }
+    this.recordBytes = new Float64Array(4)
+    for (const withContributions of [false, true]) {
+      for (const withReasons of [false, true]) {
+        const form = { withContributions, withReasons }
+        const contributionsBytes = withContributions ? contributionsBytesMax : 0
+        const reasonsBytes = withReasons ? REASONS_BYTES : 0
+        this.recordBytes[indexOf(form)] = RECORD_BYTES + contributionsBytes + reasonsBytes
+      }
+    }
     this.versionText = `"model_version":${JSON.stringify(model.version)}`
     const name = JSON.stringify(model.name)
     const specVersion = JSON.stringify(model.specVersion)
@@ -47,19 +56,18 @@ export class ResponseParts {
   }
 
   /** Bytes that a batch of so many records will probably take. */
-  batchBytes(records: number, withContributions: boolean): number {
-    const { plain, full } = this.recordBytes
-    return FRAME_BYTES + records * (withContributions ? full : plain)
+  batchBytes(records: number, form: RecordForm): number {
+    return FRAME_BYTES + Math.ceil(records * (this.recordBytes[indexOf(form)] ?? 0))
   }
 
   /** Learns the size of a batch's results: ids, warnings and challengers may be long. */
-  noteBytes(bytes: number, records: number, withContributions: boolean): void {
+  noteBytes(bytes: number, records: number, form: RecordForm): void {
     if (records === 0) return
-    const form = withContributions ? 'full' : 'plain'
-    const expected = this.recordBytes[form]
+    const index = indexOf(form)
+    const expected = this.recordBytes[index] ?? 0
     const took = bytes / records
     // Too little costs more than too much, but one unusual batch must not count for good.
-    this.recordBytes[form] = Math.max(took, expected + (took - expected) / 8)
+    this.recordBytes[index] = Math.max(took, expected + (took - expected) / 8)
   }
 
   /** A batch is `openBatch`, its results one after the other, `closeBatch`. */
@@ -72,7 +80,7 @@ export class ResponseParts {
     into: Utf8Writer,
     modelScore: ModelScore,
     record: Applicant,
-    { isFirst, idText, withContributions, furtherText }: RecordFrame,
+    { isFirst, idText, withContributions, furtherText, reasons }: RecordFrame,
   ): void {
     into.writeFragment(FRAME, isFirst ? OPEN_FIRST : OPEN_NEXT)
     into.writeString(idText)
@@ -87,11 +95,13 @@ export class ResponseParts {
       into.replace(openedAt, '{')
     }
     const warnings = warningsText(modelScore, record, 'batch', 'id')
-    if (warnings === NO_WARNINGS && furtherText === '') {
+    if (warnings === NO_WARNINGS && furtherText === '' && reasons === null) {
       into.writeFragment(FRAME, withContributions ? CLEAN_END_AFTER : CLEAN_END)
-    } else {
-      into.writeString(`${withContributions ? '}' : ''},"warnings":${warnings}${furtherText}}`)
+      return
     }
+    into.writeString(`${withContributions ? '}' : ''},"warnings":${warnings}${furtherText}`)
+    reasons?.texts.writeReasons(into, modelScore.slots, reasons.wanted)
+    into.writeString('}')
   }
 
   closeBatch(into: Utf8Writer, total: number, frame: ResponseFrame): void {
@@ -127,8 +137,10 @@ const CLEAN_END = 4
 /** The same behind contributions. */
 const CLEAN_END_AFTER = 5
 
-/** Before there was any, and without contributions. */
+/** Before there was any, without contributions and reasons. */
 const RECORD_BYTES = 120
+/** Four reasons with texts of usual length. */
+const REASONS_BYTES = 640
 /** What stands around the results. */
 const FRAME_BYTES = 1024
 
@@ -145,14 +157,26 @@ function bytesMaxOf({ featureNames, slotStart }: CompiledModel, fragments: Prepa
   return sum
 }
 
+/** What each result of a batch has; the results of each form have a size of their own. */
+export interface RecordForm {
+  readonly withContributions: boolean
+  readonly withReasons: boolean
+}
+
+function indexOf({ withContributions, withReasons }: RecordForm): number {
+  return (withContributions ? 1 : 0) + (withReasons ? 2 : 0)
+}
+
 /** What a result of a batch takes from its request. */
 export interface RecordFrame {
   readonly isFirst: boolean
   /** The record's id as JSON. */
   readonly idText: string
   readonly withContributions: boolean
-  /** Further properties, each with a comma before it: shadow scores, reasons. */
+  /** Further properties, each with a comma before it: shadow scores. */
   readonly furtherText: string
+  /** Null: nobody asked for reasons. */
+  readonly reasons: { readonly texts: ReasonTexts; readonly wanted: ReasonsWanted } | null
 }
 
 /** What stands around the results. */

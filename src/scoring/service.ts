@@ -206,30 +206,32 @@ export class ScoringService {
     const violations = new InputViolations(request.strictMode || deployment.state.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
     const { records, includeContributions: withContributions } = request
-    const bytesExpected = response.batchBytes(records.length, withContributions)
+    const form = { withContributions, withReasons: reasons !== null }
+    const bytesExpected = response.batchBytes(records.length, form)
     const text = new Utf8Writer(
       this.buffers.lend(Math.min(bytesExpected, RESPONSE_BYTES_EXPECTED_MAX)),
     )
     response.openBatch(text)
+    const ofRecord =
+      reasons === null || reasonTexts === null ? null : { texts: reasonTexts, wanted: reasons }
     for (const [index, record] of records.entries()) {
       const evaluation = scoreOnAllModels(deployment, record, RECORD_ID, this.challengerFailures)
       if (evaluation.failed?.has(position)) return null
       if (validateAgainstAll(evaluation, violations, { property, index })) continue
-      let furtherText = shadowScores(evaluation)
-      if (reasons !== null && reasonTexts !== null) {
-        furtherText += reasonTexts.reasons(modelScore.slots, reasons)
-      }
-      const idText = recordIdText(record[RECORD_ID])
-      const isFirst = index === 0
-      response.record(text, modelScore, record, { isFirst, idText, withContributions, furtherText })
+      response.record(text, modelScore, record, {
+        isFirst: index === 0,
+        idText: recordIdText(record[RECORD_ID]),
+        withContributions,
+        furtherText: shadowScores(evaluation),
+        reasons: ofRecord,
+      })
       if (text.length > RESPONSE_BYTES_MAX) throw responseTooLarge()
       logResults(log, evaluation, record[RECORD_ID], 'batch')
       values.note(modelScore)
     }
     violations.throwIfAny()
     if (reasons !== null) requireReasons(deployment)
-    // Results with reasons are longer than those that the next batch will have.
-    else response.noteBytes(text.length, records.length, withContributions)
+    response.noteBytes(text.length, records.length, form)
     this.batchRecords.observe(records.length)
     this.values.add(values)
     const furtherText = reasons === null ? '' : (reasonTexts?.frameText ?? '')

@@ -68,7 +68,8 @@ export const outcomeApplicants = pgTable(
       table.requestId,
       table.recordIndex,
     ),
-    index('outcome_applicants_reference').on(table.deploymentId, table.referenceHash),
+    // An erasure knows no deployment.
+    index('outcome_applicants_team_reference').on(table.teamId, table.referenceHash),
     index('outcome_applicants_keep_until').on(table.keepUntil),
   ],
 )
@@ -116,16 +117,24 @@ export const heldOutcomes = pgTable(
     environment: text('environment'),
     heldBy: idText('held_by').notNull(),
     receivedAt: moment('received_at').notNull(),
+    /** Also the end of the lease of the process that tries it. */
     nextTryAt: moment('next_try_at').notNull(),
+    /** When it was last looked for; null: when it was received. */
+    triedAt: moment('tried_at'),
     tries: integer('tries').notNull(),
   },
   (table) => [
     unique('held_outcomes_item').on(table.teamId, table.itemHash),
-    index('held_outcomes_next_try').on(table.nextTryAt),
+    // Each team has its turn.
+    index('held_outcomes_turn').on(table.teamId, table.nextTryAt),
+    index('held_outcomes_reference').on(table.teamId, table.referenceHash),
   ],
 )
 
-/** Files of outcomes. The file itself is in the data directory of the process that took it. */
+/**
+ * Files of outcomes. The file itself is in the data directory of the process that took it. Rows
+ * leave 90 days after their end.
+ */
 export const outcomeImports = pgTable(
   'outcome_imports',
   {

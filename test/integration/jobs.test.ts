@@ -193,6 +193,32 @@ describe.each(backends)('on $name', (backend) => {
     await expect(other.cancel(first?.id ?? '')).rejects.toMatchObject({ code: 'job_not_found' })
   })
 
+  // Else a team that queues ten replays of all it has would make the others wait for hours.
+  test('teams take turns, whoever queued first', async () => {
+    const [one, other] = [await newTeam(), await newTeam()]
+    for (let job = 0; job < 3; job++) await one.start()
+    await other.start()
+    const order: string[] = []
+    const handlerOf = (name: string): JobHandler => {
+      return async () => {
+        order.push(name)
+        return {}
+      }
+    }
+    const runner = new JobRunner({
+      store,
+      handlers: { [one.kind]: handlerOf('one'), [other.kind]: handlerOf('other') },
+      newRunner: () => newId('job_', 0),
+      onFailed: () => undefined,
+      onInterrupted: () => undefined,
+      timings: { pollMs: 10, leaseMs: 5_000, heartbeatMs: 20 },
+    })
+    runners.push(runner)
+    runner.wake()
+    await vi.waitFor(() => expect(order).toHaveLength(4), 10_000)
+    expect(order).toEqual(['one', 'other', 'one', 'one'])
+  })
+
   test('a job leaves a week after its end', async () => {
     const team = await newTeam()
     const { id } = await team.start()

@@ -65,6 +65,11 @@ function Reasons({ found, scoredAt, lang }: ReasonsProps) {
   const compared = features.filter(({ baseline_points: points }) => points !== null)
   const differences = compared.map((one) => one.points - (one.baseline_points ?? 0))
   const start = differences.reduce((sum, one) => sum - one, score)
+  // Features that can't be a reason have no baseline: the start has the applicant's own points.
+  const startLabel =
+    compared.length === features.length
+      ? 'Total of the baseline'
+      : 'Baseline, and the features without one'
   const letter = letterText({
     score,
     scoredAt,
@@ -75,7 +80,7 @@ function Reasons({ found, scoredAt, lang }: ReasonsProps) {
   return html`<${ReasonList} reasons=${reasons} method=${found.reason_method}
       isTruncated=${found.reasons_truncated === true} keyFactors=${found.key_factors} />
     <h3>Against the baseline</h3>
-    <${Waterfall} caption="Points against the baseline" base=${start} start="Total of the baseline" score=${score} detail="Points, baseline"
+    <${Waterfall} caption="Points against the baseline" base=${start} start=${startLabel} score=${score} detail="Points, baseline"
       steps=${compared.map((one, at) => ({
         name: labelOf(one),
         points: differences[at] ?? 0,
@@ -121,15 +126,15 @@ function ChangeList({ found }: { found: Explanation }) {
   if (need === 0) return html`<p>The score reaches ${goal}.</p>`
   const changes = leastSet ?? single.slice(0, CHANGES_MAX)
   if (changes.length === 0) {
-    return html`<p>The score is ${number(need)} points short of ${goal}, and no change of the features that somebody can change reaches it.</p>`
+    return html`<p>The score is ${number(need)} points away from ${goal}, and no change of the features that somebody can change reaches it.</p>`
   }
   const lead = leastSet === null ? 'Each of these changes alone' : 'These changes together'
   const more = single.length - CHANGES_MAX
-  return html`<p>The score is ${number(need)} points short of ${goal}. ${lead} would have reached it:</p>
-    <${Table} caption="What would have changed the score" head=${['Feature', 'If it were', numberHead('Points more')]}>
+  return html`<p>The score is ${number(need)} points away from ${goal}. ${lead} would have reached it:</p>
+    <${Table} caption="What would have changed the score" head=${['Feature', 'If it were', numberHead('Points nearer')]}>
       ${changes.map(
         ({ feature, bin, gain }) =>
-          html`<tr><th scope="row">${feature}</th><td class="value">${binWords(bin)}</td><td class="number">${signed(gain)}</td></tr>`,
+          html`<tr><th scope="row">${feature}</th><td class="value">${binWords(bin)}</td><td class="number">${number(gain)}</td></tr>`,
       )}
     <//>
     ${leastSet === null && more > 0 && html`<p class="muted">And ${more} more, which gain more than they need.</p>`}`

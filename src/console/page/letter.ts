@@ -11,25 +11,25 @@ const LETTERS: Readonly<Record<string, Letter>> = {
     score: (score, day, least, most) =>
       `Your score was ${score} on ${day}. Scores range from ${least} to ${most}.`,
     reasons: 'These were the principal reasons for your score, the most important first:',
-    none: 'No single factor lowered your score below the comparison group.',
+    none: 'No factor made your score notably worse than that of the comparison group.',
   },
   de: {
     score: (score, day, least, most) =>
       `Ihr Score betrug am ${day} ${score}. Scores liegen zwischen ${least} und ${most}.`,
     reasons: 'Dies waren die Hauptgründe für Ihren Score, der wichtigste zuerst:',
-    none: 'Kein einzelner Faktor hat Ihren Score unter die Vergleichsgruppe gesenkt.',
+    none: 'Kein Faktor hat Ihren Score gegenüber der Vergleichsgruppe merklich verschlechtert.',
   },
   es: {
     score: (score, day, least, most) =>
       `Su puntuación era ${score} el ${day}. Las puntuaciones van de ${least} a ${most}.`,
     reasons: 'Estas fueron las razones principales de su puntuación, la más importante primero:',
-    none: 'Ningún factor bajó su puntuación por debajo del grupo de comparación.',
+    none: 'Ningún factor empeoró de forma apreciable su puntuación frente al grupo de comparación.',
   },
   fr: {
     score: (score, day, least, most) =>
       `Votre score était de ${score} le ${day}. Les scores vont de ${least} à ${most}.`,
     reasons: 'Voici les raisons principales de votre score, la plus importante en premier :',
-    none: "Aucun facteur n'a abaissé votre score sous celui du groupe de comparaison.",
+    none: "Aucun facteur n'a nettement dégradé votre score par rapport au groupe de comparaison.",
   },
 }
 

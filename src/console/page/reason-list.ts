@@ -16,11 +16,11 @@ export function ReasonList({ reasons, method, isTruncated, keyFactors }: ReasonL
   const against =
     method !== null && html`<p class="muted">Compared with: ${methodWords(method)}.</p>`
   if (reasons.length === 0) {
-    return html`<${Empty} title="Nothing was adverse">
-      <p>No feature is below its baseline. A decline needs the reason of whoever declined.</p>
+    return html`<${Empty} title="No adverse factor">
+      <p>No factor is adverse enough for a reason by the card's rules. A decline needs the reason of whoever declined.</p>
     <//>${against}`
   }
-  return html`<${Table} caption="Reasons" head=${['Reason', optionalHead('Code'), numberHead('Points below'), optionalHead('From')]}>
+  return html`<${Table} caption="Reasons" head=${['Reason', optionalHead('Code'), numberHead('Distance in points'), optionalHead('From')]}>
       ${reasons.map(
         (one) => html`<tr key=${one.code}>
         <th scope="row">${one.rank}. ${one.text}</th>

@@ -51,7 +51,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 const METHODS: Readonly<Record<string, string>> = {
   mean_at_cutoff: 'average points of applicants at the cut-off or slightly better',
-  mean_all: 'average points of all applicants',
+  mean_all: 'average points of all scored applications',
   fixed: 'baselines of the card',
   max: 'best points of each feature',
 }
@@ -72,7 +72,7 @@ export function methodWords(reasons: Method): string {
     METHODS[method] ?? method,
     ...(basis == null ? [] : [`basis ${basis.replaceAll('_', ' ')}`]),
     ...(cutoff == null ? [] : [`cut-off ${number(cutoff)}`]),
-    ...(n == null ? [] : [`${count(n)} applicants`]),
+    ...(n == null ? [] : [`${count(n)} applications`]),
     ...(to == null
       ? []
       : [`scored ${from == null ? 'until' : `from ${when(from)} to`} ${when(to)}`]),

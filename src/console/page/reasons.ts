@@ -85,7 +85,7 @@ function ByGrade({ counts, textOf }: ByGradeProps) {
     if (grade === undefined || (found === undefined && grade.more_codes > 0)) return NONE
     return percent((found?.n ?? 0) / grade.n)
   }
-  return html`<p class="muted">${count(n)} answers; in ${count(empty)} of them nothing was adverse. Every answer counts, whether or not it was asked for reasons.</p>
+  return html`<p class="muted">${count(n)} answers; ${count(empty)} of them have no adverse factor. Every answer counts, whether or not it was asked for reasons.</p>
     <${Table} caption="Reasons by grade" head=${['Reason', optionalHead('Code'), numberHead('Answers'), numberHead('Share'), optionalHead('First', 'number'), optionalHead('Share'), ...grades.map((grade) => numberHead(grade.grade === null ? 'No grade' : `In ${grade.grade}`))]}>
       ${reasons.map(
         (one) => html`<tr key=${one.code}>

@@ -28,7 +28,9 @@ export function evaluationOf(stability: Stability, nMin: number): Evaluation {
   const { n, score, features, baseline } = stability
   const found = { n, psi: score.psi }
   if (baseline === null) return { ...found, verdict: null, moved: [] }
-  const judged = [score.verdict, ...features.map(({ verdict }) => verdict)]
+  // A feature of which one cell alone is met can't move, however few applicants there are.
+  const movable = features.filter(({ cv_95: cv95 }) => cv95 !== 0)
+  const judged = [score.verdict, ...movable.map(({ verdict }) => verdict)]
   const isJudged = judged.some((verdict) => verdict !== null && verdict !== 'insufficient_data')
   if (n < nMin || !isJudged) return { ...found, verdict: 'insufficient_data', moved: [] }
   const moved = movedFeatures(features)

@@ -50,7 +50,10 @@ export async function gainsOf(
     bad += count.bad
     first ??= count.score
     const cumCount = cumGood + cumBad + good + bad
-    const isFull = cumCount * bandsMax >= total * (bands.length + 1)
+    const before = cumGood + cumBad
+    // The next of the marks that part all into equal bands; a tie can have passed several.
+    const mark = Math.floor((before * bandsMax) / total) + 1
+    const isFull = cumCount * bandsMax >= total * mark
     if (!isFull && index < best.length - 1) return
     cumGood += good
     cumBad += bad

@@ -65,6 +65,10 @@ const CLOCK_MS_MAX = 60_000
 /** Nearly all requests are answered within this time. */
 const NEAR_MS = 5_000
 
+/** Hours whose blocks are listed at once, where each has few. */
+const HOURS_LISTED_MAX = 24
+const BLOCKS_LISTED_FEW = 64
+
 /** Blocks in PostgreSQL. */
 export class PostgresBlockReader implements BlockReader {
   private readonly db: Database
@@ -121,19 +125,26 @@ export class PostgresBlockReader implements BlockReader {
     if (bounds === null) return
     const { firstHourMs, lastHourMs } = bounds
     const isRising = query.order === 'oldest'
-    const step = isRising ? SPAN_MS.hour : -SPAN_MS.hour
     let hourMs = isRising ? firstHourMs : lastHourMs
+    let hours = 1
     while (hourMs >= firstHourMs && hourMs <= lastHourMs) {
+      const furtherMs = (hours - 1) * SPAN_MS.hour
+      const fromMs = isRising ? hourMs : hourMs - furtherMs
+      const lastMs = isRising ? hourMs + furtherMs : hourMs
       const listed = await this.list(
-        sql`${conditionOf(query)} and first_at >= ${momentText(hourMs)}
-          and first_at < ${momentText(hourMs + SPAN_MS.hour)}`,
+        sql`${conditionOf(query)} and first_at >= ${momentText(fromMs)}
+          and first_at < ${momentText(lastMs + SPAN_MS.hour)}`,
         query.order,
         query.withSuperseded,
       )
       yield* this.read(listed)
-      const nextMs = listed.length > 0 ? hourMs + step : await this.nextHour(query, hourMs)
+      const beyondMs = isRising ? lastMs + SPAN_MS.hour : fromMs - SPAN_MS.hour
+      const nextMs =
+        listed.length > 0 ? beyondMs : await this.nextHour(query, isRising ? lastMs : fromMs)
       if (nextMs === null) return
       hourMs = nextMs
+      // Merged hours have few blocks: to list each of a month's hours costs more than to read them.
+      hours = listed.length < BLOCKS_LISTED_FEW ? Math.min(2 * hours, HOURS_LISTED_MAX) : 1
     }
   }
 

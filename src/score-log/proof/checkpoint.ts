@@ -1,12 +1,4 @@
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  hkdfSync,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
+import { SigningKey } from './signing-key.ts'
 
 /** A state of a tree. */
 export interface TreeState {
@@ -15,13 +7,9 @@ export interface TreeState {
   readonly root: Buffer
 }
 
-const SEED_BYTES = 32
-const KEY_BYTES = 32
-const KEY_ID_BYTES = 4
-/** What Node expects before the 32 bytes of a private key of Ed25519 in PKCS #8. */
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
-/** The kind of the key in signed notes. */
-const ED25519 = Buffer.of(1)
+/** A note: its text, and lines of signatures. */
+const NOTE = /^(([^\n]+)\n(\d{1,15})\n([A-Za-z0-9+/=]+)\n)\n((?:— \S+ [A-Za-z0-9+/=]+\n?){1,8})$/
+const SIGNATURE = /^— (\S+) ([A-Za-z0-9+/=]+)$/
 
 /** The log of a team, as checkpoints name it. */
 export function originOf(teamId: string): string {
@@ -37,50 +25,40 @@ export function factsOriginOf(teamId: string): string {
  * Signs states of trees with Ed25519, as signed notes.
  *
  * The key follows from the secret that signs access tokens, so that all replicas have the same one
- * and it is in no database. With another secret it is another key.
+ * and it is in no database. With another secret it is another key. While the secret is rotated,
+ * both keys sign, so that whoever trusts the former one can follow.
  *
  * @source https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint
  */
 export class CheckpointSigner {
-  private readonly key: KeyObject
-  private readonly publicKey: Buffer
+  private readonly current: SigningKey
+  private readonly keys: readonly SigningKey[]
 
-  constructor(secret: string | Buffer) {
-    const info = 'scoreline score log checkpoints'
-    const seed = Buffer.from(hkdfSync('sha256', secret, '', info, SEED_BYTES))
-    const der = Buffer.concat([PKCS8_PREFIX, seed])
-    this.key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
-    const spki = createPublicKey(this.key).export({ format: 'der', type: 'spki' })
-    this.publicKey = spki.subarray(-KEY_BYTES)
+  /** @param formerSecret while it is rotated; else null */
+  constructor(secret: string | Buffer, formerSecret: string | null) {
+    this.current = new SigningKey(secret)
+    this.keys =
+      formerSecret === null ? [this.current] : [this.current, new SigningKey(formerSecret)]
   }
 
   /** The key that verifies the checkpoints of an origin, as signed notes write it. */
   verifierKey(origin: string): string {
-    const key = Buffer.concat([ED25519, this.publicKey])
-    return `${origin}+${this.keyId(origin).toString('hex')}+${key.toString('base64')}`
+    return this.current.verifierKey(origin)
   }
 
   checkpoint({ origin, size, root }: TreeState): string {
     const text = `${origin}\n${size}\n${root.toString('base64')}\n`
-    const signature = sign(null, Buffer.from(text), this.key)
-    const signed = Buffer.concat([this.keyId(origin), signature]).toString('base64')
-    return `${text}\n— ${origin} ${signed}\n`
+    const signatures = this.keys.map((key) => `— ${origin} ${key.sign(origin, text)}\n`)
+    return `${text}\n${signatures.join('')}`
   }
 
-  /** The state of a checkpoint that this signer has signed; null for anything else. */
+  /** The state of a checkpoint that one of the keys has signed; null for anything else. */
   read(note: string): TreeState | null {
-    const [, text = '', origin = '', size = '', root = '', name, signed = ''] =
-      /^(([^\n]+)\n(\d{1,15})\n([A-Za-z0-9+/=]+)\n)\n— (\S+) ([A-Za-z0-9+/=]+)\n?$/.exec(note) ?? []
-    if (name !== origin) return null
-    const bytes = Buffer.from(signed, 'base64')
-    if (!bytes.subarray(0, KEY_ID_BYTES).equals(this.keyId(origin))) return null
-    const signature = bytes.subarray(KEY_ID_BYTES)
-    if (!verify(null, Buffer.from(text), createPublicKey(this.key), signature)) return null
-    return { origin, size: Number(size), root: Buffer.from(root, 'base64') }
-  }
-
-  private keyId(name: string): Buffer {
-    const hash = createHash('sha256').update(`${name}\n`).update(ED25519).update(this.publicKey)
-    return hash.digest().subarray(0, KEY_ID_BYTES)
+    const [, text = '', origin = '', size = '', root = '', lines = ''] = NOTE.exec(note) ?? []
+    const isOurs = lines.split('\n').some((line) => {
+      const [, name, signed = ''] = SIGNATURE.exec(line) ?? []
+      return name === origin && this.keys.some((key) => key.hasSigned(origin, text, signed))
+    })
+    return isOurs ? { origin, size: Number(size), root: Buffer.from(root, 'base64') } : null
   }
 }

@@ -39,7 +39,7 @@ export function emptyRoot(): Buffer {
 }
 
 /** The largest power of two below a number above 1. */
-function splitOf(leaves: number): number {
+export function splitOf(leaves: number): number {
   let split = 1
   while (split * 2 < leaves) split *= 2
   return split
@@ -88,11 +88,6 @@ function subProof(from: number, [start, end]: LeafRange, isWhole: boolean): Leaf
   return from <= split
     ? [...subProof(from, [start, middle], isWhole), [middle, end]]
     : [...subProof(from - split, [middle, end], false), [start, middle]]
-}
-
-/** The roots of these parts. */
-export function hashesOf(leaves: readonly Buffer[], ranges: readonly LeafRange[]): Buffer[] {
-  return ranges.map((range) => rootOf(leaves, range))
 }
 
 /** The root of a complete part of a growing tree: 2^level leaves, the `position`-th such part. */

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { epochMs } from '../../rollups/rollup-rows.ts'
 import { type FirstFormRow, traceOf } from './first-form.ts'
+import type { ScanQuery } from './log-query.ts'
 import type {
   FirstFormFind,
   FirstFormScan,
@@ -40,8 +41,7 @@ export class PostgresFirstFormStore implements FirstFormStore {
 
   /** Counts applicants before it reads their results, because a batch can be large. */
   portion({ teamId, deploymentId, fromMs, toMs, after }: FirstFormScan): Promise<FirstFormRow[]> {
-    const whose =
-      deploymentId === null ? sql`team_id = ${teamId}` : sql`deployment_id = ${deploymentId}`
+    const whose = whoseOf(teamId, deploymentId)
     const start = after === null ? sql`true` : sql`(scored_at, request_id) > ${position(after)}`
     return rowsOf<FirstFormRow>(
       this.db,
@@ -110,6 +110,20 @@ export class PostgresFirstFormStore implements FirstFormStore {
     }
   }
 
+  async timeBehind(
+    { teamId, deploymentId, fromMs, toMs }: ScanQuery,
+    requests: number,
+  ): Promise<number | null> {
+    const [row] = await rowsOf<{ at_ms: number }>(
+      this.db,
+      sql`select ${epochMs(sql`scored_at`)} as at_ms from score_log
+        where ${whoseOf(teamId, deploymentId)} and scored_at >= ${moment(fromMs)}
+          and scored_at < ${moment(toMs)}
+        order by scored_at desc, request_id desc offset ${requests}::integer limit 1`,
+    )
+    return row?.at_ms ?? null
+  }
+
   async deploymentsOf(teamId: string): Promise<string[]> {
     const rows = await rowsOf<{ id: string }>(
       this.db,
@@ -117,6 +131,10 @@ export class PostgresFirstFormStore implements FirstFormStore {
     )
     return rows.map(({ id }) => id)
   }
+}
+
+function whoseOf(teamId: string, deploymentId: string | null): SQL {
+  return deploymentId === null ? sql`team_id = ${teamId}` : sql`deployment_id = ${deploymentId}`
 }
 
 function position({ scoredAtMs, requestId }: { scoredAtMs: number; requestId: string }): SQL {

@@ -20,9 +20,18 @@ export interface LogPart {
   cells(query: ScanQuery): AsyncIterable<readonly CellColumns[]>
 }
 
+/** References of single requests, or ids of records as text, by deployment. */
+export type WantedReferences = ReadonlyMap<string, ReadonlySet<string>>
+
 /** Records of this process that the database does not have yet. */
 export interface LogTail {
   find(requestId: string, idMs: number): Promise<LoggedRequest | null>
+  /**
+   * Requests with one of the references.
+   *
+   * @throws AppError `unavailable` where too much waits to look through it
+   */
+  waiting(teamId: string, wanted: WantedReferences): Promise<readonly LoggedRequest[]>
 }
 
 /**
@@ -52,6 +61,16 @@ export class LogReader {
       if (found !== null) return found
     }
     return null
+  }
+
+  /**
+   * Requests of a team with one of the references that are still in the spool of this process. Ask
+   * before the database is searched: what is drained meanwhile is then found there.
+   *
+   * @throws AppError `unavailable` where too much waits to look through it
+   */
+  async waiting(teamId: string, wanted: WantedReferences): Promise<readonly LoggedRequest[]> {
+    return this.tail === null ? [] : this.tail.waiting(teamId, wanted)
   }
 
   /**

@@ -36,6 +36,8 @@ export interface FirstFormStore {
   portion(query: FirstFormScan): Promise<readonly FirstFormRow[]>
   /** Looks at a bounded part of the rows; with a deployment at its rows alone, by an index. */
   search(query: FirstFormSearch): Promise<SearchedPart>
+  /** The time before which so many requests of the scan lie behind newer ones; null for fewer. */
+  timeBehind(query: ScanQuery, requests: number): Promise<number | null>
   /** Ids of the deployments that a team has and had. */
   deploymentsOf(teamId: string): Promise<readonly string[]>
 }
@@ -47,6 +49,9 @@ export interface FirstFormStore {
  */
 const NEAR = { beforeMs: 1_000, afterMs: 2_000 }
 const FAR = { beforeMs: 120_000, afterMs: 600_000 }
+
+/** As many as a search by one reference looks at. */
+const PICKED_REQUESTS_MAX = 100_000
 
 /** Requests of the first form: rows of `score_log`. */
 export class LogRows implements LogPart {
@@ -80,11 +85,15 @@ export class LogRows implements LogPart {
     } while (next !== null && limit?.endsAt(next) !== true)
   }
 
+  /** References are looked for in the newest requests alone: no index leads to them. */
   async *pick(
     query: ScanQuery,
     { requestIds, references }: PickedRequests,
   ): AsyncGenerator<readonly LoggedRequest[]> {
-    for await (const requests of this.scan(query)) {
+    const startMs =
+      references.size === 0 ? null : await this.store.timeBehind(query, PICKED_REQUESTS_MAX)
+    const fromMs = Math.max(query.fromMs, startMs ?? query.fromMs)
+    for await (const requests of this.scan({ ...query, fromMs })) {
       yield requests.filter(
         ({ requestId, rows }) =>
           requestIds.has(requestId) ||

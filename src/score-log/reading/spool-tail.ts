@@ -1,12 +1,14 @@
 import { open } from 'node:fs/promises'
 import pLimit from 'p-limit'
+import { AppError } from '../../errors.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource } from '../record/model-source.ts'
-import { isRecordV4, readRecord } from '../record/record.ts'
+import { type AnyRecord, isRecordV4, readRecord } from '../record/record.ts'
 import { readHeadV4 } from '../record/record-v4.ts'
 import { scanFrames } from '../spool/frames.ts'
 import type { SegmentRange } from '../spool/reader.ts'
-import type { LogTail } from './log-reader.ts'
+import type { LogTail, WantedReferences } from './log-reader.ts'
+import { TurnTaker } from './turn-taker.ts'
 
 /** Parts of segments that are not drained. */
 export interface UndrainedSpool {
@@ -19,6 +21,8 @@ const PART_BYTES = 512 * 1024
 const SCORED_WITHIN_MS = 120_000
 /** Searches that read files at a time: further ones wait. */
 const SEARCHES_MAX = 2
+/** Beyond so much that waits nobody looks for references: it takes the drain some seconds. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
 /**
  * Finds a record that the database does not have yet in the spool of this process.
@@ -48,7 +52,59 @@ export class SpoolTail implements LogTail {
     if (this.spool.undrained().length === 0) return null
     const found = await this.limit(() => this.payloadOf(requestId, idMs))
     if (found === null) return null
-    const payload = await this.erased(found)
+    return this.requestOf(await this.erased(found))
+  }
+
+  async waiting(teamId: string, wanted: WantedReferences): Promise<LoggedRequest[]> {
+    const ranges = this.spool.undrained()
+    let bytes = 0
+    for (const { offset, readableBytes } of ranges) bytes += readableBytes - offset
+    if (bytes === 0) return []
+    if (bytes > WAITING_BYTES_MAX) {
+      throw new AppError('unavailable', 'many scores are not in the log yet: try again in a minute')
+    }
+    return this.limit(() => this.with(teamId, wanted, ranges))
+  }
+
+  private async with(
+    teamId: string,
+    wanted: WantedReferences,
+    ranges: readonly SegmentRange[],
+  ): Promise<LoggedRequest[]> {
+    const team = Buffer.from(teamId)
+    const turns = new TurnTaker()
+    const found: LoggedRequest[] = []
+    for (const range of ranges) {
+      for await (const { bytes, payloads } of partsOf(range)) {
+        if (!bytes.includes(team)) continue
+        for (const { start, end } of payloads) {
+          if (turns.isOver) await turns.giveWay()
+          const payload = bytes.subarray(start, end)
+          if (!payload.includes(team) || !(await this.has(payload, teamId, wanted))) continue
+          found.push(await this.requestOf(await this.erased(payload)))
+        }
+      }
+    }
+    return found
+  }
+
+  /** Whether a record is a request of the team with one of the references. */
+  private async has(payload: Buffer, teamId: string, wanted: WantedReferences): Promise<boolean> {
+    try {
+      const own = scopeOf(readRecord(payload))
+      const references = own.teamId === teamId ? wanted.get(own.deploymentId) : undefined
+      if (references === undefined) return false
+      if (own.reference !== undefined) return references.has(own.reference ?? '')
+      const { rows } = await this.requestOf(payload)
+      return rows.some(({ id }) => id !== null && references.has(String(id)))
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      // The drain sets it aside.
+      return false
+    }
+  }
+
+  private async requestOf(payload: Buffer): Promise<LoggedRequest> {
     const record = readRecord(payload)
     const modelIds = isRecordV4(record)
       ? readHeadV4(record.headBytes).models.map(({ modelId }) => modelId)
@@ -72,6 +128,21 @@ export class SpoolTail implements LogTail {
       if (payload !== null) return payload
     }
     return null
+  }
+}
+
+/** Whose record it is; without `reference` if it is a batch. */
+function scopeOf(record: AnyRecord): {
+  readonly teamId: string
+  readonly deploymentId: string
+  readonly reference?: string | null
+} {
+  if (!isRecordV4(record)) return record
+  const { teamId, deploymentId } = readHeadV4(record.headBytes)
+  return {
+    teamId,
+    deploymentId,
+    ...(!record.isBatch && { reference: record.reference }),
   }
 }
 

@@ -42,8 +42,8 @@ describe.each(backends)('on $name', (backend) => {
     })
 
   /** A deployment that has scored the applicants. */
-  async function scored(method: string) {
-    const { slug, modelId } = await team.deploy(stepCard({ method }))
+  async function scored(method: string, card: object = stepCard({ method })) {
+    const { slug, modelId } = await team.deploy(card)
     for (const applicant of APPLICANTS) {
       await send(slug, applicant)
       // Each in a millisecond of its own, so that the last one is known.
@@ -188,8 +188,8 @@ describe.each(backends)('on $name', (backend) => {
         { feature: 'b', bins: [{ score: 100 }, { score: 120 }, { score: 100 }] },
       ],
       features: [
-        { name: 'a', points: 0, text: 'a: up to 0, 0 points where the best is 20' },
-        { name: 'b', points: 10, text: 'b: above 0 up to 1, 10 points where the best is 20' },
+        { name: 'a', points: 0, text: 'a: up to 0, 0 points of at most 20' },
+        { name: 'b', points: 10, text: 'b: above 0 up to 1, 10 points of at most 20' },
       ],
     })
     expect((await explain('?cutoff=135')).counterfactuals).toMatchObject({
@@ -249,5 +249,16 @@ describe.each(backends)('on $name', (backend) => {
       methods: ['mean_all', 'max'],
     })
     expect(outcomeOf(without)).toBe('400 invalid_request')
+  })
+  test('a card without a scaling is compared with a band that the caller names', async () => {
+    const { scaling: _, ...card } = stepCard({ method: 'mean_all' })
+    const { slug } = await scored('mean_all', { ...card, has_pd: false })
+    const url = at(slug, '/reason-method-report')
+    const body = { methods: ['mean_at_cutoff', 'max'], cutoff: 120 }
+    const refused = await team.call('POST', url, body)
+    expect(outcomeOf(refused)).toBe('400 invalid_request')
+    expect(refused.json().message).toContain('band_points')
+    const report = await team.done('POST', url, { ...body, band_points: 10 })
+    expect(report).toMatchObject({ n: 1, pairs: [{ same_first: 1, same_set: 1 }] })
   })
 })

@@ -76,11 +76,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.go(`scores/${requestId}`)
     await visitor.sees('1. Duration of the credit')
     expect(await rowsOf('Reasons')).toHaveLength(1 + 4)
-    await visitor.sees('average points of all applicants, 1,000 applicants')
+    await visitor.sees('average points of all scored applications, 1,000 applications')
     // The baseline, each feature, the score.
     expect(await rowsOf('Points against the baseline')).toHaveLength(1 + 2 + 13)
     await page.getByText('Your score was 356').waitFor()
-    await visitor.sees('The score is 64 points short of grade C.')
+    await visitor.sees('The score is 64 points away from grade C.')
     await page.getByLabel('Score to reach').fill('600')
     await visitor.press('Show')
     await visitor.sees('These changes together would have reached it')

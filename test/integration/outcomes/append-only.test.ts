@@ -3,29 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ScoredApplicant } from '../../../src/outcomes/applicant.ts'
 import { PostgresOutcomeStore } from '../../../src/outcomes/store.ts'
 import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { applicantOf } from '../../support/score-log/outcome-applicants.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
 
-const SCORED_MS = Date.UTC(2026, 0, 31)
 const RESTRICT_VIOLATION = '23001'
-
-function applicantOf(teamId: string): ScoredApplicant {
-  return {
-    teamId,
-    deploymentId: newId('dep_', SCORED_MS),
-    requestId: newId('req_', SCORED_MS),
-    recordIndex: 0,
-    isBatch: false,
-    applicants: 1,
-    scoredAtMs: SCORED_MS,
-    referenceHash: 'hash',
-    served: 0,
-    isFirstForm: false,
-    results: [['mod_1', null, 600, 0.05, 'A', [2, 3]]],
-  }
-}
+const DAY_MS = 86_400_000
 
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
@@ -48,8 +32,8 @@ describe.each(backends)('on $name', (backend) => {
     const content = { outcome: 'good', as_of: asOf }
     const fact = { definition: '', asOfMs: Date.parse(asOf), content }
     const sender = { teamId: team, environment: null, by: 'usr_1' }
-    const held = { sender, held: [], settled: [] }
-    const statuses = await store.write({ ...held, matched: [{ applicant, fact }] })
+    const held = { sender, held: [], receivedAtMs: 0, settled: [] }
+    const { statuses } = await store.write({ ...held, matched: [{ applicant, fact }] })
     expect(statuses).toEqual(['accepted'])
     return { team, applicant }
   }
@@ -103,7 +87,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(
       await refusal(sql`update outcome_applicants set reference_hash = null where ${own}`),
     ).toBe('done')
-    await store.purge(0, Date.now())
+    await store.removeExpired({ heldBeforeMs: 0, importsBeforeMs: 0, nowMs: Date.now() }, 10)
     const left = await rowsOf<{ id: number }>(
       handle.db,
       sql`select id::float8 as id from outcome_applicants where ${own}`,
@@ -125,5 +109,47 @@ describe.each(backends)('on $name', (backend) => {
     expect(await endOf(applicant)).toBe('2032-04-30')
     await stored('2025-01-01', team, applicant)
     expect(await endOf(applicant)).toBe('2032-04-30')
+  })
+  // One statement for a million due applicants never ends within its seconds.
+  test('expired applicants, held outcomes and imports leave in portions', async () => {
+    const teamId = await insertTeam(handle.db)
+    await handle.db.execute(sql`insert into outcome_applicants (team_id, deployment_id, request_id,
+        record_index, is_batch, applicants, scored_at, served, is_first_form, results, keep_until)
+      select ${teamId}, 'dep_1', 'req_old_' || n, 0, false, 1, now(), 0, false, '[]',
+        now() - interval '1 day'
+      from generate_series(1, 25) as n`)
+    await handle.db.execute(sql`insert into held_outcomes (team_id, item, item_hash, held_by,
+        received_at, next_try_at, tries)
+      select ${teamId}, '{}', n, 'usr_1', now() - interval '31 days', now(), 0
+      from generate_series(1, 12) as n`)
+    await handle.db.execute(sql`insert into outcome_imports (id, team_id, created_by, format, status,
+        "offset", lines, counts, errors, created_at, finished_at)
+      select 'imp_' || days, ${teamId}, 'usr_1', 'csv', 'done', 0, 0, '{}', '[]', now(),
+        now() - make_interval(days => days)
+      from unnest(array[1, 89, 91]) as days`)
+    const leftOf = async (table: string) => {
+      const rows = await rowsOf<{ n: number }>(
+        handle.db,
+        sql`select count(*)::float8 as n from ${sql.identifier(table)} where team_id = ${teamId}`,
+      )
+      return rows[0]?.n
+    }
+    const left = async () => [
+      await leftOf('outcome_applicants'),
+      await leftOf('held_outcomes'),
+      await leftOf('outcome_imports'),
+    ]
+    const nowMs = Date.now()
+    const expiry = {
+      heldBeforeMs: nowMs - 30 * DAY_MS,
+      importsBeforeMs: nowMs - 90 * DAY_MS,
+      nowMs,
+    }
+    expect(await store.removeExpired(expiry, 10)).toBe(true)
+    expect(await left()).toEqual([15, 2, 2])
+    expect(await store.removeExpired(expiry, 10)).toBe(true)
+    expect(await left()).toEqual([5, 0, 2])
+    expect(await store.removeExpired(expiry, 10)).toBe(false)
+    expect(await left()).toEqual([0, 0, 2])
   })
 })

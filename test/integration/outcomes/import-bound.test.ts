@@ -58,4 +58,32 @@ describe.each(backends)('on $name', (backend) => {
     await store.see(rows.map(({ id }) => id))
     expect(await store.running(teamId)).toBe(TEAM_IMPORTS_MAX + 1)
   })
+
+  // The file of a lost machine would else be under way for ever.
+  test('an import that no process has seen for a day has failed, and says why', async () => {
+    const teamId = await insertTeam(handle.db)
+    await add(teamId)
+    await add(teamId)
+    const store = new PostgresImportStore(handle.db)
+    const rows = await rowsOf<{ id: string }>(
+      handle.db,
+      sql`select id from outcome_imports where team_id = ${teamId} order by id`,
+    )
+    const [lost = '', seen = ''] = rows.map(({ id }) => id)
+    await handle.db.execute(sql`update outcome_imports set lines = 7,
+        errors = '[{"line": 3, "message": "faulty"}]', seen_at = now() - interval '25 hours'
+      where id = ${lost}`)
+    await store.failUnseen()
+    expect(await store.find(lost)).toMatchObject({
+      status: 'failed',
+      errors: [
+        { line: 3, message: 'faulty' },
+        {
+          line: 8,
+          message: 'the process with the file has not been seen for a day: send the file again',
+        },
+      ],
+    })
+    expect(await store.find(seen)).toMatchObject({ status: 'running', errors: [] })
+  })
 })

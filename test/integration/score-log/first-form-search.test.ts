@@ -68,6 +68,9 @@ describe.skipIf(!hasPostgres)('a search of the first form', () => {
     const unbound = reader.search({ ...QUERY, reference: 'A-1', before: null })
     for await (const { requestId } of unbound) found.push(requestId)
     expect(found).toEqual(['req_true000000000'])
+    const store = new PostgresFirstFormStore(db)
+    expect(await store.timeBehind(QUERY, 100_000)).toBe(START + 129_999)
+    expect(await store.timeBehind(QUERY, 230_001)).toBeNull()
   })
 
   // A batch can have megabytes, and each is read to look for the reference in it.

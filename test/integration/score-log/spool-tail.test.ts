@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { SpoolTail } from '../../../src/score-log/reading/spool-tail.ts'
 import { FRAME_HEADER_BYTES, sealFrame } from '../../../src/score-log/spool/frames.ts'
@@ -11,6 +11,7 @@ import { recordPayload } from '../../support/score-log/record-payloads.ts'
 const MODEL = { modelId: 'mod_1', challengerId: null, features: 1, bytesPerCell: 1 } as const
 const RESULT = { score: 1, pd: Number.NaN, grade: 0xffff_ffff, warnings: 0, cells: [4] }
 const NOW = Date.parse('2026-11-22T10:00:00Z')
+const [TEAM, DEPLOYMENT] = ['team_1', 'dep_1']
 const HOUR_MS = 3_600_000
 
 let directory: string
@@ -40,6 +41,8 @@ interface Logged {
 function segment({ id, atMs }: { id: number; atMs: number }, records: readonly Logged[]): void {
   const frames = records.map((record) => {
     const payload = recordPayload({
+      teamId: TEAM,
+      deploymentId: DEPLOYMENT,
       models: [MODEL],
       requestId: record.id,
       scoredAtMs: record.atMs,
@@ -99,4 +102,27 @@ test('a segment that the drain has removed holds nothing', async () => {
   segment({ id: 1, atMs: NOW }, [wanted])
   rmSync(join(directory, '1.seg'))
   expect(await tail().find(wanted.id, NOW)).toBeNull()
+})
+
+describe('references that wait', () => {
+  const idsOf = async (teamId: string, deploymentId: string, reference: string) => {
+    const wanted = new Map([[deploymentId, new Set([reference])]])
+    return (await tail().waiting(teamId, wanted)).map(({ requestId }) => requestId)
+  }
+
+  test('are found in the requests of the deployment alone', async () => {
+    const batch = { ...logged(NOW), recordId: 'A-1' }
+    segment({ id: 1, atMs: NOW }, [logged(NOW), batch])
+    segment({ id: 2, atMs: NOW + 1 }, [{ ...logged(NOW + 1), recordId: 'A-2' }])
+    expect(await idsOf(TEAM, DEPLOYMENT, 'A-1')).toEqual([batch.id])
+    expect(await idsOf(TEAM, 'dep_2', 'A-1')).toEqual([])
+    expect(await idsOf('team_2', DEPLOYMENT, 'A-1')).toEqual([])
+  })
+
+  // A request must not read gigabytes, and an earlier score must not get the outcome.
+  test('are not looked for where more than 64 MiB wait', async () => {
+    segment({ id: 1, atMs: NOW }, [logged(NOW)])
+    ranges = ranges.map((range) => ({ ...range, readableBytes: 65 * 1024 * 1024 }))
+    await expect(idsOf(TEAM, DEPLOYMENT, 'A-1')).rejects.toMatchObject({ code: 'unavailable' })
+  })
 })

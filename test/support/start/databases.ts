@@ -51,8 +51,19 @@ export const postgres: Backend = {
 /** Whether the run names a PostgreSQL; under CI it must. */
 export const hasPostgres = inject('postgresTemplate') !== null
 
-/** PGlite, and PostgreSQL where `TEST_DATABASE_URL` names a server; under CI always both. */
-export const backends: readonly Backend[] = hasPostgres ? [embedded, postgres] : [embedded]
+/**
+ * PGlite, and PostgreSQL where `TEST_DATABASE_URL` names a server. `TEST_BACKENDS=PostgreSQL`
+ * leaves PGlite to a run of its own.
+ */
+export const backends: readonly Backend[] = chosenBackends(process.env['TEST_BACKENDS'])
+
+function chosenBackends(name: string | undefined): readonly Backend[] {
+  if (name !== undefined && (name !== postgres.name || !hasPostgres)) {
+    throw new Error(`TEST_BACKENDS must be ${postgres.name}, with TEST_DATABASE_URL`)
+  }
+  if (name !== undefined) return [postgres]
+  return hasPostgres ? [embedded, postgres] : [embedded]
+}
 
 /** A data directory whose embedded database is made and migrated, and holds nothing. */
 export function embeddedDataDir(): string {

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest'
 import { ImportRun } from '../../../src/outcomes/import-run.ts'
 import type { ReadItem } from '../../../src/outcomes/item.ts'
-import { countsOf, type OutcomeWrite } from '../../../src/outcomes/service.ts'
+import { countsOf, type OutcomeWrite, type OutcomeWritten } from '../../../src/outcomes/service.ts'
 
 const MIB = 1024 * 1024
+const NOTHING: OutcomeWritten = { statuses: [], holdings: [] }
 
 async function roundsOf(line: string, lines: number) {
   const rounds: (readonly ReadItem[])[] = []
   let end: ReturnType<NonNullable<OutcomeWrite['progress']>> | undefined
   const parts = async function* () {
     const bytes = Buffer.from(`${line}\n`)
-    for (let number = 0; number < lines; number++) yield { bytes, offset: number * bytes.length }
+    for (let number = 0; number < lines; number++) {
+      const offset = number * bytes.length
+      yield { bytes, offset, endOffset: offset + bytes.length }
+    }
   }
   const outcomes = {
     judge: async (_sender: unknown, read: readonly ReadItem[]) => {
@@ -26,8 +30,8 @@ async function roundsOf(line: string, lines: number) {
   }
   const store = {
     write: async ({ progress }: OutcomeWrite) => {
-      end = progress?.([])
-      return []
+      end = progress?.(NOTHING)
+      return NOTHING
     },
   }
   const run = new ImportRun(
@@ -87,18 +91,18 @@ test('a round is matched while the one before is stored, and an error of either 
     },
   }
   const store = {
-    write: async ({ progress }: OutcomeWrite): Promise<never[]> => {
+    write: async ({ progress }: OutcomeWrite): Promise<OutcomeWritten> => {
       // The first step waits for the second round to be matched.
       await held
-      const step = progress?.([])
+      const step = progress?.(NOTHING)
       events.push(`store to ${step?.lines}`)
       if ((step?.lines ?? 0) > 10_000) throw new Error('the disk is full')
-      return []
+      return NOTHING
     },
   }
   const parts = async function* () {
     const bytes = Buffer.from('{}\n'.repeat(10_001))
-    yield { bytes, offset: 0 }
+    yield { bytes, offset: 0, endOffset: bytes.length }
   }
   const files = { parts } as never
   const run = new ImportRun(

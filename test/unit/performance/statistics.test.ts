@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   calibrationOf,
@@ -150,6 +151,42 @@ describe('gains', () => {
       maxScore: 500,
       bad: 4,
     })
+  })
+
+  // A table of one applicant in each band says nothing.
+  test('after a large tie the bands are as large as before', async () => {
+    const below = Array.from({ length: 50 }, (_, score) => ({ score, good: 1, bad: 0 }))
+    const bands = await gainsOf([...below, { score: 900, good: 40, bad: 10 }], 1)
+    expect(bands.map(({ count }) => count)).toEqual([50, 10, 10, 10, 10, 10])
+  })
+
+  test('each band ends with the score that holds the next tenth of all applicants', async () => {
+    const arbitrary = fc.array(fc.tuple(fc.nat(60), fc.boolean()), { minLength: 1, maxLength: 200 })
+    await fc.assert(
+      fc.asyncProperty(arbitrary, fc.integer({ min: 1, max: 12 }), async (applicants, bandsMax) => {
+        const scores = applicants.map(([score]) => score).sort((a, b) => b - a)
+        // The tenth of the first applicant of a score decides for all with this score.
+        const bandOf = (score: number) =>
+          Math.floor((scores.indexOf(score) * bandsMax) / scores.length)
+        const naive = new Map<number, number[]>()
+        let previous = -1
+        for (const score of new Set(scores)) {
+          const isNew = previous < 0 || bandOf(score) > bandOf(scores[previous] ?? 0)
+          if (isNew) previous = scores.indexOf(score)
+          const start = scores[previous] ?? 0
+          naive.set(start, [...(naive.get(start) ?? []), score])
+        }
+        const counts = [...new Set(scores)].toReversed().map((score) => ({
+          score,
+          good: applicants.filter(([own, isBad]) => own === score && !isBad).length,
+          bad: applicants.filter(([own, isBad]) => own === score && isBad).length,
+        }))
+        const bands = await gainsOf(counts, 1, bandsMax)
+        expect(bands.map(({ minScore, maxScore }) => [minScore, maxScore])).toEqual(
+          [...naive.values()].map((own) => [Math.min(...own), Math.max(...own)]),
+        )
+      }),
+    )
   })
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { LabelledApplicant } from '../../../src/performance/labelled.ts'
-import { APPLICANTS_MAX } from '../../../src/performance/population.ts'
+import { APPLICANTS_MAX } from '../../../src/performance/bounds.ts'
+import type { ScoringFacts } from '../../../src/performance/labelled.ts'
 import { PerformanceService } from '../../../src/performance/service.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { timedTurns } from '../../support/expect/turns.ts'
@@ -12,22 +12,26 @@ const BOOKED_MS = Date.UTC(2015, 0, 1)
 /** The vintages of so many accounts. */
 function vintagesOf(applicants: number, windowMonths: number) {
   const account = {
-    applicant: {},
+    referenceHash: null,
     performance: {
+      revision: 1,
       outcome: 'good',
       asOfMs: Date.UTC(2026, 0, 1),
       eventAtMs: null,
       bookedAtMs: BOOKED_MS,
     },
     decision: null,
-  } as unknown as LabelledApplicant
+  } as const
   let left = applicants
   const store = {
     deployment: async () => ({ environment: 'production', champion: 'mod_1' }),
-    portion: async () => {
+    facts: async (): Promise<ScoringFacts[]> => {
       const size = Math.min(left, PORTION)
       left -= size
-      return { applicants: Array.from({ length: size }, () => account), next: left > 0 ? {} : null }
+      return Array.from({ length: size }, (_, index) => ({
+        ...account,
+        place: { requestId: `req_${left + index}`, recordIndex: 0, scoredAtMs: 0 },
+      }))
     },
   }
   const definitions = { get: async () => ({ id: 'gb', windowMonths, maturityMonths: 0 }) }

@@ -56,6 +56,12 @@ test('too few applicants are no verdict, and neither is a model without a sample
   expect(evaluationOf(shifted, 99).verdict).toBe('major_shift')
   const none: Figures = ['insufficient_data', 0.4, 0.2]
   expect(evaluationOf(report(none, [none]), 0).verdict).toBe('insufficient_data')
+  // One cell alone has no degrees of freedom: no number of applicants could move it.
+  const constant = report(none, [none, STABLE])
+  const features = constant.features.map((one, index) => ({ ...one, cv_95: index }))
+  expect(evaluationOf({ ...constant, features }, 0).verdict).toBe('stable')
+  const fixed = features.map((one) => ({ ...one, cv_95: 0 }))
+  expect(evaluationOf({ ...constant, features: fixed }, 0).verdict).toBe('insufficient_data')
   const unsampled = { ...report([null, null, null], []), baseline: null }
   expect(evaluationOf(unsampled, 0)).toMatchObject({ verdict: null, psi: null, moved: [] })
 })

@@ -5,13 +5,17 @@ import { describe, expect, test } from 'vitest'
 import { LogTree, type TreeStore } from '../../../../src/score-log/proof/log-tree.ts'
 import {
   consistencyRanges,
-  hashesOf,
   inclusionRanges,
+  type LeafRange,
   leafHash,
   rootOf,
   TreeEdge,
   type TreeNode,
 } from '../../../../src/score-log/proof/merkle.ts'
+
+/** The roots of these parts. */
+const hashesOf = (leaves: readonly Buffer[], ranges: readonly LeafRange[]) =>
+  ranges.map((range) => rootOf(leaves, range))
 
 /** Computed by another implementation, see PROVENANCE.md beside the file. */
 const REFERENCE: readonly {
