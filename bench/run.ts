@@ -41,6 +41,7 @@ const OPERATED = {
   outages: 'what callers see while PostgreSQL or Redis is away',
   'export-sql': 'a million applicants by exported SQL on PostgreSQL and DuckDB, to the bit',
   webhooks: 'scoring beside 1,000 events a minute to a webhook, against none',
+  tracing: 'a score with tracing off, on, and with spans, against one without a header',
   soak: 'twenty minutes of mixed traffic',
   'log-store': 'bytes and processor time of a logged score, at three rates',
   monitoring:

@@ -120,7 +120,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   acceptJsonOnly(app)
   app.setErrorHandler(errorHandler(logThrottle))
   app.setNotFoundHandler(notFoundHandler)
-  await app.register(requestIdPlugin, services)
+  await app.register(requestIdPlugin, { clock, tracer: telemetry.tracer })
   await app.register(resumePlugin)
   await app.register(shutdownPlugin, telemetry)
   await app.register(fastifyJwt, { ...tokenOptions(services.jwtSecret) })
@@ -234,6 +234,7 @@ function installFastPath(
     ...services,
     observer,
     shedder: telemetry.shedder,
+    tracer: telemetry.tracer,
     quota: new CallerQuota(limiter, quotaPerMinute),
     bodyBytesMax: Math.min(SMALL_BODY_BYTES, bodyLimitBytes),
     isClosing: () => app.isClosing(),

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
 import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
 import { isNetwork } from './http/client-network.ts'
+import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
@@ -52,6 +53,8 @@ export interface Config extends SignInConfig {
   readonly webhookAllowedNetworks: readonly string[]
   /** Wait after each failed attempt of a webhook; after the last one it is given up. */
   readonly webhookRetryMs: readonly number[]
+  /** Where spans go; null: no request becomes a span. */
+  readonly otel: TracingSettings | null
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -115,6 +118,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     changeRequestLifeMs: 3_600_000 * read.integer('CHANGE_REQUEST_HOURS', 72, 1, 720),
     webhookAllowedNetworks: readAllowedNetworks(read),
     webhookRetryMs: readRetries(read),
+    otel: readTracing(read),
   }
   checkWorkers(read, config)
   if (read.faults.length > 0) throw new ConfigError(read.faults)
@@ -125,6 +129,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
 const SECRETS = [
   ...(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'] as const),
   'OIDC_CLIENT_SECRET',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ] as const
 type SecretName = (typeof SECRETS)[number]
 const SECRET_FILE_BYTES_MAX = 64 * 1024

@@ -121,6 +121,11 @@ export function addScoreLogMetrics(
 ): void {
   metrics.gauge('scoreline_spool_bytes', 'Size of the spool on disk.', () => spool.stats.bytes)
   metrics.gauge(
+    'scoreline_spool_limit_bytes',
+    'Size of the spool at which scores are refused.',
+    () => spool.stats.bytesMax,
+  )
+  metrics.gauge(
     'scoreline_spool_records',
     'Answered requests that are not in the database yet.',
     () => spool.stats.records,

@@ -186,7 +186,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
 
   const health = new DatabaseHealth(clock)
   opened.defer(() => health.stopProbes())
-  const telemetry = new Telemetry()
+  const telemetry = new Telemetry({ tracing: config.otel, clock, log })
   opened.defer(() => telemetry.stop())
 
   const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
@@ -203,7 +203,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     dataDir,
   })
   const { auth, outcomeWorker, evaluator } = domains
-  const background = [auth, outcomeWorker, evaluator, ...domains.background]
+  const background = [auth, outcomeWorker, evaluator, telemetry.spans, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
   writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
   addScoreLogMetrics(telemetry.metrics, openedLog)

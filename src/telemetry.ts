@@ -1,25 +1,47 @@
+import type { Logger } from 'pino'
 import { Readiness } from './http/readiness.ts'
 import { RequestMetrics } from './http/request-metrics.ts'
 import { LoadShedder } from './overload/load-shedder.ts'
+import type { Clock } from './platform/clock.ts'
 import { EventLoopWatch, threadClock } from './platform/event-loop.ts'
 import { addProcessMetrics, addThreadMetrics, GarbagePauses } from './platform/metrics/process.ts'
 import { MetricRegistry } from './platform/metrics/registry.ts'
+import { type OpenTracing, openTracing } from './platform/tracing/open-tracing.ts'
+import type { TracingSettings } from './platform/tracing/settings.ts'
+import type { Tracer } from './platform/tracing/tracer.ts'
 
-/** Metrics and readiness of the process, and the shedding of load under overload. */
+interface TelemetryOptions {
+  /** Null: no request becomes a span. */
+  readonly tracing: TracingSettings | null
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/**
+ * Metrics, spans and readiness of the process, and the shedding of load under overload.
+ */
 export class Telemetry {
   readonly metrics = new MetricRegistry()
   readonly readiness = new Readiness()
   readonly requests = new RequestMetrics()
   readonly shedder: LoadShedder
+  /** To be closed after the last request. */
+  readonly spans: OpenTracing
   private readonly loop: EventLoopWatch
   private readonly pauses = new GarbagePauses()
 
-  constructor() {
+  constructor({ tracing, clock, log }: TelemetryOptions) {
     // The real time, also where a test gives the service another clock.
     this.loop = new EventLoopWatch(threadClock)
     this.shedder = new LoadShedder(this.loop)
     addProcessMetrics(this.metrics)
     addThreadMetrics(this.metrics, this.loop, this.pauses)
+    this.spans = openTracing({ settings: tracing, clock, log, metrics: this.metrics })
+  }
+
+  /** Null: no request becomes a span. */
+  get tracer(): Tracer | null {
+    return this.spans.tracer
   }
 
   /**

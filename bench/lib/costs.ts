@@ -27,7 +27,7 @@ interface Measured {
 export async function costsSoFar(measured: Measured): Promise<Costs> {
   const { user, system } = process.cpuUsage()
   const text = await (await fetch(`${measured.url}/metrics`)).text()
-  const cpuSec = [...text.matchAll(/^process_cpu_seconds_total\{.*\} (\S+)$/gm)]
+  const cpuSec = [...text.matchAll(/^process_cpu_seconds_total(?:\{.*\})? (\S+)$/gm)]
   return {
     serviceCpuMs: 1_000 * cpuSec.reduce((sum, [, value]) => sum + Number(value), 0),
     postgresCpuMs: processesCpuMs(measured.database.processId),

@@ -6,6 +6,7 @@ export interface LoadRequest {
   readonly path: string
   readonly body: string
   readonly keySecret: string
+  readonly traceparent?: string
 }
 
 interface LoadOptions {
@@ -59,11 +60,15 @@ export async function loadUrl(
   { connections, seconds, rate }: LoadOptions,
 ): Promise<Sent> {
   const started = process.cpuUsage()
-  const messages = requests.map(({ path, body, keySecret }) => ({
+  const messages = requests.map(({ path, body, keySecret, traceparent }) => ({
     method: 'POST' as const,
     path,
     body,
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${keySecret}` },
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${keySecret}`,
+      ...(traceparent !== undefined && { traceparent }),
+    },
   }))
   let connected = 0
   // Each connection makes texts of all of its requests: of many it has a share, of few it has all

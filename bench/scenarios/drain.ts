@@ -98,6 +98,7 @@ class PayloadSpool implements SpoolReader {
   get stats() {
     return {
       bytes: 0,
+      bytesMax: 1,
       records: this.payloads.length - this.done,
       oldestAgeMs: null,
       overdueRequests: 0,

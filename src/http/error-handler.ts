@@ -5,6 +5,7 @@ import { errorFacts } from './error-facts.ts'
 import { failureReply, RETRY_AFTER_SEC } from './reply.ts'
 import { requestError } from './request-errors.ts'
 import { STATUS_BY_CODE } from './status.ts'
+import { traceFactsOf } from './trace.ts'
 
 type ErrorHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 
@@ -29,7 +30,9 @@ function handleError(
         new AppError('internal_error', 'the service failed to handle this request'))
   const status = STATUS_BY_CODE[failure.code]
   const { operation } = request.routeOptions.config
-  const facts = { requestId: request.id, operation, code: failure.code }
+  const { code } = failure
+  const facts = { requestId: request.id, operation, code, ...traceFactsOf(request) }
+  if (request.span !== null) request.span.errorCode = code
   if (status === 500) request.log.error({ ...facts, err: errorFacts(error) }, 'request failed')
   else if (status === 503) {
     const count = logThrottle.hit(`unavailable ${operation}`)

@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts'
 import { type ListRequest, type PageReader, PORTION_ITEMS, portionsOf } from '../platform/paging.ts'
 import { errorFacts } from './error-facts.ts'
 import { JSON_TYPE, nextCursor } from './reply.ts'
+import { traceFactsOf } from './trace.ts'
 
 /** How a list is read and written. */
 interface ListSource<Item, Answer extends object> {
@@ -59,7 +60,7 @@ async function* notingFailure(
   } catch (error) {
     const { operation } = request.routeOptions.config
     request.log.warn(
-      { requestId: request.id, operation, err: errorFacts(error) },
+      { requestId: request.id, operation, ...traceFactsOf(request), err: errorFacts(error) },
       'a list broke off',
     )
     throw new AppError('unavailable', 'the list could not be read to its end')

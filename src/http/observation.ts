@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { traceparentOf } from '../platform/tracing/traceparent.ts'
 import type { RequestObserver } from './request-observer.ts'
 import { STATUS_BY_CODE } from './status.ts'
 
@@ -15,6 +16,7 @@ interface ObservationOptions {
 
 /** The operation of requests that match no route. */
 const NO_OPERATION = 'none'
+const DEPLOYMENT_ID = /^dep_[0-9A-Za-z]+$/
 
 /**
  * Observes each request once: when its answer is handed to the system, or when its client hangs up
@@ -38,15 +40,20 @@ export const observationPlugin = fastifyPlugin<ObservationOptions>(
     function observe(request: FastifyRequest, status: number, isReplay: boolean): void {
       if (request.isObserved) return
       request.isObserved = true
-      const { config } = request.routeOptions
+      const { config, url } = request.routeOptions
+      const { span } = request
+      if (span !== null && status < 400) span.deploymentId ??= deploymentIn(request.params)
       observer.observe({
         requestId: request.id,
         operation: config.operation ?? NO_OPERATION,
         load: config.load,
         method: request.method,
+        route: url,
         status,
         receivedAtMs: request.receivedAtMs,
         caller: request.caller,
+        traceparent: traceparentOf(request.headers['traceparent']),
+        span,
         isReplay,
         isOperational: config.isOperational === true,
       })
@@ -54,3 +61,9 @@ export const observationPlugin = fastifyPlugin<ObservationOptions>(
   },
   { name: 'observation', dependencies: ['auth', 'request-id'], fastify: '5.x' },
 )
+
+/** The deployment that a path names. It exists if the request has succeeded. */
+function deploymentIn(params: unknown): string | null {
+  const { slug } = (params ?? {}) as { readonly slug?: unknown }
+  return typeof slug === 'string' && DEPLOYMENT_ID.test(slug) ? slug : null
+}

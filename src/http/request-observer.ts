@@ -2,8 +2,10 @@ import type { Logger } from 'pino'
 import type { Caller } from '../access/caller.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { LogThrottle } from '../platform/log-throttle.ts'
+import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import type { Load } from './route-config.ts'
+import { traceFacts } from './trace.ts'
 
 /** A request that was answered. */
 interface AnsweredRequest {
@@ -11,11 +13,17 @@ interface AnsweredRequest {
   readonly operation: string
   /** Undefined for a request that scores nothing. */
   readonly load: Load | undefined
-  readonly method: string | undefined
+  readonly method: string
+  /** Path of the route; undefined if no route matched. */
+  readonly route: string | undefined
   readonly status: number
   /** When its headers had arrived, in milliseconds of the monotonic clock. */
   readonly receivedAtMs: number
   readonly caller: Caller | null
+  /** The valid header `traceparent`; null for none. */
+  readonly traceparent: string | null
+  /** Null if the request does not become a span. */
+  readonly span: RequestSpan | null
   /** The request changed nothing: it got the answer to an earlier one again. */
   readonly isReplay: boolean
   /** Probes and scrapers ask all the time. */
@@ -59,8 +67,10 @@ export class RequestObserver {
   /** To be called once the answer is handed to the system. */
   observe(request: AnsweredRequest): void {
     const { operation, load, status, receivedAtMs, isOperational } = request
-    const durationMs = this.clock.monotonicMs() - receivedAtMs
+    const endedAtMs = this.clock.monotonicMs()
+    const durationMs = endedAtMs - receivedAtMs
     this.metrics.observe({ operation, load, status, durationMs })
+    if (request.span !== null) endSpan(request.span, request, endedAtMs)
     if (this.isVerbose && !isOperational)
       this.log.debug(logFieldsOf(request, durationMs), 'request')
     if (status === 401 || status === 403) this.logThrottled('caller refused', operation, status)
@@ -75,12 +85,17 @@ export class RequestObserver {
   }
 }
 
-function isChange({ caller, method = '', status, isReplay }: AnsweredRequest): boolean {
+function endSpan(span: RequestSpan, request: AnsweredRequest, endedAtMs: number): void {
+  if (request.isOperational) span.drop()
+  else span.end({ ...request, endedAtMs })
+}
+
+function isChange({ caller, method, status, isReplay }: AnsweredRequest): boolean {
   return caller?.kind === 'user' && status < 400 && CHANGING.has(method) && !isReplay
 }
 
 function logFieldsOf(
-  { requestId, operation, status, caller }: AnsweredRequest,
+  { requestId, operation, status, caller, traceparent, span }: AnsweredRequest,
   durationMs: number,
 ): object {
   return {
@@ -88,6 +103,7 @@ function logFieldsOf(
     operation,
     status,
     durationMs: Math.round(1000 * durationMs) / 1000,
+    ...traceFacts(span, traceparent),
     ...(caller !== null && { teamId: caller.teamId }),
     ...(caller?.kind === 'key' && { keyId: caller.keyId }),
     ...(caller?.kind === 'user' && { userId: caller.userId }),

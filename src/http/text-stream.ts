@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { AppError } from '../errors.ts'
 import { errorFacts } from './error-facts.ts'
+import { traceFactsOf } from './trace.ts'
 
 interface SentChunks {
   /** For the log, such as `an export`. */
@@ -37,7 +38,7 @@ async function* noting(
   } catch (error) {
     const { operation } = request.routeOptions.config
     request.log.warn(
-      { requestId: request.id, operation, err: errorFacts(error) },
+      { requestId: request.id, operation, ...traceFactsOf(request), err: errorFacts(error) },
       `${what} broke off`,
     )
     throw new AppError('unavailable', `${what} could not be read to its end`)

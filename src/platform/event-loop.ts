@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from './clock.ts'
 import { Histogram } from './metrics/histogram.ts'
+import { LagWindow } from './metrics/lag-window.ts'
 
 /** Time as a thread sees it. */
 interface ThreadClock {
@@ -42,6 +43,8 @@ const DELAY_BOUNDS_SEC = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 export class EventLoopWatch {
   /** How late the timer was, in seconds. */
   readonly delays = new Histogram(DELAY_BOUNDS_SEC)
+  /** The same of the last half minute. */
+  readonly recent = new LagWindow()
   private readonly clock: ThreadClock
   private tickedAtMs: number
   private isBehind = false
@@ -71,6 +74,7 @@ export class EventLoopWatch {
     const nowMs = this.clock.monotonicMs()
     const lateMs = Math.max(0, nowMs - this.tickedAtMs - TICK_MS)
     this.delays.observe(lateMs / 1000)
+    this.recent.note(lateMs / 1000)
     this.isBehind = lateMs > BEHIND_MS
     this.tickedAtMs = nowMs
     this.firstScoreAtMs = null

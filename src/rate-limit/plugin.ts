@@ -53,19 +53,23 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
     })
 
     app.addHook('onRequest', (request, reply, done) => {
-      const { caller } = request
+      const { caller, span } = request
       if (request.routeOptions.config.rateLimit === false) done()
       else if (caller === null) {
         limitAddress.call(app, request, reply).then(() => done(), done)
       } else {
         const onDecision = (remaining: number, retryAfterMs: number) => {
+          span?.endStep('quota')
           reply.headers(quotaHeaders(callerQuota.of(caller), remaining))
           if (retryAfterMs === 0) done()
           else done(rateLimited(retryAfterMs))
         }
         const decision = request.quotaDecision
         if (decision !== null) onDecision(decision.remaining, decision.retryAfterMs)
-        else callerQuota.decide(caller, onDecision)
+        else {
+          span?.beginStep('quota')
+          callerQuota.decide(caller, onDecision)
+        }
       }
     })
   },

@@ -74,6 +74,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reference: referenceOf(request.headers['x-reference-id']),
         receivedAtMs: request.receivedAtMs,
         reasons: reasonsWanted(reasons, lang),
+        span: request.span,
       })
       scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
     },
@@ -108,6 +109,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
         routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
+        span: request.span,
       } as const
       scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
     },
@@ -138,6 +140,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
         routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
+        span: request.span,
       } as const
       scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
     },
@@ -168,6 +171,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
         routingKey: routingKeyOf(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
+        span: request.span,
       } as const
       scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
     },

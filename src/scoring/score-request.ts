@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Applicant } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { JSON_TYPE } from '../http/reply.ts'
+import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import { type ReasonsWanted, reasonsWanted } from './reason-texts.ts'
 import type { SingleRequest } from './service.ts'
 
@@ -27,10 +28,12 @@ interface ScoreCall {
   readonly reference: string | null
   readonly receivedAtMs: number
   readonly reasons: ReasonsWanted | null
+  /** Null if the request does not become a span. */
+  readonly span: RequestSpan | null
 }
 
 export function scoreRequestOf(call: ScoreCall): SingleRequest {
-  const { requestId, slug, body, routingKey, reference, receivedAtMs, reasons } = call
+  const { requestId, slug, body, routingKey, reference, receivedAtMs, reasons, span } = call
   return {
     requestId,
     deploymentId: slug,
@@ -42,6 +45,7 @@ export function scoreRequestOf(call: ScoreCall): SingleRequest {
     reference,
     receivedAtMs,
     reasons,
+    span,
   }
 }
 

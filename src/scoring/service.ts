@@ -4,6 +4,7 @@ import { AppError, deploymentNotFound } from '../errors.ts'
 import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { Histogram } from '../platform/metrics/histogram.ts'
+import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import type { ResponseFacts } from '../score-log/record/record-writer.ts'
 import type { OnLogged, ScoreLog } from '../score-log/score-log.ts'
 import { assignModel, CHAMPION, modelAt } from './assign-model.ts'
@@ -34,6 +35,8 @@ export interface ScoreRequest {
   readonly receivedAtMs: number
   /** Null or absent: the answer has no reasons. */
   readonly reasons?: ReasonsWanted | null
+  /** Null or absent: the request does not become a span. */
+  readonly span?: RequestSpan | null
 }
 
 export interface SingleRequest extends ScoreRequest {
@@ -140,6 +143,7 @@ export class ScoringService {
     onOutcome: OnOutcome<string>,
   ): void {
     const { applicant, reservedName, requestId, reference } = request
+    beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomForOne()
     const log = this.log.begin(deployment.logHead, { requestId, keyId, reference })
     const evaluation = scoreOnAllModels(
@@ -175,6 +179,7 @@ export class ScoringService {
     request: BatchRequest,
     onOutcome: OnOutcome<BatchResponse>,
   ): void {
+    beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomFor(request.records.map((record) => record[RECORD_ID]))
     const { bucket, position } = assignModel(deployment, request.routingKey ?? request.requestId)
     const scoredAtMs = this.clock.epochMs()
@@ -242,12 +247,30 @@ export class ScoringService {
 
   /** Ends the record of a request, and gives the response once the record is safe. */
   private appendToLog(
-    { receivedAtMs }: ScoreRequest,
+    { receivedAtMs, span = null }: ScoreRequest,
     { scoredAtMs, bucket, served, isBatch }: Omit<ResponseFacts, 'latencyMs'>,
     onLogged: OnLogged,
   ): void {
     const latencyMs = this.clock.monotonicMs() - receivedAtMs
-    this.log.end({ scoredAtMs, latencyMs, bucket, served: served + 1, isBatch }, onLogged)
+    const facts = { scoredAtMs, latencyMs, bucket, served: served + 1, isBatch }
+    this.log.end(facts, span === null ? onLogged : withLogStep(span, onLogged))
+  }
+}
+
+/** The engine has a step of its own, from the deployment in memory to the text of the answer. */
+function beginEngineStep({ span = null }: ScoreRequest, { state }: ServingDeployment): void {
+  if (span === null) return
+  span.deploymentId = state.deploymentId
+  span.beginStep('engine')
+}
+
+/** Ends the step of the engine, and begins that of the log. */
+function withLogStep(span: RequestSpan, onLogged: OnLogged): OnLogged {
+  span.endStep('engine')
+  span.beginStep('log')
+  return (failure) => {
+    span.endStep('log')
+    onLogged(failure)
   }
 }
 

@@ -14,7 +14,7 @@ const WORK_MS = 10
 /** What the last of the clients would wait at least without a bound: for all the others. */
 const QUEUE_MS = CLIENTS * WORK_MS
 const OVERLOAD_MS = 6_000
-const CPU = 'process_cpu_seconds_total{mode="user"}'
+const CPU = 'process_cpu_user_seconds_total'
 const SHED = 'scoreline_requests_shed_total{reason="event_loop"}'
 
 // Without a bound each of many clients waits for all others: nobody is answered in time, and all

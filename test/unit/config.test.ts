@@ -4,6 +4,7 @@ import { loadConfig } from '../../src/config.ts'
 test('without any variable the service runs embedded on loopback', () => {
   expect(loadConfig({})).toEqual({
     host: '127.0.0.1',
+    otel: null,
     oidc: null,
     breakGlassEmail: null,
     streamsAudit: false,

@@ -37,9 +37,9 @@ const imageEnvironment: Record<string, string> = Object.fromEntries(
 // A misspelt variable has no effect, and no error says so.
 test('the service reads every variable that the files set', () => {
   const read = new Set(
-    text('src/config.ts')
-      .match(/'[A-Z][A-Z_]+'/g)
-      ?.map((name) => name.slice(1, -1)),
+    ['src/config.ts', 'src/auth/oidc/settings.ts', 'src/platform/tracing/settings.ts']
+      .flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? [])
+      .map((name) => name.slice(1, -1)),
   )
   const set = [
     ...Object.keys(imageEnvironment),
@@ -61,7 +61,7 @@ test('the template of secrets contains no secret, and the service refuses it and
     /DATABASE_URL must.*JWT_SECRET must.*BOOTSTRAP_OWNER_EMAIL must/s,
   )
   for (const [name, value] of Object.entries<string>(compose.services['scoreline-1'].environment)) {
-    if (/PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{[A-Z_]+:\?/)
+    if (/PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{[A-Z_]+:(?:\?[^}]*|-)\}$/)
   }
   expect(text('docker/env.example')).not.toMatch(/^[A-Z_]*(?:PASSWORD|SECRET)=.+/m)
 })
@@ -142,5 +142,13 @@ test('every image is pinned by a version or a digest', () => {
   ])
   expect(ofBuild).toHaveLength(2)
   for (const image of images)
-    expect(image).toMatch(/:\d+\.\d+\.\d+|:\d+\.\d+-|@sha256:[\da-f]{64}$/)
+    expect(image).toMatch(/:v?\d+\.\d+\.\d+|:\d+\.\d+-|@sha256:[\da-f]{64}$/)
+})
+
+// Whoever fills in the file must find everything in it that the compose file takes.
+test('docker/env.example has each variable that the compose file asks for, and no other', () => {
+  const asked = [...text('docker/compose.yaml').matchAll(/\$\{([A-Z_]+):/g)].map(([, name]) => name)
+  const offered = [...text('docker/env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name)
+  expect(offered.length).toBeGreaterThan(10)
+  expect([...new Set(asked)].sort()).toEqual(offered.toSorted())
 })

@@ -36,7 +36,8 @@ describe('the configuration in docs/operating.md', () => {
   }))
 
   test('names every variable that the service reads, and no other', () => {
-    const text = textOf('src/config.ts') + textOf('src/auth/oidc/settings.ts')
+    const files = ['src/config.ts', 'src/auth/oidc/settings.ts', 'src/platform/tracing/settings.ts']
+    const text = files.map(textOf).join('')
     const read = text.match(/'[A-Z][A-Z_]+'/g) ?? []
     const names = new Set(read.map((name) => name.slice(1, -1)))
     expect(names.size).toBeGreaterThan(15)

@@ -2,21 +2,13 @@ import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf
 import { EventLoopWatch } from '../event-loop.ts'
 import { Histogram } from './histogram.ts'
 import type { MetricRegistry } from './registry.ts'
+import { addLagMetrics, addStandardMetrics } from './standard.ts'
 
 const GC_BOUNDS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 
 /** Adds the process's use of processor and memory. */
 export function addProcessMetrics(metrics: MetricRegistry): void {
-  metrics.counter('process_cpu_seconds_total', 'Processor time used.', () => {
-    const { user, system } = process.cpuUsage()
-    return [
-      [{ mode: 'user' }, user / 1e6],
-      [{ mode: 'system' }, system / 1e6],
-    ]
-  })
-  metrics.gauge('process_start_time_seconds', 'When the process started, since 1970.', () =>
-    Math.round(Date.now() / 1000 - process.uptime()),
-  )
+  addStandardMetrics(metrics)
   metrics.gauge('process_memory_bytes', 'Memory of the process, by what holds it.', () => {
     const { rss, heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage()
     return [
@@ -40,6 +32,7 @@ export function addThreadMetrics(
     'How late a timer of 20 ms fired.',
     () => loop.delays,
   )
+  addLagMetrics(metrics, loop.recent)
   metrics.counter(
     'nodejs_event_loop_seconds_total',
     'Time that the event loop worked (active) or waited for work (idle).',

@@ -53,6 +53,8 @@ export interface DrainBatch {
 export interface SpoolStats {
   /** Bytes on disk: records that are not drained, and segments that are not removed. */
   readonly bytes: number
+  /** At this many bytes requests are refused. */
+  readonly bytesMax: number
   /** Records that are not drained; an estimate for spools of ended processes. */
   readonly records: number
   readonly oldestAgeMs: number | null

@@ -272,7 +272,8 @@ export class Spool implements ScoreLog, SpoolReader {
     const oldestAgeMs =
       oldestAtMs === null ? null : Math.max(0, this.options.clock.epochMs() - oldestAtMs)
     const { overdue: overdueRequests } = this.group
-    return { bytes: this.bytes, records: this.records, oldestAgeMs, overdueRequests }
+    const { bytesMax } = this.options
+    return { bytes: this.bytes, bytesMax, records: this.records, oldestAgeMs, overdueRequests }
   }
 
   onAppend(listener: () => void): void {

@@ -7,10 +7,13 @@ import type { LoadShedder } from '../../overload/load-shedder.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
 import { parseJson } from '../../platform/json.ts'
+import type { RequestSpan } from '../../platform/tracing/request-span.ts'
+import type { Tracer } from '../../platform/tracing/tracer.ts'
 import type { CallerQuota, QuotaDecision } from '../../rate-limit/caller-quota.ts'
 import {
   isScoreBody,
   SCORE_OPERATION,
+  SCORE_ROUTE,
   type ScoreBody,
   scoreRequestOf,
   scoreUrlOf,
@@ -27,6 +30,8 @@ interface FastPathOptions {
   readonly scoring: ScoringService
   readonly shedder: LoadShedder
   readonly observer: RequestObserver
+  /** Null: no request becomes a span. */
+  readonly tracer: Tracer | null
   readonly clock: Clock
   /** Longer bodies go to Fastify. */
   readonly bodyBytesMax: number
@@ -41,6 +46,8 @@ interface Arrival {
   readonly requestId: string
   /** In milliseconds of the monotonic clock. */
   readonly receivedAtMs: number
+  /** Null if the request does not become a span. */
+  readonly span: RequestSpan | null
 }
 
 /** An arrival whose caller is proven and may score. */
@@ -94,21 +101,22 @@ export class FastPath {
    * @returns false for a request that is Fastify's, of which nothing is known
    */
   take(exchange: Exchange): boolean {
-    const { isClosing, keys, clock } = this.options
+    const { isClosing, keys, clock, tracer } = this.options
     if (isClosing()) return false
     // Fastify looks up an unknown key, unless its client's address is beyond its quota.
     const found = keys.heldCallerOf(exchange.head.keySecret)
     if (found === undefined) return false
     const requestId = newId('req_', clock.epochMs())
     const { receivedAtMs } = exchange
+    const span = tracer === null ? null : tracer.begin(exchange.head.traceparent)
     // Fastify knows the client's address behind proxies, on which few keys depend.
     const isForFastify =
       found === null || found instanceof Promise || !mayScore(found) || found.admitsAddress !== null
     if (isForFastify) {
       // Fastify awaits it, or never gets there: then nobody else handles its failure.
       if (found instanceof Promise) found.catch(() => undefined)
-      this.fallBack({ exchange, requestId, receivedAtMs }, { keyLookup: { found } })
-    } else this.begin({ exchange, requestId, receivedAtMs, caller: found })
+      this.fallBack({ exchange, requestId, receivedAtMs, span }, { keyLookup: { found } })
+    } else this.begin({ exchange, requestId, receivedAtMs, span, caller: found })
     return true
   }
 
@@ -119,7 +127,10 @@ export class FastPath {
   }
 
   private begin(scoring: Scoring): void {
+    const { span } = scoring
+    span?.beginStep('quota')
     this.options.quota.decide(scoring.caller, (remaining, retryAfterMs) => {
+      span?.endStep('quota')
       const quotaDecision = { remaining, retryAfterMs }
       if (retryAfterMs === 0) this.readBody(scoring, quotaDecision)
       else this.fallBack(scoring, { caller: scoring.caller, quotaDecision })
@@ -159,7 +170,7 @@ export class FastPath {
   }
 
   private score(scoring: Scoring, quotaDecision: QuotaDecision, body: ScoreBody): void {
-    const { caller, requestId, receivedAtMs, exchange } = scoring
+    const { caller, requestId, receivedAtMs, exchange, span } = scoring
     const { slug, reasons, routingKey, reference } = exchange.head
     const scoreRequest = scoreRequestOf({
       requestId,
@@ -169,6 +180,7 @@ export class FastPath {
       reference,
       receivedAtMs,
       reasons,
+      span,
     })
     const fail = (failure: Error) => this.fallBack(scoring, { caller, quotaDecision, failure })
     try {
@@ -182,7 +194,7 @@ export class FastPath {
   }
 
   private answer(scoring: Scoring, { remaining }: QuotaDecision, text: string): void {
-    const { exchange, requestId, receivedAtMs, caller } = scoring
+    const { exchange, requestId, receivedAtMs, caller, span } = scoring
     const { quota, observer } = this.options
     exchange.answer({ requestId, quota: quota.of(caller), remaining }, text)
     observer.observe({
@@ -190,18 +202,25 @@ export class FastPath {
       operation: SCORE_OPERATION,
       load: 'single',
       method: 'POST',
+      route: SCORE_ROUTE,
       status: 200,
       receivedAtMs,
       caller,
+      traceparent: exchange.head.traceparent,
+      span,
       isReplay: false,
       isOperational: false,
     })
   }
 
-  private fallBack({ exchange, requestId, receivedAtMs }: Arrival, known: Partial<Fallback>): void {
+  private fallBack(
+    { exchange, requestId, receivedAtMs, span }: Arrival,
+    known: Partial<Fallback>,
+  ): void {
     exchange.fallBack({
       requestId,
       receivedAtMs,
+      span,
       caller: null,
       keyLookup: null,
       quotaDecision: null,

@@ -1,4 +1,5 @@
 import { maxHeaderSize } from 'node:http'
+import { TRACEPARENT_CHARS, traceparentOf } from '../../platform/tracing/traceparent.ts'
 import { scoreUrlOf } from '../score-request.ts'
 import { type ScoreHead, scoreHeadOf } from './score-head.ts'
 
@@ -30,15 +31,16 @@ const LEFT_TO_NODE: ReadonlySet<string> = new Set([
 /**
  * The head of a request to score at the start of some bytes.
  *
- * It remembers where the digits of Content-Length stand, because a client's next request usually
- * differs in them only.
+ * It remembers where the digits of Content-Length and the value of `traceparent` stand, because a
+ * client's next request usually differs in them only.
  */
 export class PlainHead {
   readonly score: ScoreHead
-  private readonly beforeLength: Buffer
-  private readonly afterLength: Buffer
+  /** What stands around the digits of Content-Length. */
+  private readonly beforeLength: Part
+  private readonly afterLength: Part
 
-  private constructor(score: ScoreHead, beforeLength: Buffer, afterLength: Buffer) {
+  private constructor(score: ScoreHead, beforeLength: Part, afterLength: Part) {
     this.score = score
     this.beforeLength = beforeLength
     this.afterLength = afterLength
@@ -47,7 +49,7 @@ export class PlainHead {
   /** Length of the head in bytes, with the empty line. */
   get bytes(): number {
     const digits = String(this.score.bodyBytes).length
-    return this.beforeLength.length + digits + this.afterLength.length
+    return this.beforeLength.bytes.length + digits + this.afterLength.bytes.length
   }
 
   /**
@@ -66,6 +68,7 @@ export class PlainHead {
     const rawHeaders: string[] = []
     let lengthStart = -1
     let length = ''
+    let traceStart = -1
     const linesStart = text.length - lines.length
     for (let at = 0; at < lines.length; ) {
       const lineEnd = lines.indexOf('\r\n', at)
@@ -80,30 +83,37 @@ export class PlainHead {
         lengthStart = linesStart + valueStart
         length = value
       }
+      if (name === 'traceparent') traceStart = linesStart + valueStart
       rawHeaders.push(name, value)
       at = lineEnd + 2
     }
     if (rawHeaders.length > 2 * FIELDS_MAX) return null
     const score = scoreHeadOf(asked, rawHeaders, bodyBytesMax)
     if (score === null || lengthStart === -1) return null
+    // A value that is not valid is compared like all others, and so are two of them.
+    if (score.traceparent === null) traceStart = -1
+    const partOf = (from: number, to: number): Part => ({
+      bytes: Buffer.from(bytes.subarray(from, to)),
+      traceAt: traceStart >= from && traceStart < to ? traceStart - from : -1,
+    })
     return new PlainHead(
       score,
-      Buffer.from(bytes.subarray(0, lengthStart)),
-      Buffer.from(bytes.subarray(lengthStart + length.length, end + HEAD_END.length)),
+      partOf(0, lengthStart),
+      partOf(lengthStart + length.length, end + HEAD_END.length),
     )
   }
 
   /**
    * The head at the start of other bytes, if it differs from this one in the digits of
-   * Content-Length only.
+   * Content-Length and in a valid `traceparent` only.
    *
    * @returns null for any other head, which has to be read
    */
   next(bytes: Buffer, bodyBytesMax: number): PlainHead | null {
     const { beforeLength, afterLength, score } = this
-    let at = beforeLength.length
-    if (bytes.length < at + afterLength.length) return null
-    if (bytes.compare(beforeLength, 0, at, 0, at) !== 0) return null
+    let at = beforeLength.bytes.length
+    if (bytes.length < at + afterLength.bytes.length) return null
+    if (!isPartAt(beforeLength, bytes, 0)) return null
     let bodyBytes = 0
     for (;;) {
       const digit = (bytes[at] ?? 0) - ZERO
@@ -114,12 +124,39 @@ export class PlainHead {
       at++
     }
     if (bodyBytes === 0) return null
-    const end = at + afterLength.length
-    if (end > bytes.length) return null
-    if (bytes.compare(afterLength, 0, afterLength.length, at, end) !== 0) return null
-    if (bodyBytes === score.bodyBytes) return this
-    return new PlainHead({ ...score, bodyBytes }, beforeLength, afterLength)
+    if (at + afterLength.bytes.length > bytes.length) return null
+    if (!isPartAt(afterLength, bytes, at)) return null
+    let { traceparent } = score
+    if (traceparent !== null) {
+      const { traceAt } = beforeLength
+      traceparent = traceparentAt(bytes, traceAt === -1 ? at + afterLength.traceAt : traceAt)
+      if (traceparent === null) return null
+    }
+    if (bodyBytes === score.bodyBytes && traceparent === score.traceparent) return this
+    return new PlainHead({ ...score, bodyBytes, traceparent }, beforeLength, afterLength)
   }
+}
+
+/** A part of a head. */
+interface Part {
+  readonly bytes: Buffer
+  /** Where the value of a valid `traceparent` begins in it; -1: not in this part. */
+  readonly traceAt: number
+}
+
+/** Whether the part is in the bytes at a place, whatever stands for `traceparent`. */
+function isPartAt({ bytes: part, traceAt }: Part, bytes: Buffer, at: number): boolean {
+  const { length } = part
+  if (traceAt === -1) return bytes.compare(part, 0, length, at, at + length) === 0
+  const traceEnd = traceAt + TRACEPARENT_CHARS
+  return (
+    bytes.compare(part, 0, traceAt, at, at + traceAt) === 0 &&
+    bytes.compare(part, traceEnd, length, at + traceEnd, at + length) === 0
+  )
+}
+
+function traceparentAt(bytes: Buffer, at: number): string | null {
+  return traceparentOf(bytes.toString('latin1', at, at + TRACEPARENT_CHARS))
 }
 
 const SPACE = 0x20

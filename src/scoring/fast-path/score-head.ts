@@ -1,4 +1,5 @@
 import { BEARER_PREFIX } from '../../access/bearer.ts'
+import { traceparentOf } from '../../platform/tracing/traceparent.ts'
 import type { ReasonsWanted } from '../reason-texts.ts'
 import { isReference, isUsualJson, routingKeyOf, type ScoreUrl } from '../score-request.ts'
 
@@ -11,6 +12,8 @@ export interface ScoreHead {
   readonly bodyBytes: number
   readonly routingKey: string | undefined
   readonly reference: string | null
+  /** The valid header `traceparent`; null for none. */
+  readonly traceparent: string | null
 }
 
 /**
@@ -29,6 +32,7 @@ export function scoreHeadOf(
   let length: string | undefined
   let routingKey: string | undefined
   let reference: string | null = null
+  let traceparent: string | undefined
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const value = rawHeaders[at + 1] ?? ''
     switch (rawHeaders[at]?.toLowerCase()) {
@@ -56,6 +60,10 @@ export function scoreHeadOf(
         if (reference !== null || !isReference(value)) return null
         reference = value
         break
+      case 'traceparent':
+        // Two of them count as none.
+        traceparent = traceparent === undefined ? value : ''
+        break
       // Fastify refuses the unusual ones.
       case 'content-encoding':
       case 'transfer-encoding':
@@ -67,7 +75,15 @@ export function scoreHeadOf(
   if (authorization?.startsWith(BEARER_PREFIX) !== true) return null
   if (!isUsualJson(type)) return null
   const keySecret = authorization.slice(BEARER_PREFIX.length)
-  return { slug, reasons, keySecret, bodyBytes, routingKey: routingKeyOf(routingKey), reference }
+  return {
+    slug,
+    reasons,
+    keySecret,
+    bodyBytes,
+    routingKey: routingKeyOf(routingKey),
+    reference,
+    traceparent: traceparentOf(traceparent),
+  }
 }
 
 export function isSameHead(one: ScoreHead, other: ScoreHead): boolean {
@@ -78,6 +94,7 @@ export function isSameHead(one: ScoreHead, other: ScoreHead): boolean {
     one.keySecret === other.keySecret &&
     one.bodyBytes === other.bodyBytes &&
     one.routingKey === other.routingKey &&
-    one.reference === other.reference
+    one.reference === other.reference &&
+    one.traceparent === other.traceparent
   )
 }

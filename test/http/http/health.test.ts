@@ -67,6 +67,36 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 
+  // Dashboards for any Node program ask for these names.
+  test('the process has the metrics that clients of Prometheus have agreed on', async () => {
+    const names = [
+      'process_cpu_user_seconds_total',
+      'process_cpu_system_seconds_total',
+      'process_cpu_seconds_total',
+      'process_start_time_seconds',
+      'process_resident_memory_bytes',
+      'nodejs_eventloop_lag_seconds',
+      ...['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
+        (figure) => `nodejs_eventloop_lag_${figure}_seconds`,
+      ),
+      'nodejs_heap_size_total_bytes',
+      'nodejs_heap_size_used_bytes',
+      'nodejs_external_memory_bytes',
+      'nodejs_heap_space_size_used_bytes{space="old"}',
+    ]
+    for (const name of names) expect(await metricOf(name), name).toBeGreaterThanOrEqual(0)
+    const nowSec = Date.now() / 1000
+    const startSec = await metricOf('process_start_time_seconds')
+    expect(startSec).toBeGreaterThan(nowSec - process.uptime() - 2)
+    expect(startSec).toBeLessThanOrEqual(nowSec)
+    const userSec = await metricOf('process_cpu_user_seconds_total')
+    expect(await metricOf('process_cpu_seconds_total')).toBeGreaterThan(userSec)
+    const residentBytes = await metricOf('process_resident_memory_bytes')
+    expect(residentBytes).toBeGreaterThan(await metricOf('nodejs_heap_size_used_bytes'))
+    const { body } = await get('/metrics')
+    expect(body).toContain(`nodejs_version_info{version="${process.version}"`)
+  })
+
   // Whoever renames a column at the client's end sees it here, and not in next quarter's defaults.
   test('values of applicants are counted by their outcome, on every way to a score', async () => {
     const own = await service.deploy(

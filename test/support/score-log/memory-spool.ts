@@ -18,7 +18,13 @@ export class MemorySpool implements SpoolReader {
 
   get stats(): SpoolStats {
     const records = this.held.length - this.done
-    return { bytes: records, records, oldestAgeMs: records === 0 ? null : 0, overdueRequests: 0 }
+    return {
+      bytes: records,
+      bytesMax: Number.MAX_SAFE_INTEGER,
+      records,
+      oldestAgeMs: records === 0 ? null : 0,
+      overdueRequests: 0,
+    }
   }
 
   append(...records: readonly AnyRecord[]): void {

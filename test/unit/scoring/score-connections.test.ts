@@ -107,6 +107,7 @@ function fastServer(reading: Reading): Server {
           quotaDecision: null,
           body: bytes,
           failure: null,
+          span: null,
         })
         return
       }
