@@ -1663,7 +1663,7 @@ export interface paths {
         };
         /**
          * Read the progress of a file of outcomes
-         * @description Counts and faulty lines so far. `unmatched` outcomes are held for 30 days.
+         * @description Counts and faulty lines so far, until 90 days after the end. `unmatched` outcomes are held for 30 days. If no process has had the file for a day, the import is `failed`.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
          */
@@ -2986,7 +2986,7 @@ export interface components {
             reasons: components["schemas"]["Reason"][] | null;
             /** @description A reason that is left out is as large as the last one */
             reasons_truncated?: boolean;
-            /** @description No feature is below its baseline, so there is no reason */
+            /** @description No factor is adverse, or none by as much as the rules of the card ask for */
             no_adverse_factor?: boolean;
             key_factors: string[];
             reason_method: components["schemas"]["ReasonMethod"] | null;
@@ -3761,6 +3761,11 @@ export interface components {
              */
             cutoff?: number;
             /**
+             * Format: double
+             * @description With `mean_at_cutoff`: how far above the cut-off a score may lie; default: the `pdo` of the card
+             */
+            band_points?: number;
+            /**
              * Format: date-time
              * @description ISO 8601 with a time zone; earlier scores do not count
              */
@@ -4064,7 +4069,7 @@ export interface components {
              */
             lines: number;
             counts: components["schemas"]["OutcomeCounts"];
-            /** @description The first 1,000 lines that are invalid or ambiguous */
+            /** @description The first 1,000 lines that are invalid or ambiguous, or unmatched and not held */
             errors: components["schemas"]["OutcomeImportError"][];
         };
         OutcomeImportError: {
@@ -4506,7 +4511,7 @@ export interface components {
             n: number;
             /**
              * Format: int64
-             * @description Answers in which nothing was adverse
+             * @description Answers without a reason: no factor was adverse enough
              */
             no_adverse_factor: number;
             /** @description The most frequent first, at most 100 codes */
@@ -4533,7 +4538,7 @@ export interface components {
             n: number;
             /**
              * Format: int64
-             * @description Answers in which nothing was adverse
+             * @description Answers without a reason: no factor was adverse enough
              */
             no_adverse_factor: number;
             /** @description The most frequent first, at most 20 codes */
@@ -4885,7 +4890,7 @@ export interface components {
             reasons?: components["schemas"]["Reason"][];
             /** @description A reason that is left out is as large as the last one */
             reasons_truncated?: boolean;
-            /** @description No feature is below its baseline, so there is no reason */
+            /** @description No factor is adverse, or none by as much as the rules of the card ask for */
             no_adverse_factor?: boolean;
             /** @description Codes, at most five */
             key_factors?: string[];
@@ -5056,7 +5061,7 @@ export interface components {
             reasons?: components["schemas"]["Reason"][];
             /** @description A reason that is left out is as large as the last one */
             reasons_truncated?: boolean;
-            /** @description No feature is below its baseline, so there is no reason */
+            /** @description No factor is adverse, or none by as much as the rules of the card ask for */
             no_adverse_factor?: boolean;
             /** @description Codes, at most five */
             key_factors?: string[];
@@ -5102,7 +5107,7 @@ export interface components {
             reasons?: components["schemas"]["Reason"][];
             /** @description A reason that is left out is as large as the last one */
             reasons_truncated?: boolean;
-            /** @description No feature is below its baseline, so there is no reason */
+            /** @description No factor is adverse, or none by as much as the rules of the card ask for */
             no_adverse_factor?: boolean;
             /** @description Codes, at most five */
             key_factors?: string[];
@@ -11164,7 +11169,7 @@ export interface operations {
                      *             "index": 1,
                      *             "range": "(25, Infinity)"
                      *           },
-                     *           "text": "age: above 25, 9.5 points where the best is 9.5"
+                     *           "text": "age: above 25, 9.5 points of at most 9.5"
                      *         },
                      *         {
                      *           "name": "purpose",
@@ -11177,7 +11182,7 @@ export interface operations {
                      *             "index": 0,
                      *             "value": "car%,%furniture, other"
                      *           },
-                     *           "text": "purpose: car, furniture, other, 4 points where the best is 4"
+                     *           "text": "purpose: car, furniture, other, 4 points of at most 4"
                      *         }
                      *       ],
                      *       "counterfactuals": {
