@@ -7,9 +7,11 @@ import { COMMANDS } from '../../src/cli/admin-commands.ts'
 import { readArguments } from '../../src/cli/arguments.ts'
 import { readCommandLine as readExportLine } from '../../src/cli/export-usage.ts'
 import { readImportLine } from '../../src/cli/import-options.ts'
+import { logProgram } from '../../src/cli/log.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import {
   anchorsOf,
+  blocksOf,
   type Command,
   codeIn,
   commandsOf,
@@ -55,6 +57,13 @@ describe('the configuration in docs/operating.md', () => {
     expect(held === null || (Array.isArray(held) && held.length === 0)).toBe(true)
   })
 })
+
+/** Lines of pages that call the program itself, on the score log. */
+const logLines = PAGES.flatMap((page) =>
+  blocksOf(textOf(page), 'sh').flatMap((block) =>
+    [...block.matchAll(/^src\/cli\/scoreline\.sh log (.+)$/gm)].map(([, line = '']) => line),
+  ),
+)
 
 /** Reads the options of each npm script as the program does; throws for what it refuses. */
 const SCRIPTS: Readonly<Record<string, (args: readonly string[], command: Command) => unknown>> = {
@@ -114,6 +123,11 @@ describe('a command in a document', () => {
 
   test.each(commands)('$page: $line is one that its program takes', checkCommand)
 
+  test.each(logLines)('scoreline log %s is one that it takes', (line) => {
+    const request = readArguments(logProgram('scoreline log'), line.split(' '))
+    expect(request.kind).toBe('run')
+  })
+
   test('of the operator is documented, each', () => {
     const shown = commands.map(({ line }) => line).join('\n')
     const forgotten = COMMANDS.map(({ name }) => name).filter((name) => !shown.includes(name))
@@ -147,7 +161,7 @@ test('every file and folder that a document names exists', () => {
   const named = PAGES.flatMap((page) =>
     codeIn(proseOf(page))
       .filter((code) =>
-        /^(?:src|schemas|test|bench|docker|drizzle|docs|\.ci)\/[\w./-]*$/.test(code),
+        /^(?:src|schemas|test|bench|clients|docker|drizzle|docs|\.ci)\/[\w./-]*$/.test(code),
       )
       .map((path) => ({ page, path })),
   )
@@ -181,7 +195,7 @@ test('the layers in docs/architecture.md are those that the structure is checked
 })
 
 describe('a citation of docs/decisions.md', () => {
-  const files = ['src', 'schemas', 'test', 'bench'].flatMap((folder) =>
+  const files = ['src', 'schemas', 'test', 'bench', 'clients', 'docs'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
