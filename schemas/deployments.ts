@@ -48,11 +48,11 @@ export const PreviousChampionModel = Type.Object(modelReference, {
 
 export const ActiveChallenger = Type.Object({
   id: Type.String({ description: 'Id of the challenger entry, not of its model' }),
-  model_id: Type.String(),
-  model_name: Type.String(),
-  model_version: Type.String(),
-  traffic_pct: Type.Number(),
-  is_active: Type.Boolean(),
+  model_id: Type.String({ description: '`mod_…`' }),
+  model_name: Type.String({ description: 'Name of the model' }),
+  model_version: Type.String({ description: 'Version of the model' }),
+  traffic_pct: Type.Number({ description: 'Share in a live split, in percent' }),
+  is_active: Type.Boolean({ description: 'Always true: ended entries are not listed' }),
   added_at: Timestamp,
 })
 

@@ -92,13 +92,15 @@ const Code = Type.Unsafe<ErrorCode>(
 )
 
 /** The id as it was sent, so that the caller can match the record. */
-export const RecordId = Type.Union([Type.String(), Type.Number(), Type.Null()])
+export const RecordId = Type.Union([Type.String(), Type.Number(), Type.Null()], {
+  description: 'The `id` of the record as it was sent; null without one',
+})
 
 export const ErrorDetail = Type.Object({
   path: Type.String({
     description: 'Position in the request, for example `features[3].bins[1].range`',
   }),
-  message: Type.String(),
+  message: Type.String({ description: 'What is wrong there' }),
   index: Type.Optional(Type.Integer({ description: 'In a batch: index of the record, from 0' })),
   id: Type.Optional(RecordId),
 })
@@ -106,9 +108,15 @@ export const ErrorDetail = Type.Object({
 export const ErrorBody = Type.Object(
   {
     error: Code,
-    message: Type.String(),
-    request_id: Type.String(),
-    details: Type.Optional(Type.Array(ErrorDetail)),
+    message: Type.String({
+      description: 'What is wrong and what to change; its wording may change',
+    }),
+    request_id: Type.String({
+      description: 'As in `X-Request-Id`; the operator finds it in the log',
+    }),
+    details: Type.Optional(
+      Type.Array(ErrorDetail, { description: 'Every fault, where there are several' }),
+    ),
     retry_after_ms: Type.Optional(
       Type.Integer({
         minimum: 1,

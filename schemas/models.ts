@@ -101,18 +101,26 @@ export const ParityCertificate = Type.Object({
 
 /** The new deployment of a deployed model. */
 export const DeployedEndpoint = Type.Object({
-  id: Type.String(),
-  slug: Type.String(),
+  id: Type.String({ description: '`dep_…`' }),
+  slug: Type.String({
+    description: 'Path parameter of scoring and management; the same as the id',
+  }),
   endpoint: Type.String({ description: 'Scoring URL of this deployment' }),
-  status: Type.Literal('active'),
+  status: Type.Literal('active', { description: 'It scores from now on' }),
 })
 
 export const DeployResult = Type.Object({
-  model_id: Type.String(),
+  model_id: Type.String({ description: '`mod_…`' }),
   name: Type.String(),
   version: Type.String(),
-  deployment: Type.Union([DeployedEndpoint, Type.Null()]),
-  spec_warnings: Type.Optional(Type.Array(SpecWarning)),
+  deployment: Type.Union([DeployedEndpoint, Type.Null()], {
+    description: 'Null without `auto_deploy`',
+  }),
+  spec_warnings: Type.Optional(
+    Type.Array(SpecWarning, {
+      description: 'Holes between bins, and features without a Missing bin',
+    }),
+  ),
   parity: Type.Optional(NewParityCertificate),
 })
 

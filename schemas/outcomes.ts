@@ -51,15 +51,26 @@ export const OutcomesBody = Type.Object(
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
-export const OutcomeKind = Type.String({ enum: ['decision', 'performance'] })
+export const OutcomeKind = Type.String({
+  enum: ['decision', 'performance'],
+  description: '`decision`: what the lender decided. `performance`: what became of the account',
+})
 
 export const LendingDecision = Type.String({
   enum: ['approved', 'declined', 'counteroffer', 'withdrawn', 'incomplete', 'not_taken_up'],
+  description: 'Required with the kind `decision`',
 })
 
-export const DecisionOverride = Type.String({ enum: ['none', 'high_side', 'low_side'] })
+export const DecisionOverride = Type.String({
+  enum: ['none', 'high_side', 'low_side'],
+  description:
+    '`high_side`: declined although the score would approve. `low_side`: approved although it would decline',
+})
 
-export const AccountOutcome = Type.String({ enum: ['good', 'bad', 'indeterminate', 'excluded'] })
+export const AccountOutcome = Type.String({
+  enum: ['good', 'bad', 'indeterminate', 'excluded'],
+  description: 'By the definition; `excluded` takes the applicant out of the figures',
+})
 
 /** The documented form of an item. */
 export const OutcomeItem = Type.Object({
@@ -76,20 +87,24 @@ export const OutcomeItem = Type.Object({
   ),
   kind: OutcomeKind,
   decision: Type.Optional(LendingDecision),
-  cutoff: Type.Optional(Type.Number()),
+  cutoff: Type.Optional(Type.Number({ description: 'Of a decision: the cut-off in force' })),
   decided_at: text('A date, or ISO 8601'),
-  automated: Type.Optional(Type.Boolean()),
+  automated: Type.Optional(
+    Type.Boolean({ description: 'Of a decision: whether no person took part' }),
+  ),
   override: Type.Optional(DecisionOverride),
-  override_reason: Type.Optional(Type.String()),
-  policy_reasons: Type.Optional(Type.Array(Type.String())),
+  override_reason: text('Why the score was overridden'),
+  policy_reasons: Type.Optional(
+    Type.Array(Type.String(), { description: 'Of a decision: the policy rules that applied' }),
+  ),
   booked_at: text('A date, or ISO 8601; of a decision or of an outcome'),
-  amount: Type.Optional(Type.Number()),
+  amount: Type.Optional(Type.Number({ description: 'Of the loan, in the currency of the team' })),
   definition: text('Of an outcome: id of its definition'),
   outcome: Type.Optional(AccountOutcome),
   window_months: Type.Optional(Type.Integer({ description: 'As in the definition' })),
   as_of: text('Of an outcome: until when the account was observed'),
   event_date: text('When the account became bad'),
-  loss: Type.Optional(Type.Number()),
+  loss: Type.Optional(Type.Number({ description: 'Of a bad account' })),
   reason: text('Why the applicant is excluded'),
 })
 

@@ -54,15 +54,18 @@ export const Reason = Type.Object({
 
 const Moment = Type.Union([Type.String(), Type.Null()])
 
-export const ReasonMethod = Type.Object({
-  method: Type.String({ description: '`mean_at_cutoff`, `mean_all`, `fixed` or `max`' }),
-  baseline_id: Type.Union([Type.String(), Type.Null()]),
-  baseline_basis: Type.Union([Type.String(), Type.Null()]),
-  cutoff: Type.Union([Type.Number(), Type.Null()]),
-  population_n: Type.Union([Type.Number(), Type.Null()]),
-  from: Moment,
-  to: Moment,
-})
+export const ReasonMethod = Type.Object(
+  {
+    method: Type.String({ description: '`mean_at_cutoff`, `mean_all`, `fixed` or `max`' }),
+    baseline_id: Type.Union([Type.String(), Type.Null()]),
+    baseline_basis: Type.Union([Type.String(), Type.Null()]),
+    cutoff: Type.Union([Type.Number(), Type.Null()]),
+    population_n: Type.Union([Type.Number(), Type.Null()]),
+    from: Moment,
+    to: Moment,
+  },
+  { description: 'What the reasons compare the applicant with' },
+)
 
 export const ScoreRange = Type.Object(
   { min: Type.Number(), max: Type.Number() },

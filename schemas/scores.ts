@@ -160,7 +160,7 @@ export const LoggedScore = Type.Object({
   reference: Type.Union([Type.String(), Type.Null()], {
     description: '`X-Reference-Id` of a single request; null without one, and for a batch',
   }),
-  is_batch: Type.Boolean(),
+  is_batch: Type.Boolean({ description: 'Whether the request was a batch' }),
   total: Type.Integer({ description: 'Number of records in the request; 1 unless it is a batch' }),
   records: Type.Array(LoggedRecord),
   next_cursor: NextCursor,

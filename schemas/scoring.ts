@@ -9,7 +9,9 @@ export const BATCH_RECORDS_MAX = 1_000
 const StrictMode = Type.Optional(
   Type.Boolean({ description: 'Reject missing and unknown features instead of using defaults' }),
 )
-const IncludeContributions = Type.Optional(Type.Boolean())
+const IncludeContributions = Type.Optional(
+  Type.Boolean({ description: 'Return the points of each feature with each result' }),
+)
 
 /** Feature values by name. An unknown variable causes a warning, or an error in strict mode. */
 export const Applicant = Type.Object(
@@ -42,7 +44,7 @@ export const ScoreBatchRequest = Type.Object(
 
 export const ScorecardScoreRequest = Type.Object(
   {
-    scorecard_id: Type.String(),
+    scorecard_id: Type.String({ description: '`dep_…`, id of a deployment' }),
     applicant: Applicant,
     strict_mode: StrictMode,
     ...reasonOptions,
@@ -52,7 +54,7 @@ export const ScorecardScoreRequest = Type.Object(
 
 export const ScorecardBatchRequest = Type.Object(
   {
-    scorecard_id: Type.String(),
+    scorecard_id: Type.String({ description: '`dep_…`, id of a deployment' }),
     applicants: Type.Array(BatchRecord, { maxItems: BATCH_RECORDS_MAX }),
     strict_mode: StrictMode,
     include_contributions: IncludeContributions,
@@ -91,15 +93,17 @@ const Contributions = Type.Record(Type.String(), Type.Number(), {
 })
 
 const scored = {
-  score: Type.Number(),
-  risk_grade: Type.Union([Type.String(), Type.Null()]),
+  score: Type.Number({ description: 'Base points plus the points of all features, not rounded' }),
+  risk_grade: Type.Union([Type.String(), Type.Null()], {
+    description: 'Grade whose range holds the score; null if none does',
+  }),
   pd: ProbabilityOfDefault,
 }
 
 export const ShadowScore = Type.Object({
-  challenger_id: Type.String(),
-  model_id: Type.String(),
-  version: Type.String(),
+  challenger_id: Type.String({ description: '`ch_…`, id of the entry' }),
+  model_id: Type.String({ description: '`mod_…`' }),
+  version: Type.String({ description: 'Version of the model' }),
   ...scored,
 })
 
@@ -111,14 +115,14 @@ const ShadowScores = Type.Optional(
 
 export const ScoreResult = Type.Object({
   ...scored,
-  model_version: Type.String(),
-  model_name: Type.String(),
-  spec_version: Type.String(),
-  deployment_id: Type.String(),
+  model_version: Type.String({ description: 'Version of the model that answered' }),
+  model_name: Type.String({ description: 'Name of the model that answered' }),
+  spec_version: Type.String({ description: 'Version of the form of its specification' }),
+  deployment_id: Type.String({ description: '`dep_…`' }),
   contributions: Contributions,
-  request_id: Type.String(),
+  request_id: Type.String({ description: 'As in `X-Request-Id`; the score is read back by it' }),
   scored_at: Timestamp,
-  warnings: Type.Array(Warning),
+  warnings: Type.Array(Warning, { description: 'Empty if every value met a bin' }),
   shadow_scores: ShadowScores,
   ...reasonsOfApplicant,
   ...reasonsOfModel,
@@ -128,22 +132,24 @@ export const ScoredRecord = Type.Object({
   id: RecordId,
   ...scored,
   contributions: Type.Optional(Contributions),
-  warnings: Type.Array(Warning),
+  warnings: Type.Array(Warning, { description: 'Empty if every value met a bin' }),
   shadow_scores: ShadowScores,
   ...reasonsOfApplicant,
 })
 
 export const ScoreBatchResult = Type.Object({
-  results: Type.Array(ScoredRecord),
-  model_version: Type.String(),
-  deployment_id: Type.String(),
-  total: Type.Integer(),
+  results: Type.Array(ScoredRecord, { description: 'In the order of the records' }),
+  model_version: Type.String({ description: 'Version of the model that answered' }),
+  deployment_id: Type.String({ description: '`dep_…`' }),
+  total: Type.Integer({ description: 'Number of results' }),
   scored_at: Timestamp,
-  request_id: Type.String(),
+  request_id: Type.String({ description: 'As in `X-Request-Id`; the score is read back by it' }),
   ...reasonsOfModel,
 })
 
-const scorecardId = Type.Object({ scorecard_id: Type.String() })
+const scorecardId = Type.Object({
+  scorecard_id: Type.String({ description: '`dep_…`, id of the deployment' }),
+})
 
 export const ScorecardScoreResult = Type.Composite([scorecardId, ScoreResult])
 export const ScorecardBatchResult = Type.Composite([scorecardId, ScoreBatchResult])

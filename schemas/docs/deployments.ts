@@ -161,7 +161,13 @@ export const DEPLOYMENT_DOCS = {
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found', 'challenger_not_found', 'limit_reached'],
     others: WAITS_FOR_APPROVAL,
-    request: { 'The challenger': { challenger_id: EXAMPLE_IDS.challenger } },
+    request: {
+      'The challenger': { challenger_id: EXAMPLE_IDS.challenger },
+      'With a reason': {
+        challenger_id: EXAMPLE_IDS.challenger,
+        reason: 'minutes of the credit committee, 12 February',
+      },
+    },
     success: {
       description: 'The new champion and the previous one',
       example: {

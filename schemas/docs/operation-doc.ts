@@ -43,6 +43,8 @@ export interface OperationDoc {
   readonly errors?: readonly ErrorCode[]
   /** Example bodies by title. Each one works with real ids. */
   readonly request?: Readonly<Record<string, unknown>>
+  /** Content types of a body that is a file, each with an example. */
+  readonly files?: Readonly<Record<string, string>>
   readonly success: ResponseDoc
   /** Responses of other statuses, also of other successes, whose body is not the error body. */
   readonly others?: Readonly<Record<number, ResponseDoc>>

@@ -11,6 +11,15 @@ const DEFINITION = {
 
 export const EXAMPLE_DEFINITION_ID = 'gb12'
 
+/** An item of a file. */
+const ITEM = {
+  request_id: EXAMPLE_REQUEST_ID,
+  kind: 'performance',
+  definition: EXAMPLE_DEFINITION_ID,
+  outcome: 'good',
+  as_of: '2026-11-01',
+}
+
 const COUNTS = { accepted: 1, unchanged: 0, revised: 0, unmatched: 0, ambiguous: 0, invalid: 0 }
 
 export const OUTCOME_DOCS = {
@@ -45,15 +54,7 @@ export const OUTCOME_DOCS = {
     errors: ['batch_too_large'],
     request: {
       'an outcome': {
-        outcomes: [
-          {
-            request_id: EXAMPLE_REQUEST_ID,
-            kind: 'performance',
-            definition: EXAMPLE_DEFINITION_ID,
-            outcome: 'good',
-            as_of: '2026-11-01',
-          },
-        ],
+        outcomes: [ITEM],
       },
     },
     success: {
@@ -76,6 +77,10 @@ export const OUTCOME_DOCS = {
     summary: 'Send a file of outcomes',
     description:
       'The body is a file: NDJSON (`application/x-ndjson`) with an outcome in each line, or CSV (`text/csv`) whose header names the fields of an outcome, with `;` between several `policy_reasons`. It is on disk before the answer, and is worked off in the background, also after the service was killed. A file may be 64 times as large as a JSON body, 1 GiB by default. A cell contains no line break.',
+    files: {
+      'application/x-ndjson': `${JSON.stringify(ITEM)}\n`,
+      'text/csv': `${Object.keys(ITEM).join()}\n${Object.values(ITEM).join()}\n`,
+    },
     success: {
       description: 'The file is on disk',
       example: { id: EXAMPLE_IDS.import, status: 'running' },

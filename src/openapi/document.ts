@@ -23,13 +23,13 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'Access token of a team member: `access_token` from signing in, valid for one hour.',
+      'Access token of a team member: `access_token` from signing in, valid for one hour. The token `sa_…` of a service account is accepted in its place.',
   },
   apiKey: {
     type: 'http',
     scheme: 'bearer',
     description:
-      'Secret of a server: `key` from creating an API key. It does not expire, but can be revoked.',
+      'Secret of a server: `key` from creating an API key. It ends with its `expires_at`, if it has one, and can be rotated and revoked.',
   },
 } as const
 
@@ -131,6 +131,7 @@ function completed(document: Json, factsById: ReadonlyMap<string, OperationFacts
     return {
       ...operation,
       ...(isJson(requestBody) && { requestBody: { ...requestBody, required } }),
+      ...(Object.keys(facts.files).length > 0 && { requestBody: fileBody(facts.files) }),
       responses: { ...successes, ...Object.fromEntries(errors) },
     }
   }
@@ -162,6 +163,15 @@ function withHeaders(
   ])
   const own = isJson(response['headers']) ? response['headers'] : {}
   return { ...response, headers: { ...Object.fromEntries(references), ...own } }
+}
+
+/** @fastify/swagger documents no body for a route that reads it as a stream. */
+function fileBody(files: Readonly<Record<string, string>>): Json {
+  const content = Object.entries(files).map(([type, example]) => [
+    type,
+    { schema: { type: 'string', format: 'binary' }, example },
+  ])
+  return { required: true, content: Object.fromEntries(content) }
 }
 
 function mapValues(value: unknown, change: (value: Json) => Json): Json {

@@ -23,6 +23,8 @@ export interface OperationFacts {
    */
   readonly isIdempotent: boolean
   readonly codesByStatus: ReadonlyMap<number, readonly ErrorCode[]>
+  /** Content types of a body that is a file, each with an example; empty for any other body. */
+  readonly files: Readonly<Record<string, string>>
 }
 
 interface Operation {
@@ -80,6 +82,7 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
       isBodyOptional: config.isBodyOptional === true,
       hasQuota: !('rateLimit' in config) || config.rateLimit !== false,
       isIdempotent,
+      files: doc.files ?? {},
       codesByStatus: codesByStatus(
         id,
         errors.map(([status]) => status),

@@ -34,10 +34,11 @@ async function run(dir: string, [file = '', ...args]: readonly string[], env = {
 
 const java = (library: string): Client => ({
   name: `java ${library}`,
-  // Otherwise okhttp-gson refuses an answer with a field that is newer than the client.
+  // Otherwise okhttp-gson refuses an answer with a field that is newer than the client, and lists
+  // that nobody set are sent as empty ones, which the service refuses.
   generator: [
     ...['-g', 'java', '--library', library],
-    '--additional-properties=disallowAdditionalPropertiesIfNotPresent=false',
+    '--additional-properties=disallowAdditionalPropertiesIfNotPresent=false,containerDefaultToNull=true',
   ],
   build: async (dir) => {
     const copy = ['dependency:copy-dependencies', '-DoutputDirectory=lib']

@@ -3,6 +3,7 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.api.ApiKeysApi;
 import org.openapitools.client.api.DeploymentsApi;
@@ -47,7 +48,8 @@ public class Program {
     var models = new ModelsApi(owner);
     var deployed =
         models.modelsDeploy(
-            new DeployRequest().spec(spec).environment(Environment.PRODUCTION).autoDeploy(true));
+            new DeployRequest().spec(spec).environment(Environment.PRODUCTION).autoDeploy(true),
+            UUID.randomUUID().toString());
     String slug = deployed.getDeployment().getSlug();
 
     var key =
@@ -56,17 +58,23 @@ public class Program {
                 new CreateKeyRequest()
                     .name("generated client")
                     .addScopesItem(KeyScope.SCORE)
-                    .addScopesItem(KeyScope.READ));
+                    .addScopesItem(KeyScope.READ),
+                UUID.randomUUID().toString());
     ApiClient server = Connection.to(key.getKey());
     var scoring = new ScoringApi(server);
     var request = new ScoreRequest();
     request.putAdditionalProperty("age", 35);
     request.putAdditionalProperty("purpose", "boat");
-    var scored = scoring.scoringScore(slug, request, null);
+    // Asked twice with one key, the applicant is logged once: `total` below counts them.
+    String attempt = UUID.randomUUID().toString();
+    var scored = scoring.scoringScore(slug, request, null, null, "A-1", "A-1", attempt);
+    var again = scoring.scoringScore(slug, request, null, null, "A-1", "A-1", attempt);
+    if (!again.getRequestId().equals(scored.getRequestId())) throw new IllegalStateException();
     var warning = scored.getWarnings().get(0).getNoBinMatchWarning();
     Map<String, Object> record = Map.of("id", "a-1", "age", 20, "purpose", "car");
     var batch =
-        scoring.scoringScoreBatch(slug, new ScoreBatchRequest().records(List.of(record)), null);
+        scoring.scoringScoreBatch(
+            slug, new ScoreBatchRequest().records(List.of(record)), null, null);
     var stored = models.modelsGet(deployed.getModelId()).getSpec().getFeatures();
     int bins =
         stored.get(0).getNumericFeature().getBins().size()
@@ -78,6 +86,8 @@ public class Program {
             SqlDialect.POSTGRESQL,
             "applicants",
             List.of("id", "branch"),
+            null,
+            null,
             null,
             null);
     long total = 0;

@@ -1,0 +1,34 @@
+/** Null and undefined are missing values. */
+export type FeatureValue = number | string | null | undefined
+
+/** Feature values by name. An interface with these fields fits, too. */
+export type Applicant<Features> = { readonly [Name in keyof Features]: FeatureValue }
+
+/** A value that JSON would turn into another one, or that the service refuses. */
+export class InvalidApplicantError extends TypeError {
+  override readonly name = 'InvalidApplicantError'
+}
+
+/**
+ * Refuses what would be scored as something else.
+ *
+ * JSON writes NaN and infinite numbers as null, which is a missing value, and a date as a text.
+ *
+ * @param place position in a batch, for the message
+ * @throws InvalidApplicantError naming the feature, never its value
+ */
+export function checkApplicant(applicant: object, place = ''): void {
+  for (const [name, value] of Object.entries(applicant)) {
+    if (value === null || value === undefined || typeof value === 'string') continue
+    if (typeof value === 'number' && Number.isFinite(value)) continue
+    const found = typeof value === 'number' ? 'a number that is not finite' : kindOf(value)
+    const hint = 'send a finite number, a text, or null for a missing value'
+    throw new InvalidApplicantError(`${place}${name} is ${found}: ${hint}`)
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array'
+  if (value instanceof Date) return 'a date'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

@@ -1,0 +1,12 @@
+export { type Applicant, type FeatureValue, InvalidApplicantError } from './applicant.ts'
+export type { Answer, CallOptions, Input, Method, Operation, PathOf } from './calls.ts'
+export {
+  type BatchOptions,
+  type OutcomeItem,
+  ScorelineClient,
+  type ScoreOptions,
+} from './client.ts'
+export { type ErrorCode, type ErrorDetail, NoAnswerError, ScorelineError } from './errors.ts'
+export type { components, operations, paths } from './openapi.ts'
+export { RETRY_DEFAULTS, type RetryRules } from './retry.ts'
+export type { ClientOptions, Retry } from './transport.ts'

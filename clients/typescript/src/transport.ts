@@ -1,0 +1,199 @@
+import {
+  type AnyInput,
+  type CallOptions,
+  isRepeatable,
+  type Method,
+  TAKES_IDEMPOTENCY_KEY,
+  urlOf,
+} from './calls.ts'
+import { NoAnswerError, ScorelineError } from './errors.ts'
+import { isWorthAnother, type RetryRules, retryAfterMsOf, sleep, waitMsOf } from './retry.ts'
+
+/** What happens before another attempt. */
+export interface Retry {
+  /** Number of the attempt that failed, from 1. */
+  readonly attempt: number
+  readonly waitMs: number
+  readonly error: ScorelineError | NoAnswerError
+}
+
+export interface ClientOptions extends Partial<RetryRules> {
+  /** Where the service answers, such as `https://scoring.lender.example`. */
+  readonly url: string
+  /**
+   * An API key, an access token, or the token of a service account. A function is asked before each
+   * attempt. Left out, the client can sign in and no more.
+   */
+  readonly token?: string | (() => string | Promise<string>)
+  /** Called before each wait, for a log or a counter. */
+  readonly onRetry?: (retry: Retry) => void
+  /** Replaces `fetch`, for a proxy or a client certificate. */
+  readonly fetch?: typeof fetch
+}
+
+/** One call, ready to be sent as often as needed. */
+interface Message {
+  readonly method: Method
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly isRepeatable: boolean
+}
+
+/** Sends calls and repeats them. Stateless between calls. */
+export class Transport {
+  private readonly options: ClientOptions
+  private readonly rules: RetryRules
+  private readonly base: string
+
+  constructor(options: ClientOptions, rules: RetryRules) {
+    this.options = options
+    this.rules = rules
+    this.base = options.url.replace(/\/+$/, '')
+    const { protocol } = new URL(this.base)
+    if (!/^https?:$/.test(protocol)) throw new TypeError(`url starts with ${protocol}, not http(s)`)
+  }
+
+  /**
+   * @returns the parsed JSON, the text of a file, or undefined where the answer is empty
+   * @throws ScorelineError, NoAnswerError, or the reason of the caller's signal
+   */
+  async call(method: Method, path: string, input: AnyInput): Promise<unknown> {
+    const rules = checkedRules({ ...this.rules, ...defined(input) })
+    const message = this.messageOf(method, path, input)
+    const endMs = performance.now() + rules.deadlineMs
+    for (let attempt = 1; ; attempt++) {
+      const leftMs = endMs - performance.now()
+      // Timers take whole milliseconds.
+      const timeoutMs = Math.max(1, Math.ceil(Math.min(rules.timeoutMs, leftMs)))
+      try {
+        return await this.attempt(message, timeoutMs, { attempt, signal: input.signal })
+      } catch (error) {
+        const isOurs = error instanceof ScorelineError || error instanceof NoAnswerError
+        if (!isOurs || attempt >= rules.attemptsMax) throw error
+        const ending = {
+          status: error.status,
+          code: error instanceof ScorelineError ? error.code : null,
+        }
+        if (!isWorthAnother(ending, message.isRepeatable)) throw error
+        const waitMs = waitMsOf(attempt, error.retryAfterMs, Math.random())
+        // A wait beyond the deadline would keep the caller for nothing.
+        if (performance.now() + waitMs >= endMs) throw error
+        this.options.onRetry?.({ attempt, waitMs, error })
+        await sleep(waitMs, input.signal)
+      }
+    }
+  }
+
+  private messageOf(method: Method, path: string, input: AnyInput): Message {
+    const takesKey = TAKES_IDEMPOTENCY_KEY.has(`${method} ${path}`)
+    const { idempotencyKey = crypto.randomUUID(), body, headers = {} } = input
+    const hasKey = takesKey && idempotencyKey !== null
+    const given = Object.entries(headers).filter(([, value]) => value !== undefined)
+    return {
+      method,
+      url: this.base + urlOf(path, input),
+      headers: {
+        ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
+        accept: 'application/json, */*;q=0.5',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(hasKey && { 'idempotency-key': idempotencyKey }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      isRepeatable: isRepeatable(method, path, hasKey),
+    }
+  }
+
+  private async attempt(
+    message: Message,
+    timeoutMs: number,
+    { attempt, signal }: { attempt: number; signal: AbortSignal | undefined },
+  ): Promise<unknown> {
+    const { token, fetch: send = fetch } = this.options
+    const { method, url, body } = message
+    signal?.throwIfAborted()
+    const secret = typeof token === 'function' ? await token() : token
+    const timeout = AbortSignal.timeout(timeoutMs)
+    let response: Response
+    let text: string
+    try {
+      response = await send(url, {
+        method,
+        headers: {
+          ...message.headers,
+          ...(secret !== undefined && { authorization: `Bearer ${secret}` }),
+        },
+        // A redirect would make a GET of a POST, without its body.
+        redirect: 'manual',
+        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+        ...(body !== undefined && { body }),
+      })
+      text = await response.text()
+    } catch (cause) {
+      signal?.throwIfAborted()
+      const reason = timeout.aborted ? 'time_out' : 'connection'
+      const what = timeout.aborted ? `no answer within ${timeoutMs} ms` : 'the connection failed'
+      const rest = { reason, attempts: attempt, cause } as const
+      throw new NoAnswerError(`${method} ${url}: ${what}`, rest)
+    }
+    return read(message, response, { text, attempt })
+  }
+}
+
+/** @throws ScorelineError, NoAnswerError */
+function read(
+  { method, url }: Message,
+  { status, ok, headers }: Response,
+  { text, attempt }: { text: string; attempt: number },
+): unknown {
+  const type = headers.get('content-type') ?? ''
+  const isJson = /^application\/json\b/.test(type)
+  const parsed = isJson ? parse(text) : undefined
+  if (ok && isJson && parsed !== undefined) return parsed
+  if (ok && !isJson && !/^text\/html\b/.test(type)) return text === '' ? undefined : text
+  const retryAfterMs = retryAfterMsOf(headers.get('retry-after'), Date.now())
+  if (!ok && isErrorBody(parsed)) {
+    const orderedMs = parsed.retry_after_ms ?? retryAfterMs
+    throw new ScorelineError({ status, body: parsed, retryAfterMs: orderedMs, attempts: attempt })
+  }
+  const message = `${method} ${url}: ${status} ${type} is not an answer of Scoreline`
+  const reason = 'foreign_answer'
+  throw new NoAnswerError(message, { reason, attempts: attempt, status, retryAfterMs })
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The caller reports an answer that is not JSON as one of somebody else.
+    return undefined
+  }
+}
+
+type ErrorBody = ConstructorParameters<typeof ScorelineError>[0]['body']
+
+function isErrorBody(body: unknown): body is ErrorBody {
+  return typeof body === 'object' && body !== null && 'error' in body && 'request_id' in body
+}
+
+/** The rules that one call sets for itself. */
+function defined({ attemptsMax, timeoutMs, deadlineMs }: CallOptions): Partial<RetryRules> {
+  return {
+    ...(attemptsMax !== undefined && { attemptsMax }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  }
+}
+
+/** Timers of JavaScript take no more; a longer one would end at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+function checkedRules(rules: RetryRules): RetryRules {
+  for (const name of ['attemptsMax', 'timeoutMs', 'deadlineMs'] as const) {
+    const value = rules[name]
+    if (!Number.isInteger(value) || value < 1 || value > TIMER_MAX_MS) {
+      throw new RangeError(`${name} is ${value}: give a whole number from 1 to ${TIMER_MAX_MS}`)
+    }
+  }
+  return rules
+}
