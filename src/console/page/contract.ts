@@ -20,7 +20,8 @@ export const EVENT_TYPES = [
   ...['deployment.challenger_removed', 'deployment.traffic_updated'],
   ...['deployment.shadow_mode_set', 'deployment.promoted', 'deployment.rolled_back'],
   ...['deployment.reason_baseline_set', 'change_request.requested', 'change_request.approved'],
-  ...['change_request.declined', 'change_request.expired', 'stability.verdict_changed'],
+  ...['change_request.declined', 'change_request.expired', 'change_request.outdated'],
+  ...['stability.verdict_changed'],
   ...['service.spool_changed', 'service.database_back', 'key.expiring', 'log.checkpoint'],
 ]
 
