@@ -103,21 +103,33 @@ export const ModelDifference = Type.Object({
   points_truncated: Type.Boolean({ description: 'Whether more bins differ than are listed' }),
 })
 
+export const ModelExchange = Type.Object({
+  from_model_id: Type.String(),
+  to_model_id: OrNull(Type.String({ description: 'Null: no model answers any more' })),
+  moved_pct: Type.Number({ description: 'Applicants that move from one to the other, in percent' }),
+  n: Type.Integer({ description: 'Applicants whose logged score of `from_model_id` was compared' }),
+  changed: Type.Integer(),
+  undecided: Type.Integer(),
+})
+
 export const AffectedApplicants = Type.Object({
   from: Timestamp,
   to: Timestamp,
   n: Type.Integer({ description: 'Applicants that were looked at, the newest first' }),
-  changed: Type.Integer({ description: 'Those whose score would differ' }),
+  changed: Type.Integer({ description: 'Those for whom the score of any exchange would differ' }),
   undecided: Type.Integer({ description: 'Those for whom the logged bins do not tell' }),
   share: OrNull(
     Type.Number({
       minimum: 0,
       maximum: 1,
       description:
-        'Expected share of all applicants whose answer would differ: `changed / n`, times the share of applicants that another model would answer; null without applicants',
+        'Expected share of all applicants whose answer would differ: the sum of `changed / n` times `moved_pct` over `exchanges`; null where the log has no applicant of one of them',
     }),
   ),
   is_complete: Type.Boolean({ description: 'False if the bound was met before the whole period' }),
+  exchanges: Type.Array(ModelExchange, {
+    description: 'Each model that takes over from another, the largest part first',
+  }),
 })
 
 /** What a change would mean. */

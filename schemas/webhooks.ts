@@ -26,6 +26,7 @@ export const EventType = Type.Union(
     Type.Literal('change_request.approved'),
     Type.Literal('change_request.declined'),
     Type.Literal('change_request.expired'),
+    Type.Literal('change_request.outdated'),
     Type.Literal('stability.verdict_changed'),
     Type.Literal('service.spool_changed'),
     Type.Literal('service.database_back'),

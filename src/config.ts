@@ -2,11 +2,15 @@ import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
 import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
 import { isNetwork } from './http/client-network.ts'
+import { databaseUrlFault } from './platform/db/database-url.ts'
+import { objectLocationOf } from './platform/object-store/locations.ts'
+import { type ObjectStoreConfig, readObjectStores } from './platform/object-store/settings.ts'
+import { redisUrlFault } from './platform/redis-cluster/redis-url.ts'
 import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
-export interface Config extends SignInConfig {
+export interface Config extends SignInConfig, ObjectStoreConfig {
   readonly host: string
   readonly port: number
   /** Base of the URLs in responses, without a trailing slash; `null`: taken from the request. */
@@ -45,6 +49,10 @@ export interface Config extends SignInConfig {
   readonly spoolKeepMs: number
   /** How long the score log is kept, in whole days. */
   readonly scoreLogRetentionDays: number
+  /** Where closed days of the score log go: a directory or a bucket; `null`: they stay. */
+  readonly scoreLogArchive: string | null
+  /** How long after its end a day goes there. */
+  readonly scoreLogArchiveAfterMs: number
   /** How long an outcome waits for its score, in whole days. */
   readonly outcomeHoldDays: number
   /** How long a change waits for a second person. */
@@ -85,14 +93,14 @@ export class ConfigError extends Error {
  */
 export function loadConfig(env: Environment, readFile = readSecretFile): Config {
   const read = new VariableReader(env, readFile)
-  const databaseUrl = read.url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  const databaseUrl = read.checked('DATABASE_URL', databaseUrlFault)
   const publicUrl = read.url('PUBLIC_URL', ['http:', 'https:'])
   const config: Config = {
     host: read.text('HOST') ?? '127.0.0.1',
     port: read.integer('PORT', 3000, 0, 65_535),
     publicUrl: publicUrl === null ? null : publicUrl.replace(/\/+$/, ''),
     rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 1000, 1, RATE_LIMIT_MAX),
-    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
+    redisUrl: read.checked('REDIS_URL', redisUrlFault),
     databaseUrl,
     dataDir: read.text('DATA_DIR') ?? './data',
     workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
@@ -106,6 +114,10 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
     scoreLogDurability: readDurability(read),
     scoreLogRetentionDays: read.integer('SCORE_LOG_RETENTION_DAYS', 761, 1, 36_500),
+    scoreLogArchive: readArchive(read),
+    scoreLogArchiveAfterMs:
+      3_600_000 * read.integer('SCORE_LOG_ARCHIVE_AFTER_HOURS', 72, 4, 876_000),
+    ...readObjectStores(read),
     outcomeHoldDays: read.integer('OUTCOME_HOLD_DAYS', 30, 1, 3_650),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
     idempotencyBytesMax: read.integer(
@@ -188,11 +200,19 @@ class VariableReader {
   }
 
   url(name: string, protocols: readonly string[]): string | null {
+    return this.checked(name, (text) => {
+      const parsed = URL.parse(text)
+      if (parsed !== null && protocols.includes(parsed.protocol)) return null
+      return `must be a URL that starts with ${protocols.join('// or ')}//`
+    })
+  }
+
+  /** @param faultOf what is wrong with a text, to be read after the name; null: nothing */
+  checked(name: string, faultOf: (text: string) => string | null): string | null {
     const text = isSecret(name) ? this.secret(name) : this.text(name)
-    if (text === null) return null
-    const parsed = URL.parse(text)
-    if (parsed !== null && protocols.includes(parsed.protocol)) return text
-    this.faults.push(`${name} must be a URL that starts with ${protocols.join('// or ')}//`)
+    const fault = text === null ? null : faultOf(text)
+    if (fault === null) return text
+    this.faults.push(`${name} ${fault}`)
     return null
   }
 }
@@ -288,6 +308,14 @@ function readDurability(read: VariableReader): Durability {
     read.faults.push(`SCORE_LOG_DURABILITY must be one of ${DURABILITIES.join(', ')}`)
   }
   return durability ?? 'process'
+}
+
+function readArchive(read: VariableReader): string | null {
+  const text = read.text('SCORE_LOG_ARCHIVE')
+  if (text !== null && objectLocationOf(text) === null) {
+    read.faults.push('SCORE_LOG_ARCHIVE must be file:///directory or s3://bucket/prefix')
+  }
+  return text
 }
 
 function readAllowedNetworks(read: VariableReader): readonly string[] {

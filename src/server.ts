@@ -102,7 +102,7 @@ function databaseOf({ databaseUrl, dataDir }: Config): string {
 }
 
 async function bootstrap(
-  { auth }: Services,
+  { auth, signOn }: Services,
   { bootstrapOwner, databaseUrl }: Config,
   announce: (line: string) => void,
 ): Promise<void> {
@@ -117,6 +117,8 @@ async function bootstrap(
     announce(`  password  ${password}`)
     await auth.bootstrapOwner(EMBEDDED_OWNER_EMAIL, password)
   }
+  const fault = await signOn.breakGlassFault()
+  if (fault !== null) announce(`Warning: ${fault}.`)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { LoadShedder } from './overload/load-shedder.ts'
 import type { CacheLookups } from './platform/caches/stale-while-revalidate.ts'
 import type { DatabaseHealth } from './platform/db/health.ts'
 import type { MetricRegistry } from './platform/metrics/registry.ts'
-import type { Limiter } from './rate-limit/limiter.ts'
+import type { Limiter, LimiterPart } from './rate-limit/limiter.ts'
 import type { NightlyReplay } from './replay/nightly.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
@@ -162,10 +162,11 @@ export function addScoreLogMetrics(
 }
 
 /** Adds the metrics of the quota. Denied requests are those with status 429. */
-export function addLimiterMetrics(metrics: MetricRegistry, { counters }: Limiter): void {
+export function addLimiterMetrics(metrics: MetricRegistry, limiter: Limiter): void {
+  const { counters } = limiter
   metrics.gauge(
     'scoreline_quota_degraded',
-    '1 while each process counts the quota alone because Redis is unavailable.',
+    '1 while each process counts the quota, or a part of it, alone because Redis is unavailable.',
     () => (counters.isDegraded ? 1 : 0),
   )
   metrics.counter(
@@ -177,6 +178,18 @@ export function addLimiterMetrics(metrics: MetricRegistry, { counters }: Limiter
     'scoreline_quota_decided_degraded_total',
     'Requests decided while the quota was degraded.',
     () => counters.decidedDegraded,
+  )
+  const ofNodes = (read: (part: LimiterPart) => number) =>
+    (limiter.parts?.() ?? []).map((part) => [{ node: part.node }, read(part)] as const)
+  metrics.gauge(
+    'scoreline_quota_node_degraded',
+    'On a Redis Cluster: 1 while each process counts the part of this node alone.',
+    () => ofNodes(({ isDegraded }) => (isDegraded ? 1 : 0)),
+  )
+  metrics.gauge(
+    'scoreline_quota_node_share',
+    'On a Redis Cluster: the share of the callers whose quota this node counts, from 0 to 1.',
+    () => ofNodes(({ share }) => share),
   )
 }
 

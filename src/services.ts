@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { type OpenArchive, openArchive } from './archive/open.ts'
 import { type AuditLines, withAuditStream } from './audit/stream.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
@@ -33,6 +34,7 @@ import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
 import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import { openRedisSite } from './platform/redis-cluster/site.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { openReading, type ReadingServices } from './reading/open.ts'
@@ -147,14 +149,14 @@ export async function createServices(config: Config, options: ServiceOptions): P
   })
   opened.defer(() => database.close())
 
-  const limiter = await openLimiter({ redisUrl: config.redisUrl, clock, log })
+  const redis = openRedisSite(config.redisUrl)
+  opened.defer(() => redis?.close())
+  const limiter = await openLimiter({ redis, clock, log })
   opened.defer(() => limiter.close())
-
-  const throttle = openThrottle({ redisUrl: config.redisUrl, clock })
+  const throttle = openThrottle({ redis, clock })
   opened.defer(() => throttle.close())
-
   const caches = new InvalidatedCaches()
-  const changes = openFeed({ redisUrl: config.redisUrl, listener: caches, log })
+  const changes = openFeed({ redis, listener: caches, log })
   opened.defer(() => changes.close())
 
   const openedLog = await openScoreLog({
@@ -188,6 +190,15 @@ export async function createServices(config: Config, options: ServiceOptions): P
   opened.defer(() => health.stopProbes())
   const telemetry = new Telemetry({ tracing: config.otel, clock, log })
   opened.defer(() => telemetry.stop())
+  const archive = await openArchive(config, {
+    database,
+    directory: join(dataDir.path, 'archive'),
+    clock,
+    log,
+    factsOf: errorFacts,
+    metrics: telemetry.metrics,
+  })
+  opened.defer(() => closedWithin(BACKGROUND_CLOSE_MS, archive).close())
 
   const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
     clock,
@@ -197,11 +208,12 @@ export async function createServices(config: Config, options: ServiceOptions): P
     caches,
     changes,
     scoreLog: options.scoreLog ?? openedLog.spool,
-    openedLog,
+    openedLog: { ...openedLog, ...archive.forReaders },
     health,
     telemetry,
     dataDir,
   })
+  archive.start()
   const { auth, outcomeWorker, evaluator } = domains
   const background = [auth, outcomeWorker, evaluator, telemetry.spans, ...domains.background]
   writers.push(domains.keys, domains.serviceAccounts)
@@ -236,7 +248,7 @@ interface WireOptions {
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
-  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'modelCache'>
+  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'modelCache'> & OpenArchive['forReaders']
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir
@@ -260,23 +272,9 @@ type Domains = Omit<
   readonly background: readonly { close(): Promise<void> }[]
 }
 
-function wire(
-  config: Config,
-  database: DatabaseHandle,
-  {
-    clock,
-    log,
-    jwtSecret,
-    throttle,
-    caches,
-    changes,
-    scoreLog,
-    openedLog,
-    health,
-    telemetry,
-    dataDir,
-  }: WireOptions,
-): Domains {
+function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Domains {
+  const { clock, log, jwtSecret, throttle, caches, changes, scoreLog } = parts
+  const { openedLog, health, telemetry, dataDir } = parts
   const { db, renew, ping } = database
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
@@ -337,7 +335,7 @@ function wire(
   const store = guarded(new PostgresModelStore(db))
   const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
-  const ofLog = { db, guarded, reader, models: loggedModels, clock }
+  const ofLog = { db, guarded, reader, models: loggedModels, clock, archive: openedLog.archive }
   const ofReader = { db, guarded, logReader, clock }
   const outcomes = openOutcomes({
     db,
@@ -362,6 +360,7 @@ function wire(
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
+  const statsStore = new PostgresStatsStore(db, loggedModels, openedLog.archive?.files)
   const reasons = openReasons({ ...ofLog, deployments, scoreReading })
   const changeControl = openChangeControl({
     ...ofLog,
@@ -394,6 +393,6 @@ function wire(
     ...monitoring.services,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
-    stats: new StatsService(guarded(new PostgresStatsStore(db, loggedModels)), reader, clock),
+    stats: new StatsService(guarded(statsStore), reader, clock),
   }
 }

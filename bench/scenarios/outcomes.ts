@@ -254,7 +254,9 @@ try {
       rounds[format].push(await round(format, servers))
     }
   }
-  const measured = Object.entries(rounds).map(([name, of]) => ({ name, rounds: of }))
+  const measured = Object.entries(rounds)
+    .filter(([, of]) => of.length > 0)
+    .map(([name, of]) => ({ name, rounds: of }))
   const payload = {
     card: CARD,
     outcomes: OUTCOMES,

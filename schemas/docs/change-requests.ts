@@ -67,7 +67,7 @@ export const CHANGE_REQUEST_DOCS = {
     tag: 'Change requests',
     summary: 'Show a change request and what it would change',
     description:
-      'Who asks and who decides see the same. `difference` compares the shares of all models, and the points of the two models that the change exchanges, bin by bin. `affected` looks at up to 100,000 applicants of the last 30 days, the newest first, and says how many would get another score. It stops after three seconds, and its result is kept for ten minutes.',
+      'Who asks and who decides see the same. `difference` compares the shares of all models, and the points of the two models of the largest exchange, bin by bin. `affected` compares each model whose share changes: it looks at up to 100,000 applicants of the last 30 days, the newest first, and says how many would get another score. It stops after three seconds, and its result is kept for ten minutes. One request is looked at at a time in a process and four wait; further ones are 503.',
     params: ID,
     errors: ['change_request_not_found'],
     success: {
@@ -85,6 +85,16 @@ export const CHANGE_REQUEST_DOCS = {
             undecided: 0,
             share: null,
             is_complete: true,
+            exchanges: [
+              {
+                from_model_id: EXAMPLE_IDS.champion,
+                to_model_id: null,
+                moved_pct: 100,
+                n: 0,
+                changed: 0,
+                undecided: 0,
+              },
+            ],
           },
         },
       },

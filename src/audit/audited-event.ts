@@ -1,5 +1,5 @@
 import type { EventType, NewEvent } from '../outbox/event.ts'
-import type { AuditAction, NewAuditRecord } from './record.ts'
+import type { AuditAction, Consequence, NewAuditRecord } from './record.ts'
 
 /** Events that follow from a record of the audit log. */
 const TYPE_OF: Partial<Record<AuditAction, EventType>> = {
@@ -21,6 +21,7 @@ const TYPE_OF: Partial<Record<AuditAction, EventType>> = {
   'change_request.approve': 'change_request.approved',
   'change_request.decline': 'change_request.declined',
   'change_request.expire': 'change_request.expired',
+  'change_request.outdate': 'change_request.outdated',
 }
 
 /** What an event repeats of the state after the change: ids, numbers and switches only. */
@@ -30,25 +31,35 @@ const FIELDS = [
   ...['emergency', 'change_request_id', 'action', 'expires_at'],
 ]
 
+type AuditedChange = Omit<NewAuditRecord, 'claim' | 'consequences'>
+
 /**
- * The event of a change, or null for a change that no webhook hears of. Its `data` has the id of
- * the changed object as `model_id` or `deployment_id`, the actor, and the id of the audit record,
- * which has the rest for those who may read it.
+ * The events of a change: its own, unless no webhook hears of such a change, and those of its
+ * consequences. Their `data` has the id of the changed object as `model_id` or `deployment_id`, the
+ * actor, and the id of the audit record, which has the rest for those who may read it.
  */
-export function eventOf(record: Omit<NewAuditRecord, 'claim'>): NewEvent | null {
+export function eventsOf(
+  record: AuditedChange,
+  consequences: readonly Consequence[],
+): readonly NewEvent[] {
   const type = TYPE_OF[record.action]
-  if (type === undefined) return null
-  const after = Object.entries(record.after ?? {}).filter(([name]) => FIELDS.includes(name))
-  const subject = record.subject.startsWith('mod_') ? 'model_id' : 'deployment_id'
+  const { subject, after } = record
+  const own = type === undefined ? [] : [{ type, subject, after: after ?? {} }]
+  return [...own, ...consequences].map((one) => eventOf(record, one))
+}
+
+function eventOf(record: AuditedChange, { type, subject, after }: Consequence): NewEvent {
+  const fields = Object.entries(after).filter(([name]) => FIELDS.includes(name))
+  const name = subject.startsWith('mod_') ? 'model_id' : 'deployment_id'
   return {
     teamId: record.teamId,
     type,
     at: record.createdAt,
     data: {
-      [subject]: record.subject,
+      [name]: subject,
       actor: record.actor,
       audit_record_id: record.id,
-      ...Object.fromEntries(after),
+      ...Object.fromEntries(fields),
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { IdempotencyClaim } from '../access/caller.ts'
+import type { EventType } from '../outbox/event.ts'
 import { newId } from '../platform/ids/ids.ts'
 
 /** A management change to record in the audit log. */
@@ -12,8 +13,19 @@ export interface NewAuditRecord {
   readonly after: object | null
   readonly reason: string | null
   readonly createdAt: Date
+  /** What else webhooks hear of the change; it is not part of the record. */
+  readonly consequences?: readonly Consequence[]
   /** The change is made only while this is in force; absent: in any case. */
   readonly claim?: IdempotencyClaim
+}
+
+/** What a change of one object did to another. */
+export interface Consequence {
+  readonly type: EventType
+  /** Id of the other object. */
+  readonly subject: string
+  /** Its state, in the form of the audit log. */
+  readonly after: object
 }
 
 export type AuditAction =
@@ -63,6 +75,7 @@ export type AuditAction =
   | 'change_request.approve'
   | 'change_request.decline'
   | 'change_request.expire'
+  | 'change_request.outdate'
   | 'webhook.create'
   | 'webhook.update'
   | 'webhook.rotate'

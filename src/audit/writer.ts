@@ -5,14 +5,14 @@ import { insertEvent } from '../outbox/writer.ts'
 import type { Transaction } from '../platform/db/client.ts'
 import { auditLog } from '../tables/audit.ts'
 import { idempotencyKeys } from '../tables/idempotency.ts'
-import { eventOf } from './audited-event.ts'
+import { eventsOf } from './audited-event.ts'
 import { lockTeam } from './lock-team.ts'
 import type { NewAuditRecord } from './record.ts'
 import { noteForStream } from './stream.ts'
 
 /**
  * Records a change in the transaction that makes it, so that both are committed or neither; the
- * event that webhooks get of it, too.
+ * events that webhooks get of it, too.
  *
  * It locks the team until the transaction ends, so that the log's positions follow the order of the
  * commits. Changes of existing rows lock the team earlier, before they read; pure inserts need not.
@@ -21,13 +21,12 @@ import { noteForStream } from './stream.ts'
  */
 export async function insertAuditRecord(
   tx: Transaction,
-  { claim, ...record }: NewAuditRecord,
+  { claim, consequences = [], ...record }: NewAuditRecord,
 ): Promise<void> {
   await lockTeam(tx, record.teamId)
   if (claim !== undefined) await noteChange(tx, claim)
   await tx.insert(auditLog).values(record)
-  const event = eventOf(record)
-  if (event !== null) await insertEvent(tx, event)
+  for (const event of eventsOf(record, consequences)) await insertEvent(tx, event)
   noteForStream(tx, record)
 }
 

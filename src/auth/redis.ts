@@ -1,5 +1,5 @@
 import { randomBase62 } from '../platform/ids/base62.ts'
-import { openRedis } from '../platform/redis.ts'
+import { openRedis, type RedisTarget } from '../platform/redis.ts'
 import {
   type EndOfCheck,
   FAILURES_MAX,
@@ -16,6 +16,8 @@ const CHECK_MS_MAX = 10_000
 const LOOK_AGAIN_MS = 25
 const RECONNECT_MS = 200
 const ID_CHARS = 12
+/** Hash tag of all keys, so that a cluster keeps them on one node. */
+export const THROTTLE_TAG = 'scoreline:sign-ins'
 
 /**
  * Begins a check for all subjects, or for none. Each subject has a sorted set of failures by their
@@ -63,23 +65,30 @@ end
 return 0`
 
 interface RedisThrottleOptions {
-  readonly url: string
+  /** A server, or the node of a cluster that has the keys with `THROTTLE_TAG`. */
+  readonly target: string | RedisTarget
   /** Bounds the guesses of this process alone, also while Redis is away. */
   readonly local: LoginThrottle
+  /** Receives a refused command; returns whether another node has the keys now. */
+  readonly onRefused?: (error: Error) => boolean
 }
 
 /**
  * The throttle that replicas share. A check begins when this process and Redis both admit it. While
  * Redis is away, or silent for `ANSWER_TIMEOUT_MS`, this process decides alone: then a guesser has
  * as many guesses as there are replicas, and nobody is kept from signing in.
+ * On a cluster all keys are on one node; while they are on their way to another one, this process
+ * decides alone, too.
  */
 export class RedisLoginThrottle implements LoginThrottle {
   private readonly local: LoginThrottle
   private readonly redis: ReturnType<typeof openRedis>
+  private readonly onRefused: (error: Error) => boolean
 
-  constructor({ url, local }: RedisThrottleOptions) {
+  constructor({ target, local, onRefused }: RedisThrottleOptions) {
     this.local = local
-    this.redis = openRedis(url, 'sign-ins', () => RECONNECT_MS)
+    this.redis = openRedis(target, 'sign-ins', () => RECONNECT_MS)
+    this.onRefused = onRefused ?? (() => false)
   }
 
   async refuseSpent(subjects: readonly string[]): Promise<void> {
@@ -129,17 +138,19 @@ export class RedisLoginThrottle implements LoginThrottle {
     subjects: readonly string[],
     args: readonly (string | number)[],
   ): Promise<readonly number[] | null> {
-    // One hash tag for all keys, so that a cluster keeps them in one place.
     const keys = subjects.flatMap((subject) => [
-      `{scoreline:sign-ins}:failed:${subject}`,
-      `{scoreline:sign-ins}:running:${subject}`,
+      `{${THROTTLE_TAG}}:failed:${subject}`,
+      `{${THROTTLE_TAG}}:running:${subject}`,
     ])
     const late = Promise.withResolvers<null>()
     const timer = setTimeout(() => late.resolve(null), ANSWER_TIMEOUT_MS)
     const asked = this.redis
       .eval(script, keys.length, ...keys, ...args)
       .then((answer) => (Array.isArray(answer) ? answer.map(Number) : null))
-      .catch(() => null)
+      .catch((error: Error) => {
+        if (this.onRefused(error)) this.redis.disconnect(true)
+        return null
+      })
     const answer = await Promise.race([asked, late.promise])
     clearTimeout(timer)
     return answer

@@ -5,16 +5,30 @@ import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 
-/** Applicants of whom the log tells what another model would have given. */
-export interface AffectedCount {
+/** Applicants, and what the log tells of their scores. */
+export interface ExchangeCount {
   /** Applicants that were looked at. */
   readonly n: number
   /** Those whose score would differ. */
   readonly changed: number
   /** Those for whom the logged bins leave it open. */
   readonly undecided: number
+}
+
+/** Applicants of whom the log tells what other models would have given. */
+export interface AffectedCount extends ExchangeCount {
+  /** Those of each exchange, in the order of the query. */
+  readonly exchanges: readonly ExchangeCount[]
   /** Whether the whole period was looked at. */
   readonly isComplete: boolean
+}
+
+/** A model that scores in the place of another. */
+export interface Exchange {
+  /** Whose logged scores are compared. */
+  readonly fromModelId: string
+  /** Null: nothing would score, so that all are changed. */
+  readonly toModel: Card | null
 }
 
 export interface AffectedQuery {
@@ -22,10 +36,7 @@ export interface AffectedQuery {
   readonly deploymentId: string
   readonly fromMs: number
   readonly toMs: number
-  /** Whose logged scores are compared. */
-  readonly fromModelId: string
-  /** What would score in its place; null: nothing would, so that all are changed. */
-  readonly toModel: Card | null
+  readonly exchanges: readonly Exchange[]
 }
 
 export interface AffectedBounds {
@@ -42,13 +53,16 @@ const ROWS_A_LOOK = 200
  * until a bound is met. A score follows from the logged cells like in a backtest.
  */
 export async function countAffected(
-  { reader, models }: { readonly reader: Pick<LogReader, 'cells'>; readonly models: StoredModels },
+  {
+    reader,
+    models,
+  }: { readonly reader: Pick<LogReader, 'cells'>; readonly models: Pick<StoredModels, 'get'> },
   query: AffectedQuery,
   { applicantsMax, timeoutMs }: AffectedBounds,
 ): Promise<AffectedCount> {
   const { teamId, deploymentId } = query
   const endMs = performance.now() + timeoutMs
-  const counter = new AffectedCounter(query, applicantsMax)
+  const counter = new AffectedCounter(query.exchanges, applicantsMax)
   const isOver = () => counter.isFull || performance.now() > endMs
   for (let toMs = query.toMs; toMs > query.fromMs; toMs -= DAY_MS) {
     const fromMs = Math.max(query.fromMs, toMs - DAY_MS)
@@ -64,21 +78,30 @@ export async function countAffected(
   return { ...counter.counts, isComplete: true }
 }
 
+type Counts = { -readonly [Name in keyof ExchangeCount]: number }
+type Comparison = 'same' | 'changed' | 'undecided'
+
 class AffectedCounter {
-  readonly counts = { n: 0, changed: 0, undecided: 0 }
-  private readonly query: AffectedQuery
+  private readonly whole: Counts = noCounts()
+  private readonly counted: readonly { readonly of: Exchange; readonly counts: Counts }[]
   private readonly applicantsMax: number
-  private readonly maps: CellMaps | null
+  private readonly maps = new Map<Card, CellMaps>()
   private readonly turns = new TurnTaker()
 
-  constructor(query: AffectedQuery, applicantsMax: number) {
-    this.query = query
+  constructor(exchanges: readonly Exchange[], applicantsMax: number) {
+    this.counted = exchanges.map((of) => ({ of, counts: noCounts() }))
     this.applicantsMax = applicantsMax
-    this.maps = query.toModel === null ? null : new CellMaps(query.toModel)
+    for (const { toModel } of exchanges) {
+      if (toModel !== null) this.maps.set(toModel, new CellMaps(toModel))
+    }
   }
 
   get isFull(): boolean {
-    return this.counts.n >= this.applicantsMax
+    return this.whole.n >= this.applicantsMax
+  }
+
+  get counts(): Omit<AffectedCount, 'isComplete'> {
+    return { ...this.whole, exchanges: this.counted.map(({ counts }) => counts) }
   }
 
   async add(
@@ -86,32 +109,64 @@ class AffectedCounter {
     own: readonly (Card | null)[],
     isOver: () => boolean,
   ): Promise<void> {
-    const { fromModelId, toModel } = this.query
-    const position = columns.models.findIndex(({ modelId }) => modelId === fromModelId)
-    const from = columns.models[position]
-    if (from === undefined) return
-    const maps = this.maps?.mapsOf(columns, own) ?? null
-    const { scores } = from.results()
+    const featuresOf = new Map<Card, readonly FeatureMap[]>()
+    for (const [card, maps] of this.maps) featuresOf.set(card, maps.mapsOf(columns, own))
+    const parts = this.counted.flatMap(({ of: { fromModelId, toModel }, counts }) => {
+      const from = columns.models.find(({ modelId }) => modelId === fromModelId)
+      return from === undefined
+        ? []
+        : [{ scored: from.scored, scores: from.results().scores, toModel, counts }]
+    })
+    if (parts.length === 0) return
     for (const [index, row] of columns.wanted.entries()) {
       if (index % ROWS_A_LOOK === 0) {
         if (isOver()) return
         if (this.turns.isOver) await this.turns.giveWay()
       }
-      if (from.scored[row] !== 1) continue
-      this.counts.n++
-      if (maps === null || toModel === null) this.counts.changed++
-      else this.compare(scores[row] ?? Number.NaN, scoreBounds(toModel, maps, row))
+      const bounds = new Map<Card, ScoreBounds>()
+      const found = new Set<Comparison>()
+      for (const { scored, scores, toModel, counts } of parts) {
+        if (scored[row] !== 1) continue
+        const features = toModel === null ? undefined : featuresOf.get(toModel)
+        let compared: Comparison = 'changed'
+        if (toModel !== null && features !== undefined) {
+          const known = bounds.get(toModel) ?? scoreBounds(toModel, features, row)
+          bounds.set(toModel, known)
+          compared = comparison(scores[row] ?? Number.NaN, known)
+        }
+        note(counts, compared)
+        found.add(compared)
+      }
+      if (found.size === 0) continue
+      note(this.whole, ORDER.find((one) => found.has(one)) ?? 'same')
     }
-  }
-
-  private compare(score: number, { low, high }: { low: number; high: number }): void {
-    if (score < low || score > high) this.counts.changed++
-    else if (low !== high) this.counts.undecided++
   }
 }
 
+/** What counts for an applicant of several exchanges, the first first. */
+const ORDER: readonly Comparison[] = ['changed', 'undecided', 'same']
+
+function noCounts(): Counts {
+  return { n: 0, changed: 0, undecided: 0 }
+}
+
+function note(counts: Counts, compared: Comparison): void {
+  counts.n++
+  if (compared !== 'same') counts[compared]++
+}
+
+interface ScoreBounds {
+  readonly low: number
+  readonly high: number
+}
+
+function comparison(score: number, { low, high }: ScoreBounds): Comparison {
+  if (score < low || score > high) return 'changed'
+  return low === high ? 'same' : 'undecided'
+}
+
 /** Sums in the order of the spec, so that equal bounds are the bits that scoring gives. */
-function scoreBounds({ model }: Card, maps: readonly FeatureMap[], row: number) {
+function scoreBounds({ model }: Card, maps: readonly FeatureMap[], row: number): ScoreBounds {
   let low = model.basePoints
   let high = model.basePoints
   for (const map of maps) {

@@ -1,4 +1,5 @@
 import { binTextOf, type ScorecardSpec } from '../engine/index.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 
 /** A bin whose points differ between two models; null where a model has no such bin. */
 export interface ChangedBin {
@@ -15,17 +16,21 @@ const BINS_MAX = 1_000
 /**
  * Compares the points of two models. Bins are the same if their feature and their text are.
  *
+ * It gives way to the event loop: a card of a million bins takes seconds.
+ *
  * @returns changed bins in the order of the later model's features, then those that only the
  *   earlier one has
  */
-export function changedBins(
+export async function changedBins(
   before: ScorecardSpec,
   after: ScorecardSpec,
-): { readonly bins: readonly ChangedBin[]; readonly isTruncated: boolean } {
-  const was = pointsOf(before)
-  const willBe = pointsOf(after)
+): Promise<{ readonly bins: readonly ChangedBin[]; readonly isTruncated: boolean }> {
+  const turns = new TurnTaker()
+  const was = await pointsOf(before, turns)
+  const willBe = await pointsOf(after, turns)
   const bins: ChangedBin[] = []
   for (const feature of new Set([...willBe.keys(), ...was.keys()])) {
+    await turns.giveWay()
     const [old, next] = [was.get(feature), willBe.get(feature)]
     for (const bin of new Set([...(next?.keys() ?? []), ...(old?.keys() ?? [])])) {
       const points = { before: old?.get(bin) ?? null, after: next?.get(bin) ?? null }
@@ -38,11 +43,14 @@ export function changedBins(
 }
 
 /** Points by feature and by the text of the bin. */
-function pointsOf(spec: ScorecardSpec): Map<string, Map<string, number>> {
-  return new Map(
-    spec.features.map(({ name, bins }, feature) => [
-      name,
-      new Map(bins.map(({ points }, bin) => [binTextOf(spec, feature, bin), points])),
-    ]),
-  )
+async function pointsOf(
+  spec: ScorecardSpec,
+  turns: TurnTaker,
+): Promise<Map<string, Map<string, number>>> {
+  const points = new Map<string, Map<string, number>>()
+  for (const [feature, { name, bins }] of spec.features.entries()) {
+    await turns.giveWay()
+    points.set(name, new Map(bins.map((one, bin) => [binTextOf(spec, feature, bin), one.points])))
+  }
+  return points
 }

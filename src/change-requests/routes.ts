@@ -129,6 +129,14 @@ function differenceAnswer({ shares, models, affected }: Difference) {
       undecided: affected.undecided,
       share: affected.share,
       is_complete: affected.isComplete,
+      exchanges: affected.exchanges.map((one) => ({
+        from_model_id: one.fromModelId,
+        to_model_id: one.toModelId,
+        moved_pct: one.movedPct,
+        n: one.n,
+        changed: one.changed,
+        undecided: one.undecided,
+      })),
     },
   }
 }

@@ -1,4 +1,6 @@
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openArchive } from '../archive/open.ts'
 import { Passwords } from '../auth/passwords.ts'
 import type { Config } from '../config.ts'
 import { ImportSampleChecker } from '../import/spec-check.ts'
@@ -15,6 +17,7 @@ import { openDataDir } from '../platform/data-dir/data-dir.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { openDatabase } from '../platform/db/open.ts'
 import { createLog } from '../platform/log.ts'
+import { openRedisSite } from '../platform/redis-cluster/site.ts'
 import { LogErasureService } from '../reading/erasure/service.ts'
 import { LogExportService } from '../reading/export/service.ts'
 import type { ReadingStore } from '../reading/service.ts'
@@ -74,8 +77,10 @@ export async function createCliServices(
   const clock = systemClock
   const passwords = new Passwords()
   // Running services drop what they cache of a change. This process caches nothing for later.
+  const redis = openRedisSite(config.redisUrl)
+  opened.defer(() => redis?.close())
   const changes = openFeed({
-    redisUrl: config.redisUrl,
+    redis,
     listener: new InvalidatedCaches(),
     // Only the report of the command is printed.
     log: createLog('silent'),
@@ -84,7 +89,16 @@ export async function createCliServices(
   const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
   const keyStore = guarded(new PostgresKeyStore(db))
   const reading = guarded(new PostgresReadingStore(db))
-  const log = openLogReader({ db, guarded })
+  const archive = await openArchive(config, {
+    database,
+    directory: join(tmpdir(), `scoreline-archive-${process.pid}`),
+    clock,
+    // Only the report of the command is printed.
+    log: createLog('silent'),
+    factsOf: () => ({}),
+  })
+  opened.defer(() => archive.close())
+  const log = openLogReader({ db, guarded, ...archive.forReaders })
   const ending = opened.move()
   return {
     teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),

@@ -1,4 +1,5 @@
 import { and, desc, eq, gt, lte, or } from 'drizzle-orm'
+import { managerNow } from '../access/manager-store.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
@@ -53,22 +54,26 @@ export class PostgresApprovalStore implements ApprovalStore {
   approve({
     teamId,
     requestId,
+    userId,
     at,
     admit,
     decide,
     audit,
     decisionAudit,
+    outdatedAudit,
     decision,
   }: Parameters<ApprovalStore['approve']>[0]): ReturnType<ApprovalStore['approve']> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const request = await findRequest(tx, teamId, requestId)
       if (request === null) return null
-      admit(request)
+      admit(request, await managerNow(tx, { userId, teamId }))
       const present = await readDeployment(tx, teamId, request.deploymentId)
       if (present === null) return null
       if (present.cacheVersion !== request.cacheVersion) {
-        await close(tx, requestId, { state: 'outdated' })
+        // Nobody has decided, so that there is no decided_by.
+        await close(tx, requestId, { state: 'outdated', decidedAt: at })
+        await insertAuditRecord(tx, outdatedAudit(request))
         return 'outdated'
       }
       const change = await decide(request, present, readerOf(tx, teamId))
@@ -87,6 +92,7 @@ export class PostgresApprovalStore implements ApprovalStore {
   decline({
     teamId,
     requestId,
+    userId,
     admit,
     decision,
     decisionAudit,
@@ -95,7 +101,7 @@ export class PostgresApprovalStore implements ApprovalStore {
       await lockTeam(tx, teamId)
       const request = await findRequest(tx, teamId, requestId)
       if (request === null) return null
-      admit(request)
+      admit(request, await managerNow(tx, { userId, teamId }))
       const ended = { ...decision, state: 'declined' as const }
       await close(tx, requestId, ended)
       await insertAuditRecord(tx, decisionAudit(request))

@@ -1,3 +1,4 @@
+import type { PresentManager } from '../access/manager.ts'
 import { AppError } from '../errors.ts'
 import type { AuditedState, Deployment } from './deployment.ts'
 import type { DeploymentOrder } from './order.ts'
@@ -19,6 +20,8 @@ export interface ChangeRequest {
   readonly requestedBy: string
   /** Everybody who may hold the credentials that asked; none of them decides. */
   readonly requesters: readonly string[]
+  /** Their addresses: who leaves the team and joins it again has another id. */
+  readonly requesterEmails: readonly string[]
   readonly createdAt: Date
   readonly expiresAt: Date
   readonly decidedBy: string | null
@@ -26,6 +29,12 @@ export interface ChangeRequest {
   readonly comment: string | null
   /** `cacheVersion` that the change led to. */
   readonly appliedVersion: number | null
+}
+
+/** Everybody who may hold the credentials that ask for a change. */
+export interface Requesters {
+  readonly ids: readonly string[]
+  readonly emails: readonly string[]
 }
 
 /** Requests that wait for one deployment. */
@@ -49,17 +58,27 @@ export function waitsForApproval(order: DeploymentOrder, present: Deployment): b
 
 /**
  * Refuses whoever must not decide on a request. A service account never decides: its token is
- * shown to whoever makes or rotates it, so it proves no second person.
+ * shown to whoever makes or rotates it, so it proves no second person. Nor does a member who joined
+ * after the request: they may be the requester, who left the team and joined it again.
  *
+ * @param decider the member as they are now
  * @throws AppError `own_change_request`
  */
-export function refuseRequester({ requesters }: ChangeRequest, userId: string): void {
-  const isPerson = userId.startsWith('usr_')
-  if (isPerson && !requesters.includes(userId)) return
-  const message = isPerson
-    ? "who asked for a change can't decide on it: ask another owner or admin"
-    : "a service account can't decide on a change: a person has to"
-  throw new AppError('own_change_request', message)
+export function refuseRequester(
+  { requesters, requesterEmails, createdAt }: ChangeRequest,
+  userId: string,
+  { email, since }: Pick<PresentManager, 'email' | 'since'>,
+): void {
+  if (!userId.startsWith('usr_')) {
+    throw ownRequest("a service account can't decide on a change: a person has to")
+  }
+  if (requesters.includes(userId) || (email !== null && requesterEmails.includes(email))) {
+    throw ownRequest("who asked for a change can't decide on it: ask another owner or admin")
+  }
+  if (since.getTime() > createdAt.getTime()) {
+    const message = "who joined after a change was asked for can't decide on it"
+    throw ownRequest(`${message}: ask another owner or admin`)
+  }
 }
 
 /**
@@ -78,6 +97,10 @@ export function requireWaiting({ state, expiresAt }: ChangeRequest, nowMs: numbe
 /** The state that a request shows: one whose time is over counts as expired at once. */
 export function shownState({ state, expiresAt }: ChangeRequest, nowMs: number): ChangeRequestState {
   return state === 'waiting' && expiresAt.getTime() <= nowMs ? 'expired' : state
+}
+
+function ownRequest(message: string): AppError {
+  return new AppError('own_change_request', message)
 }
 
 export function outdated(): AppError {

@@ -1,3 +1,5 @@
+import type { UserCaller } from '../access/caller.ts'
+import { type PresentManager, requireManager } from '../access/manager.ts'
 import {
   type Actor,
   type AuditAction,
@@ -38,8 +40,14 @@ export interface Decision {
 interface DecisionCommand {
   readonly teamId: string
   readonly requestId: string
-  /** Throws if the request must not be decided on; that changes nothing. */
-  readonly admit: (request: ChangeRequest) => void
+  /** Whoever decides. */
+  readonly userId: string
+  /**
+   * Throws if the request must not be decided on; that changes nothing.
+   *
+   * @param decider who decides, as they are now; null if they were removed
+   */
+  readonly admit: (request: ChangeRequest, decider: PresentManager | null) => void
   readonly decision: Decision
   readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
 }
@@ -63,6 +71,8 @@ export interface ApprovalStore {
         read: ChangeReader,
       ) => Promise<Change>
       readonly audit: (request: ChangeRequest) => AuditOf
+      /** Records that the request was for another state. */
+      readonly outdatedAudit: (request: ChangeRequest) => NewAuditRecord
     },
   ): Promise<{ request: ChangeRequest; changed: Changed } | 'outdated' | null>
   /** @returns null if there is no such request */
@@ -119,7 +129,7 @@ export class ApprovalService {
    *   `change_outdated`, and the errors of the order, which leave the request waiting
    */
   async approve(
-    actor: Actor,
+    actor: UserCaller,
     requestId: string,
     comment: string | undefined,
   ): Promise<ChangeRequest> {
@@ -130,6 +140,7 @@ export class ApprovalService {
     const approved = await store.approve({
       ...this.decision(actor, requestId, comment, 'change_request.approve'),
       at,
+      outdatedAudit: decisionRecord(actor, { action: 'change_request.outdate', epochMs }),
       decide: (request, present, read) => changeOf(request.order, present, read, at),
       audit: ({ id, requestedBy }) =>
         auditOf(actor, epochMs, { change_request_id: id, requested_by: requestedBy }),
@@ -145,7 +156,7 @@ export class ApprovalService {
    *   `change_outdated`
    */
   async decline(
-    actor: Actor,
+    actor: UserCaller,
     requestId: string,
     comment: string | undefined,
   ): Promise<ChangeRequest> {
@@ -172,7 +183,7 @@ export class ApprovalService {
   }
 
   private decision(
-    actor: Actor,
+    actor: UserCaller,
     requestId: string,
     comment: string | undefined,
     action: AuditAction,
@@ -181,8 +192,9 @@ export class ApprovalService {
     return {
       teamId: actor.teamId,
       requestId,
-      admit: (request) => {
-        refuseRequester(request, actor.userId)
+      userId: actor.userId,
+      admit: (request, decider) => {
+        refuseRequester(request, actor.userId, requireManager(decider))
         requireWaiting(request, epochMs)
       },
       decision: {
@@ -213,6 +225,7 @@ function decisionRecord(
           change_request_id: request.id,
           action: request.order.action,
           requested_by: request.requestedBy,
+          expires_at: request.expiresAt.toISOString(),
         },
         ...(comment !== undefined && { reason: comment }),
       },

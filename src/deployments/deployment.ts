@@ -72,6 +72,18 @@ export interface ChangeReader {
   modelsOfVersion(deployment: Deployment, version: string): Promise<Candidate[]>
 }
 
+/** State of a new deployment in the audit log, beside its name and environment. */
+export function createdState(deployment: NewDeployment) {
+  return {
+    champion_model_id: deployment.championModelId,
+    is_active: deployment.isActive,
+    strict_mode: deployment.strictMode,
+    // The default of the table.
+    require_approval: false,
+    cache_version: deployment.cacheVersion,
+  }
+}
+
 /** State of a deployment in the audit log: enough to recompute every assignment. */
 export type AuditedState = ReturnType<typeof auditedState>
 

@@ -1,7 +1,7 @@
 import { type Actor, auditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../platform/ids/ids.ts'
-import { type ChangeRequest, WAITING_MAX } from './approval.ts'
+import { type ChangeRequest, type Requesters, WAITING_MAX } from './approval.ts'
 import { auditedState, type Deployment } from './deployment.ts'
 import type { DeploymentOrder } from './order.ts'
 import type { Change } from './succession.ts'
@@ -57,12 +57,13 @@ export function newProposal(
     epochMs,
   )
   return {
-    propose: (requesters: readonly string[], waitingCount: number) => {
+    propose: ({ ids, emails }: Requesters, waitingCount: number) => {
       if (waitingCount >= WAITING_MAX) {
         const message = `${WAITING_MAX} changes of this deployment wait already: decide on one first`
         throw new AppError('limit_reached', message)
       }
-      return { request: { ...request, requesters } satisfies ChangeRequest, audit }
+      const asked = { ...request, requesters: ids, requesterEmails: emails }
+      return { request: asked satisfies ChangeRequest, audit }
     },
   }
 }

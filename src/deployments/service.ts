@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
-import { type ChangeRequest, waitsForApproval } from './approval.ts'
+import { type ChangeRequest, type Requesters, waitsForApproval } from './approval.ts'
 import { auditedState, type Challenger, type ChangeReader, type Deployment } from './deployment.ts'
 import { changeOf, type DeploymentOrder, type DeploymentSettings, modelOf } from './order.ts'
 import { newProposal } from './proposal.ts'
@@ -64,7 +64,7 @@ export interface Proposal {
    * @param waitingCount requests that wait for this deployment
    */
   readonly propose: (
-    requesters: readonly string[],
+    requesters: Requesters,
     waitingCount: number,
   ) => { readonly request: ChangeRequest; readonly audit: NewAuditRecord }
 }

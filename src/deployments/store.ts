@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { lockTeam } from '../audit/lock-team.ts'
+import type { Consequence } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
@@ -106,14 +107,21 @@ export async function applyChange(
   await writeChallengers(tx, before, next)
   const touchedIds = [next.id]
   let consequences = await putBaselineInForce(tx, next.id, change)
+  const effects: Consequence[] = []
   if (next.champion.id !== before.champion.id) {
-    await setModelStatus(tx, next.champion.id, 'active', at)
-    const { retired, ended } = await retireModel(tx, before.champion.id, at)
+    const isRestored = await setModelStatus(tx, next.champion.id, 'active', at)
+    const { retired, ended, states } = await retireModel(tx, before.champion.id, at)
+    // The models of a deployment are of its environment.
+    const after = { environment: next.environment }
+    if (isRestored) effects.push({ type: 'model.restored', subject: next.champion.id, after })
+    for (const subject of Object.keys(retired))
+      effects.push({ type: 'model.archived', subject, after })
+    effects.push(...states)
     const model_statuses = { [next.champion.id]: 'active', ...retired }
     consequences = { model_statuses, ...(ended.length > 0 && { challengers_ended: ended }) }
     for (const { deployment_id } of ended) touchedIds.push(deployment_id)
   }
-  await insertAuditRecord(tx, audit(before, change, consequences))
+  await insertAuditRecord(tx, { ...audit(before, change, consequences), consequences: effects })
   const active = next.challengers.filter(({ isActive }) => isActive)
   const after = { ...next, challengers: active }
   return { before, after, challengerId: change.challengerId, touchedIds }
@@ -272,16 +280,19 @@ async function writeChallengers(
   }
 }
 
+/** @returns whether the model had another status */
 async function setModelStatus(
   tx: Transaction,
   modelId: string,
   status: Candidate['status'],
   at: Date,
-): Promise<void> {
-  await tx
+): Promise<boolean> {
+  const changed = await tx
     .update(models)
     .set({ status, updatedAt: at })
     .where(and(eq(models.id, modelId), ne(models.status, status)))
+    .returning({ id: models.id })
+  return changed.length > 0
 }
 
 /**
@@ -292,17 +303,23 @@ async function retireModel(
   tx: Transaction,
   modelId: string,
   at: Date,
-): Promise<{ retired: Record<string, 'archived'>; ended: EndedEntry[] }> {
+): Promise<{ retired: Record<string, 'archived'> } & EndedChallengers> {
   if ((await isChampion(tx, modelId)) || (await guardedDeploymentOf(tx, modelId)) !== null) {
-    return { retired: {}, ended: [] }
+    return { retired: {}, ended: [], states: [] }
   }
-  return { retired: { [modelId]: 'archived' }, ended: await archiveModel(tx, modelId, at) }
+  return { retired: { [modelId]: 'archived' }, ...(await archiveModel(tx, modelId, at)) }
 }
 
 /** A challenger that ended because its model was archived, in the form of the audit log. */
 export interface EndedEntry {
   readonly challenger_id: string
   readonly deployment_id: string
+}
+
+/** Challengers that ended, and what webhooks hear of their deployments. */
+export interface EndedChallengers {
+  readonly ended: readonly EndedEntry[]
+  readonly states: readonly Consequence[]
 }
 
 export async function isChampion(tx: Transaction, modelId: string): Promise<boolean> {
@@ -337,29 +354,37 @@ export async function guardedDeploymentOf(
 /**
  * Archives a model and ends its challenger entries. The team must be locked.
  *
- * @returns the ended entries
+ * @returns the ended entries, and the deployments that they ended in
  */
 export async function archiveModel(
   tx: Transaction,
   modelId: string,
   at: Date,
-): Promise<EndedEntry[]> {
+): Promise<EndedChallengers> {
   await setModelStatus(tx, modelId, 'archived', at)
   const ended = await tx
     .update(challengers)
     .set({ isActive: false })
     .where(and(eq(challengers.modelId, modelId), eq(challengers.isActive, true)))
     .returning({ challenger_id: challengers.id, deployment_id: challengers.deploymentId })
-  if (ended.length > 0) {
-    await tx
-      .update(deployments)
-      .set({ cacheVersion: sql`${deployments.cacheVersion} + 1`, updatedAt: at })
-      .where(
-        inArray(
-          deployments.id,
-          ended.map(({ deployment_id }) => deployment_id),
-        ),
-      )
-  }
-  return ended
+  if (ended.length === 0) return { ended, states: [] }
+  const ids = ended.map(({ deployment_id }) => deployment_id)
+  const states = await tx
+    .update(deployments)
+    .set({ cacheVersion: sql`${deployments.cacheVersion} + 1`, updatedAt: at })
+    .where(inArray(deployments.id, ids))
+    .returning({
+      subject: deployments.id,
+      after: {
+        is_active: deployments.isActive,
+        champion_model_id: deployments.championModelId,
+        previous_champion_model_id: deployments.previousChampionModelId,
+        shadow_mode: deployments.shadowMode,
+        strict_mode: deployments.strictMode,
+        require_approval: deployments.requireApproval,
+        cache_version: deployments.cacheVersion,
+      },
+    })
+  const type = 'deployment.challenger_removed'
+  return { ended, states: states.map((state) => ({ type, ...state })) }
 }

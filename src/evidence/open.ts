@@ -16,14 +16,14 @@ import { REPLAY_JOB, type ReplayService } from '../replay/service.ts'
 import { PostgresReplayStore } from '../replay/store.ts'
 import { CheckpointSigner } from '../score-log/proof/checkpoint.ts'
 import { PostgresTreeStore } from '../score-log/proof/tree-store.ts'
-import { openLogReader } from '../score-log/reading/open-reader.ts'
+import type { OpenLogReader } from '../score-log/reading/open-reader.ts'
 
 interface EvidenceOptions {
   readonly db: Database
   /** Bounds the calls of a store, see `guardStore`. */
   readonly guarded: <Store extends object>(store: Store) => Store
   /** What reads the log for all requests. */
-  readonly logReader: ReturnType<typeof openLogReader>
+  readonly logReader: OpenLogReader
   readonly reading: ScoreReadingService
   readonly models: ModelService
   readonly definitions: OutcomeDefinitions
@@ -56,7 +56,7 @@ export function openEvidence(options: EvidenceOptions): Evidence {
   const replay = openReplay({
     store,
     // A card that was changed in the database must not be hidden by one in memory.
-    openSource: () => openLogReader({ db, guarded }),
+    openSource: logReader.openAnew,
     jobs: jobs.service,
     reading,
     clock,

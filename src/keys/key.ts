@@ -1,4 +1,5 @@
 import type { Environment, KeyCaller } from '../access/caller.ts'
+import type { PresentManager } from '../access/manager.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
 import type { KeyUse } from './last-uses.ts'
@@ -26,10 +27,15 @@ export type ActiveKey = Omit<ApiKey, 'teamId' | 'keyHash'> & {
   readonly lastUsedAt: Date | null
 }
 
+/** @param manager whoever makes a change, as they are now; null if they were removed */
+export type AdmitManager = (manager: PresentManager | null) => void
+
 /** A change of an active key. */
 export interface KeyChange {
   readonly keyId: string
   readonly teamId: string
+  /** Throws if its actor may no longer make the change; absent: the route has checked. */
+  readonly admitted?: { readonly userId: string; readonly admit: AdmitManager }
   /** The columns that change, from the key's old state. */
   readonly set: (before: ActiveKey) => KeyColumns
   /** Describes the change from the key's old state. */
@@ -58,8 +64,12 @@ export type StoredCaller = Omit<KeyCaller, 'admitsAddress'> & {
 
 /** What the service needs from the database. */
 export interface KeyStore {
-  /** Adds the key and its audit record in one transaction. */
-  add(key: ApiKey, audit: NewAuditRecord): Promise<void>
+  /**
+   * Adds the key and its audit record in one transaction.
+   *
+   * @param admit throws if its maker may no longer make it
+   */
+  add(key: ApiKey, audit: NewAuditRecord, admit: AdmitManager): Promise<void>
   /** The active key with a secret, present or previous, of this hash; null if there is none. */
   findActive(keyHash: string): Promise<StoredCaller | null>
   /** A team's active keys, newest first. */

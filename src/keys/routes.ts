@@ -13,11 +13,10 @@ import {
 import { ANY_MEMBER, OWNER_OR_ADMIN } from '../access/caller.ts'
 import { userCaller } from '../access/request-caller.ts'
 import { forbidStoring } from '../auth/plugin.ts'
-import { AppError } from '../errors.ts'
 import { bodyLimitOf } from '../http/body-limit.ts'
 import { sendList } from '../http/list.ts'
 import { keyFields, listedKey } from './responses.ts'
-import type { KeyService } from './service.ts'
+import { type KeyService, refuseQuotaUnlessOwner } from './service.ts'
 
 interface KeyRouteOptions {
   readonly keys: KeyService
@@ -40,7 +39,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
         response: { 201: CreatedKey, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
       config: { operation: 'keys.create', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
-      preValidation: refuseQuotaUnlessOwner,
+      preValidation: checkQuota,
     },
     async (request, reply) => {
       const { name, scopes, environment, rate_limit_per_minute: rateLimitPerMinute } = request.body
@@ -121,11 +120,9 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
 }
 
 /** Runs before validation, because 403 takes precedence over 400. */
-const refuseQuotaUnlessOwner: preValidationHookHandler = (request, _reply, done) => {
-  const asksForQuota = Object.hasOwn(Object(request.body), 'rate_limit_per_minute')
-  if (asksForQuota && userCaller(request).role !== 'owner') {
-    done(new AppError('insufficient_role', 'only an owner may set rate_limit_per_minute'))
-  } else {
-    done()
+const checkQuota: preValidationHookHandler = (request, _reply, done) => {
+  if (Object.hasOwn(Object(request.body), 'rate_limit_per_minute')) {
+    refuseQuotaUnlessOwner(userCaller(request).role)
   }
+  done()
 }

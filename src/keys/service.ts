@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { KEY_LIFE_DAYS_MAX, KEY_SCOPES, RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
-import type { Environment, KeyCaller, Scope, UserCaller } from '../access/caller.ts'
+import type { Environment, KeyCaller, Role, Scope, UserCaller } from '../access/caller.ts'
+import { type PresentManager, requireManager } from '../access/manager.ts'
 import { type Actor, auditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import { isNetwork, networkMatcher } from '../http/client-network.ts'
@@ -82,7 +83,8 @@ export class KeyService {
    *
    * @returns the key and its secret, which is not stored and can't be shown again
    * @throws AppError `invalid_scope` for an unknown scope or an empty list; `invalid_request` for
-   *   an end that is past or too far ahead, and for a text that is not an address or CIDR
+   *   an end that is past or too far ahead, and for a text that is not an address or CIDR;
+   *   `insufficient_role` and `unauthorized` unless the creator still is an owner or admin
    */
   async issue(creator: UserCaller, wanted: NewKey): Promise<{ key: ApiKey; keySecret: string }> {
     const scopes = readScopes(wanted.scopes ?? ['score'])
@@ -107,7 +109,11 @@ export class KeyService {
     const limit = wanted.rateLimitPerMinute
     const after = { ...auditedFieldsOf(key), ...(limit && { rate_limit_per_minute: limit }) }
     const audit = auditRecord(creator, { action: 'key.create', subject: key.id, after }, epochMs)
-    await this.options.store.add(key, audit)
+    const admit = (maker: PresentManager | null) => {
+      const { role } = requireManager(maker)
+      if (wanted.rateLimitPerMinute !== undefined) refuseQuotaUnlessOwner(role)
+    }
+    await this.options.store.add(key, audit, admit)
     return { key, keySecret }
   }
 
@@ -128,6 +134,7 @@ export class KeyService {
     const { overlapSeconds } = order
     let keySecret = ''
     const before = await this.change(actor, keyId, {
+      admitted: { userId: actor.userId, admit: requireManager },
       set: ({ environment, expiresAt }) => {
         keySecret = newKeySecret(environment)
         const previousUntil = previousSecretEnd(expiresAt, { epochMs, overlapSeconds })
@@ -277,7 +284,7 @@ export class KeyService {
   private async change(
     { teamId }: Actor,
     keyId: string,
-    change: Pick<KeyChange, 'set' | 'audit'>,
+    change: Pick<KeyChange, 'admitted' | 'set' | 'audit'>,
   ): Promise<ActiveKey> {
     const isPossible = isId(keyId, 'key_')
     const changed = isPossible
@@ -287,6 +294,16 @@ export class KeyService {
     for (const keyHash of changed.hashes) this.options.onChange(keyHash)
     return changed.key
   }
+}
+
+/**
+ * Quotas of keys are an owner's.
+ *
+ * @throws AppError `insufficient_role`
+ */
+export function refuseQuotaUnlessOwner(role: Role): void {
+  if (role === 'owner') return
+  throw new AppError('insufficient_role', 'only an owner may set rate_limit_per_minute')
 }
 
 function callerFrom(stored: StoredCaller | null): KeyCaller | null {

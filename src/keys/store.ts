@@ -1,11 +1,12 @@
 import { and, desc, eq, isNull, or, sql } from 'drizzle-orm'
+import { managerNow } from '../access/manager-store.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { apiKeys } from '../tables/keys.ts'
-import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
+import type { ActiveKey, AdmitManager, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
 import type { KeyUse } from './last-uses.ts'
 
 const KEY_IN_FORCE = {
@@ -60,8 +61,10 @@ export class PostgresKeyStore implements KeyStore {
     this.activeQuery = activeKeys(db)
   }
 
-  async add(key: ApiKey, audit: NewAuditRecord): Promise<void> {
+  async add(key: ApiKey, audit: NewAuditRecord, admit: AdmitManager): Promise<void> {
     await this.db.transaction(async (tx) => {
+      await lockTeam(tx, key.teamId)
+      admit(await managerNow(tx, { userId: key.createdBy, teamId: key.teamId }))
       await tx.insert(apiKeys).values(key)
       await insertAuditRecord(tx, audit)
     })
@@ -97,7 +100,7 @@ export class PostgresKeyStore implements KeyStore {
     return row?.teamId ?? null
   }
 
-  change({ keyId, teamId, set, audit }: KeyChange): ReturnType<KeyStore['change']> {
+  change({ keyId, teamId, admitted, set, audit }: KeyChange): ReturnType<KeyStore['change']> {
     const isTheKey = and(
       eq(apiKeys.id, keyId),
       eq(apiKeys.teamId, teamId),
@@ -105,6 +108,9 @@ export class PostgresKeyStore implements KeyStore {
     )
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
+      if (admitted !== undefined) {
+        admitted.admit(await managerNow(tx, { userId: admitted.userId, teamId }))
+      }
       const [row] = await tx
         .select({
           ...KEY_IN_FORCE,

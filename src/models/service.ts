@@ -1,7 +1,7 @@
 import type { BaselineCounts } from '../../schemas/baselines.ts'
 import type { Environment, UserCaller } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import type { NewDeployment } from '../deployments/deployment.ts'
+import { createdState, type NewDeployment } from '../deployments/deployment.ts'
 import {
   checkSpec,
   DEFAULT_SPEC_VERSION,
@@ -222,7 +222,7 @@ export class ModelService {
     const after = { name, version, environment, description, ...(parity && { parity }) }
     const audit = [auditRecord(caller, { action: 'model.deploy', subject: id, after }, epochMs)]
     if (deployment !== null) {
-      const created = { name, environment, champion_model_id: id, is_active: true }
+      const created = { name, environment, ...createdState(deployment) }
       const change = {
         action: 'deployment.create',
         subject: deployment.id,
@@ -271,7 +271,7 @@ export class ModelService {
       status,
       at: new Date(epochMs),
       audit: (before, consequences) => {
-        const after = { status, ...consequences }
+        const after = { status, environment: before.environment, ...consequences }
         const change = {
           action,
           subject: modelId,

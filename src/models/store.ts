@@ -110,12 +110,13 @@ export class PostgresModelStore implements ModelStore {
       if (status === 'archived' && (await isChampion(tx, modelId))) return { isChampion: true }
       const guardedBy = status === 'archived' ? await guardedDeploymentOf(tx, modelId) : null
       if (guardedBy !== null) return { isChampion: false, guardedBy }
-      const ended = status === 'archived' ? await archiveModel(tx, modelId, at) : []
+      const { ended, states } =
+        status === 'archived' ? await archiveModel(tx, modelId, at) : { ended: [], states: [] }
       if (status === 'active') {
         await tx.update(models).set({ status, updatedAt: at }).where(eq(models.id, modelId))
       }
       const consequences = ended.length > 0 ? { challengers_ended: ended } : {}
-      await insertAuditRecord(tx, audit(before, consequences))
+      await insertAuditRecord(tx, { ...audit(before, consequences), consequences: states })
       const model = { ...before, status, updatedAt: at }
       return {
         isChampion: false,

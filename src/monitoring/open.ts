@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { DatabaseHandle } from '../platform/db/client.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
+import type { LogArchive } from '../score-log/reading/open-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
 import { AlarmEvaluator } from './alarms/evaluator.ts'
 import { addAlarmMetrics } from './alarms/metrics.ts'
@@ -22,6 +23,8 @@ interface MonitoringOptions {
   readonly guarded: <Store extends object>(store: Store) => Store
   readonly reader: LogReader
   readonly models: StoredModels
+  /** Absent: the service has no archive. */
+  readonly archive: Pick<LogArchive, 'place'> | undefined
   readonly clock: Clock
   readonly metrics: MetricRegistry
   readonly log: Logger
@@ -74,10 +77,11 @@ export function openMonitoring(options: MonitoringOptions): {
 
 function reportsThread(
   databaseUrl: string,
-  { database, log, factsOf }: MonitoringOptions,
+  { database, archive, log, factsOf }: MonitoringOptions,
 ): ReportsThread {
   return new ReportsThread({
     databaseUrl,
+    archive: archive?.place ?? null,
     onCrash: (error) => log.error({ err: factsOf(error) }, 'the thread of the reports has ended'),
     onSilent: () => database.renew(),
   })

@@ -73,7 +73,11 @@ export class PostgresMonitoringStore implements MonitoringStore {
             lte(modelBaselines.id, sql`(${oldest})`),
           ),
         )
-      await insertAuditRecord(tx, audit)
+      const [model] = await tx
+        .select({ environment: models.environment })
+        .from(models)
+        .where(eq(models.id, baseline.modelId))
+      await insertAuditRecord(tx, { ...audit, after: { ...audit.after, ...model } })
     })
   }
 }

@@ -1,4 +1,14 @@
-import { Redis } from 'ioredis'
+import { createConnection } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { AbstractConnector, Redis } from 'ioredis'
+import type { ServerAddress } from './server-list.ts'
+
+/** Connections whose server is chosen each time that one is made. */
+export interface RedisTarget {
+  /** The URL of any of the servers, for what they share: user, password and TLS. */
+  readonly url: string
+  next(): ServerAddress
+}
 
 /** Longest time that a connection may take to be made. */
 const CONNECT_TIMEOUT_MS = 500
@@ -13,9 +23,15 @@ const KEEP_ALIVE_MS = 10_000
  * Each use has a connection of its own, so that no use waits for the replies of another.
  *
  * @param name what the connection is for, as `CLIENT LIST` shows it
- * @param retryDelayMs called after each loss; returns the time until the next attempt
+ * @param retryDelayMs called after each loss; returns the time until the next attempt, null for
+ *   none
  */
-export function openRedis(url: string, name: string, retryDelayMs: () => number): Redis {
+export function openRedis(
+  target: string | RedisTarget,
+  name: string,
+  retryDelayMs: () => number | null,
+): Redis {
+  const url = typeof target === 'string' ? target : target.url
   const redis = new Redis(url, {
     connectionName: `scoreline-${name}`,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -28,8 +44,29 @@ export function openRedis(url: string, name: string, retryDelayMs: () => number)
     enableReadyCheck: false,
     disableClientInfo: true,
     retryStrategy: retryDelayMs,
+    ...(typeof target !== 'string' && { Connector: connectorTo(target) }),
   })
   // Without a listener ioredis prints its errors, addresses included.
   redis.on('error', () => undefined)
   return redis
+}
+
+/** What ioredis makes its connections by. */
+function connectorTo(target: RedisTarget) {
+  const isTls = target.url.toLowerCase().startsWith('rediss:')
+  return class extends AbstractConnector {
+    constructor() {
+      super(CLOSE_GRACE_MS)
+    }
+
+    override async connect() {
+      const { host, port } = target.next()
+      this.connecting = true
+      this.stream = isTls ? connectTls({ host, port }) : createConnection({ host, port })
+      this.stream.once('error', (error) => {
+        this.firstError = error
+      })
+      return this.stream
+    }
+  }
 }

@@ -33,12 +33,24 @@ export interface Limiter {
    */
   roomOf(subject: string, quota: number): number
   readonly counters: LimiterCounters
+  /** Parts that several nodes count, each for itself; absent where one place counts all. */
+  parts?(): readonly LimiterPart[]
   close(): void
+}
+
+/** The part of the subjects that one node of a cluster counts. */
+export interface LimiterPart {
+  /** As `host:port`. */
+  readonly node: string
+  /** Its share of all subjects, from 0 to 1. */
+  readonly share: number
+  /** Whether this process counts them alone. */
+  readonly isDegraded: boolean
 }
 
 /** Metrics of a limiter that replicas share; zero and false for a limiter of one process. */
 export interface LimiterCounters {
-  /** Whether it counts for this process alone, although replicas share the quota. */
+  /** Whether it, or a part of it, counts for this process alone, although replicas share it. */
   readonly isDegraded: boolean
   /** How often it became degraded. */
   readonly degradations: number

@@ -1,5 +1,9 @@
+import type { Redirect } from '../platform/redis-cluster/replies.ts'
 import type { OnDecision } from './limiter.ts'
 import type { QuotaRequest } from './redis-admission-log.ts'
+
+/** Stands in an answer for the number of admitted requests that another node must decide. */
+export const ELSEWHERE = -1
 
 /**
  * Requests of one subject that wait for one decision.
@@ -11,6 +15,9 @@ export class PendingRequests implements QuotaRequest {
   readonly quota: number
   /** Whether the local limiter has admitted them already. */
   readonly isNoted: boolean
+  redirect: Redirect | null = null
+  /** How often they were sent to another node. */
+  redirects = 0
   private readonly waiting: OnDecision[] = []
   private readonly onThrown: (error: unknown) => void
 

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { openRedis } from '../platform/redis.ts'
+import type { Redirect } from '../platform/redis-cluster/replies.ts'
 import { countingScript } from './script.ts'
 
 /** Requests of one subject that are counted by one call. */
@@ -7,10 +8,15 @@ export interface QuotaRequest {
   readonly subject: string
   readonly quota: number
   readonly requests: number
+  /** What a node of a cluster said that did not count them; null: nothing. */
+  redirect: Redirect | null
 }
 
-/** Receives the numbers that the script returns; null with the reason if the call failed. */
-export type OnReply = (answer: readonly number[] | null, failure: string) => void
+/**
+ * Receives the numbers that the script returns; null with the reason, and the error of Redis, if
+ * the call failed.
+ */
+export type OnReply = (answer: readonly number[] | null, failure: string, error?: Error) => void
 
 interface RedisAdmissionLogOptions {
   readonly url: string
@@ -27,7 +33,7 @@ interface CountingRedis extends Redis {
 }
 type CountingCallback = (error: Error | null | undefined, answer: unknown) => void
 
-const QUOTA_KEY_PREFIX = 'scoreline:quota:'
+export const QUOTA_KEY_PREFIX = 'scoreline:quota:'
 /** Longest time from a connection to its first reply; later it is given up. */
 const GREETING_TIMEOUT_MS = 500
 const RETRY_MS_MIN = 100
@@ -41,6 +47,7 @@ const RETRY_MS_MAX = 1_000
  */
 export class RedisAdmissionLog {
   private readonly redis: CountingRedis
+  private readonly script: string
   private attempts = 0
   private lastError = 'it could not be reached'
   private greeting: NodeJS.Timeout | undefined
@@ -49,7 +56,8 @@ export class RedisAdmissionLog {
     const redis = openRedis(url, 'quota', () =>
       Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** this.attempts++),
     )
-    redis.defineCommand('countAdmissions', { lua: countingScript(nowLua) })
+    this.script = countingScript(nowLua)
+    redis.defineCommand('countAdmissions', { lua: this.script })
     redis.on('connect', () => {
       clearTimeout(this.greeting)
       this.greeting = setTimeout(() => this.renew(), GREETING_TIMEOUT_MS)
@@ -76,14 +84,38 @@ export class RedisAdmissionLog {
    * @param notAfterMs time by Redis' clock after which the call must count nothing
    */
   count(wanted: readonly QuotaRequest[], notAfterMs: number, answered: OnReply): void {
-    const args: (string | number)[] = [wanted.length]
-    for (const { subject } of wanted) args.push(QUOTA_KEY_PREFIX + subject)
-    args.push(notAfterMs)
-    for (const { quota, requests } of wanted) args.push(quota, requests)
-    this.redis.countAdmissions(args, (error, answer) => {
-      if (error) answered(null, `it refused a call (${replyCode(error)})`)
-      else answered(answer as number[], '')
-    })
+    const keys = wanted.map(({ subject }) => QUOTA_KEY_PREFIX + subject)
+    this.redis.countAdmissions(argsOf(keys, wanted, notAfterMs), replyTo(answered))
+  }
+
+  /**
+   * As `count`, with keys that the caller names, all in one slot of a cluster.
+   *
+   * @param isAsking whether the node is to look for the keys although it does not have the slot yet
+   */
+  countKeys(
+    keys: readonly string[],
+    wanted: readonly QuotaRequest[],
+    { notAfterMs, isAsking }: { readonly notAfterMs: number; readonly isAsking: boolean },
+    answered: OnReply,
+  ): void {
+    const args = argsOf(keys, wanted, notAfterMs)
+    if (!isAsking) {
+      this.redis.countAdmissions(args, replyTo(answered))
+      return
+    }
+    // It holds for the next command alone, so the script comes whole and not by its hash.
+    this.redis.asking().catch(() => undefined)
+    const [number = 0, ...rest] = args
+    this.redis.eval(this.script, number, ...rest, replyTo(answered))
+  }
+
+  /** Sends the calls of `send` with one write. */
+  together(send: () => void): void {
+    const { stream } = this.redis
+    stream?.cork()
+    send()
+    stream?.uncork()
   }
 
   /** Gives the connection up, with all calls that have no reply, and makes another one. */
@@ -102,7 +134,26 @@ export class RedisAdmissionLog {
   }
 }
 
+function argsOf(
+  keys: readonly string[],
+  wanted: readonly QuotaRequest[],
+  notAfterMs: number,
+): (string | number)[] {
+  const args: (string | number)[] = [keys.length, ...keys, notAfterMs]
+  for (const { quota, requests } of wanted) args.push(quota, requests)
+  return args
+}
+
+function replyTo(answered: OnReply): CountingCallback {
+  return (error, answer) => {
+    if (error) answered(null, refusalOf(error), error)
+    else answered(answer as number[], '')
+  }
+}
+
 /** The first word of a reply is its code; the rest may quote what was sent. */
-function replyCode({ message }: Error): string {
-  return /^[A-Z]+\b/.exec(message)?.[0] ?? 'no connection'
+function refusalOf({ message }: Error): string {
+  const code = /^[A-Z]+\b/.exec(message)?.[0] ?? 'no connection'
+  const isCluster = code === 'MOVED' || code === 'CROSSSLOT'
+  return `it refused a call (${code})${isCluster ? '; name a cluster by redis+cluster://' : ''}`
 }

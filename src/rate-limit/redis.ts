@@ -3,7 +3,7 @@ import { Denials } from './denials.ts'
 import { type Limiter, type LimiterCounters, type OnDecision, WINDOW_MS } from './limiter.ts'
 import type { MemoryLimiter } from './memory.ts'
 import { OverdueTimer } from './overdue-timer.ts'
-import type { PendingRequests } from './pending-requests.ts'
+import { ELSEWHERE, type PendingRequests } from './pending-requests.ts'
 import { QuotaBatch } from './quota-batch.ts'
 import type { OnReply, RedisAdmissionLog } from './redis-admission-log.ts'
 import { RedisClock } from './redis-clock.ts'
@@ -25,6 +25,8 @@ interface RedisLimiterOptions {
   readonly onTransition: (isDegraded: boolean, reason: string) => void
   /** Receives what a callback threw that was called after `decide` had returned. */
   readonly onThrown: (error: unknown) => void
+  /** Receives requests that another node of a cluster must decide. */
+  readonly onElsewhere?: (group: PendingRequests) => void
 }
 
 /** Longest time that a request waits for Redis. */
@@ -81,6 +83,7 @@ export class RedisLimiter implements Limiter {
   private readonly log: CountingLog
   private readonly denials = new Denials()
   private readonly onTransition: RedisLimiterOptions['onTransition']
+  private readonly onElsewhere: (group: PendingRequests) => void
   /** Called once it is clear whether Redis answers. */
   private onClear: (() => void) | null = null
   private isShared = false
@@ -96,9 +99,11 @@ export class RedisLimiter implements Limiter {
   private gatherTimer: NodeJS.Timeout | undefined
   private steadyTimer: NodeJS.Timeout | undefined
 
-  constructor({ clock, local, open, onTransition, onThrown }: RedisLimiterOptions) {
+  constructor(options: RedisLimiterOptions) {
+    const { clock, local, open, onTransition, onThrown } = options
     this.clock = clock
     this.onTransition = onTransition
+    this.onElsewhere = options.onElsewhere ?? ((group) => this.decideHere(group))
     this.local = local
     this.batch = new QuotaBatch(onThrown)
     this.overdueTimer = new OverdueTimer({
@@ -138,6 +143,31 @@ export class RedisLimiter implements Limiter {
   roomOf(subject: string, quota: number): number {
     if (this.isShared && this.denials.waitMs(subject, quota, this.clock.monotonicMs()) > 0) return 0
     return this.local.roomOf(subject, quota)
+  }
+
+  /** Decides requests that another node of a cluster has sent here, with a call of their own. */
+  adopt(group: PendingRequests): void {
+    if (!this.isShared) {
+      this.decideHere(group)
+      return
+    }
+    const sentAtMs = this.clock.monotonicMs()
+    const notAfterMs = this.redisClock.timeAt(sentAtMs) + COUNT_WITHIN_MS
+    this.send({ groups: [group], isProbe: false, sentAtMs }, notAfterMs)
+  }
+
+  /** Decides requests by the local limiter. */
+  decideHere(group: PendingRequests): void {
+    const { subject, quota, isNoted } = group
+    group.settleEach((onDecision) => {
+      if (isNoted) onDecision(this.local.roomOf(subject, quota), 0)
+      else this.decideLocally(subject, quota, onDecision)
+    })
+  }
+
+  /** For one window from now on, the local limiter must admit too. */
+  guard(): void {
+    this.guardUntilMs = this.clock.monotonicMs() + WINDOW_MS
   }
 
   /** Waits until it is clear whether Redis answers, `timeoutMs` at the most. */
@@ -221,11 +251,13 @@ export class RedisLimiter implements Limiter {
   private take(call: Call, answer: readonly number[]): void {
     const nowMs = this.clock.monotonicMs()
     const times = { sentAtMs: call.sentAtMs, repliedAtMs: nowMs, isNew: !this.isShared }
-    this.redisClock.learn(answer[0] ?? 0, times)
+    const [redisMs = 0] = answer
+    // A node that sent all requests elsewhere did not tell its time.
+    if (redisMs > 0) this.redisClock.learn(redisMs, times)
     if (answer.length === 1 && call.groups.length > 0) this.degrade('it came to a call too late')
     this.calls.shift()
     if (!this.isShared) {
-      if (call.isProbe) this.share(nowMs)
+      if (call.isProbe) this.share()
       else if (this.calls.length === 0) this.probe()
       return
     }
@@ -235,6 +267,10 @@ export class RedisLimiter implements Limiter {
       const count = answer[at + 1] ?? 0
       const waitMs = answer[at + 2] ?? 0
       at += 3
+      if (admitted === ELSEWHERE) {
+        this.onElsewhere(group)
+        continue
+      }
       const { subject, quota } = group
       if (admitted > 0 && !group.isNoted) this.local.note(subject, admitted)
       const asked = { askedAtMs: call.sentAtMs, decidedAtMs: nowMs, waitMs }
@@ -251,11 +287,11 @@ export class RedisLimiter implements Limiter {
     else this.fail(reason)
   }
 
-  private share(nowMs: number): void {
+  private share(): void {
     this.isShared = true
     this.overdueTimer.watchAnew()
     this.onClear?.()
-    if (this.local.subjectCount > 0) this.guardUntilMs = nowMs + WINDOW_MS
+    if (this.local.subjectCount > 0) this.guard()
     this.steadyTimer = setTimeout(() => this.log.settle(), STEADY_MS).unref()
     if (!this.counters.isDegraded) return
     this.counters.isDegraded = false
@@ -290,13 +326,7 @@ export class RedisLimiter implements Limiter {
   private decideAllLocally(): void {
     const groups = [...this.calls.flatMap((call) => call.groups), ...this.batch.take()]
     for (const call of this.calls) call.groups = []
-    for (const group of groups) {
-      const { subject, quota, isNoted } = group
-      group.settleEach((onDecision) => {
-        if (isNoted) onDecision(this.local.roomOf(subject, quota), 0)
-        else this.decideLocally(subject, quota, onDecision)
-      })
-    }
+    for (const group of groups) this.decideHere(group)
   }
 
   private decideLocally(subject: string, quota: number, onDecision: OnDecision): void {

@@ -1,8 +1,10 @@
 import { ACCOUNT_LIFE_DAYS, ACCOUNT_LIFE_DAYS_MAX } from '../../schemas/service-accounts.ts'
 import { outranks, type Role, type UserCaller } from '../access/caller.ts'
-import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import { type PresentManager, requireManager } from '../access/manager.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import { previousSecretEnd, readExpiry } from '../keys/expiry.ts'
+import type { AdmitManager } from '../keys/key.ts'
 import { type KeyUse, LastUses } from '../keys/last-uses.ts'
 import { keyHashOf, keyPrefixOf } from '../keys/secret.ts'
 import {
@@ -48,8 +50,12 @@ export type AccountChange =
 
 /** What the service needs from the database. */
 export interface ServiceAccountStore {
-  /** Adds the account and its audit record in one transaction. */
-  add(account: NewServiceAccount, audit: NewAuditRecord): Promise<void>
+  /**
+   * Adds the account and its audit record in one transaction.
+   *
+   * @param admit throws if its maker may no longer make it
+   */
+  add(account: NewServiceAccount, audit: NewAuditRecord, admit: AdmitManager): Promise<void>
   /** Who has this token, present or previous; null if it is unknown or revoked. */
   holderOf(tokenHash: string): Promise<TokenHolder | null>
   /** A team's accounts that are not revoked, newest first. */
@@ -57,13 +63,18 @@ export interface ServiceAccountStore {
   /**
    * Changes an account that is not revoked and writes the audit record, in one transaction.
    *
-   * @param decide derives the change from the present account; an error changes nothing
+   * @param actor who changes it
+   * @param decide derives the change from the present account and actor, who is null if they were
+   *   removed; an error changes nothing
    * @returns the account before the change with all hashes that it had, or null without an account
    */
   change(
-    teamId: string,
+    actor: Actor,
     accountId: string,
-    decide: (account: ServiceAccount) => { set: AccountChange; audit: NewAuditRecord },
+    decide: (
+      account: ServiceAccount,
+      manager: PresentManager | null,
+    ) => { set: AccountChange; audit: NewAuditRecord },
   ): Promise<{ account: ServiceAccount; hashes: readonly string[] } | null>
   /** Writes last uses, unless a later use is already stored. */
   noteUses(uses: readonly KeyUse[]): Promise<void>
@@ -140,7 +151,9 @@ export class ServiceAccountService {
     const after = auditedFieldsOf(account)
     const change = { action: 'service_account.create', subject: account.id, after } as const
     const audit = auditRecord(maker, change, epochMs)
-    await this.options.store.add({ ...account, tokenHash: keyHashOf(token) }, audit)
+    await this.options.store.add({ ...account, tokenHash: keyHashOf(token) }, audit, (present) =>
+      refuseUnlessBelow(requireManager(present).role, wanted.role),
+    )
     return { account, token, previousUntil: null }
   }
 
@@ -251,8 +264,8 @@ export class ServiceAccountService {
     const { store, onChange } = this.options
     const changed = !isId(accountId, 'svc_')
       ? null
-      : await store.change(actor.teamId, accountId, (account) => {
-          refuseUnlessBelow(actor.role, account.role)
+      : await store.change(actor, accountId, (account, manager) => {
+          refuseUnlessBelow(requireManager(manager).role, account.role)
           return decide(account)
         })
     if (changed === null) {

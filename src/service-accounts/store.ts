@@ -1,7 +1,9 @@
 import { and, desc, eq, isNull, or, sql } from 'drizzle-orm'
+import { managerNow } from '../access/manager-store.ts'
 import { lockTeam } from '../audit/lock-team.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
+import type { Actor, NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
+import type { AdmitManager } from '../keys/key.ts'
 import type { KeyUse } from '../keys/last-uses.ts'
 import type { Database } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
@@ -33,8 +35,11 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
     this.db = db
   }
 
-  async add(account: NewServiceAccount, audit: NewAuditRecord): Promise<void> {
+  async add(account: NewServiceAccount, audit: NewAuditRecord, admit: AdmitManager): Promise<void> {
+    const { teamId, createdBy: userId } = account
     await this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      admit(await managerNow(tx, { userId, teamId }))
       await tx.insert(serviceAccounts).values(account)
       await insertAuditRecord(tx, audit)
     })
@@ -85,7 +90,7 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
   }
 
   change(
-    teamId: string,
+    { userId, teamId }: Actor,
     accountId: string,
     decide: Parameters<ServiceAccountStore['change']>[2],
   ): ReturnType<ServiceAccountStore['change']> {
@@ -106,7 +111,7 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
         .where(isTheAccount)
       if (row === undefined) return null
       const { tokenHash, previousTokenHash, ...account } = row
-      const { set, audit } = decide(account)
+      const { set, audit } = decide(account, await managerNow(tx, { userId, teamId }))
       const former = 'tokenHash' in set ? { previousTokenHash: tokenHash } : {}
       await tx
         .update(serviceAccounts)

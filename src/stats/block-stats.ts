@@ -1,6 +1,7 @@
 import type { Database } from '../platform/db/client.ts'
 import { addRequest, latencyShareMs, type Rollup, rollupOf } from '../rollups/rollup.ts'
 import type { TimeRange } from '../rollups/spans.ts'
+import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
 import { type BlockReader, PostgresBlockReader } from '../score-log/blocks/block-store.ts'
@@ -19,8 +20,9 @@ export class BlockStats {
   private readonly blocks: BlockReader
   private readonly models: ModelSource
 
-  constructor(db: Database, models: ModelSource) {
-    this.blocks = new PostgresBlockReader(db)
+  /** @param archive absent: what is in an archive is unavailable */
+  constructor(db: Database, models: ModelSource, archive?: ArchiveBytes) {
+    this.blocks = new PostgresBlockReader(db, archive)
     this.models = models
   }
 

@@ -15,6 +15,7 @@ import {
 } from '../rollups/rollup-rows.ts'
 import { SCORE_BUCKET_MAX, SCORE_BUCKET_MIN } from '../rollups/score-buckets.ts'
 import type { Span, SpanRange, TimeRange } from '../rollups/spans.ts'
+import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import { rollupsOfSums, unsummedOf } from '../score-log/blocks/unsummed.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import { deployments } from '../tables/deployments.ts'
@@ -55,9 +56,10 @@ export class PostgresStatsStore implements StatsStore {
   private readonly db: Database
   private readonly blocks: BlockStats
 
-  constructor(db: Database, models: ModelSource) {
+  /** @param archive absent: what is in an archive is unavailable */
+  constructor(db: Database, models: ModelSource, archive?: ArchiveBytes) {
     this.db = db
-    this.blocks = new BlockStats(db, models)
+    this.blocks = new BlockStats(db, models, archive)
   }
 
   async environmentOf(teamId: string, deploymentId: string): Promise<Environment | null> {

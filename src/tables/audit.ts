@@ -39,5 +39,11 @@ export const auditLog = pgTable(
     index('audit_log_deployment')
       .on(table.subject, table.createdAt)
       .where(sql`${table.action} like 'deployment.%'`),
+    // Finds who may hold the credentials of a service account, and whom a removal was about.
+    index('audit_log_holders')
+      .on(table.subject)
+      .where(
+        sql`${table.action} in ('service_account.create', 'service_account.rotate', 'member.delete')`,
+      ),
   ],
 )

@@ -32,6 +32,8 @@ export const changeRequests = pgTable(
     requestedBy: idText('requested_by').notNull(),
     /** Ids of everybody who could have asked with these credentials; none of them decides. */
     requesters: text('requesters').array().notNull(),
+    /** Their addresses, because a member who joins again has another id. */
+    requesterEmails: text('requester_emails').array().notNull().default([]),
     createdAt: moment('created_at').notNull(),
     expiresAt: moment('expires_at').notNull(),
     decidedBy: idText('decided_by'),

@@ -4,7 +4,7 @@ import { DeliveryState } from '../../schemas/webhooks.ts'
 import { teams } from './auth.ts'
 import { bytes, idText, isOneOf, jsonText, moment } from './columns.ts'
 
-/** Receivers of events. Written by `src/webhooks`; a row goes with its deliveries. */
+/** Receivers of events. Written by `src/webhooks`; upkeep removes a row after its deliveries. */
 export const webhooks = pgTable(
   'webhooks',
   {
@@ -34,6 +34,8 @@ export const webhooks = pgTable(
     createdBy: idText('created_by').notNull(),
     createdAt: moment('created_at').notNull(),
     updatedAt: moment('updated_at').notNull(),
+    /** Removed, and hidden from then on; the row goes after its deliveries. */
+    removedAt: moment('removed_at'),
   },
   (table) => [index('webhooks_team').on(table.teamId, table.id)],
 )

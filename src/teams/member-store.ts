@@ -1,11 +1,11 @@
-import { and, count, desc, eq, inArray, isNull } from 'drizzle-orm'
+import { and, count, desc, eq, inArray } from 'drizzle-orm'
+import { managerNow } from '../access/manager-store.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { Actor } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { Database, Transaction } from '../platform/db/client.ts'
 import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
 import { refreshTokens, users } from '../tables/auth.ts'
-import { serviceAccounts } from '../tables/service-accounts.ts'
 import type { Member, MemberChange, MemberStore, NewMember, TeamState } from './members.ts'
 
 const MEMBER = {
@@ -86,22 +86,8 @@ async function readState(
     const row = rows.find((found) => found.id === id)
     return row ?? null
   }
-  const manager = find(userId) ?? (await accountOf(tx, { userId, teamId }))
+  const manager = await managerNow(tx, { userId, teamId })
   return { manager, member: find(memberId), ownersCount: owners?.count ?? 0 }
-}
-
-async function accountOf(tx: Transaction, { userId, teamId }: Actor) {
-  const [account] = await tx
-    .select({ role: serviceAccounts.role })
-    .from(serviceAccounts)
-    .where(
-      and(
-        eq(serviceAccounts.id, userId),
-        eq(serviceAccounts.teamId, teamId),
-        isNull(serviceAccounts.revokedAt),
-      ),
-    )
-  return account ?? null
 }
 
 /** Locks the user's row before their refresh tokens, like every other transaction. */

@@ -1,5 +1,6 @@
+import type { SendResult } from './attempt.ts'
 import type { SecretSealer } from './secret-sealer.ts'
-import type { Sender, SendResult } from './sender.ts'
+import type { Sender } from './sender.ts'
 import { signedHeaders } from './signature.ts'
 import type { SealedSecrets } from './webhook.ts'
 

@@ -5,6 +5,7 @@ import type { DatabaseHandle } from '../platform/db/client.ts'
 import { LogThrottle } from '../platform/log-throttle.ts'
 import { Deliverer } from './deliverer.ts'
 import { PostgresDueStore } from './delivery-store.ts'
+import { NameLookup } from './name-lookup.ts'
 import { PostgresNoticeStore } from './notice-store.ts'
 import { Notices } from './notices.ts'
 import { SecretSealer } from './secret-sealer.ts'
@@ -66,10 +67,11 @@ export function openWebhooks({
     if (count > 0) log.warn({ count, err: factsOf(error) }, text)
   }
   const rules = targetRules(config.webhookAllowedNetworks)
+  const names = new NameLookup()
   const sealer = new SecretSealer(jwtSecret, config.formerJwtSecret)
   const deliverer = new Deliverer({
     store: guarded(new PostgresDueStore(db)),
-    sender: new Sender({ rules }),
+    sender: new Sender({ rules, resolve: (name) => names.addressesOf(name) }),
     sealer,
     retryMs: config.webhookRetryMs,
     onFailed: logFailure('webhooks could not be taken or ended, and will be tried again'),

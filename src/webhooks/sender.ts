@@ -1,16 +1,9 @@
-import { promises as dns, type LookupAddress } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { endOf, type SendResult } from './attempt.ts'
 import { hostOf, type TargetRules } from './target.ts'
-
-/** What became of an attempt. */
-export interface SendResult {
-  /** HTTP status; null without an answer. */
-  readonly status: number | null
-  /** Why it failed, in words that name no secret; null for a success. */
-  readonly error: string | null
-}
 
 export interface OutgoingMessage {
   readonly url: string
@@ -23,21 +16,16 @@ export type Resolver = (hostname: string) => Promise<readonly LookupAddress[]>
 
 interface SenderOptions {
   readonly rules: TargetRules
-  /** By default the operating system's. */
-  readonly resolve?: Resolver
+  readonly resolve: Resolver
   readonly timeoutMs?: number
 }
 
 /** Longest attempt, from the look-up of the name to the end of the answer. */
 const TIMEOUT_MS = 10_000
-/** Only the status of an answer counts; the rest is read as far as this, then cut off. */
-const ANSWER_BYTES_MAX = 16 * 1024
-
-const resolveBySystem: Resolver = (hostname) => dns.lookup(hostname, { all: true })
 
 class RefusedAddressError extends Error {
   constructor() {
-    super('the name leads to an address that is not public')
+    super('the name leads to no address, or to one that is not public')
     this.name = 'RefusedAddressError'
   }
 }
@@ -64,45 +52,25 @@ export class Sender {
     if (isIP(host) !== 0 && !rules.admits(target, host)) {
       return { status: null, error: new RefusedAddressError().message }
     }
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const ended = Promise.withResolvers<SendResult>()
-    const request = (target.protocol === 'http:' ? requestHttp : requestHttps)(
-      target,
-      {
-        method: 'POST',
-        headers: {
-          ...headers,
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-          'user-agent': 'Scoreline-Webhooks',
-        },
-        agent: false,
-        lookup: this.lookupFor(target),
-        signal: AbortSignal.any([signal, timeout]),
+    const request = (target.protocol === 'http:' ? requestHttp : requestHttps)(target, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': 'Scoreline-Webhooks',
       },
-      (response) => {
-        const status = response.statusCode ?? 0
-        let bytes = 0
-        response.on('data', (chunk: Buffer) => {
-          bytes += chunk.length
-          if (bytes > ANSWER_BYTES_MAX) response.destroy()
-        })
-        // The status is known, whatever becomes of the rest.
-        response.on('error', () => undefined)
-        response.on('close', () => ended.resolve({ status, error: faultOf(status) }))
-      },
-    )
-    request.on('error', (error) => {
-      const text = timeout.aborted ? `no answer within ${timeoutMs} ms` : errorText(error)
-      ended.resolve({ status: null, error: text })
+      agent: false,
+      lookup: this.lookupFor(target),
+      signal,
     })
     request.end(body)
-    return ended.promise
+    return endOf(request, timeoutMs, errorText)
   }
 
   /** Looks a name up, and refuses it if any of its addresses is refused. */
   private lookupFor(target: URL): LookupFunction {
-    const { rules, resolve = resolveBySystem } = this.options
+    const { rules, resolve } = this.options
     return (hostname, options, callback) => {
       resolve(hostname).then(
         (addresses) => {
@@ -112,16 +80,11 @@ export class Sender {
           else if (options.all === true) callback(null, [...addresses])
           else callback(null, first.address, first.family)
         },
-        (error: NodeJS.ErrnoException) => callback(error, ''),
+        // The same for a name that does not exist: else it would tell names of private networks.
+        () => callback(new RefusedAddressError(), ''),
       )
     }
   }
-}
-
-function faultOf(status: number): string | null {
-  if (status >= 200 && status < 300) return null
-  if (status >= 300 && status < 400) return `status ${status}: redirects are not followed`
-  return `status ${status}`
 }
 
 /** Codes of the operating system and of TLS name no secret; texts of other errors might. */

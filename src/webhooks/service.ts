@@ -35,7 +35,11 @@ export interface WebhookStore {
       readonly audit: NewAuditRecord
     },
   ): Promise<Webhook | null>
-  /** Removes it with its deliveries. @returns false if the team has none with this id */
+  /**
+   * Hides it from now on; upkeep removes it with its deliveries.
+   *
+   * @returns false if the team has none with this id
+   */
   remove(
     teamId: string,
     webhookId: string,

@@ -1,4 +1,4 @@
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
@@ -9,6 +9,9 @@ import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../p
 import { webhookDeliveries, webhookEvents, webhooks } from '../tables/webhooks.ts'
 import type { WebhookStore } from './service.ts'
 import type { Delivery, DeliveryState, SealedSecrets, Webhook } from './webhook.ts'
+
+/** A removed webhook is hidden from its team. */
+const isThere = isNull(webhooks.removedAt)
 
 const DELIVERY = {
   id: webhookDeliveries.id,
@@ -50,7 +53,7 @@ export class PostgresWebhookStore implements WebhookStore {
     const rows = await this.db
       .select()
       .from(webhooks)
-      .where(and(eq(webhooks.teamId, teamId), rowsAfter(page, webhooks.id)))
+      .where(and(eq(webhooks.teamId, teamId), isThere, rowsAfter(page, webhooks.id)))
       .orderBy(desc(webhooks.id))
       .limit(rowsToRead(page))
     return pageOf(rows.map(webhookOf), page)
@@ -90,8 +93,13 @@ export class PostgresWebhookStore implements WebhookStore {
       await lockTeam(tx, teamId)
       const present = await findWebhook(tx, teamId, webhookId)
       if (present === null) return false
-      await tx.delete(webhooks).where(eq(webhooks.id, webhookId))
-      await insertAuditRecord(tx, audit(present))
+      const record = audit(present)
+      // Upkeep removes the row with its deliveries, of which there may be too many for one request.
+      await tx
+        .update(webhooks)
+        .set({ isActive: false, removedAt: record.createdAt })
+        .where(eq(webhooks.id, webhookId))
+      await insertAuditRecord(tx, record)
       return true
     })
   }
@@ -164,7 +172,7 @@ async function countOf(db: Database, teamId: string): Promise<number> {
   const [row] = await db
     .select({ count: sql<number>`count(*)::integer` })
     .from(webhooks)
-    .where(eq(webhooks.teamId, teamId))
+    .where(and(eq(webhooks.teamId, teamId), isThere))
   return row?.count ?? 0
 }
 
@@ -176,7 +184,7 @@ async function findWebhook(
   const [row] = await db
     .select()
     .from(webhooks)
-    .where(and(eq(webhooks.id, webhookId), eq(webhooks.teamId, teamId)))
+    .where(and(eq(webhooks.id, webhookId), eq(webhooks.teamId, teamId), isThere))
   return row === undefined ? null : webhookOf(row)
 }
 

@@ -1,4 +1,4 @@
-import { and, eq, ne, sql } from 'drizzle-orm'
+import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import { type Database, rowsOf } from '../platform/db/client.ts'
 import { webhooks } from '../tables/webhooks.ts'
 import { inMs } from './delivery-store.ts'
@@ -29,6 +29,38 @@ export class PostgresUpkeepStore implements UpkeepStore {
     return removed.length
   }
 
+  async removeRemoved(limit: number): Promise<number> {
+    const removed = await rowsOf(
+      this.db,
+      sql`delete from webhook_deliveries where id in (
+          select webhook_deliveries.id from webhook_deliveries
+          join webhooks on webhooks.id = webhook_deliveries.webhook_id
+          where webhooks.removed_at is not null
+          limit ${limit}::integer for update of webhook_deliveries skip locked)
+        returning 1`,
+    )
+    if (removed.length === limit) return limit
+    await this.db.execute(sql`delete from webhooks where removed_at is not null and not exists (
+      select 1 from webhook_deliveries where webhook_id = webhooks.id)`)
+    return removed.length
+  }
+
+  async giveUpOfInactive(keptMs: number, limit: number): Promise<number> {
+    const ended = await rowsOf(
+      this.db,
+      sql`update webhook_deliveries
+        set state = 'dead', finished_at = now(), last_error = 'the webhook was switched off'
+        where id in (
+          select webhook_deliveries.id from webhooks
+          join webhook_deliveries on webhook_deliveries.webhook_id = webhooks.id
+          where not webhooks.is_active and webhooks.removed_at is null
+            and webhook_deliveries.state = 'waiting' and next_attempt_at < ${inMs(-keptMs)}
+          limit ${limit}::integer for update of webhook_deliveries skip locked)
+        returning 1`,
+    )
+    return ended.length
+  }
+
   async removeEvents(keptMs: number, limit: number): Promise<number> {
     const removed = await rowsOf(
       this.db,
@@ -48,7 +80,7 @@ export class PostgresUpkeepStore implements UpkeepStore {
             select 1 from webhook_deliveries
             where webhook_id = webhooks.id and state = 'waiting' limit ${waitingMax}::integer
           ) as waiting) >= ${waitingMax}::integer as is_full
-        from webhooks
+        from webhooks where removed_at is null
       )
       update webhooks set is_full = counted.is_full from counted
       where webhooks.id = counted.id and webhooks.is_full <> counted.is_full`)
@@ -59,7 +91,9 @@ export class PostgresUpkeepStore implements UpkeepStore {
       this.db,
       sql`select count(*)::float8 as waiting,
           (extract(epoch from now() - min(next_attempt_at)) * 1000)::float8 as overdue_ms
-        from (select next_attempt_at from webhook_deliveries where state = 'waiting'
+        from (select next_attempt_at from webhook_deliveries
+          join webhooks on webhooks.id = webhook_deliveries.webhook_id
+          where state = 'waiting' and webhooks.is_active
           limit ${countMax}::integer) as waiting`,
     )
     return { waiting: row?.waiting ?? 0, overdueMs: Math.max(0, row?.overdue_ms ?? 0) }
@@ -77,15 +111,16 @@ export class PostgresUpkeepStore implements UpkeepStore {
         sealedWith: webhooks.sealedWith,
       })
       .from(webhooks)
-      .where(ne(webhooks.sealedWith, sealedWith))
+      .where(and(ne(webhooks.sealedWith, sealedWith), isNull(webhooks.removedAt)))
       .limit(limit)
   }
 
-  async reseal(webhookId: string, from: string, to: SealedSecrets): Promise<void> {
+  /** A rotation meanwhile has other bytes, whatever sealed them. */
+  async reseal(webhookId: string, from: SealedSecrets, to: SealedSecrets): Promise<void> {
     await this.db
       .update(webhooks)
       .set(to)
-      .where(and(eq(webhooks.id, webhookId), eq(webhooks.sealedWith, from)))
+      .where(and(eq(webhooks.id, webhookId), eq(webhooks.secret, from.secret)))
   }
 
   async vacuum(): Promise<void> {

@@ -8,11 +8,15 @@ export interface UpkeepStore {
     kept: { readonly deliveredMs: number; readonly deadMs: number },
     limit: number,
   ): Promise<number>
+  /** Removes deliveries of removed webhooks, and then those webhooks. @returns how many */
+  removeRemoved(limit: number): Promise<number>
+  /** Gives up deliveries that wait for a webhook that is switched off. @returns how many */
+  giveUpOfInactive(keptMs: number, limit: number): Promise<number>
   /** Removes older events that have no delivery. @returns how many */
   removeEvents(keptMs: number, limit: number): Promise<number>
   /** Notes which webhooks have so many waiting deliveries that they take no more. */
   noteFull(waitingMax: number): Promise<void>
-  /** Waiting deliveries of all teams, up to a bound, and the age of the oldest that is overdue. */
+  /** Waiting deliveries of active webhooks, up to a bound, and the age of the oldest. */
   backlog(countMax: number): Promise<{ readonly waiting: number; readonly overdueMs: number }>
   /** Keys that another secret of the service has sealed. */
   sealedOtherwise(
@@ -20,7 +24,7 @@ export interface UpkeepStore {
     limit: number,
   ): Promise<readonly (SealedSecrets & { readonly id: string })[]>
   /** Stores keys that were sealed anew, unless they have changed meanwhile. */
-  reseal(webhookId: string, from: string, to: SealedSecrets): Promise<void>
+  reseal(webhookId: string, from: SealedSecrets, to: SealedSecrets): Promise<void>
   /** For a database without autovacuum. */
   vacuum(): Promise<void>
 }
@@ -38,6 +42,8 @@ const DAY_MS = 24 * 3_600_000
 const KEPT = { deliveredMs: 3 * DAY_MS, deadMs: 30 * DAY_MS }
 /** Keys of events that are stored once are of a day. */
 const EVENTS_KEPT_MS = 3 * DAY_MS
+/** How late the deliveries of a webhook that was switched off may still come. */
+const INACTIVE_KEPT_MS = 3 * DAY_MS
 /** Deliveries that wait for one webhook. */
 const WAITING_MAX = 50_000
 const BACKLOG_COUNT_MAX = 1_000_000
@@ -78,6 +84,8 @@ export class WebhookUpkeep {
       await store.noteFull(waitingMax)
       this.backlog = await store.backlog(BACKLOG_COUNT_MAX)
       await this.resealAll()
+      await inPortions(() => store.removeRemoved(PORTION_ROWS))
+      await inPortions(() => store.giveUpOfInactive(INACTIVE_KEPT_MS, PORTION_ROWS))
       await inPortions(() => store.removeFinished(KEPT, PORTION_ROWS))
       await inPortions(() => store.removeEvents(EVENTS_KEPT_MS, PORTION_ROWS))
       if (!hasAutovacuum && this.rounds++ % VACUUM_EVERY_ROUNDS === 0) await store.vacuum()
@@ -97,7 +105,7 @@ export class WebhookUpkeep {
     const { store, sealer } = this.options
     for (const row of await store.sealedOtherwise(sealer.sealedWith, RESEALED_AT_A_TIME)) {
       const anew = resealed(sealer, row)
-      if (anew !== null) await store.reseal(row.id, row.sealedWith, anew)
+      if (anew !== null) await store.reseal(row.id, row, anew)
     }
   }
 }

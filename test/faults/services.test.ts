@@ -88,8 +88,8 @@ const OPENINGS: readonly Opening[] = [
     },
   },
   byConfig('the database', 'databaseUrl', 1),
-  byConfig('the limiter', 'redisUrl', 1),
-  byConfig('the invalidation feed', 'redisUrl', 2),
+  byConfig('the connections to Redis', 'redisUrl', 1),
+  byConfig('the score log', 'scoreLogDurability', 1),
   {
     part: 'the spool',
     arrange: async (config, { dataDir }) => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config.ts'
+import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 /** Variables of Node and the image that the service does not read. */
@@ -37,9 +38,9 @@ const imageEnvironment: Record<string, string> = Object.fromEntries(
 // A misspelt variable has no effect, and no error says so.
 test('the service reads every variable that the files set', () => {
   const read = new Set(
-    ['src/config.ts', 'src/auth/oidc/settings.ts', 'src/platform/tracing/settings.ts']
-      .flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? [])
-      .map((name) => name.slice(1, -1)),
+    VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? []).map((name) =>
+      name.slice(1, -1),
+    ),
   )
   const set = [
     ...Object.keys(imageEnvironment),

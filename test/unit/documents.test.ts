@@ -23,6 +23,7 @@ import {
   sectionOf,
   textOf,
 } from '../support/structure/documents.ts'
+import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 const exists = (path: string) => existsSync(join(ROOT, path))
 const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
@@ -36,8 +37,7 @@ describe('the configuration in docs/operating.md', () => {
   }))
 
   test('names every variable that the service reads, and no other', () => {
-    const files = ['src/config.ts', 'src/auth/oidc/settings.ts', 'src/platform/tracing/settings.ts']
-    const text = files.map(textOf).join('')
+    const text = VARIABLE_FILES.map(textOf).join('')
     const read = text.match(/'[A-Z][A-Z_]+'/g) ?? []
     const names = new Set(read.map((name) => name.slice(1, -1)))
     expect(names.size).toBeGreaterThan(15)

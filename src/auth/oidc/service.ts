@@ -4,8 +4,9 @@ import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
 import { normalizeEmail } from '../email.ts'
+import { NO_PASSWORD } from '../passwords.ts'
 import { newRefreshToken, refreshTokenHashOf } from '../refresh-tokens.ts'
-import { callerOf, REFRESH_TOKEN_LIFE_MS, type Session } from '../service.ts'
+import { callerOf, REFRESH_TOKEN_LIFE_MS, type Session, type User } from '../service.ts'
 import { highestRole } from './claims.ts'
 import type { Attempt, Found, OpenIdProvider, ProviderAnswer } from './provider.ts'
 import { type SignOnRefusal, signOnRefusalOf, signOnRefused } from './refusals.ts'
@@ -43,6 +44,20 @@ export class SignOnService {
   get methods(): { readonly hasSignOn: boolean; readonly hasPasswords: boolean } {
     const { oidc, breakGlassEmail } = this.options.config
     return { hasSignOn: oidc !== null, hasPasswords: breakGlassEmail === null }
+  }
+
+  /**
+   * What keeps the owner of `BREAK_GLASS_EMAIL` from signing in with a password, for the operator.
+   *
+   * @returns null if nothing does, and while everybody may sign in with a password
+   */
+  async breakGlassFault(): Promise<string | null> {
+    const { store, config } = this.options
+    const { breakGlassEmail: email } = config
+    if (email === null) return null
+    const user = await store.userWith(email)
+    const fault = user === null ? 'there is no such member' : faultOfOwner(user)
+    return fault && `nobody can sign in as BREAK_GLASS_EMAIL (${email}): ${fault}`
   }
 
   /**
@@ -159,6 +174,12 @@ export class SignOnService {
     await store.endSessions(user, { familyId: null, at, audit })
     onChange(id)
   }
+}
+
+function faultOfOwner({ role, passwordHash }: User): string | null {
+  if (role !== 'owner') return `they are ${role}, not owner`
+  if (passwordHash !== NO_PASSWORD) return null
+  return 'they have no password: set one with "scoreline user reset-password"'
 }
 
 /**

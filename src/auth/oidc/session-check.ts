@@ -72,6 +72,10 @@ export class SessionCheck {
         if (this.admitsPassword(user)) return
         return this.end(user, { asked: familyId, familyId, reason: 'passwords are switched off' })
       }
+      if (user.email === this.options.config.breakGlassEmail) {
+        const reason = 'the owner of BREAK_GLASS_EMAIL signs in with their password'
+        return this.end(user, { asked: familyId, familyId: null, reason })
+      }
       const until = new Date(now.getTime() + ASKING_MS_MAX)
       // What is sealed is read with the right to use it: another request may just have replaced it.
       const provided = await store.beginAsking(familyId, now, until)

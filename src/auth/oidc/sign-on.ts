@@ -50,6 +50,8 @@ export interface SignOnStore {
   signOn(order: SignOn): Promise<User | Extract<SignOnRefusal, 'team' | 'member'>>
   /** The member of a person; null if they have never signed on. */
   userOf(issuer: string, subject: string): Promise<User | null>
+  /** The user of any team with this address. */
+  userWith(email: string): Promise<User | null>
   /** The session of a refresh token that is in force and unused; null: there is none. */
   sessionOf(tokenHash: string, now: Date): Promise<CheckedSession | null>
   /**

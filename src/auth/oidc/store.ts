@@ -35,7 +35,8 @@ export class PostgresSignOnStore implements SignOnStore {
       await lockTeam(tx, teamId)
       // Another request may have made or removed the member meanwhile.
       const member = (await userOf(tx, issuer, subject)) ?? (await joined(tx, order, teamId))
-      if (member === null) return 'member'
+      // The account that is there against the provider may have been linked before it was named.
+      if (member === null || member.email === order.breakGlassEmail) return 'member'
       if (member.role !== order.role) {
         const what = { before: { role: member.role }, after: { role: order.role } }
         const change = { action: 'member.update', subject: member.id, ...what } as const
@@ -48,6 +49,11 @@ export class PostgresSignOnStore implements SignOnStore {
 
   userOf(issuer: string, subject: string): Promise<User | null> {
     return userOf(this.db, issuer, subject)
+  }
+
+  async userWith(email: string): Promise<User | null> {
+    const [row] = await this.db.select(USER).from(users).where(eq(users.email, email))
+    return row ?? null
   }
 
   async sessionOf(tokenHash: string, now: Date): Promise<CheckedSession | null> {

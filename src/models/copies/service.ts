@@ -1,6 +1,6 @@
 import type { Environment, UserCaller } from '../../access/caller.ts'
 import { auditRecord, type NewAuditRecord } from '../../audit/record.ts'
-import type { NewDeployment } from '../../deployments/deployment.ts'
+import { createdState, type NewDeployment } from '../../deployments/deployment.ts'
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { isId, newId } from '../../platform/ids/ids.ts'
@@ -110,7 +110,7 @@ export class ModelCopyService {
     const after = { name, version, environment, description, copied_from: source.id }
     const audit = [auditRecord(caller, { action: 'model.copy', subject: model.id, after }, epochMs)]
     if (deployment !== null) {
-      const created = { name, environment, champion_model_id: model.id, is_active: true }
+      const created = { name, environment, ...createdState(deployment) }
       const subject = deployment.id
       const change = { action: 'deployment.create', subject, after: created } as const
       audit.push(auditRecord(caller, change, epochMs))

@@ -115,8 +115,8 @@ export class ReportsThread implements Reports {
 
   private start(): Worker | null {
     if (this.isClosed) return null
-    const { databaseUrl, onCrash, onSilent } = this.options
-    const workerData: ReportsWorkerData = { databaseUrl }
+    const { databaseUrl, archive, onCrash, onSilent } = this.options
+    const workerData: ReportsWorkerData = { databaseUrl, archive }
     let worker: Worker
     try {
       worker = new Worker(WORKER, {

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '../../errors.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../../platform/db/guard.ts'
 import { connectPostgres } from '../../platform/db/postgres.ts'
+import { openArchiveBytes } from '../../score-log/archive/archive-place.ts'
 import { openLogReader } from '../../score-log/reading/open-reader.ts'
 import { Monitored } from '../monitored.ts'
 import { MonitoringService } from '../service.ts'
@@ -19,7 +20,7 @@ import {
 /** One report is made at a time; a second connection finds its deployment meanwhile. */
 const CONNECTIONS_MAX = 2
 
-const { databaseUrl }: ReportsWorkerData = workerData
+const { databaseUrl, archive }: ReportsWorkerData = workerData
 const connections = connectPostgres(databaseUrl, CONNECTIONS_MAX)
 const { db } = connections
 const guard = {
@@ -30,7 +31,8 @@ const guard = {
   },
 }
 const guarded = <Store extends object>(store: Store) => guardStore(store, guard)
-const { reader, models } = openLogReader({ db, guarded })
+const files = archive === null ? null : await openArchiveBytes(archive)
+const { reader, models } = openLogReader({ db, guarded, ...(files && { archive: { files } }) })
 const store = guarded(new PostgresMonitoringStore(db))
 const reports: Reports = new MonitoringService(new Monitored({ store, log: reader, models }))
 

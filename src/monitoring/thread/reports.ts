@@ -1,4 +1,5 @@
 import type { AppError } from '../../errors.ts'
+import type { ArchivePlace } from '../../score-log/archive/archive-place.ts'
 import type { MonitoringService } from '../service.ts'
 
 /** Reports that scan the log. */
@@ -9,6 +10,8 @@ export type Reports = Pick<MonitoringService, ReportName>
 /** Start data of the thread. */
 export interface ReportsWorkerData {
   readonly databaseUrl: string
+  /** Null: the service has no archive. */
+  readonly archive: ArchivePlace | null
 }
 
 /** A report that the thread is to make. */

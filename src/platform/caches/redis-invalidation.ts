@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { randomBase62 } from '../ids/base62.ts'
-import { openRedis } from '../redis.ts'
+import { openRedis, type RedisTarget } from '../redis.ts'
 import type { ChangedKind, ChangeListener, InvalidationFeed } from './invalidation.ts'
 
 const CHANNEL = 'scoreline:changes:1'
@@ -24,7 +24,8 @@ const PING_TIMEOUT_MS = 1_000
 const ORIGIN_CHARS = 12
 
 interface RedisInvalidationOptions {
-  readonly url: string
+  /** One server, or a cluster, any node of which passes messages on to all others. */
+  readonly target: string | RedisTarget
   readonly listener: ChangeListener
   /** Called at each loss of Redis and at each return. */
   readonly onTransition: (state: 'lost' | 'back') => void
@@ -52,8 +53,8 @@ export class RedisInvalidationFeed implements InvalidationFeed {
 
   constructor(options: RedisInvalidationOptions) {
     this.options = options
-    this.publisher = openRedis(options.url, 'changes', () => RECONNECT_MS)
-    this.subscriber = openRedis(options.url, 'changes-sub', () => RECONNECT_MS)
+    this.publisher = openRedis(options.target, 'changes', () => RECONNECT_MS)
+    this.subscriber = openRedis(options.target, 'changes-sub', () => RECONNECT_MS)
     this.publisher.on('ready', () => this.sendUnsent())
     this.subscriber.on('ready', () => this.subscribe())
     this.subscriber.on('close', () => this.setLost(true))

@@ -3,10 +3,13 @@ import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import postgres, { type Sql } from 'postgres'
 import type { DatabaseConnections, DatabaseHandle, DatabaseOptions } from './client.ts'
-import { DatabaseOpenError } from './errors.ts'
+import { readDatabaseUrl } from './database-url.ts'
+import { DatabaseOpenError, isServerGone, StandbyError } from './errors.ts'
 import { DATABASE_DEADLINE_MS } from './guard.ts'
 import { onLostWrite } from './lost-writes.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { PrimaryFinder } from './primary-finder.ts'
+import { checkServer, isStandby } from './server-check.ts'
 
 /**
  * Any number, the same in all replicas: replicas that start together migrate one after the other.
@@ -46,7 +49,11 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   }
   const apart = (connectionsMax: number) =>
     connectionsOf(new Pool(url, connectionsMax, BACKGROUND_IDLE_MS), options)
-  const ping = async () => void (await pool.client.unsafe('select 1'))
+  const ping = async () => {
+    if (!(await isStandby(pool.client))) return
+    pool.renew()
+    throw new StandbyError()
+  }
   return { ...connectionsOf(pool, options), ping, apart, url, hasAutovacuum: true }
 }
 
@@ -65,8 +72,12 @@ function connectionsOf(
   return { db, renew: () => pool.renew(), close: () => pool.close() }
 }
 
+/** Members of the driver that send statements. */
+const SENDERS: readonly unknown[] = ['unsafe', 'begin']
+
 /**
- * A pool that replaces all its connections when one of them may be silently dead.
+ * A pool that replaces all its connections when one of them may be silently dead, or when its
+ * server says that it ends or takes no writes: after a failover another one is the primary.
  *
  * States of a set of connections: current, when it takes new calls; retired, when it takes none but
  * open calls may still succeed; ended, `DATABASE_DEADLINE_MS` after it retired or by `close`.
@@ -74,26 +85,29 @@ function connectionsOf(
 class Pool {
   /** Forwards to the current connections. */
   readonly client: Sql
-  private readonly url: string
-  private readonly connectionsMax: number
-  private readonly idleMs: number
-  private current: Sql
+  private readonly open: () => Connections
+  private current: Connections
   /** Each with the timer that will end it. */
-  private readonly retired = new Map<Sql, NodeJS.Timeout>()
+  private readonly retired = new Map<Connections, NodeJS.Timeout>()
   private renewedAtMs = Number.NEGATIVE_INFINITY
   private readonly unguard: () => void
 
   /** @param idleMs longest time between two statements of a transaction */
   constructor(url: string, connectionsMax: number, idleMs: number) {
-    this.url = url
-    this.connectionsMax = connectionsMax
-    this.idleMs = idleMs
-    this.current = connect(url, connectionsMax, idleMs)
-    const bound = (name: string | symbol) => {
-      const member: unknown = Reflect.get(this.current, name)
-      return typeof member === 'function' ? member.bind(this.current) : member
+    const address = readDatabaseUrl(url)
+    const finder = address.servers.length === 0 ? null : new PrimaryFinder(address)
+    const settings = {
+      max: connectionsMax,
+      backoff: (attempt: number) => Math.min(RECONNECT_SEC_MAX, 0.01 * 2 ** attempt),
+      connection: {
+        application_name: 'scoreline',
+        statement_timeout: STATEMENT_TIMEOUT_MS,
+        idle_in_transaction_session_timeout: idleMs,
+      },
     }
-    this.client = new Proxy(this.current, { get: (_first, name) => bound(name) })
+    this.open = () => connect(address.url, finder, settings)
+    this.current = this.open()
+    this.client = new Proxy(this.current.client, { get: (_first, name) => this.member(name) })
     this.unguard = onLostWrite(() => this.replace())
   }
 
@@ -102,13 +116,29 @@ class Pool {
     if (performance.now() - this.renewedAtMs >= RENEWAL_PAUSE_MS) this.replace()
   }
 
+  /** A member of the driver's client, for the current connections. */
+  private member(name: string | symbol): unknown {
+    const used = this.current
+    const member: unknown = Reflect.get(used.client, name)
+    if (typeof member !== 'function') return member
+    if (!SENDERS.includes(name)) return member.bind(used.client)
+    return (...args: unknown[]) => {
+      const sent: Promise<unknown> = member.apply(used.client, args)
+      // The driver sends a statement when its own `then` is called, which is left to the caller.
+      Promise.prototype.then.call(sent, undefined, (error: unknown) => {
+        if (isServerGone(error) && this.current === used) this.renew()
+      })
+      return sent
+    }
+  }
+
   private replace(): void {
     this.renewedAtMs = performance.now()
     const old = this.current
-    this.current = connect(this.url, this.connectionsMax, this.idleMs)
+    this.current = this.open()
     const cutOff = setTimeout(() => {
       this.retired.delete(old)
-      old.end({ timeout: 0 }).catch(() => undefined)
+      old.end(0).catch(() => undefined)
     }, DATABASE_DEADLINE_MS)
     this.retired.set(old, cutOff.unref())
   }
@@ -116,26 +146,49 @@ class Pool {
   async close(): Promise<void> {
     for (const cutOff of this.retired.values()) clearTimeout(cutOff)
     const all = [this.current, ...this.retired.keys()]
-    await Promise.all(all.map((client) => client.end({ timeout: CLOSE_TIMEOUT_SEC })))
+    await Promise.all(all.map((connections) => connections.end(CLOSE_TIMEOUT_SEC)))
     this.unguard()
   }
 }
 
-function connect(url: string, connectionsMax: number, idleMs: number): Sql {
-  const client = postgres(url, {
-    max: connectionsMax,
+interface Connections {
+  readonly client: Sql
+  end(timeoutSec: number): Promise<void>
+}
+
+interface ConnectSettings {
+  readonly max: number
+  readonly fetch_types?: boolean
+  readonly backoff?: (attempt: number) => number
+  readonly connection?: Readonly<Record<string, string | number>>
+}
+
+/** @param finder chooses the server of each connection; null: the URL does */
+function connect(
+  url: string,
+  finder: PrimaryFinder | null,
+  settings: ConnectSettings,
+): Connections {
+  let isEnded = false
+  const several = finder !== null && {
+    target_session_attrs: 'primary' as const,
+    // The types of the driver do not know this option.
+    socket: () => finder.openSocket(() => isEnded),
+  }
+  const options = {
     connect_timeout: CONNECT_TIMEOUT_SEC,
-    backoff: (attempt) => Math.min(RECONNECT_SEC_MAX, 0.01 * 2 ** attempt),
     onnotice: () => {},
-    connection: {
-      application_name: 'scoreline',
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: idleMs,
-    },
-  })
+    ...settings,
+    ...several,
+  }
+  const client = postgres(url, options)
   // Sets the client's parsers and serializers to those that drizzle needs.
   drizzle({ client })
-  return client
+  const end = (timeoutSec: number) => {
+    isEnded = true
+    return client.end({ timeout: timeoutSec })
+  }
+  return { client, end }
 }
 
 /**
@@ -146,17 +199,17 @@ function connect(url: string, connectionsMax: number, idleMs: number): Sql {
  * lock.
  */
 async function migrateAlone(url: string): Promise<void> {
-  const client = postgres(url, {
-    max: 1,
-    connect_timeout: CONNECT_TIMEOUT_SEC,
-    onnotice: () => {},
-  })
+  const address = readDatabaseUrl(url)
+  const finder = address.servers.length === 0 ? null : new PrimaryFinder(address)
+  const connections = connect(address.url, finder, { max: 1, fetch_types: false })
+  const { client } = connections
   try {
+    await checkServer(client)
     if (await isMigrated(client)) return
     await client`select pg_advisory_lock(${MIGRATION_LOCK})`
     await migrate(drizzle({ client }), MIGRATIONS)
   } finally {
-    await client.end({ timeout: CLOSE_TIMEOUT_SEC })
+    await connections.end(CLOSE_TIMEOUT_SEC)
   }
 }
 

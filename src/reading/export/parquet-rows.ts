@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib'
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import { COLUMNS, type ColumnType } from './columns.ts'
+import { COLUMNS, type ColumnType, type RowTexts } from './columns.ts'
 
 /** Rows of a row group, and values of its lists: a group is held in memory as a whole. */
 const GROUP_ROWS = 20_000
@@ -26,10 +26,39 @@ export class ParquetRows {
   private rows = 0
   private listValues = 0
 
+  /**
+   * Puts bytes between the row groups, where readers of Parquet do not look.
+   *
+   * @returns their offset in the file
+   */
+  embed(bytes: Uint8Array): number {
+    const at = this.bytes.offset
+    this.bytes.appendBytes(bytes)
+    return at
+  }
+
   /** @returns the bytes of the row groups that are full */
   write(lines: string): Uint8Array {
     for (const line of lines.split('\n')) {
       if (line !== '') this.add(JSON.parse(line))
+      if (this.rows >= GROUP_ROWS || this.listValues >= GROUP_LIST_VALUES) this.writeGroup()
+    }
+    return this.finished()
+  }
+
+  /**
+   * Adds rows that this thread has made, without a way over lines of JSON.
+   *
+   * @returns the bytes of the row groups that are full
+   */
+  writeRows(rows: readonly RowTexts[]): Uint8Array {
+    for (const row of rows) {
+      for (const [index, { type }] of COLUMNS.entries()) {
+        const value = cellOf(row[index] ?? 'null', type)
+        this.columns[index]?.push(value)
+        if (Array.isArray(value)) this.listValues += value.length
+      }
+      this.rows++
       if (this.rows >= GROUP_ROWS || this.listValues >= GROUP_LIST_VALUES) this.writeGroup()
     }
     return this.finished()
@@ -66,6 +95,15 @@ export class ParquetRows {
     this.bytes.index = 0
     return bytes
   }
+}
+
+/** The value of a JSON text. */
+function cellOf(text: string, type: ColumnType): unknown {
+  if (text === 'null') return null
+  if (type === 'moment') return new Date(text.slice(1, -1))
+  if (type === 'text') return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1)
+  if (type === 'integer' || type === 'number') return Number(text)
+  return JSON.parse(text)
 }
 
 function compress(bytes: Uint8Array): Uint8Array {

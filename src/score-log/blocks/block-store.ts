@@ -4,6 +4,8 @@ import { AppError } from '../../errors.ts'
 import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
+import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
+import { ArchivedBlocks } from '../archive/archived-blocks.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
 import type { StoredBlock } from './stored-block.ts'
@@ -24,7 +26,7 @@ export interface BlockQuery {
 }
 
 /**
- * Reads blocks from the database.
+ * Reads blocks from the database, and those of closed days from the archive.
  *
  * A block holds requests of one hour of UTC. Blocks overlap: two replicas write at the same time.
  * Read newest first, no block of the same or an earlier hour holds a request after its `lastAtMs`.
@@ -46,6 +48,7 @@ interface ListedBlock {
   readonly first_at_ms: number
   readonly bytes: number
   readonly checksum: number
+  readonly is_archived: boolean
 }
 
 /** Bytes of data in one statement; a single block can be larger. */
@@ -69,14 +72,19 @@ const NEAR_MS = 5_000
 const HOURS_LISTED_MAX = 24
 const BLOCKS_LISTED_FEW = 64
 
-/** Blocks in PostgreSQL. */
+/**
+ * Blocks in PostgreSQL, and in the archive, whose index is in PostgreSQL. One statement lists both,
+ * and a block that has left for the archive since then is read there.
+ */
 export class PostgresBlockReader implements BlockReader {
   private readonly db: Database
+  private readonly archived: ArchivedBlocks
   /** Blocks of single requests: who reads one often reads others of the same time. */
   private readonly cache = new LRUCache<string, StoredBlock>({ maxSize: CACHED_BYTES_MAX })
 
-  constructor(db: Database) {
+  constructor(db: Database, files: ArchiveBytes = new StoredArchiveBytes(null)) {
     this.db = db
+    this.archived = new ArchivedBlocks(db, files)
   }
 
   async *blocksAt(idMs: number): AsyncIterable<StoredBlock> {
@@ -148,23 +156,29 @@ export class PostgresBlockReader implements BlockReader {
     }
   }
 
-  /** The part of a range that has partitions, or blocks without one. */
+  /** The part of a range that has partitions, blocks without one, or archived ones. */
   private async extentOf({ fromMs, toMs }: TimeRange): Promise<TimeRange> {
     const [row] = await rowsOf<{
       first_day: string | null
       last_day: string | null
       stray_first_ms: number | null
       stray_last_ms: number | null
+      archived_first_ms: number | null
+      archived_last_ms: number | null
     }>(
       this.db,
       sql`select min(right(c.relname, 8)) as first_day, max(right(c.relname, 8)) as last_day,
           (select ${epochMs(sql`min(first_at)`)} from score_blocks_default) as stray_first_ms,
-          (select ${epochMs(sql`max(first_at)`)} from score_blocks_default) as stray_last_ms
+          (select ${epochMs(sql`max(first_at)`)} from score_blocks_default) as stray_last_ms,
+          (select ${epochMs(sql`min(first_at)`)} from score_archive_blocks) as archived_first_ms,
+          (select ${epochMs(sql`max(first_at)`)} from score_archive_blocks) as archived_last_ms
         from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = 'score_blocks'::regclass and c.relname like 'score_blocks_p%'`,
     )
     const days = [row?.first_day, row?.last_day].flatMap((day) => dayStartOf(day ?? null))
-    const starts = [...days, row?.stray_first_ms, row?.stray_last_ms].filter((ms) => ms != null)
+    const strays = [row?.stray_first_ms, row?.stray_last_ms]
+    const archived = [row?.archived_first_ms, row?.archived_last_ms]
+    const starts = [...days, ...strays, ...archived].filter((ms) => ms != null)
     if (starts.length === 0) return { fromMs: 0, toMs: 0 }
     return {
       fromMs: Math.max(fromMs, Math.min(...starts)),
@@ -178,8 +192,10 @@ export class PostgresBlockReader implements BlockReader {
   ): Promise<{ readonly firstHourMs: number; readonly lastHourMs: number } | null> {
     const [row] = await rowsOf<{ first_ms: number | null; last_ms: number | null }>(
       this.db,
-      sql`select ${epochMs(sql`min(first_at)`)} as first_ms, ${epochMs(sql`max(first_at)`)} as last_ms
-        from score_blocks where ${rangeOf(query)}`,
+      sql`select min(first_ms) as first_ms, max(last_ms) as last_ms from ${eitherOf(
+        sql`${epochMs(sql`min(first_at)`)} as first_ms, ${epochMs(sql`max(first_at)`)} as last_ms`,
+        rangeOf(query),
+      )}`,
     )
     if (row === undefined || row.first_ms === null || row.last_ms === null) return null
     return {
@@ -194,10 +210,13 @@ export class PostgresBlockReader implements BlockReader {
     const beyond = isRising
       ? sql`first_at >= ${momentText(hourMs + SPAN_MS.hour)}`
       : sql`first_at < ${momentText(hourMs)}`
-    const next = isRising ? sql`min(first_at)` : sql`max(first_at)`
+    const nearest = (moment: SQL) => (isRising ? sql`min(${moment})` : sql`max(${moment})`)
     const [row] = await rowsOf<{ next_ms: number | null }>(
       this.db,
-      sql`select ${epochMs(next)} as next_ms from score_blocks where ${rangeOf(query)} and ${beyond}`,
+      sql`select ${epochMs(nearest(sql`next_at`))} as next_ms from ${eitherOf(
+        sql`${nearest(sql`first_at`)} as next_at`,
+        sql`${rangeOf(query)} and ${beyond}`,
+      )}`,
     )
     const nextMs = row?.next_ms ?? null
     return nextMs === null ? null : spanStart('hour', nextMs)
@@ -212,33 +231,29 @@ export class PostgresBlockReader implements BlockReader {
     const by = order === 'oldest' ? sql`first_at, block_id` : sql`last_at desc, block_id`
     return rowsOf<ListedBlock>(
       this.db,
-      sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
-          octet_length(data) as bytes, checksum::float8 as checksum
-        from score_blocks where ${isWanted} and ${condition} order by ${by}`,
+      sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, bytes,
+          checksum::float8 as checksum, is_archived
+        from (
+          select block_id, first_at, last_at, octet_length(data) as bytes, checksum,
+            false as is_archived
+          from score_blocks where ${isWanted} and ${condition}
+          union all
+          select block_id, first_at, last_at, data_bytes + coalesce(sources_bytes, 0), checksum, true
+          from score_archive_blocks where ${condition}
+        ) as listed order by ${by}`,
     )
   }
 
   private async *read(listed: readonly ListedBlock[]): AsyncIterable<StoredBlock> {
     for (const portion of portionsOf(listed)) {
-      const keys = sql.join(
-        portion.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
-        sql`, `,
-      )
-      const times = portion.map((block) => block.first_at_ms)
-      // The bounds say to the planner which partitions it need not look at.
-      const rows = await rowsOf<BlockRow>(
-        this.db,
-        sql`select ${BLOCK_COLUMNS} from score_blocks
-          where first_at >= ${momentText(Math.min(...times))}
-            and first_at <= ${momentText(Math.max(...times))}
-            and (first_at, block_id) in (select at::timestamptz, id
-              from (values ${keys}) as wanted(at, id))`,
-      )
-      const byId = new Map(rows.map((row) => [row.block_id, row]))
+      const rows = await this.stored(portion.filter(({ is_archived }) => !is_archived))
+      const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
+      const others = portion.filter(({ block_id }) => !byId.has(block_id))
+      const archived = others.length === 0 ? null : await this.archived.read(others)
       for (const { block_id, first_at_ms } of portion) {
-        const row = byId.get(block_id)
+        const block = byId.get(block_id) ?? archived?.get(block_id)
         // Else its day has left the log meanwhile, or a merge has replaced it long ago.
-        if (row !== undefined) yield blockOf(row)
+        if (block !== undefined) yield block
         else if (await this.isKept(first_at_ms)) {
           throw new AppError(
             'unavailable',
@@ -249,6 +264,25 @@ export class PostgresBlockReader implements BlockReader {
     }
   }
 
+  /** Those of the blocks that the database has. */
+  private stored(listed: readonly ListedBlock[]): Promise<BlockRow[]> {
+    if (listed.length === 0) return Promise.resolve([])
+    const keys = sql.join(
+      listed.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
+      sql`, `,
+    )
+    const times = listed.map((block) => block.first_at_ms)
+    // The bounds say to the planner which partitions it need not look at.
+    return rowsOf<BlockRow>(
+      this.db,
+      sql`select ${BLOCK_COLUMNS} from score_blocks
+        where first_at >= ${momentText(Math.min(...times))}
+          and first_at <= ${momentText(Math.max(...times))}
+          and (first_at, block_id) in (select at::timestamptz, id
+            from (values ${keys}) as wanted(at, id))`,
+    )
+  }
+
   /** Whether the log still has the day of a block. */
   private async isKept(firstAtMs: number): Promise<boolean> {
     const dayMs = spanStart('day', firstAtMs)
@@ -256,6 +290,8 @@ export class PostgresBlockReader implements BlockReader {
       this.db,
       sql`select to_regclass(${`score_blocks_p${dayNameOf(dayMs)}`}::text) is not null or exists (
           select 1 from score_blocks where first_at >= ${momentText(dayMs)}
+            and first_at < ${momentText(dayMs + SPAN_MS.day)}) or exists (
+          select 1 from score_archive_blocks where first_at >= ${momentText(dayMs)}
             and first_at < ${momentText(dayMs + SPAN_MS.day)}) as kept`,
     )
     return row?.kept ?? false
@@ -313,6 +349,12 @@ function* portionsOf(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
     }
   }
   if (portion.length > 0) yield portion
+}
+
+/** Columns of the blocks in the database and of those in the archive. */
+function eitherOf(columns: SQL, condition: SQL): SQL {
+  return sql`(select ${columns} from score_blocks where ${condition}
+    union all select ${columns} from score_archive_blocks where ${condition}) as either`
 }
 
 /** Bounds that lead to the partitions and to the primary key. */

@@ -26,4 +26,6 @@ export interface StoredBlock extends BlockData {
   readonly applicants: number
   /** See `readSources`; null for a block from before the tree. */
   readonly sources: Buffer | null
+  /** The file of the archive that holds it; absent for a block in the database. */
+  readonly archivedIn?: string
 }

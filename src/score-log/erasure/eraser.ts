@@ -35,6 +35,29 @@ export interface ErasureStore {
   replaceRow(row: FirstFormRow, results: string): Promise<void>
 }
 
+/** A block of the archive, and what takes its place. */
+export interface BlockReplacement {
+  readonly stored: StoredBlock
+  readonly encoded: EncodedBlock
+}
+
+/** Writes files of the archive anew. */
+export interface ArchiveRewriter {
+  /**
+   * Replaces blocks of one file. The old file is deleted.
+   *
+   * @returns false if another file holds the blocks by now
+   * @throws AppError `unavailable`
+   */
+  replaceBlocks(fileKey: string, replacements: readonly BlockReplacement[]): Promise<boolean>
+  /**
+   * Deletes files whose place others have taken, also where a process died before it could.
+   *
+   * @throws AppError `unavailable`
+   */
+  finish(): Promise<void>
+}
+
 /** What an erasure took out of the database so far. */
 export class ErasedPlaces {
   /** Number of references and record ids. */
@@ -59,14 +82,18 @@ interface LogEraserOptions {
   readonly rows: FirstFormStore
   readonly models: ModelSource
   readonly store: ErasureStore
+  readonly archive: ArchiveRewriter
 }
 
 /** A merge that moves the reference to another block makes one more pass necessary. */
 const PASSES_MAX = 20
+/** Bytes of blocks that wait until their file is written anew; a single file can have more. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Takes a reference out of the log in the database. All else stays: a block is encoded again from
- * its records without the reference, and replaces its data in place.
+ * Takes a reference out of the log in the database and in the archive. All else stays: a block is
+ * encoded again from its records without the reference, and replaces its data in place; a file of
+ * the archive is written anew.
  *
  * First the erasure is listed, so that nothing new with the reference is drained. Then passes over
  * the log follow until one finds nothing: a merge can have copied a block before it was changed.
@@ -86,7 +113,9 @@ export class LogEraser {
     await this.options.store.list(erasure)
     await this.eraseInRows(erasure, erased)
     for (let passes = 0; passes < PASSES_MAX; passes++) {
-      if (!(await this.eraseInBlocks(erasure, erased))) return
+      if (await this.eraseInBlocks(erasure, erased)) continue
+      await this.options.archive.finish()
+      return
     }
     throw new AppError('unavailable', 'the blocks of the log change too fast: erase again')
   }
@@ -95,6 +124,7 @@ export class LogEraser {
   private async eraseInBlocks(erasure: Erasure, erased: ErasedPlaces): Promise<boolean> {
     const { teamId, reference, untilMs } = erasure
     let hasFound = false
+    const waiting = new WaitingFiles(this.options.archive, erased)
     for await (const stored of this.options.blocks.blocksIn({
       reference: { teamId, reference },
       fromMs: Number.NEGATIVE_INFINITY,
@@ -107,9 +137,14 @@ export class LogEraser {
       if (requests.size === 0) continue
       hasFound = true
       const encoded = await this.encodedWithout(erasure, block, requests)
-      if (!(await this.options.store.replaceBlock(stored, encoded))) continue
-      for (const [index, places] of requests) erased.add(block.requestId(index), places)
+      const hits = [...requests].map(([index, places]) => ({ id: block.requestId(index), places }))
+      if (stored.archivedIn !== undefined) {
+        await waiting.add(stored.archivedIn, { stored, encoded, hits })
+      } else if (await this.options.store.replaceBlock(stored, encoded)) {
+        for (const { id, places } of hits) erased.add(id, places)
+      }
     }
+    await waiting.flush()
     return hasFound
   }
 
@@ -167,6 +202,40 @@ export class LogEraser {
       }
       before = part.next
     } while (before !== null)
+  }
+}
+
+interface ErasedBlock extends BlockReplacement {
+  /** Its requests that held the reference, and in how many places. */
+  readonly hits: readonly { readonly id: string; readonly places: number }[]
+}
+
+/** Gathers the blocks of a file of the archive: it is written anew for all of them together. */
+class WaitingFiles {
+  private readonly archive: ArchiveRewriter
+  private readonly erased: ErasedPlaces
+  private readonly files = new Map<string, ErasedBlock[]>()
+  private bytes = 0
+
+  constructor(archive: ArchiveRewriter, erased: ErasedPlaces) {
+    this.archive = archive
+    this.erased = erased
+  }
+
+  async add(fileKey: string, block: ErasedBlock): Promise<void> {
+    const blocks = this.files.get(fileKey) ?? []
+    if (this.bytes > WAITING_BYTES_MAX && blocks.length === 0) await this.flush()
+    this.files.set(fileKey, [...blocks, block])
+    this.bytes += block.stored.data.length + block.encoded.data.length
+  }
+
+  async flush(): Promise<void> {
+    for (const [fileKey, blocks] of this.files) {
+      if (!(await this.archive.replaceBlocks(fileKey, blocks))) continue
+      for (const { id, places } of blocks.flatMap(({ hits }) => hits)) this.erased.add(id, places)
+    }
+    this.files.clear()
+    this.bytes = 0
   }
 }
 

@@ -105,9 +105,12 @@ async function headOf(tx: Transaction, row: TreeRow): Promise<Head> {
 async function untracedUntil(tx: Transaction): Promise<number | null> {
   const [oldest] = await rowsOf<{ is_untraced: boolean; until_ms: number }>(
     tx,
-    sql`select sources is null as is_untraced,
-        floor(${epochMs(sql`now() + interval '1 day'`)}) as until_ms
-      from score_blocks order by first_at limit 1`,
+    sql`select is_untraced, floor(${epochMs(sql`now() + interval '1 day'`)}) as until_ms from (
+        (select first_at, sources is null as is_untraced from score_blocks
+          order by first_at limit 1)
+        union all (select first_at, sources_bytes is null from score_archive_blocks
+          order by first_at limit 1)
+      ) as oldest order by first_at limit 1`,
   )
   return oldest?.is_untraced === true ? oldest.until_ms : null
 }

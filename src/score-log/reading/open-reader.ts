@@ -1,7 +1,9 @@
 import type { Database } from '../../platform/db/client.ts'
+import type { ArchiveBytes } from '../archive/archive-bytes.ts'
+import type { ArchivePlace } from '../archive/archive-place.ts'
 import { type BlockQuery, type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
-import { LogEraser } from '../erasure/eraser.ts'
+import { type ArchiveRewriter, LogEraser } from '../erasure/eraser.ts'
 import { ErasureList } from '../erasure/erasure-list.ts'
 import { PostgresErasureStore } from '../erasure/erasure-store.ts'
 import { PostgresFirstFormStore } from './first-form-store.ts'
@@ -14,6 +16,14 @@ import { type ModelCache, StoredModels } from './stored-models.ts'
 
 type Guard = <Store extends object>(store: Store) => Store
 
+/** The archive of closed days, as readers and erasures need it. */
+export interface LogArchive {
+  readonly files: ArchiveBytes
+  readonly rewriter: ArchiveRewriter
+  /** Where it is, for threads that open it again. */
+  readonly place: ArchivePlace
+}
+
 interface LogReaderOptions {
   readonly db: Database
   /** Bounds the calls of a store, see `guardStore`. */
@@ -22,15 +32,26 @@ interface LogReaderOptions {
   readonly spool?: UndrainedSpool
   /** Models that others of this process have read, too; absent for a reader that trusts none. */
   readonly modelCache?: ModelCache
+  /** Absent: what is in an archive is unavailable. */
+  readonly archive?: (Pick<LogArchive, 'files'> & Partial<LogArchive>) | undefined
 }
 
-/** Makes a reader of the log, the models that its readers need, and what erases references. */
-export function openLogReader({ db, guarded, spool, modelCache }: LogReaderOptions): {
+/** For readers that erase nothing, and without an archive: its blocks can't be read then. */
+const NOTHING: ArchiveRewriter = { replaceBlocks: async () => false, finish: async () => undefined }
+
+/** A reader of the log, the models that its readers need, and what erases references. */
+export interface OpenLogReader {
   readonly reader: LogReader
   readonly models: StoredModels
   readonly eraser: LogEraser
   readonly blocks: BlockReader
-} {
+  /** A reader with models of its own, which trusts none that others have read. */
+  readonly openAnew: () => OpenLogReader
+}
+
+/** Makes a reader of the log. */
+export function openLogReader(options: LogReaderOptions): OpenLogReader {
+  const { db, guarded, spool, modelCache, archive } = options
   const models = new StoredModels(guarded(new PostgresModelTextStore(db)), modelCache)
   const erasures = new ErasureList(db)
   const { erased } = guarded({
@@ -40,12 +61,24 @@ export function openLogReader({ db, guarded, spool, modelCache }: LogReaderOptio
     },
   })
   const tail = spool === undefined ? null : new SpoolTail(spool, models, erased)
-  const blocks = new GuardedBlockReader(new PostgresBlockReader(db), guarded)
+  const blocks = new GuardedBlockReader(new PostgresBlockReader(db, archive?.files), guarded)
   const rows = guarded(new PostgresFirstFormStore(db))
   const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
   const store = guarded(new PostgresErasureStore(db))
-  const eraser = new LogEraser({ blocks, rows, models, store })
-  return { reader: new LogReader(parts, tail), models, eraser, blocks }
+  const eraser = new LogEraser({
+    blocks,
+    rows,
+    models,
+    store,
+    archive: archive?.rewriter ?? NOTHING,
+  })
+  return {
+    reader: new LogReader(parts, tail),
+    models,
+    eraser,
+    blocks,
+    openAnew: () => openLogReader({ db, guarded, archive }),
+  }
 }
 
 /** Bounds each step of reading blocks, as a guarded store bounds each of its calls. */

@@ -29,6 +29,7 @@ const START = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
 const CARD = testModel(sampleSpec(), 'mod_1')
 const MODELS = new Map([['mod_1', CARD.model]])
 const SOURCE: ModelSource = { compiled: async () => MODELS }
+const NO_ARCHIVE = { replaceBlocks: async () => false, finish: async () => undefined }
 const ERASURE = { teamId: 'team_1', reference: 'A-1', untilMs: START + HOUR_MS }
 
 /** A single request that was scored so many milliseconds after the start of the hour. */
@@ -89,7 +90,7 @@ describe.each(backends)('on $name', (backend) => {
     const rows = new PostgresFirstFormStore(db)
     const store = new PostgresErasureStore(db)
     const erased = new ErasedPlaces()
-    await new LogEraser({ blocks, rows, models: SOURCE, store }).erase(
+    await new LogEraser({ blocks, rows, models: SOURCE, store, archive: NO_ARCHIVE }).erase(
       { ...ERASURE, reference },
       erased,
     )

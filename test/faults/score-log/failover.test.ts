@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rowsOf } from '../../../src/platform/db/client.ts'
+import { connectPostgres } from '../../../src/platform/db/postgres.ts'
 import { expectReconciled } from '../../support/expect/reconciliation.ts'
 import { LoadedService } from '../../support/load/loaded-service.ts'
 import { loggedIds } from '../../support/score-log/log-rows.ts'
@@ -76,8 +77,11 @@ describe.skipIf(!hasPostgresServer)('on two servers with asynchronous replicatio
 
 async function blocksOn({ url }: PostgresServer): Promise<number> {
   const count = sql`select count(*)::integer as count from score_blocks`
-  const [row] = await withDatabase({ databaseUrl: url, dataDir: newDataDir() }, (db) =>
-    rowsOf<{ count: number }>(db, count),
-  )
-  return row?.count ?? 0
+  const { db, close } = connectPostgres(url, 1)
+  try {
+    const [row] = await rowsOf<{ count: number }>(db, count)
+    return row?.count ?? 0
+  } finally {
+    await close()
+  }
 }

@@ -102,7 +102,8 @@ describe.each(backends)('the records of management on $name', (backend) => {
     })
     const { name, version } = spec
     const model = { name, version, environment: 'staging' }
-    const deployment = { name, environment: 'staging', is_active: true }
+    const switches = { is_active: true, strict_mode: false, require_approval: false }
+    const deployment = { name, environment: 'staging', ...switches, cache_version: 1 }
     const production = { environment: 'production', description: null }
     const expected = [
       record('model.deploy', deployed.model_id, { ...model, description: 'first try' }),

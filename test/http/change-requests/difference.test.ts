@@ -100,6 +100,31 @@ describe.each(backends)('on $name', (backend) => {
     ])
   })
 
+  // Each challenger begins to answer: whoever approves must see what each of them would change.
+  test('the end of shadow mode compares every challenger with the champion', async () => {
+    const { slug, modelId } = await team.deploy(cardWith('1', 5))
+    const all = await team.challenge(slug, cardWith('2', 7), 20)
+    const none = await team.challenge(slug, cardWith('3', 5), 10)
+    await team.shadow(slug, true)
+    await scored(slug, [50, 150, 200, 300])
+    await guard(service, team.owner, slug)
+    const order = { action: 'toggle_shadow', shadow_mode: false }
+    const { id } = await team.done('PATCH', `/v1/deployments/${slug}/traffic`, order)
+    const { affected, models } = await differenceOf(id)
+    expect(models).toMatchObject({ from_model_id: modelId, to_model_id: all.modelId })
+    expect(affected).toMatchObject({
+      n: 4,
+      changed: 3,
+      undecided: 0,
+      exchanges: [
+        { from_model_id: modelId, to_model_id: all.modelId, moved_pct: 20, n: 4, changed: 3 },
+        { from_model_id: modelId, to_model_id: none.modelId, moved_pct: 10, n: 4, changed: 0 },
+      ],
+    })
+    // 3 of 4 of a fifth, and nobody of a tenth.
+    expect(affected.share).toBeCloseTo(0.15, 12)
+  })
+
   test('switching off changes the answers of all', async () => {
     const { slug, modelId } = await team.deploy(numberedSpec(1))
     await scored(slug, [1, 2])

@@ -19,7 +19,7 @@ describe.each(backends)('on $name', (backend) => {
   let aheadMs = 0
 
   beforeAll(async () => {
-    const stepping = steppingClock(Date.now())
+    const stepping = steppingClock(Date.now() + 60_000)
     const clock = { ...stepping, epochMs: () => stepping.epochMs() + aheadMs }
     teams = await startTwoTeams(backend, { clock, env: { CHANGE_REQUEST_HOURS: '2' } })
     team = teams.team

@@ -44,6 +44,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   function startThread(): ReportsThread {
     const thread = new ReportsThread({
       databaseUrl,
+      archive: null,
       onCrash: () => undefined,
       onSilent: () => undefined,
     })

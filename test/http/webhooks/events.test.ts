@@ -90,7 +90,7 @@ describe.each(backends)('on $name', (backend) => {
       ...['model.deployed', 'deployment.created', 'model.deployed', 'deployment.challenger_added'],
       ...['deployment.traffic_updated', 'deployment.shadow_mode_set', 'deployment.promoted'],
       ...['deployment.rolled_back', 'deployment.updated', 'deployment.updated'],
-      ...['change_request.requested'],
+      ...['change_request.requested', 'model.archived', 'model.archived', 'model.restored'],
     ]
     const sorted = async () => (await own.types()).toSorted()
     await expect.poll(sorted, { timeout: 5_000 }).toEqual(expected.toSorted())

@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { auditRecord } from '../../../src/audit/record.ts'
 import { verdictEvents } from '../../../src/monitoring/alarms/verdict-events.ts'
 import { insertEvent } from '../../../src/outbox/writer.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
@@ -8,6 +9,7 @@ import { webhookDeliveries, webhookEvents, webhooks } from '../../../src/tables/
 import { PostgresDueStore } from '../../../src/webhooks/delivery-store.ts'
 import { SecretSealer } from '../../../src/webhooks/secret-sealer.ts'
 import { newSecret } from '../../../src/webhooks/signature.ts'
+import { PostgresWebhookStore } from '../../../src/webhooks/store.ts'
 import { WebhookUpkeep } from '../../../src/webhooks/upkeep.ts'
 import { PostgresUpkeepStore } from '../../../src/webhooks/upkeep-store.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
@@ -172,6 +174,70 @@ describe.each(backends)('on $name', (backend) => {
     expect(names.map(([name]) => name)).toEqual(['delivered lately', 'dead lately', 'waits'])
     expect(await handle.db.select().from(webhookEvents)).toHaveLength(3)
     expect(upkeep.backlog.waiting).toBe(1)
+    await handle.db.delete(webhooks)
+  })
+
+  // One statement for all of them could exceed every deadline, and lock the team meanwhile.
+  test('a removed webhook is hidden at once, and goes with its deliveries in portions', async () => {
+    await handle.db.delete(webhooks)
+    const { id } = await hook()
+    for (let n = 0; n < 5; n++) await send(id)
+    const store = new PostgresWebhookStore(handle.db)
+    const audit = () =>
+      auditRecord(
+        { userId: 'usr_1', teamId },
+        { action: 'webhook.delete', subject: id },
+        Date.now(),
+      )
+    expect(await store.remove(teamId, id, audit)).toBe(true)
+    expect(await store.remove(teamId, id, audit)).toBe(false)
+    expect([await store.find(teamId, id), await store.count(teamId)]).toEqual([null, 0])
+    expect((await store.list(teamId, { limit: 10 })).items).toEqual([])
+    expect(await take()).toEqual([])
+    expect(await send(id)).toEqual([])
+    const upkeepStore = new PostgresUpkeepStore(handle.db)
+    expect((await upkeepStore.backlog(100)).waiting).toBe(0)
+    expect(await upkeepStore.removeRemoved(2)).toBe(2)
+    expect(await handle.db.select().from(webhooks)).toHaveLength(1)
+    await upkeepOf().runOnce()
+    expect(await handle.db.select().from(webhooks)).toEqual([])
+    expect(await handle.db.select().from(webhookDeliveries)).toEqual([])
+  })
+
+  // Switched on again after weeks, a receiver must not get what is long over.
+  test('what waits for a webhook that is switched off is given up after three days', async () => {
+    await handle.db.delete(webhooks)
+    const { id } = await hook()
+    const [old = '', young = ''] = [...(await send(id)), ...(await send(id))]
+    const before = new Date(Date.now() - 4 * DAY_MS)
+    await handle.db
+      .update(webhookDeliveries)
+      .set({ nextAttemptAt: before })
+      .where(eq(webhookDeliveries.id, old))
+    await upkeepOf().runOnce()
+    expect((await stateOf(old))?.state).toBe('waiting')
+    await handle.db.update(webhooks).set({ isActive: false }).where(eq(webhooks.id, id))
+    await upkeepOf().runOnce()
+    expect(await stateOf(old)).toMatchObject({
+      state: 'dead',
+      lastError: 'the webhook was switched off',
+    })
+    expect((await stateOf(young))?.state).toBe('waiting')
+    await handle.db.delete(webhooks)
+  })
+
+  // Both happen after a rotation of JWT_SECRET: the new key must not be replaced by the old one.
+  test('a secret that was rotated meanwhile is not sealed anew', async () => {
+    const { id } = await hook(former)
+    const store = new PostgresUpkeepStore(handle.db)
+    const [stale = expect.fail()] = await store.sealedOtherwise(present.sealedWith, 10)
+    const rotated = former.seal(id, newSecret())
+    await handle.db.update(webhooks).set({ secret: rotated }).where(eq(webhooks.id, id))
+    const secret = present.seal(id, former.open(id, stale.secret, stale.sealedWith))
+    const anew = { secret, previousSecret: null, sealedWith: present.sealedWith }
+    await store.reseal(id, stale, anew)
+    const [row = expect.fail()] = await handle.db.select().from(webhooks).where(eq(webhooks.id, id))
+    expect(Buffer.from(row.secret)).toEqual(rotated)
     await handle.db.delete(webhooks)
   })
 

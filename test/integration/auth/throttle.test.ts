@@ -16,7 +16,7 @@ const newSubject = () => randomBytes(9).toString('base64url')
 /** A replica's throttle; its connection is there. */
 async function replica(url: string): Promise<LoginThrottle> {
   const local = new MemoryLoginThrottle(systemClock)
-  const throttle = new RedisLoginThrottle({ url, local })
+  const throttle = new RedisLoginThrottle({ target: url, local })
   onTestFinished(() => throttle.close())
   await new Promise((resolve) => setTimeout(resolve, 300))
   return throttle

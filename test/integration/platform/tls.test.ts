@@ -35,6 +35,14 @@ const ASK_REDIS = `
   redis.on('ready', async () => { console.log('connected', await redis.ping()); process.exit() })
   redis.on('error', (error) => { console.log(error.code, error.message); process.exit() })`
 
+const ASK_NODE = ASK_REDIS.replace(
+  'process.env.URL,',
+  `{ url: 'rediss://node.example', next: () => ({
+    host: 'localhost',
+    port: Number(new URL(process.env.URL).port),
+  }) },`,
+)
+
 let certificates: Certificates
 
 const canCertify = hasOpenssl()
@@ -71,6 +79,11 @@ describe.skipIf(!canCertify || !hasPostgresServer)('TLS to PostgreSQL', () => {
       await server.useTls(certificates.certificate(name), certificates.key(name))
       const url = `postgres://postgres@localhost:${server.port}/postgres?sslmode=verify-full`
       expectVerdict(await ask(ASK_POSTGRES, url), name)
+      // The same where the service chooses among several servers, one of which is away.
+      const several = `localhost:${await freePort()},localhost:${server.port}`
+      const settings = 'sslmode=verify-full&target_session_attrs=primary'
+      const list = `postgres://postgres@${several}/postgres?${settings}`
+      expectVerdict(await ask(ASK_POSTGRES, list), name)
       if (name === 'right') expect(await ask(ASK_POSTGRES, url, false)).not.toMatch(CONNECTED)
     },
   )
@@ -107,6 +120,8 @@ describe.skipIf(!canCertify || inject('redisUrl') === null)('TLS to Redis', () =
       await setTimeout(200)
     }
     expectVerdict(answer, name)
+    // The same where the service chooses the node of a cluster.
+    expectVerdict(await ask(ASK_NODE, url), name)
     if (name === 'right') expect(await ask(ASK_REDIS, url, false)).not.toMatch(CONNECTED)
   })
 })

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NameLookup, UnknownNameError } from '../../../src/webhooks/name-lookup.ts'
 import { type Resolver, Sender } from '../../../src/webhooks/sender.ts'
 import { targetRules } from '../../../src/webhooks/target.ts'
 import { WebhookReceiver } from '../../support/servers/webhook-receiver.ts'
 
 const LOCAL = ['127.0.0.1/32']
+const names = new NameLookup()
 const never = new AbortController().signal
 
 describe('a message', () => {
@@ -15,9 +17,9 @@ describe('a message', () => {
   afterAll(() => receiver.stop())
 
   const send = (path: string, options: { allowed?: string[]; resolve?: Resolver } = {}) => {
-    const { allowed = LOCAL, resolve } = options
+    const { allowed = LOCAL, resolve = (name: string) => names.addressesOf(name) } = options
     const rules = targetRules(allowed)
-    const sender = new Sender({ rules, timeoutMs: 500, ...(resolve && { resolve }) })
+    const sender = new Sender({ rules, resolve, timeoutMs: 500 })
     const url = path.startsWith('http') ? path : `${receiver.url}${path}`
     return sender.send({ url, headers: { 'webhook-id': 'evt_1' }, body: '{"a":1}' }, never)
   }
@@ -44,6 +46,19 @@ describe('a message', () => {
     expect(result).toEqual({ status: null, error: 'no answer within 500 ms' })
   })
 
+  // An attempt that never ends keeps its place: with enough of them, no team is delivered to.
+  test.each([
+    ['/upgrade', { status: 101, error: 'status 101' }],
+    ['/switch', { status: 101, error: 'status 101' }],
+    ['/informs', { status: null, error: 'more than 4 answers of 1xx' }],
+    ['/hang-up', { status: null, error: 'the connection failed: ECONNRESET' }],
+  ])('ends when the receiver answers like %s', async (path, result) => {
+    const beganMs = performance.now()
+    expect(await send(path)).toEqual(result)
+    // Before its time is over: each answer is understood, and none is waited out.
+    expect(performance.now() - beganMs).toBeLessThan(450)
+  })
+
   // What a redirect leads to was never checked: it may stand behind the service.
   test('follows no redirect', async () => {
     const count = (await receiver.received()).length
@@ -64,7 +79,7 @@ describe('a message', () => {
   describe('does not leave the service for an address that is refused', () => {
     const refused = {
       status: null,
-      error: 'the name leads to an address that is not public',
+      error: 'the name leads to no address, or to one that is not public',
     }
     const leadsTo =
       (...addresses: string[]): Resolver =>
@@ -87,6 +102,15 @@ describe('a message', () => {
     test('that is written in the URL', async () => {
       expect(await send('https://127.0.0.1:1/', { allowed: [] })).toEqual(refused)
       expect(await send('https://[::1]:1/', { allowed: [] })).toEqual(refused)
+    })
+
+    // An answer of its own would tell which names a private network has.
+    test('nor say that there is no such name', async () => {
+      const unknown: Resolver = async () => {
+        throw new UnknownNameError()
+      }
+      expect(await send(https(), { resolve: unknown })).toEqual(refused)
+      expect(await send(https(), { resolve: async () => [] })).toEqual(refused)
     })
 
     test('that is public, by http', async () => {

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -75,6 +76,14 @@ export class PostgresServer {
   /** Ends it at once, connections and all. */
   async stop(): Promise<void> {
     await this.run('pg_ctl', ['-D', this.data, '-m', 'immediate', '-w', 'stop'])
+  }
+
+  /** Starts it as a standby that follows nobody, as a demoted primary does at first. */
+  async resumeAsStandby(): Promise<void> {
+    const signal = join(this.data, 'standby.signal')
+    writeFileSync(signal, '')
+    if (isRoot()) chownSync(signal, await userId('postgres'), NOBODY)
+    await this.resume()
   }
 
   async resume(): Promise<void> {

@@ -9,11 +9,14 @@ import { freePort } from './free-port.ts'
 /** A Redis server for one test, which may stop it. */
 export class RedisServer {
   readonly port: number
+  private readonly extra: readonly string[]
   private readonly directory = mkdtempSync(join(tmpdir(), 'scoreline-redis-'))
   private child: ChildProcess | null = null
 
-  protected constructor(port: number) {
+  /** @param extra further arguments of the program */
+  protected constructor(port: number, extra: readonly string[] = []) {
     this.port = port
+    this.extra = extra
   }
 
   static async start(): Promise<RedisServer> {
@@ -28,7 +31,7 @@ export class RedisServer {
 
   /** Starts it again, empty, and waits until it answers. */
   async restart(): Promise<void> {
-    const args = ['--port', `${this.port}`, '--save', '', '--appendonly', 'no']
+    const args = ['--port', `${this.port}`, '--save', '', '--appendonly', 'no', ...this.extra]
     this.child = spawn('redis-server', [...args, '--bind', '127.0.0.1', '--dir', this.directory], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })

@@ -83,6 +83,11 @@ export class TcpProxy {
     this.isRefusing = false
   }
 
+  /** From now on new connections go to another server; the open ones stay. */
+  routeNewTo(port: number): void {
+    this.targetPort = port
+  }
+
   /** From now on new connections go to another server; the open ones end. */
   retarget(port: number): void {
     this.targetPort = port

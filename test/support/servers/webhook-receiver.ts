@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -12,12 +13,15 @@ export interface ReceivedMessage {
 }
 
 const SLOW_MS = 30_000
+const INFORMS_EVERY_MS = 10
 const TEXT_BYTES = 4 * 1024 * 1024
 
 /**
  * A receiver in a process of its own. The path says what it does: `/ok` answers 204, `/slow` after
  * 30 s, `/status/N` with the status N, `/redirect` with a redirect to `/private`, `/large` with a
- * long body, `/once` with 500 to the first message of an id and then with 204.
+ * long body, `/once` with 500 to the first message of an id and then with 204. `/upgrade` answers
+ * 101 to another protocol, `/switch` 101 to none, `/informs` with one 103 after the other, and
+ * `/hang-up` ends the connection.
  */
 export class WebhookReceiver {
   readonly url: string
@@ -50,6 +54,21 @@ export class WebhookReceiver {
   }
 }
 
+/** Answers that no server of HTTP would give. */
+const SOCKETS_OF: Readonly<Record<string, (socket: Socket) => void>> = {
+  '/upgrade': (socket) =>
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n',
+    ),
+  '/switch': (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
+  '/informs': (socket) => {
+    const inform = () => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n')
+    const timer = setInterval(inform, INFORMS_EVERY_MS)
+    socket.on('error', () => undefined).on('close', () => clearInterval(timer))
+  },
+  '/hang-up': (socket) => socket.destroy(),
+}
+
 function serve(port: number): void {
   const received: ReceivedMessage[] = []
   const seen = new Set<string>()
@@ -69,6 +88,10 @@ function serve(port: number): void {
     if (wanted === '/slow') await delay(SLOW_MS)
     if (wanted === '/redirect') {
       response.writeHead(307, { location: '/private' }).end()
+      return
+    }
+    if (SOCKETS_OF[wanted] !== undefined) {
+      SOCKETS_OF[wanted](request.socket)
       return
     }
     const [, status] = /^\/status\/(\d+)$/.exec(wanted) ?? []

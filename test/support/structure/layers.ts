@@ -21,8 +21,8 @@ export const LAYERS: readonly (readonly string[])[] = [
   // What became of the applicants, and how good the scores were.
   ['outcomes'],
   ['performance'],
-  // What is computed again from scores that were read back.
-  ['replay', 'proof', 'backtest'],
+  // What is computed again from scores that were read back, and where old ones go.
+  ['replay', 'proof', 'backtest', 'archive'],
   ['evidence', 'change-requests'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],

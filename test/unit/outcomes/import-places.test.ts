@@ -15,6 +15,7 @@ function importsOf(elsewhere = 0) {
     running: async () => elsewhere,
     add: async () => true,
     find: () => stays,
+    see: async () => {},
   } as never
   const write = async (_id: string, body: AsyncIterable<Uint8Array>) => {
     await new Promise<void>((resolve) => waiting.push(resolve))

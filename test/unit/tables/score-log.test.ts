@@ -5,12 +5,17 @@ import { describe, expect, test } from 'vitest'
 import { ROLLUP_COLUMNS } from '../../../src/rollups/rollup-rows.ts'
 import { logErasures } from '../../../src/tables/log-erasures.ts'
 import { logTreeNodes, logTrees } from '../../../src/tables/log-trees.ts'
+import {
+  scoreArchive,
+  scoreArchiveBlocks,
+  scoreArchiveFiles,
+} from '../../../src/tables/score-archive.ts'
 import { scoreBlocks, scoreSums, spoolCursors } from '../../../src/tables/score-blocks.ts'
 import { scoreLog, scoreRollups } from '../../../src/tables/score-log.ts'
 
 const SRC = new URL('../../../src/', import.meta.url)
 /** Folders that read and write both tables in SQL of their own. drizzle checks none of it. */
-const FOLDERS = ['score-log', 'rollups', 'stats']
+const FOLDERS = ['score-log', 'rollups', 'stats', 'archive']
 
 /** Names of PostgreSQL, of other tables, and of the partitions of the log. */
 const NOT_COLUMNS = [
@@ -26,7 +31,17 @@ const NOT_COLUMNS = [
   'score_log_partitions',
 ]
 
-const TABLES = [scoreLog, scoreRollups, scoreBlocks, scoreSums, spoolCursors, logTreeNodes] as const
+const TABLES = [
+  scoreLog,
+  scoreRollups,
+  scoreBlocks,
+  scoreSums,
+  spoolCursors,
+  logTreeNodes,
+  scoreArchive,
+  scoreArchiveFiles,
+  scoreArchiveBlocks,
+] as const
 
 const columnsOf = (table: (typeof TABLES)[number] | typeof logErasures | typeof logTrees) =>
   Object.values(getTableColumns(table)).map(({ name }) => name)

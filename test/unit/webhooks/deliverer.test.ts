@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import type { SendResult } from '../../../src/webhooks/attempt.ts'
 import {
   type AttemptEnd,
   Deliverer,
@@ -6,7 +7,6 @@ import {
   type DueStore,
 } from '../../../src/webhooks/deliverer.ts'
 import { SecretSealer } from '../../../src/webhooks/secret-sealer.ts'
-import type { SendResult } from '../../../src/webhooks/sender.ts'
 import { newSecret } from '../../../src/webhooks/signature.ts'
 
 const sealer = new SecretSealer('the secret of the service, long enough', null)

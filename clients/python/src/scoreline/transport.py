@@ -1,0 +1,174 @@
+"""Requests, and which of them are sent again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from .errors import CardError, ConnectionFailed, ParityError, ServiceError
+
+_CLASSES: Mapping[str, type[ServiceError]] = {
+    "invalid_spec": CardError,
+    "parity_failed": ParityError,
+}
+_OVERLOADED = (502, 503, 504)
+_NEVER_SENT = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
+_BACKOFF_SECONDS = 0.2
+_BACKOFF_SECONDS_MAX = 20.0
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How long a request is tried.
+
+    Attributes:
+        attempts: times that one request may fail by itself: a broken connection, 502, 503 or 504.
+            Waiting for the quota (429) does not count.
+        wait_seconds_max: longest sum of the waits of one request.
+
+    """
+
+    attempts: int = 8
+    wait_seconds_max: float = 300.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request; the same bytes are sent each time."""
+
+    method: str
+    path: str
+    token: str
+    content: bytes | None = None
+    content_type: str = "application/json"
+    params: Mapping[str, Any] | None = None
+    idempotency_key: str | None = None
+    headers: Mapping[str, str] | None = None
+    is_repeatable: bool = True
+    timeout_seconds: float | None = None
+
+
+class Transport:
+    """Sends requests, waits as the service asks, and raises its errors."""
+
+    def __init__(
+        self,
+        http: httpx.Client,
+        retries: Retries,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._http = http
+        self._retries = retries
+        self._sleep = sleep
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def send(self, call: Call) -> httpx.Response:
+        """Send a request until it is answered.
+
+        A request is sent again after 429, 502, 503, 504, 409 `idempotency_in_progress` and a
+        broken connection; the last only if the call is repeatable.
+
+        Raises:
+            ServiceError: the service refused or failed.
+            ConnectionFailed: there was no answer.
+
+        """
+        waited = 0.0
+        failures = 0
+        while True:
+            try:
+                response = self._once(call)
+            except httpx.TransportError as error:
+                failures += 1
+                problem: Exception = ConnectionFailed(
+                    f"{call.method} {call.path} had no answer: {error or type(error).__name__}",
+                    code="connection_failed",
+                )
+                problem.__cause__ = error
+                is_final = isinstance(error, _NEVER_SENT) or not call.is_repeatable
+                wait = _backoff(failures)
+            else:
+                if response.is_success:
+                    return response
+                problem = error_of(response)
+                if response.status_code in _OVERLOADED:
+                    failures += 1
+                asked = _wait_of(response, problem.code)
+                is_final = asked is None or not (call.is_repeatable or response.status_code == 429)
+                wait = max(asked or 0.0, _backoff(failures)) if failures else (asked or 0.0)
+                wait += random.uniform(0.0, 0.1 + 0.1 * wait)  # noqa: S311
+            waited += wait
+            if (
+                is_final
+                or failures >= self._retries.attempts
+                or waited > self._retries.wait_seconds_max
+            ):
+                raise problem
+            self._sleep(wait)
+
+    def _once(self, call: Call) -> httpx.Response:
+        headers = {"authorization": f"Bearer {call.token}", **(call.headers or {})}
+        if call.content is not None:
+            headers["content-type"] = call.content_type
+        if call.idempotency_key is not None:
+            headers["idempotency-key"] = call.idempotency_key
+        options: dict[str, Any] = {}
+        if call.timeout_seconds is not None:
+            options["timeout"] = httpx.Timeout(call.timeout_seconds, connect=5.0)
+        return self._http.request(
+            call.method,
+            call.path,
+            content=call.content,
+            params=call.params,
+            headers=headers,
+            **options,
+        )
+
+
+def error_of(response: httpx.Response) -> ServiceError:
+    """Read the error of an answer, also of one that a proxy made."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict) or not isinstance(body.get("error"), str):
+        body = {}
+    code = str(body.get("error", f"http_{response.status_code}"))
+    message = str(body.get("message", f"the answer has the status {response.status_code}"))
+    return _CLASSES.get(code, ServiceError)(
+        message,
+        code=code,
+        status=response.status_code,
+        request_id=body.get("request_id") or response.headers.get("x-request-id"),
+        details=body.get("details", ()),
+    )
+
+
+def _wait_of(response: httpx.Response, code: str) -> float | None:
+    """Seconds until the request may be sent again; None if that is of no use."""
+    if response.status_code not in (429, *_OVERLOADED) and code != "idempotency_in_progress":
+        return None
+    try:
+        exact = response.json().get("retry_after_ms")
+        if isinstance(exact, int | float):
+            return float(exact) / 1000
+    except (ValueError, AttributeError):
+        pass
+    try:
+        return max(0.0, float(response.headers.get("retry-after", "0")))
+    except ValueError:
+        return 0.0
+
+
+def _backoff(failures: int) -> float:
+    """Seconds to wait after so many failures: doubled each time, less a random part."""
+    longest = min(_BACKOFF_SECONDS * 2.0 ** max(0, failures - 1), _BACKOFF_SECONDS_MAX)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311

@@ -1,0 +1,96 @@
+"""Values keep their bits, and nothing is guessed about those that have no number or text."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scoreline import ValueRefused
+from scoreline.values import column, encode, plain, records, require_columns
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT])
+def test_every_missing_value_is_null(value: Any) -> None:
+    assert plain(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        (np.int64(3), "3"),
+        (np.uint8(3), "3"),
+        (np.float64(0.1), "0.1"),
+        (np.float32(0.1), "0.10000000149011612"),
+        (1e-05, "1e-05"),
+        (5e-324, "5e-324"),
+        (-0.0, "-0.0"),
+        (2**53, "9007199254740992"),
+        (Decimal("0.25"), "0.25"),
+        (np.str_("own"), '"own"'),
+        ("Übertrag, A", '"Übertrag, A"'),
+    ],
+)
+def test_a_number_reads_back_to_the_same_bits(value: Any, sent: str) -> None:
+    assert encode(plain(value)).decode() == sent
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (True, "boolean"),
+        (np.bool_(False), "boolean"),
+        (float("inf"), "finite"),
+        (np.float64("-inf"), "finite"),
+        (2**53 + 1, "text"),
+        (datetime.date(2026, 1, 1), "date"),
+        (pd.Timestamp("2026-01-01"), "date"),
+        (b"own", "bytes"),
+        (["own"], "list"),
+    ],
+)
+def test_a_value_that_is_neither_number_nor_text_is_refused(value: Any, said: str) -> None:
+    with pytest.raises(ValueRefused, match=said):
+        plain(value)
+
+
+def test_a_refusal_names_the_column_and_the_row() -> None:
+    frame = pd.DataFrame({"age": [1.0, np.inf]}, index=["A-1", "A-2"])
+    with pytest.raises(ValueRefused, match=r"'age' of row 'A-2'"):
+        column(frame, "age", 0, 2)
+
+
+def test_each_type_of_column_gives_its_values() -> None:
+    frame = pd.DataFrame(
+        {
+            "int": [1, 2],
+            "nullable": pd.array([1, None], dtype="Int64"),
+            "float": [0.5, np.nan],
+            "category": pd.Categorical(["own", None]),
+            "code": pd.Categorical([3, 4]),
+            "object": np.array(["own", None], dtype=object),
+            "text": pd.array(["own", None], dtype="string"),
+        }
+    )
+    first, second = records(frame, list(frame.columns), (0, 2))
+    assert list(first.values()) == [1, 1, 0.5, "own", 3, "own", "own"]
+    assert list(second.values()) == [2, None, None, None, 4, None, None]
+    assert json.loads(encode([first, second])) == [first, second]
+
+
+def test_a_lone_surrogate_is_refused() -> None:
+    with pytest.raises(ValueRefused, match="surrogate"):
+        encode({"name": "\ud800"})
+
+
+def test_columns_that_are_not_there_or_there_twice_are_named() -> None:
+    frame = pd.DataFrame([[1, 2]], columns=["age", "age"])
+    with pytest.raises(ValueRefused, match="'income', 'housing'"):
+        require_columns(frame, ["age", "income", "housing"], "the card")
+    with pytest.raises(ValueRefused, match="two columns age"):
+        require_columns(frame, ["age"], "the card")

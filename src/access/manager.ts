@@ -1,0 +1,29 @@
+import { AppError } from '../errors.ts'
+import type { Role } from './caller.ts'
+
+/** Whoever manages a team, as the database has them at the moment of their change. */
+export interface PresentManager {
+  readonly role: Role
+  /** Null for a service account. */
+  readonly email: string | null
+  /** When the member joined, or the account was made. */
+  readonly since: Date
+}
+
+/**
+ * The manager at the moment of their change. Their token may be older than their demotion, so with
+ * its role they could undo the demotion, or make credentials that outlive it.
+ *
+ * @param manager null if they were removed
+ * @throws AppError `unauthorized` for a removed manager; `insufficient_role` unless they still are
+ *   an owner or admin
+ */
+export function requireManager<Found extends Pick<PresentManager, 'role'>>(
+  manager: Found | null,
+): Found {
+  if (manager === null) throw new AppError('unauthorized', 'the signed-in user was removed')
+  if (manager.role !== 'owner' && manager.role !== 'admin') {
+    throw new AppError('insufficient_role', 'this needs the role owner or admin')
+  }
+  return manager
+}

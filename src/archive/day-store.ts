@@ -1,0 +1,247 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import { withAdvisoryLock } from '../platform/db/transactions.ts'
+import { epochMs, momentText } from '../rollups/rollup-rows.ts'
+import { SPAN_MS } from '../rollups/spans.ts'
+import { ARCHIVED_COLUMNS, type ArchivedBlock } from '../score-log/archive/archived-blocks.ts'
+import type { EncodedBlock } from '../score-log/blocks/block-encoder.ts'
+import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../score-log/blocks/block-rows.ts'
+import { CODECS, type StoredBlock } from '../score-log/blocks/stored-block.ts'
+import { checkHeld } from './lease.ts'
+import { makeLive, type NewFile } from './manifest-store.ts'
+import { dayText } from './names.ts'
+
+/** Where the blocks of a day are: in its partition, or beside all partitions. */
+export interface ClosedDay {
+  readonly dayMs: number
+  readonly isStray: boolean
+}
+
+/** A block of a day, before its data are read. */
+export interface DayBlock {
+  readonly block_id: string
+  readonly first_at_ms: number
+  readonly bytes: number
+  readonly applicants: number
+}
+
+/** The blocks of a day are not those that were written: the next round writes them anew. */
+export class DayChangedError extends Error {
+  constructor() {
+    super('the blocks of a day have changed while they were archived')
+  }
+}
+
+const LOCK_TIMEOUT_MS = 3_000
+const NAME = /^score_blocks_p(\d{4})(\d{2})(\d{2})$/
+
+/** The days of the log in PostgreSQL, as the archive takes them. */
+export class DayStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  /**
+   * Days that ended before a moment and have blocks, oldest first. A day waits while a block of an
+   * older version is not summed up.
+   *
+   * @param endedBeforeMs the end of the youngest day
+   */
+  async closedDays(endedBeforeMs: number): Promise<ClosedDay[]> {
+    const rows = await rowsOf<{ name: string }>(
+      this.db,
+      sql`select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'score_blocks'::regclass order by 1`,
+    )
+    const days: ClosedDay[] = []
+    for (const { name } of rows) {
+      const dayMs = dayOf(name)
+      if (dayMs === null || dayMs + SPAN_MS.day > endedBeforeMs) continue
+      if (await this.hasBlocks(sql`${sql.identifier(name)}`)) days.push({ dayMs, isStray: false })
+    }
+    const strays = await rowsOf<{ day_ms: number }>(
+      this.db,
+      sql`select distinct ${epochMs(sql`date_trunc('day', first_at, 'UTC')`)} as day_ms
+        from score_blocks_default where superseded_at is null and is_summed
+          and first_at < ${momentText(endedBeforeMs - SPAN_MS.day)} order by 1`,
+    )
+    return [...days, ...strays.map(({ day_ms: dayMs }) => ({ dayMs, isStray: true }))]
+  }
+
+  /** Whether a spool was drained on a day and not since: it may hold more of that day. */
+  async isSpoolBehind(dayMs: number): Promise<boolean> {
+    const [row] = await rowsOf<{ is_behind: boolean }>(
+      this.db,
+      sql`select exists (select 1 from spool_cursors where updated_at >= ${momentText(dayMs)}
+        and updated_at < ${momentText(dayMs + SPAN_MS.day)}) as is_behind`,
+    )
+    return row?.is_behind ?? false
+  }
+
+  /** In the order of their key. */
+  blocksOf(day: ClosedDay): Promise<DayBlock[]> {
+    return rowsOf<DayBlock>(
+      this.db,
+      sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, applicants,
+          octet_length(data) + coalesce(octet_length(sources), 0) as bytes
+        from ${tableOf(day)} where ${isOf(day)} and superseded_at is null
+        order by first_at, block_id`,
+    )
+  }
+
+  /** @throws DayChangedError if one of them has gone */
+  async read(day: ClosedDay, blocks: readonly DayBlock[]): Promise<StoredBlock[]> {
+    const keys = sql.join(
+      blocks.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
+      sql`, `,
+    )
+    const rows = await rowsOf<BlockRow>(
+      this.db,
+      sql`select ${BLOCK_COLUMNS} from ${tableOf(day)}
+        where (first_at, block_id) in (select at::timestamptz, id
+          from (values ${keys}) as wanted(at, id)) order by first_at, block_id`,
+    )
+    if (rows.length !== blocks.length) throw new DayChangedError()
+    return rows.map(blockOf)
+  }
+
+  /**
+   * Moves a day to its files: the manifest gets them, and the blocks leave `score_blocks`, all in
+   * one transaction. It first makes sure that the day has the blocks of the files, and no others.
+   *
+   * @throws DayChangedError, LeaseLostError; then nothing has changed
+   */
+  switchTo(holder: string, day: ClosedDay, files: readonly NewFile[]): Promise<void> {
+    return this.changing(holder, async (tx) => {
+      const table = tableOf(day)
+      // Until the end: no drain may add a block that no file has.
+      await tx.execute(sql`lock table ${table} in share row exclusive mode`)
+      let blocks = 0
+      for (const file of files) {
+        await makeLive(tx, file)
+        const moved = await rowsOf(tx, moveOf(table, file))
+        if (moved.length !== file.places.length) throw new DayChangedError()
+        blocks += moved.length
+      }
+      if (!day.isStray) {
+        const [left] = await rowsOf<{ count: number }>(
+          tx,
+          sql`select count(*)::float8 as count from ${table} where superseded_at is null`,
+        )
+        if (left?.count !== blocks) throw new DayChangedError()
+        await tx.execute(sql`drop table ${table}`)
+        return
+      }
+      for (const { places } of files) {
+        await tx.execute(sql`delete from ${table} as b using ${placesOf(places)}
+          where b.first_at = p.first_at and b.block_id = p.block_id`)
+      }
+    })
+  }
+
+  /** The blocks of a file in their order, before their data are read. */
+  blocksIn(fileKey: string): Promise<ArchivedBlock[]> {
+    return rowsOf<ArchivedBlock>(
+      this.db,
+      sql`select ${ARCHIVED_COLUMNS} from score_archive_blocks where file_key = ${fileKey}
+        order by first_at, block_id`,
+    )
+  }
+
+  /**
+   * Moves the blocks of a file to another one, and changes those that were written anew.
+   *
+   * @throws DayChangedError, LeaseLostError; then nothing has changed
+   */
+  replaceFile(
+    holder: string,
+    oldKey: string,
+    file: NewFile,
+    changed: readonly { readonly stored: StoredBlock; readonly encoded: EncodedBlock }[],
+  ): Promise<void> {
+    return this.changing(holder, async (tx) => {
+      await makeLive(tx, file)
+      for (const { stored, encoded } of changed) {
+        await tx.execute(sql`update score_archive_blocks
+          set reference_filter = ${encoded.referenceFilter},
+            codec = ${CODECS.indexOf(encoded.codec)}, raw_bytes = ${encoded.rawBytes},
+            checksum = ${encoded.checksum}
+          where first_at = ${momentText(stored.firstAtMs)} and file_key = ${oldKey}
+            and block_id = ${stored.blockId}::bigint and checksum = ${stored.checksum}`)
+      }
+      const moved = await rowsOf(
+        tx,
+        sql`update score_archive_blocks as b set file_key = ${file.key}, data_at = p.data_at,
+            data_bytes = p.data_bytes, sources_bytes = p.sources_bytes
+          from ${placesOf(file.places)}
+          where b.first_at = p.first_at and b.block_id = p.block_id and b.checksum = p.checksum
+            and b.file_key = ${oldKey} returning 1`,
+      )
+      const left = await rowsOf(
+        tx,
+        sql`select 1 from score_archive_blocks where file_key = ${oldKey} limit 1`,
+      )
+      if (moved.length !== file.places.length || left.length > 0) throw new DayChangedError()
+      await tx.execute(sql`update score_archive_files set state = 'old'
+        where key = ${oldKey} and state = 'live'`)
+    })
+  }
+
+  private async hasBlocks(table: SQL): Promise<boolean> {
+    const [row] = await rowsOf<{ is_ready: boolean }>(
+      this.db,
+      sql`select exists (select 1 from ${table} where superseded_at is null)
+        and not exists (select 1 from ${table} where not is_summed) as is_ready`,
+    )
+    return row?.is_ready ?? false
+  }
+
+  private changing<T>(holder: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return withAdvisoryLock(this.db, 'score_log_partitions', async (tx) => {
+      await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`))
+      await checkHeld(tx, holder)
+      return work(tx)
+    })
+  }
+}
+
+function tableOf({ dayMs, isStray }: ClosedDay): SQL {
+  const name = isStray ? 'default' : `p${dayText(dayMs).replaceAll('-', '')}`
+  return sql`${sql.identifier(`score_blocks_${name}`)}`
+}
+
+function isOf({ dayMs }: ClosedDay): SQL {
+  return sql`first_at >= ${momentText(dayMs)} and first_at < ${momentText(dayMs + SPAN_MS.day)}`
+}
+
+function moveOf(table: SQL, { key, places }: NewFile): SQL {
+  return sql`insert into score_archive_blocks (first_at, last_at, id_from, id_to, block_id, records,
+      applicants, deployments, reference_filter, codec, raw_bytes, checksum, file_key, data_at,
+      data_bytes, sources_bytes)
+    select b.first_at, b.last_at, b.id_from, b.id_to, b.block_id, b.records, b.applicants,
+      b.deployments, b.reference_filter, b.codec, b.raw_bytes, b.checksum, ${key}, p.data_at,
+      p.data_bytes, p.sources_bytes
+    from ${table} as b join ${placesOf(places)}
+      on b.first_at = p.first_at and b.block_id = p.block_id and b.checksum = p.checksum
+    where b.superseded_at is null returning 1`
+}
+
+function placesOf(places: NewFile['places']): SQL {
+  const rows = places.map((place) => ({
+    first_at: momentText(place.firstAtMs),
+    block_id: place.blockId,
+    checksum: place.checksum,
+    data_at: place.dataAt,
+    data_bytes: place.dataBytes,
+    sources_bytes: place.sourcesBytes,
+  }))
+  return sql`json_to_recordset(${JSON.stringify(rows)}::text::json) as p(first_at timestamptz,
+    block_id bigint, checksum bigint, data_at bigint, data_bytes integer, sources_bytes integer)`
+}
+
+function dayOf(name: string): number | null {
+  const [, year, month, day] = NAME.exec(name) ?? []
+  return day === undefined ? null : Date.parse(`${year}-${month}-${day}T00:00:00Z`)
+}

@@ -1,0 +1,32 @@
+import type { MetricRegistry } from '../platform/metrics/registry.ts'
+import type { Archiver } from './archiver.ts'
+
+/** Adds the metrics of the archive. */
+export function addArchiveMetrics(metrics: MetricRegistry, archiver: Archiver): void {
+  metrics.gauge(
+    'scoreline_archive_days',
+    'Days in the archive of the score log; looked up once a round.',
+    () => archiver.facts.days,
+  )
+  metrics.gauge('scoreline_archive_bytes', 'Bytes of their files.', () => archiver.facts.bytes)
+  metrics.gauge(
+    'scoreline_archive_waiting_days',
+    'Days that are due and still in the database; looked up once a round.',
+    () => archiver.waitingDays,
+  )
+  metrics.counter(
+    'scoreline_archived_days_total',
+    'Days that this process has moved to the archive, late records included.',
+    () => archiver.counts.days,
+  )
+  metrics.counter(
+    'scoreline_archive_failures_total',
+    'Days and rounds that failed and are tried again.',
+    () => archiver.counts.failures,
+  )
+  metrics.gauge(
+    'scoreline_archive_last_success_seconds',
+    'When a round last ended without a failure, in seconds since 1970; 0: not yet.',
+    () => archiver.lastSuccessSec,
+  )
+}

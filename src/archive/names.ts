@@ -1,0 +1,37 @@
+import { SPAN_MS } from '../rollups/spans.ts'
+
+/** What was there when a day was closed, or came after that. */
+export type FileKind = 'part' | 'late'
+
+/** Which file of the archive. */
+export interface FileName {
+  readonly dayMs: number
+  readonly kind: FileKind
+  /** From 0. */
+  readonly number: number
+  /** From 1; rises when a file is written anew. */
+  readonly generation: number
+}
+
+/** Identity of an archive, in the store of objects. */
+export const IDENTITY_KEY = '_archive.json'
+
+/** A day as files name it: `2026-11-21`. */
+export function dayText(dayMs: number): string {
+  return new Date(dayMs).toISOString().slice(0, 10)
+}
+
+/** `dt=2026-11-21/part-00000-g1.parquet`: every engine reads `dt` as a partition. */
+export function fileKeyOf({ dayMs, kind, number, generation }: FileName): string {
+  const padded = String(number).padStart(5, '0')
+  return `dt=${dayText(dayMs)}/${kind}-${padded}-g${generation}.parquet`
+}
+
+/** The manifest of a day; engines leave out names that begin with `_`. */
+export function manifestKeyOf(dayMs: number): string {
+  return `dt=${dayText(dayMs)}/_manifest.json`
+}
+
+export function endOfDay(dayMs: number): number {
+  return dayMs + SPAN_MS.day
+}

@@ -1,0 +1,151 @@
+import type { Clock } from '../platform/clock.ts'
+import type { DatabaseHandle } from '../platform/db/client.ts'
+import { guardStore } from '../platform/db/guard.ts'
+import type { MetricRegistry } from '../platform/metrics/registry.ts'
+import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
+import { openObjectStore } from '../platform/object-store/open-object-store.ts'
+import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
+import { StoredArchiveBytes } from '../score-log/archive/archive-bytes.ts'
+import { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
+import { PostgresModelTextStore } from '../score-log/reading/model-text-store.ts'
+import type { LogArchive } from '../score-log/reading/open-reader.ts'
+import { Archiver } from './archiver.ts'
+import { DayStore } from './day-store.ts'
+import { FileWriter, ForeignArchiveError } from './file-writer.ts'
+import { ArchiveLease } from './lease.ts'
+import { ManifestStore } from './manifest-store.ts'
+import { addArchiveMetrics } from './metrics.ts'
+import { FileRewriter } from './rewriter.ts'
+
+/** What the configuration says of the archive. */
+export interface ArchiveConfig extends ObjectStoreConfig {
+  /** `file:///directory` or `s3://bucket/prefix`; null: there is no archive. */
+  readonly scoreLogArchive: string | null
+  /** How long after its end a day goes to the archive. */
+  readonly scoreLogArchiveAfterMs: number
+  readonly scoreLogRetentionDays: number
+}
+
+interface ArchiveOptions {
+  readonly database: DatabaseHandle
+  /** For files that are not in the store yet. */
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: {
+    info(facts: object, message: string): void
+    warn(facts: object, message: string): void
+    error(facts: object, message: string): void
+  }
+  /** The facts of an error that may appear in the service's log. */
+  readonly factsOf: (error: unknown) => object
+  /** Absent in a program that shows none. */
+  readonly metrics?: MetricRegistry
+}
+
+/** The archive of the score log, or what takes its place without one. */
+export interface OpenArchive {
+  readonly forReaders: { readonly archive?: LogArchive }
+  /** Null without an archive. */
+  readonly archiver: Archiver | null
+  /** Begins to move closed days. */
+  start(): void
+  close(): Promise<void>
+}
+
+/** One for the work, one for its lease. */
+const CONNECTIONS = 2
+/** Longest call of the database, which no request waits for. */
+const DEADLINE_MS = 60_000
+
+const NO_ARCHIVE: OpenArchive = {
+  forReaders: {},
+  archiver: null,
+  start: () => undefined,
+  close: async () => undefined,
+}
+
+/**
+ * Opens the archive; nothing is read or written yet.
+ *
+ * @throws ObjectStoreError if the package for S3 is not installed
+ */
+export async function openArchive(
+  config: ArchiveConfig,
+  options: ArchiveOptions,
+): Promise<OpenArchive> {
+  if (config.scoreLogArchive === null) return NO_ARCHIVE
+  const place = { url: config.scoreLogArchive, s3: s3SettingsOf(config) }
+  const objects = await openObjectStore(place.url, place.s3)
+  const { log, factsOf } = options
+  const { db, renew, close } = options.database.apart(CONNECTIONS)
+  const guarded = <Store extends object>(store: Store) =>
+    guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew })
+  const lease = new ArchiveLease(db)
+  const days = guarded(new DayStore(db))
+  const manifest = guarded(new ManifestStore(db))
+  const writer = new FileWriter({
+    objects,
+    manifest,
+    models: guarded(new PostgresModelTextStore(db)),
+    directory: options.directory,
+    onForeign: (key) =>
+      log.warn({ key }, 'the archive has an object that its manifest does not know: it is kept'),
+  })
+  const archiver = new Archiver({
+    lease,
+    days,
+    manifest,
+    writer,
+    clock: options.clock,
+    afterMs: config.scoreLogArchiveAfterMs,
+    retentionDays: config.scoreLogRetentionDays,
+    log: {
+      archived: (facts) => log.info(facts, 'a day of the score log went to the archive'),
+      failed: (error, day) =>
+        log.error(
+          { ...(day !== null && { day }), ...reasonOf(error), err: factsOf(error) },
+          'the archive of the score log failed and will be tried again',
+        ),
+    },
+  })
+  if (options.metrics !== undefined) addArchiveMetrics(options.metrics, archiver)
+  const files = new StoredArchiveBytes(objects)
+  const blocks = new ArchivedBlocks(db, files)
+  return {
+    forReaders: {
+      archive: {
+        files,
+        rewriter: new FileRewriter({ lease, days, manifest, writer, blocks }),
+        place,
+      },
+    },
+    archiver,
+    start: () => {
+      void probe(objects, options)
+      archiver.start()
+    },
+    close: async () => {
+      await archiver.close()
+      await close()
+      objects.close()
+    },
+  }
+}
+
+/** Notes in the log what the store of objects can't do. Never rejects. */
+async function probe(objects: ObjectStore, { log, factsOf }: ArchiveOptions): Promise<void> {
+  try {
+    if (await objects.probe()) return
+    const message = 'the store of the archive ignores conditions: it overwrites existing objects'
+    log.warn({}, message)
+  } catch (error) {
+    const message = "the store of the archive can't be written to"
+    log.warn({ ...reasonOf(error), err: factsOf(error) }, message)
+  }
+}
+
+/** Messages of these errors have neither keys of a store nor values of applicants. */
+function reasonOf(error: unknown): { readonly reason?: string } {
+  const isSafe = error instanceof ObjectStoreError || error instanceof ForeignArchiveError
+  return isSafe ? { reason: error.message } : {}
+}

@@ -1,0 +1,14 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { writePart } from './part-writer.ts'
+import type { PartTask } from './written-part.ts'
+
+const task: PartTask = workerData
+// Buffers arrive as plain arrays of bytes.
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  Buffer.from(buffer, byteOffset, byteLength)
+const blocks = task.blocks.map((block) => ({
+  ...block,
+  data: bufferOf(block.data),
+  sources: block.sources === null ? null : bufferOf(block.sources),
+}))
+parentPort?.postMessage(await writePart({ ...task, blocks }))

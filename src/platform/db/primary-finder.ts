@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import postgres from 'postgres'
+import type { ServerAddress } from '../server-list.ts'
+import type { DatabaseAddress } from './database-url.ts'
+import { isDatabaseUnavailable } from './errors.ts'
+
+/** Longest time that one server has to say what it is. */
+const ASK_TIMEOUT_SEC = 3
+/** For so long the answer holds for further connections: a pool opens several at once. */
+const FOUND_MS = 500
+
+/** No server of the list takes writes, as amid a failover. */
+class NoPrimaryError extends Error {
+  readonly code = 'NO_PRIMARY'
+
+  constructor() {
+    super('none of the servers is a primary that can be reached')
+  }
+}
+
+/**
+ * Finds the primary among several servers, for each new connection anew.
+ *
+ * postgres.js 3.4.9 can try several hosts by itself, but while none is a primary it tries them
+ * without a pause and never rejects the statement. Here a statement fails at once if a round over
+ * all servers finds no primary, as it does with a single server that is away.
+ *
+ * All servers are asked at the same time, so a silent one delays nothing while there is a primary.
+ */
+export class PrimaryFinder {
+  private readonly address: DatabaseAddress
+  private asking: Promise<ServerAddress> | null = null
+
+  constructor(address: DatabaseAddress) {
+    this.address = address
+  }
+
+  /**
+   * Connects to the primary. The driver never uses a connection again whose socket can't be had, so
+   * this resolves in any case: without a primary to a socket that fails.
+   *
+   * @param isEnded whether the driver has meanwhile given up its connections
+   */
+  async openSocket(isEnded: () => boolean): Promise<Duplex> {
+    try {
+      const server = await this.find()
+      const socket = await this.connect(server)
+      if (!isEnded()) return socket
+      socket.destroy()
+      throw Object.assign(new Error('ended'), { code: 'CONNECTION_ENDED' })
+    } catch (error) {
+      return failingSocket(error instanceof Error ? error : new NoPrimaryError())
+    }
+  }
+
+  private async connect({ host, port }: ServerAddress): Promise<Socket> {
+    const socket = new Socket()
+    const signal = AbortSignal.timeout(1000 * ASK_TIMEOUT_SEC)
+    try {
+      // TLS checks the certificate against this name.
+      Object.assign(socket, { host, port })
+      socket.connect(port, host)
+      await once(socket, 'connect', { signal })
+      return socket
+    } catch (error) {
+      socket.destroy()
+      this.asking = null
+      throw signal.aborted ? new NoPrimaryError() : error
+    }
+  }
+
+  /**
+   * @throws NoPrimaryError; or what a server said that can't be reached by waiting, such as a wrong
+   *   password
+   */
+  find(): Promise<ServerAddress> {
+    if (this.asking === null) {
+      const asking = this.askAll()
+      this.asking = asking
+      const forget = () => {
+        this.asking = null
+      }
+      asking.then(() => setTimeout(forget, FOUND_MS).unref(), forget)
+    }
+    return this.asking
+  }
+
+  private async askAll(): Promise<ServerAddress> {
+    const asked = this.address.servers.map(async (server) => {
+      if (!(await isPrimary(this.address.url, server))) throw new Error('it is a standby')
+      return server
+    })
+    try {
+      return await Promise.any(asked)
+    } catch (error) {
+      const causes: unknown[] = error instanceof AggregateError ? error.errors : [error]
+      const refusal = causes.find((cause) => hasCode(cause) && !isDatabaseUnavailable(cause))
+      throw refusal ?? new NoPrimaryError()
+    }
+  }
+}
+
+/**
+ * A socket that takes the first message of the driver and fails then: the driver would never write
+ * to a later socket if this message were left waiting.
+ */
+function failingSocket(error: Error): Duplex {
+  const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
+  setImmediate(() => setImmediate(() => socket.destroy(error)))
+  return socket
+}
+
+function hasCode(error: unknown): boolean {
+  return error instanceof Error && 'code' in error
+}
+
+async function isPrimary(url: string, { host, port }: ServerAddress): Promise<boolean> {
+  const options = {
+    // As lists, because the driver takes texts apart at the first colon; its types know no lists.
+    host: [host] as unknown as string,
+    port: [port] as unknown as number,
+    max: 1,
+    connect_timeout: ASK_TIMEOUT_SEC,
+    fetch_types: false,
+    onnotice: () => {},
+    connection: { application_name: 'scoreline' },
+  }
+  const client = postgres(url, options)
+  try {
+    const [row] = await client.unsafe('select pg_is_in_recovery() as is_standby')
+    return row?.['is_standby'] === false
+  } finally {
+    await client.end({ timeout: 0 })
+  }
+}

@@ -1,0 +1,269 @@
+import { randomBytes } from 'node:crypto'
+import {
+  constants,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises'
+import { basename, dirname, join, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { isUnfinished, listedIn, UNFINISHED } from './directory-listing.ts'
+import {
+  type ByteRange,
+  checkKey,
+  type ListQuery,
+  type ObjectInfo,
+  type ObjectSource,
+  type ObjectStore,
+  ObjectStoreError,
+  READ_BYTES_MAX,
+} from './object-store.ts'
+import { hasContent } from './read-object.ts'
+import { bytesSource } from './sources.ts'
+
+/** The file that a killed process has left is removed after this time. */
+const LEFTOVER_MS = 86_400_000
+/** File systems that have no hard links. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
+/** What does not pass by itself. */
+const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR', 'ELOOP']
+
+/**
+ * Objects as files below a directory.
+ *
+ * An object is written under another name, synced, and then linked to its own: it is there whole or
+ * not at all, also after a loss of power. The directory itself must exist: one that is made here
+ * could be the place where a volume is not mounted.
+ */
+export class DirectoryStore implements ObjectStore {
+  readonly url: string
+  private readonly root: string
+
+  constructor(root: string) {
+    this.root = root.length > 1 ? root.replace(/\/+$/, '') : root
+    this.url = pathToFileURL(this.root).href
+  }
+
+  put(key: string, source: ObjectSource): Promise<'stored' | 'present'> {
+    return this.reporting(async () => {
+      const path = await this.writablePath(key)
+      if (await this.linked(path, source)) return 'stored'
+      if (await hasContent(this, key, source)) return 'present'
+      throw new ObjectStoreError('conflict', 'the name of the object has another content')
+    })
+  }
+
+  replace(key: string, source: ObjectSource): Promise<void> {
+    return this.reporting(async () => {
+      const path = await this.writablePath(key)
+      await withUnfinished(path, source, (unfinished) => rename(unfinished, path))
+    })
+  }
+
+  head(key: string): Promise<ObjectInfo | null> {
+    return this.reporting(async () => {
+      try {
+        return await this.opened(key, async (file) => infoOf(key, await file.stat()))
+      } catch (error) {
+        if (error instanceof ObjectStoreError && error.failure === 'missing') return null
+        throw error
+      }
+    })
+  }
+
+  read(key: string, { from, bytes }: ByteRange, version?: string): Promise<Buffer> {
+    if (bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
+    return this.reporting(() =>
+      this.opened(key, async (file) => {
+        const info = infoOf(key, await file.stat())
+        if (version !== undefined && info.version !== version) {
+          throw new ObjectStoreError('changed', 'the object has changed')
+        }
+        const length = Math.max(0, Math.min(bytes, info.bytes - from))
+        const buffer = Buffer.allocUnsafe(length)
+        let filled = 0
+        while (filled < length) {
+          const { bytesRead } = await file.read(buffer, filled, length - filled, from + filled)
+          if (bytesRead === 0) break
+          filled += bytesRead
+        }
+        return buffer.subarray(0, filled)
+      }),
+    )
+  }
+
+  list(query: ListQuery): Promise<readonly ObjectInfo[]> {
+    return this.reporting(async () => {
+      await stat(this.root)
+      const found: ObjectInfo[] = []
+      for await (const key of listedIn(this.root, query)) {
+        const info = await this.head(key)
+        if (info !== null) found.push(info)
+        if (found.length >= query.limit) break
+      }
+      return found
+    })
+  }
+
+  delete(key: string): Promise<void> {
+    return this.reporting(async () => {
+      checkKey(key)
+      const path = join(this.root, key)
+      await stat(this.root)
+      await rm(path, { force: true })
+      await syncDirectory(dirname(path)).catch(() => undefined)
+    })
+  }
+
+  probe(): Promise<boolean> {
+    return this.reporting(async () => {
+      const key = `_probe-${randomBytes(8).toString('hex')}`
+      await this.put(key, bytesSource(Buffer.from('first')))
+      const isKept = !(await this.linked(join(this.root, key), bytesSource(Buffer.from('second'))))
+      await this.delete(key)
+      return isKept
+    })
+  }
+
+  close(): void {}
+
+  /** Makes the directory of an object, but not the store's own. */
+  private async writablePath(key: string): Promise<string> {
+    checkKey(key)
+    await stat(this.root)
+    const path = join(this.root, key)
+    if (isUnfinished(basename(path))) {
+      throw new ObjectStoreError('refused', 'the name of an object is not valid')
+    }
+    const directory = dirname(path)
+    const made = await mkdir(directory, { recursive: true })
+    await removeLeftovers(directory)
+    for (let at = directory; made !== undefined && at.length >= made.length; at = dirname(at)) {
+      await syncDirectory(dirname(at))
+    }
+    return path
+  }
+
+  /** @returns false if the name exists */
+  private linked(path: string, source: ObjectSource): Promise<boolean> {
+    return withUnfinished(path, source, async (unfinished) => {
+      try {
+        await link(unfinished, path)
+        await rm(unfinished)
+        return true
+      } catch (error) {
+        const code = codeOf(error)
+        if (code === 'EEXIST') return false
+        if (!NO_LINKS.includes(code)) throw error
+        // Not atomic: the callers have one writer at a time.
+        const isTaken = await stat(path).then(
+          () => true,
+          () => false,
+        )
+        if (!isTaken) await rename(unfinished, path)
+        return !isTaken
+      }
+    })
+  }
+
+  /** Refuses a symbolic link that leads out of the directory. */
+  private async opened<T>(key: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
+    checkKey(key)
+    const root = await realpath(this.root)
+    const path = await realpath(join(this.root, key)).catch((error) => {
+      if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return null
+      throw error
+    })
+    if (path === null) throw new ObjectStoreError('missing', 'there is no such object')
+    if (!path.startsWith(root === sep ? sep : root + sep)) {
+      throw new ObjectStoreError('refused', 'the object is outside of its directory')
+    }
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      if ((await file.stat()).isFile()) return await work(file)
+      throw new ObjectStoreError('missing', 'there is no such object')
+    } finally {
+      await file.close()
+    }
+  }
+
+  private async reporting<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof ObjectStoreError) throw error
+      const code = codeOf(error)
+      const failure = REFUSALS.includes(code) ? 'refused' : 'away'
+      throw new ObjectStoreError(failure, `the directory of objects fails: ${code}`, error)
+    }
+  }
+}
+
+/** Writes a synced file beside the object, has it take its place, and syncs the directory. */
+async function withUnfinished<T>(
+  path: string,
+  source: ObjectSource,
+  finish: (unfinished: string) => Promise<T>,
+): Promise<T> {
+  const random = randomBytes(8).toString('hex')
+  const unfinished = join(dirname(path), `.${random}${UNFINISHED}`)
+  try {
+    const file = await open(unfinished, 'wx', 0o640)
+    try {
+      let bytes = 0
+      for await (const chunk of source.open()) {
+        await file.writeFile(chunk)
+        bytes += chunk.length
+      }
+      if (bytes !== source.bytes) throw new Error('a source has another length than it says')
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    const result = await finish(unfinished)
+    await syncDirectory(dirname(path))
+    return result
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}
+
+async function removeLeftovers(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (!isUnfinished(name)) continue
+    const path = join(directory, name)
+    const facts = await stat(path).catch(() => null)
+    const isOld = facts !== null && Date.now() - facts.mtimeMs > LEFTOVER_MS
+    if (isOld) await rm(path, { force: true })
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+interface FileFacts {
+  readonly size: number
+  readonly mtimeMs: number
+  readonly ino: number
+}
+
+function infoOf(key: string, { size, mtimeMs, ino }: FileFacts): ObjectInfo {
+  return { key, bytes: size, version: `${ino}-${size}-${mtimeMs}` }
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : 'unknown error'
+}

@@ -1,0 +1,114 @@
+/** An object, and what tells whether it is still the same. */
+export interface ObjectInfo {
+  /** Below the store's own prefix, with `/` between its parts. */
+  readonly key: string
+  readonly bytes: number
+  /** Changes with the content. */
+  readonly version: string
+}
+
+/** Bytes of an object from an offset on. */
+export interface ByteRange {
+  readonly from: number
+  readonly bytes: number
+}
+
+/** What to store: each `open` gives the same bytes, so that a failed attempt can be repeated. */
+export interface ObjectSource {
+  readonly bytes: number
+  /** SHA-256 of the bytes. */
+  readonly sha256: Buffer
+  open(): AsyncIterable<Uint8Array>
+}
+
+export interface ListQuery {
+  /** Only keys that begin with this text. */
+  readonly prefix: string
+  /** Only keys after this one. */
+  readonly after?: string
+  /** From 1 to `LISTED_MAX`. */
+  readonly limit: number
+}
+
+/**
+ * Objects by their keys, in a directory or a bucket.
+ *
+ * Callers choose keys that follow from the content, and have one writer at a time. Then a call that
+ * is repeated, by the same process or another one, changes nothing. All calls fail with
+ * `ObjectStoreError` only.
+ */
+export interface ObjectStore {
+  /** Where it is, without secrets. */
+  readonly url: string
+  /**
+   * Stores an object whole or not at all, and never changes one that exists.
+   *
+   * @returns `present` if the key has this content already
+   * @throws ObjectStoreError `conflict` if the key has another content
+   */
+  put(key: string, source: ObjectSource): Promise<'stored' | 'present'>
+  /** Stores an object whole or not at all, in the place of one that may exist. */
+  replace(key: string, source: ObjectSource): Promise<void>
+  /** Null if there is no such object. */
+  head(key: string): Promise<ObjectInfo | null>
+  /**
+   * Bytes of an object; fewer where it ends.
+   *
+   * @param range at most `READ_BYTES_MAX`
+   * @param version absent: any
+   * @throws ObjectStoreError `missing`, or `changed` if it has another version
+   */
+  read(key: string, range: ByteRange, version?: string): Promise<Buffer>
+  /** In the order of the bytes of their keys. */
+  list(query: ListQuery): Promise<readonly ObjectInfo[]>
+  /** Does nothing if there is no such object. */
+  delete(key: string): Promise<void>
+  /**
+   * Writes and removes a small object.
+   *
+   * @returns whether the store itself refuses to change an object that exists
+   */
+  probe(): Promise<boolean>
+  close(): void
+}
+
+/** Most objects of one listing. */
+export const LISTED_MAX = 1_000
+/** Most bytes of one read. */
+export const READ_BYTES_MAX = 64 * 1024 * 1024
+/** As S3 has it. */
+const KEY_BYTES_MAX = 1_024
+
+/**
+ * - `missing`: there is no such object
+ * - `changed`: the object is not the version that was asked for
+ * - `conflict`: the key has another content
+ * - `refused`: the store does not permit it, or the key or the configuration is wrong
+ * - `away`: the store can't be reached or fails; the same call may succeed later
+ */
+export type ObjectStoreFailure = 'missing' | 'changed' | 'conflict' | 'refused' | 'away'
+
+/** Why a store could not do what was asked. */
+export class ObjectStoreError extends Error {
+  readonly failure: ObjectStoreFailure
+
+  constructor(failure: ObjectStoreFailure, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'ObjectStoreError'
+    this.failure = failure
+  }
+}
+
+/**
+ * Whether a text can be a key: parts with `/` between them, none of them empty, `.` or `..`, and no
+ * control characters or backslashes.
+ */
+export function isObjectKey(text: string): boolean {
+  if (Buffer.byteLength(text) > KEY_BYTES_MAX || /[\p{Cc}\\]/u.test(text)) return false
+  return text.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
+}
+
+/** @throws ObjectStoreError `refused` */
+export function checkKey(key: string): void {
+  if (!isObjectKey(key)) throw new ObjectStoreError('refused', 'the name of an object is not valid')
+}

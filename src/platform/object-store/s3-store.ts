@@ -1,0 +1,244 @@
+import { randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
+import {
+  type ByteRange,
+  checkKey,
+  type ListQuery,
+  type ObjectInfo,
+  type ObjectSource,
+  type ObjectStore,
+  ObjectStoreError,
+  READ_BYTES_MAX,
+} from './object-store.ts'
+import { hasContent } from './read-object.ts'
+import { retried } from './retries.ts'
+import type { OpenS3 } from './s3-client.ts'
+import {
+  isConditionFailed,
+  isRangeAfterEnd,
+  knowsNoConditions,
+  objectStoreErrorOf,
+} from './s3-errors.ts'
+import { bytesSource } from './sources.ts'
+
+interface S3StoreOptions {
+  readonly bucket: string
+  readonly prefix: string
+  readonly client: OpenS3
+  /** Waits before further attempts; see `retried`. */
+  readonly waitsMs?: readonly number[]
+}
+
+/** Longest time of an attempt, beside that of its bytes. */
+const ATTEMPT_MS = 30_000
+/** A slower connection counts as failed. */
+const BYTES_A_MS_MIN = 256
+const WHOLE_STATUS = 200
+
+/**
+ * Objects in a bucket of S3, or of a server that is compatible with it.
+ *
+ * Each call is repeated a bounded number of times if the server is away, answers 5xx, or refuses
+ * because of another call at the same time. An attempt whose answer was lost may have stored its
+ * object: the next one then finds the same content.
+ */
+export class S3Store implements ObjectStore {
+  readonly url: string
+  private readonly options: S3StoreOptions
+  private readonly base: string
+  /** False once the server has said that it knows no conditions. */
+  private knowsConditions = true
+
+  constructor(options: S3StoreOptions) {
+    const { bucket, prefix } = options
+    this.options = options
+    this.base = prefix === '' ? '' : `${prefix}/`
+    this.url = `s3://${bucket}/${prefix}`
+  }
+
+  async put(key: string, source: ObjectSource): Promise<'stored' | 'present'> {
+    const isStored = this.knowsConditions
+      ? await this.storedOnce(key, source)
+      : await this.storedIfAbsent(key, source)
+    if (isStored) return 'stored'
+    if (await hasContent(this, key, source)) return 'present'
+    throw new ObjectStoreError('conflict', 'the name of the object has another content')
+  }
+
+  async replace(key: string, source: ObjectSource): Promise<void> {
+    await this.send(source.bytes, (signal) => this.putObject(key, source, { signal }))
+  }
+
+  async head(key: string): Promise<ObjectInfo | null> {
+    const { sdk, client } = this.options.client
+    const input = this.named(key)
+    try {
+      return await this.send(0, async (abortSignal) => {
+        const { ContentLength, ETag } = await client.send(new sdk.HeadObjectCommand(input), {
+          abortSignal,
+        })
+        return { key, bytes: ContentLength ?? 0, version: ETag ?? '' }
+      })
+    } catch (error) {
+      if (error instanceof ObjectStoreError && error.failure === 'missing') return null
+      throw error
+    }
+  }
+
+  async read(key: string, range: ByteRange, version?: string): Promise<Buffer> {
+    if (range.bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
+    if (range.bytes <= 0) return Buffer.alloc(0)
+    const input = {
+      ...this.named(key),
+      Range: `bytes=${range.from}-${range.from + range.bytes - 1}`,
+    }
+    const { sdk, client } = this.options.client
+    return this.send(range.bytes, async (abortSignal) => {
+      try {
+        const answer = await client.send(new sdk.GetObjectCommand(input), { abortSignal })
+        const body = answer.Body as Readable
+        if (version !== undefined && answer.ETag !== version) {
+          body.destroy()
+          throw new ObjectStoreError('changed', 'the object has changed')
+        }
+        // A server that does not know ranges gives all.
+        const isWhole = answer.$metadata.httpStatusCode === WHOLE_STATUS
+        return await bytesOf(body, { from: isWhole ? range.from : 0, bytes: range.bytes })
+      } catch (error) {
+        if (isRangeAfterEnd(error)) return Buffer.alloc(0)
+        throw error
+      }
+    })
+  }
+
+  async list({ prefix, after, limit }: ListQuery): Promise<readonly ObjectInfo[]> {
+    const { sdk, client } = this.options.client
+    const input = {
+      Bucket: this.options.bucket,
+      Prefix: this.base + prefix,
+      ...(after !== undefined && { StartAfter: this.base + after }),
+    }
+    const found: ObjectInfo[] = []
+    let token: string | undefined
+    do {
+      const command = new sdk.ListObjectsV2Command({
+        ...input,
+        MaxKeys: limit - found.length,
+        ...(token !== undefined && { ContinuationToken: token }),
+      })
+      const page = await this.send(0, (abortSignal) => client.send(command, { abortSignal }))
+      for (const { Key = '', Size = 0, ETag = '' } of page.Contents ?? []) {
+        found.push({ key: Key.slice(this.base.length), bytes: Size, version: ETag })
+      }
+      token = page.IsTruncated === true ? page.NextContinuationToken : undefined
+    } while (token !== undefined && found.length < limit)
+    return found
+  }
+
+  async delete(key: string): Promise<void> {
+    const { sdk, client } = this.options.client
+    const input = this.named(key)
+    await this.send(0, (abortSignal) =>
+      client.send(new sdk.DeleteObjectCommand(input), { abortSignal }),
+    )
+  }
+
+  async probe(): Promise<boolean> {
+    const key = `_probe-${randomBytes(8).toString('hex')}`
+    await this.put(key, bytesSource(Buffer.from('first')))
+    const isKept =
+      this.knowsConditions && !(await this.storedOnce(key, bytesSource(Buffer.from('second'))))
+    if (!isKept) this.knowsConditions = false
+    await this.delete(key)
+    return isKept
+  }
+
+  close(): void {
+    this.options.client.client.destroy()
+  }
+
+  /**
+   * Leaves it to the server to refuse a key that exists.
+   *
+   * @returns false if it exists
+   */
+  private async storedOnce(key: string, source: ObjectSource): Promise<boolean> {
+    try {
+      return await this.send(source.bytes, async (signal) => {
+        try {
+          await this.putObject(key, source, { signal, isConditional: true })
+          return true
+        } catch (error) {
+          if (isConditionFailed(error)) return false
+          throw error
+        }
+      })
+    } catch (error) {
+      if (!knowsNoConditions(error instanceof Error ? error.cause : error)) throw error
+      this.knowsConditions = false
+      return this.storedIfAbsent(key, source)
+    }
+  }
+
+  /** Not atomic: for servers without conditions. Callers have one writer at a time. */
+  private async storedIfAbsent(key: string, source: ObjectSource): Promise<boolean> {
+    if ((await this.head(key)) !== null) return false
+    await this.send(source.bytes, (signal) => this.putObject(key, source, { signal }))
+    return true
+  }
+
+  private async putObject(
+    key: string,
+    { bytes, sha256, open }: ObjectSource,
+    { signal, isConditional = false }: { signal: AbortSignal; isConditional?: boolean },
+  ): Promise<void> {
+    const { sdk, client } = this.options.client
+    const command = new sdk.PutObjectCommand({
+      ...this.named(key),
+      Body: Readable.from(open(), { objectMode: false }),
+      ContentLength: bytes,
+      ChecksumSHA256: sha256.toString('base64'),
+      ...(isConditional && { IfNoneMatch: '*' }),
+    })
+    // The signature covers the content, which the client does not do for a stream.
+    command.middlewareStack.add(
+      (next) => (args) => {
+        const { headers } = args.request as { headers: Record<string, string> }
+        headers['x-amz-content-sha256'] = sha256.toString('hex')
+        return next(args)
+      },
+      { step: 'build', name: 'hashOfContent' },
+    )
+    await client.send(command, { abortSignal: signal })
+  }
+
+  private named(key: string): { readonly Bucket: string; readonly Key: string } {
+    checkKey(key)
+    return { Bucket: this.options.bucket, Key: this.base + key }
+  }
+
+  private send<T>(bytes: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return retried(async () => {
+      try {
+        return await call(AbortSignal.timeout(ATTEMPT_MS + Math.ceil(bytes / BYTES_A_MS_MIN)))
+      } catch (error) {
+        throw objectStoreErrorOf(error)
+      }
+    }, this.options.waitsMs)
+  }
+}
+
+/** Part of a body; the rest is not read. */
+async function bytesOf(body: Readable, { from, bytes }: ByteRange): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let [skipped, length] = [0, 0]
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    const begin = Math.min(chunk.length, from - skipped)
+    skipped += begin
+    const part = chunk.subarray(begin, begin + bytes - length)
+    chunks.push(part)
+    length += part.length
+    if (length === bytes) break
+  }
+  return Buffer.concat(chunks)
+}

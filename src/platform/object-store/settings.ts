@@ -1,0 +1,40 @@
+import type { S3Settings } from './s3-client.ts'
+
+/** How buckets are reached. Credentials come from the environment, as programs of AWS take them. */
+export interface ObjectStoreConfig {
+  /** Server that is compatible with S3; null: Amazon's. */
+  readonly awsEndpointUrl: string | null
+  readonly awsRegion: string
+  /** Whether the bucket stands in the path of a URL and not in the name of the host. */
+  readonly usesPathStyle: boolean
+}
+
+/** What reads variables and notes their faults. */
+interface VariableReader {
+  readonly faults: string[]
+  text(name: string): string | null
+  url(name: string, protocols: readonly string[]): string | null
+}
+
+const PATH_STYLES = ['auto', 'on', 'off']
+
+/** Reads how buckets are reached; faults go to the reader. */
+export function readObjectStores(read: VariableReader): ObjectStoreConfig {
+  const awsEndpointUrl = read.url('AWS_ENDPOINT_URL', ['http:', 'https:'])
+  const pathStyle = read.text('OBJECT_STORE_PATH_STYLE') ?? 'auto'
+  if (!PATH_STYLES.includes(pathStyle)) {
+    read.faults.push(`OBJECT_STORE_PATH_STYLE must be one of ${PATH_STYLES.join(', ')}`)
+  }
+  const awsRegion = read.text('AWS_REGION') ?? 'us-east-1'
+  if (!/^[\w-]{1,64}$/.test(awsRegion)) {
+    read.faults.push('AWS_REGION must be the name of a region, such as eu-central-1')
+  }
+  const usesPathStyle = pathStyle === 'auto' ? awsEndpointUrl !== null : pathStyle === 'on'
+  return { awsEndpointUrl, awsRegion, usesPathStyle }
+}
+
+/** The same as the client of S3 needs it. */
+export function s3SettingsOf(config: ObjectStoreConfig): S3Settings {
+  const { awsEndpointUrl, awsRegion, usesPathStyle } = config
+  return { endpoint: awsEndpointUrl, region: awsRegion, usesPathStyle }
+}

@@ -1,0 +1,253 @@
+import type { Clock } from '../../platform/clock.ts'
+import type { RedisCluster } from '../../platform/redis-cluster/cluster.ts'
+import { readServer, type ServerAddress } from '../../platform/server-list.ts'
+import type { Limiter, LimiterCounters, LimiterPart, OnDecision } from '../limiter.ts'
+import type { MemoryLimiter } from '../memory.ts'
+import type { PendingRequests } from '../pending-requests.ts'
+import { RedisLimiter } from '../redis.ts'
+import { NodeLog } from './node-log.ts'
+import { partOf, QUOTA_PARTS, slotOfPart } from './quota-tags.ts'
+
+interface ClusterLimiterOptions {
+  readonly clock: Clock
+  /** Decides while the node of a subject does not. */
+  readonly local: MemoryLimiter
+  readonly cluster: RedisCluster
+  /** Called when a node with subjects is lost, with the reason, and when it is back. */
+  readonly onTransition: (part: LimiterPart, reason: string) => void
+  /** See `RedisLimiter`. */
+  readonly onThrown: (error: unknown) => void
+}
+
+interface Node {
+  readonly name: string
+  readonly limiter: RedisLimiter
+  /** When it last had a part, or was asked by way of another node. */
+  usedAtMs: number
+  /** Resolves once it is clear whether the node answers; null after that. */
+  opening: Promise<void> | null
+}
+
+/** A request that a cluster sends about for longer is decided by this process. */
+const REDIRECTS_MAX = 5
+/** Pause before a key is asked for again that is being moved. */
+const AGAIN_AFTER_MS = 2
+/** Longest time that requests wait for a node that the cluster has just named. */
+const NEW_NODE_WAIT_MS = 50
+/** A node without subjects is left after this time; its last answers have come by then. */
+const UNUSED_MS_MAX = 5_000
+/** Stands for the node of a part that none has. */
+const NO_NODE = 'none'
+
+/**
+ * The limiter that replicas share, on a cluster: one `RedisLimiter` for each node with slots.
+ *
+ * A subject is in one of `QUOTA_PARTS` parts for ever, and all keys of a part are in one slot, so
+ * the node of that slot decides. Each node has its own connection, clock, deadline and state: one
+ * that is lost makes only its own subjects *degraded*. All nodes share the local limiter, so that a
+ * part which moves takes along what this process has admitted.
+ *
+ * A node that does not have a slot any more executes nothing, and its requests go to the node that
+ * it names. While a slot is being moved, its keys are asked for one by one.
+ */
+export class ClusterLimiter implements Limiter {
+  readonly counters: LimiterCounters
+  private readonly options: ClusterLimiterOptions
+  private readonly nodes = new Map<string, Node>()
+  /** The node of each part; null while none is known. */
+  private byPart: readonly (Node | null)[] = new Array<null>(QUOTA_PARTS).fill(null)
+  /** Counts of nodes that have left the cluster, and of requests without a node. */
+  private readonly past = { degradations: 0, decidedDegraded: 0 }
+  private readonly sweeping: NodeJS.Timeout
+  /** Whether a part has no node. */
+  private isUncovered = false
+  private isClosed = false
+
+  constructor(options: ClusterLimiterOptions) {
+    this.options = options
+    this.counters = countersOf(this, () => [...this.nodes.values()], this.past)
+    options.cluster.onChange(() => this.assign(NEW_NODE_WAIT_MS))
+    this.sweeping = setInterval(() => this.sweep(), UNUSED_MS_MAX).unref()
+  }
+
+  decide(subject: string, quota: number, onDecision: OnDecision): void {
+    const node = this.byPart[partOf(subject)] ?? null
+    if (node === null) {
+      this.past.decidedDegraded++
+      this.options.local.decide(subject, quota, onDecision)
+    } else if (node.opening === null) node.limiter.decide(subject, quota, onDecision)
+    else {
+      const decide = () => this.decide(subject, quota, onDecision)
+      node.opening.then(decide).catch(this.options.onThrown)
+    }
+  }
+
+  roomOf(subject: string, quota: number): number {
+    const node = this.byPart[partOf(subject)] ?? null
+    return (node?.limiter ?? this.options.local).roomOf(subject, quota)
+  }
+
+  /** Each node with its share of the subjects; a part without a node has the name `none`. */
+  parts(): readonly LimiterPart[] {
+    const parts = new Map<string, number>()
+    for (const node of this.byPart) {
+      const name = node?.name ?? NO_NODE
+      parts.set(name, (parts.get(name) ?? 0) + 1 / QUOTA_PARTS)
+    }
+    return [...parts].map(([node, share]) => {
+      const { isDegraded } = this.nodes.get(node)?.limiter.counters ?? { isDegraded: true }
+      return { node, share, isDegraded }
+    })
+  }
+
+  /** Waits until the nodes are known and it is clear which answer, `timeoutMs` at the most. */
+  async opened(timeoutMs: number): Promise<void> {
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(() => late.resolve(), timeoutMs)
+    const all = async () => {
+      await this.options.cluster.open()
+      this.assign(timeoutMs)
+      await Promise.all([...this.nodes.values()].map(({ opening }) => opening))
+    }
+    await Promise.race([all(), late.promise])
+    clearTimeout(timer)
+    this.noteUncovered()
+  }
+
+  close(): void {
+    this.isClosed = true
+    clearInterval(this.sweeping)
+    for (const { limiter } of this.nodes.values()) limiter.close()
+  }
+
+  /** Gives each part to the node that has its slot. */
+  private assign(waitMs: number): void {
+    if (this.isClosed) return
+    const { cluster, local, clock } = this.options
+    const before = this.byPart
+    this.byPart = before.map((_, part) => {
+      const name = cluster.ownerOf(slotOfPart(part))
+      return name === null ? null : this.nodeOf(name, waitMs)
+    })
+    for (const [part, node] of this.byPart.entries()) {
+      const old = before[part] ?? null
+      if (old !== null && node !== old) old.usedAtMs = clock.monotonicMs()
+      const isCounted = old?.limiter.counters.isDegraded === false || local.subjectCount === 0
+      // The node has not seen the requests that were decided here.
+      if (node !== old && !isCounted) node?.limiter.guard()
+    }
+    this.noteUncovered()
+  }
+
+  private noteUncovered(): void {
+    const part = this.parts().find(({ node }) => node === NO_NODE)
+    if (this.isUncovered === (part !== undefined)) return
+    this.isUncovered = part !== undefined
+    const { share = 0 } = part ?? {}
+    const reason = this.isUncovered ? 'no node is known for it' : 'a node is known for it'
+    this.options.onTransition({ node: NO_NODE, share, isDegraded: this.isUncovered }, reason)
+  }
+
+  private nodeOf(name: string, waitMs: number): Node | null {
+    const known = this.nodes.get(name)
+    if (known !== undefined) return known
+    const server = readServer(name, 0)
+    if (server === null) return null
+    const limiter = this.openNode(name, server)
+    const usedAtMs = this.options.clock.monotonicMs()
+    const node: Node = { name, limiter, usedAtMs, opening: null }
+    node.opening = limiter.opened(waitMs).then(() => {
+      node.opening = null
+    })
+    this.nodes.set(name, node)
+    return node
+  }
+
+  private openNode(name: string, server: ServerAddress): RedisLimiter {
+    const { clock, local, cluster, onThrown } = this.options
+    return new RedisLimiter({
+      clock,
+      local,
+      onThrown,
+      open: (events) =>
+        new NodeLog({
+          url: cluster.urlOf(server),
+          node: server,
+          hasPart: (part) => cluster.ownerOf(slotOfPart(part)) === name,
+          onRedirect: (redirect) => cluster.noteRedirect(redirect),
+          ...events,
+        }),
+      onTransition: (isDegraded, reason) => this.noteTransition(name, isDegraded, reason),
+      onElsewhere: (group) => this.redirect(group, name),
+    })
+  }
+
+  private noteTransition(name: string, isDegraded: boolean, reason: string): void {
+    this.options.cluster.noteMissed(name, isDegraded)
+    const part = this.parts().find(({ node }) => node === name)
+    if (part !== undefined) this.options.onTransition({ ...part, isDegraded }, reason)
+  }
+
+  private sweep(): void {
+    const leftAtMs = this.options.clock.monotonicMs() - UNUSED_MS_MAX
+    const used = new Set(this.byPart)
+    for (const node of this.nodes.values()) {
+      if (!used.has(node) && node.usedAtMs < leftAtMs) this.forget(node)
+    }
+  }
+
+  private forget(node: Node): void {
+    this.nodes.delete(node.name)
+    const { degradations, decidedDegraded } = node.limiter.counters
+    this.past.degradations += degradations
+    this.past.decidedDegraded += decidedDegraded
+    this.options.cluster.noteMissed(node.name, false)
+    node.limiter.close()
+  }
+
+  /** Sends requests to the node that the one at `from` named. */
+  private redirect(group: PendingRequests, from: string): void {
+    const { redirect } = group
+    const isLost = redirect === null || this.isClosed || group.redirects >= REDIRECTS_MAX
+    const node = isLost ? null : this.nodeOf(redirect.node, NEW_NODE_WAIT_MS)
+    if (redirect === null || node === null) {
+      this.decideHere(group, from)
+      return
+    }
+    group.redirects++
+    node.usedAtMs = this.options.clock.monotonicMs()
+    const adopt = () => node.limiter.adopt(group)
+    if (redirect.kind === 'again') setTimeout(adopt, AGAIN_AFTER_MS)
+    else if (node.opening === null) adopt()
+    else void node.opening.then(adopt)
+  }
+
+  private decideHere(group: PendingRequests, from: string): void {
+    const { subject, quota, isNoted } = group
+    const { local } = this.options
+    const limiter = this.nodes.get(from)?.limiter
+    if (limiter !== undefined) limiter.decideHere(group)
+    else if (isNoted) group.settleEach((onDecision) => onDecision(local.roomOf(subject, quota), 0))
+    else group.settleEach((onDecision) => local.decide(subject, quota, onDecision))
+  }
+}
+
+function countersOf(
+  limiter: ClusterLimiter,
+  nodes: () => readonly Node[],
+  past: { readonly degradations: number; readonly decidedDegraded: number },
+): LimiterCounters {
+  const sum = (name: 'degradations' | 'decidedDegraded') =>
+    nodes().reduce((total, node) => total + node.limiter.counters[name], past[name])
+  return {
+    get isDegraded() {
+      return limiter.parts().some(({ isDegraded }) => isDegraded)
+    },
+    get degradations() {
+      return sum('degradations')
+    },
+    get decidedDegraded() {
+      return sum('decidedDegraded')
+    },
+  }
+}

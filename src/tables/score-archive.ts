@@ -1,0 +1,86 @@
+import { bigint, boolean, index, integer, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-core'
+import { bytes, idText, jsonText, moment } from './columns.ts'
+
+/**
+ * One row: the identity of the archive, and which process works on it. The file `_archive.json` in
+ * the store has the same identity, so that a directory whose volume is not mounted is noticed.
+ */
+export const scoreArchive = pgTable('score_archive', {
+  /** Always the same. */
+  name: idText('name').primaryKey(),
+  archiveId: idText('archive_id').notNull(),
+  /** Random; null: no process works. */
+  holder: idText('holder'),
+  /** By the clock of the database. */
+  leasedUntil: moment('leased_until').notNull(),
+})
+
+/**
+ * The manifest: the files of closed days in the store of objects. Written in the transaction that
+ * takes the same blocks out of `score_blocks`; a row leaves after its object.
+ */
+export const scoreArchiveFiles = pgTable(
+  'score_archive_files',
+  {
+    /** Name of the object. */
+    key: idText('key').primaryKey(),
+    /** Start of the day in UTC. */
+    day: moment('day').notNull(),
+    /** `part`: of the day when it was closed; `late`: what was drained after that. */
+    kind: idText('kind').notNull(),
+    number: integer('number').notNull(),
+    /** Rises when the file is written anew. */
+    generation: integer('generation').notNull(),
+    /** Rows of the Parquet file: one for each applicant and model. */
+    rowCount: bigint('row_count', { mode: 'number' }).notNull(),
+    /** Requests. */
+    records: bigint('records', { mode: 'number' }).notNull(),
+    applicants: bigint('applicants', { mode: 'number' }).notNull(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    sha256: bytes('sha256').notNull(),
+    /** Rows, least and greatest request id of each row group. */
+    rowGroups: jsonText('row_groups').notNull(),
+    /**
+     * `writing`: the object may be there, and readers need it not; `live`; `old`: the object is to
+     * be deleted, because another generation has taken its place or its retention is over.
+     */
+    state: idText('state').notNull(),
+    /** Whether `_manifest.json` of the day says the same. */
+    isListed: boolean('is_listed').notNull(),
+    archivedAt: moment('archived_at').notNull(),
+  },
+  (table) => [index('score_archive_files_day').on(table.day)],
+)
+
+/**
+ * The blocks in live files: the columns of `score_blocks` by which readers find them, and where the
+ * rest is. A block is in one of the two tables. Rows leave with the retention of their day.
+ */
+export const scoreArchiveBlocks = pgTable(
+  'score_archive_blocks',
+  {
+    firstAt: moment('first_at').notNull(),
+    lastAt: moment('last_at').notNull(),
+    idFrom: moment('id_from').notNull(),
+    idTo: moment('id_to').notNull(),
+    blockId: bigint('block_id', { mode: 'number' }).notNull(),
+    records: integer('records').notNull(),
+    applicants: integer('applicants').notNull(),
+    deployments: integer('deployments').array().notNull(),
+    referenceFilter: bytes('reference_filter'),
+    codec: smallint('codec').notNull(),
+    rawBytes: integer('raw_bytes').notNull(),
+    checksum: bigint('checksum', { mode: 'number' }).notNull(),
+    /** Name of the object that holds its data. */
+    fileKey: idText('file_key').notNull(),
+    /** Where its data begin in the object; its sources follow. */
+    dataAt: bigint('data_at', { mode: 'number' }).notNull(),
+    dataBytes: integer('data_bytes').notNull(),
+    /** Null: it has none. */
+    sourcesBytes: integer('sources_bytes'),
+  },
+  (table) => [
+    primaryKey({ name: 'score_archive_blocks_identity', columns: [table.firstAt, table.blockId] }),
+    index('score_archive_blocks_file').on(table.fileKey),
+  ],
+)

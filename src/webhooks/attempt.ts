@@ -1,0 +1,79 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** What became of an attempt. */
+export interface SendResult {
+  /** HTTP status; null without an answer. */
+  readonly status: number | null
+  /** Why it failed, in words that name no secret; null for a success. */
+  readonly error: string | null
+}
+
+/** Only the status of an answer counts; the rest is read as far as this, then cut off. */
+const ANSWER_BYTES_MAX = 16 * 1024
+/** Answers before the answer, of the status 1xx. No receiver of events needs any. */
+const INFORMATION_MAX = 4
+
+/**
+ * Waits for the end of a request, whatever its receiver answers.
+ *
+ * It ends with the answer, with an error, with the connection, or when its time is over. The timer
+ * is plain and asks nothing of the request: no way in which Node treats an answer, known or not,
+ * may keep the place of an attempt.
+ *
+ * @param textOf says of an error what the webhook shows
+ * @returns how it ended; never rejects
+ */
+export async function endOf(
+  request: ClientRequest,
+  timeoutMs: number,
+  textOf: (error: NodeJS.ErrnoException) => string,
+): Promise<SendResult> {
+  const ended = Promise.withResolvers<SendResult>()
+  const fail = (error: string, status: number | null = null) => ended.resolve({ status, error })
+  let answer: SendResult | null = null
+  let informationCount = 0
+  const timer = setTimeout(() => {
+    if (answer === null) fail(`no answer within ${timeoutMs} ms`)
+    else ended.resolve(answer)
+  }, timeoutMs)
+  request.on('response', (response: IncomingMessage) => {
+    const status = response.statusCode ?? 0
+    const known = { status, error: faultOf(status) }
+    answer = known
+    let bytes = 0
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > ANSWER_BYTES_MAX) response.destroy()
+    })
+    // The status is known, whatever becomes of the rest.
+    response.on('error', () => undefined)
+    response.on('close', () => ended.resolve(known))
+  })
+  request.on('information', () => {
+    informationCount++
+    if (informationCount > INFORMATION_MAX) fail(`more than ${INFORMATION_MAX} answers of 1xx`)
+  })
+  // Without a listener Node destroys the socket and says nothing but `close`.
+  request.on('upgrade', ({ statusCode = 101 }: IncomingMessage, socket: Socket) => {
+    socket.destroy()
+    fail(`status ${statusCode}`, statusCode)
+  })
+  request.on('error', (error) => fail(textOf(error)))
+  request.on('close', () => {
+    if (answer === null) fail('the connection was closed without an answer')
+    else ended.resolve(answer)
+  })
+  try {
+    return await ended.promise
+  } finally {
+    clearTimeout(timer)
+    request.destroy()
+  }
+}
+
+function faultOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  if (status >= 300 && status < 400) return `status ${status}: redirects are not followed`
+  return `status ${status}`
+}

@@ -1,0 +1,250 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { rowsOf } from '../../../src/platform/db/client.ts'
+import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
+import type { OpenLogReader } from '../../../src/score-log/reading/open-reader.ts'
+import {
+  ALL_DAYS,
+  ArchivedLog,
+  batch,
+  DAY,
+  DAY_MS,
+  insertModel,
+  type Logged,
+  logged,
+  makeDay,
+  NOW,
+  requestsOf,
+  SCAN,
+  store,
+} from '../../support/archive/archived-log.ts'
+import { backends } from '../../support/start/databases.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
+
+const HOUR_MS = 3_600_000
+/** Requests of three hours, and batches with ids of each kind. */
+const RECORDS: readonly Logged[] = [
+  ...Array.from({ length: 60 }, (_, n) =>
+    logged(n * 180_000, { reference: n % 7 === 3 ? 'A-1' : `B-${n}`, latencyUs: 100 + n }),
+  ),
+  batch(4 * HOUR_MS, ['A-1', 'x', null, 7, '\ud800']),
+  batch(4 * HOUR_MS + 1, []),
+]
+
+describe.each(backends)('on $name', (backend) => {
+  async function started(records = RECORDS): Promise<ArchivedLog> {
+    const database = await backend.create()
+    const handle = await openTestDatabase(database)
+    const log = new ArchivedLog(handle)
+    onTestFinished(async () => {
+      await handle.close()
+      await database.drop()
+      log.remove()
+    })
+    await insertModel(handle)
+    await makeDay(handle, DAY)
+    await store(handle, records)
+    return log
+  }
+
+  const blocksLeft = async ({ handle }: ArchivedLog) =>
+    (await rowsOf(handle.db, sql`select 1 from score_blocks`)).length
+  const idsOf = async (log: ArchivedLog) =>
+    (await log.reading(requestsOf)).map(({ requestId }) => requestId)
+
+  /** What every kind of reader says of the log. */
+  async function seenBy(open: OpenLogReader) {
+    const { reader, blocks } = open
+    const requests = await requestsOf(open)
+    const found: unknown[] = []
+    for (const { requestId } of requests) found.push(await reader.find(requestId))
+    const searched: unknown[] = []
+    const search = { ...SCAN, reference: 'A-1', before: null }
+    for await (const request of reader.search(search)) searched.push(request)
+    const columns: unknown[] = []
+    for await (const portion of reader.columns(SCAN)) {
+      for (const { models, wanted } of portion) {
+        columns.push([...wanted], ...models.map(({ scores, pds }) => [[...scores], [...pds]]))
+      }
+    }
+    const cells: unknown[] = []
+    for await (const portion of reader.cells(SCAN)) {
+      for (const { models } of portion) cells.push(models.map((model) => model.cells))
+    }
+    const stored: unknown[] = []
+    for await (const { archivedIn: _, ...block } of blocks.blocksIn({
+      ...ALL_DAYS,
+      order: 'oldest',
+    })) {
+      stored.push(block)
+    }
+    return { requests, found, searched, columns, cells, stored }
+  }
+
+  // What an auditor reads in two years is what was answered, to the bit.
+  test('an archived day reads as before, by every reader', async () => {
+    const log = await started()
+    const before = await log.reading(seenBy)
+    expect(before.requests).toHaveLength(RECORDS.length)
+    expect(before.searched.length).toBeGreaterThan(5)
+
+    expect(await log.round()).toBe(true)
+    expect(await blocksLeft(log)).toBe(0)
+    expect(log.files()).toEqual(['_manifest.json', 'part-00000-g1.parquet'])
+    expect(await log.reading(seenBy)).toEqual(before)
+  })
+
+  test('a further round changes nothing', async () => {
+    const log = await started()
+    await log.round()
+    const path = join(log.directory, 'dt=2026-10-05', 'part-00000-g1.parquet')
+    const bytes = readFileSync(path)
+    expect(await log.round()).toBe(true)
+    expect(readFileSync(path).equals(bytes)).toBe(true)
+    expect(log.files()).toHaveLength(2)
+  })
+
+  test('a day stays while it is young, and while a spool may hold more of it', async () => {
+    const log = await started()
+    log.nowMs = DAY + 4 * DAY_MS - 1
+    await log.round()
+    expect(log.files()).toEqual([])
+    const at = new Date(DAY + HOUR_MS).toISOString()
+    await log.handle.db.execute(sql`insert into spool_cursors
+      (spool_id, segment, "offset", updated_at) values ('a', 1, 0, ${at})`)
+    log.nowMs = DAY + 5 * DAY_MS - 1
+    await log.round()
+    expect(log.files()).toEqual([])
+    log.nowMs++
+    await log.round()
+    expect(log.files()).toHaveLength(2)
+  })
+
+  test('what is drained late goes into a further file', async () => {
+    const log = await started()
+    await log.round()
+    await store(log.handle, [logged(23 * HOUR_MS), logged(23 * HOUR_MS + 5)])
+    expect(await idsOf(log)).toHaveLength(RECORDS.length + 2)
+    await log.round()
+    expect(await blocksLeft(log)).toBe(0)
+    expect(log.files()).toEqual([
+      '_manifest.json',
+      'late-00000-g1.parquet',
+      'part-00000-g1.parquet',
+    ])
+    expect(new Set(await idsOf(log)).size).toBe(RECORDS.length + 2)
+    const manifest = JSON.parse(
+      readFileSync(join(log.directory, 'dt=2026-10-05', '_manifest.json'), 'utf8'),
+    )
+    expect(manifest.files.map(({ requests }: { requests: number }) => requests)).toEqual([
+      2,
+      RECORDS.length,
+    ])
+  })
+
+  // Copies of an erased reference in old files are the known fault of archives.
+  test('an erased reference leaves the archive, and nothing else does', async () => {
+    const log = await started()
+    const without = (requests: Awaited<ReturnType<typeof requestsOf>>) =>
+      requests.map((request) => ({
+        ...request,
+        reference: request.reference === 'A-1' ? null : request.reference,
+        rows: request.rows.map((row) => (row.id === 'A-1' ? { ...row, id: null } : row)),
+      }))
+    const before = await log.reading(requestsOf)
+    await log.round()
+    const erased = new ErasedPlaces()
+    const erasure = { teamId: 'team_1', reference: 'A-1', untilMs: NOW }
+    await log.reading(({ eraser }) => eraser.erase(erasure, erased))
+    expect([erased.places, erased.requests]).toEqual([10, 10])
+    expect(await log.reading(requestsOf)).toEqual(without(before))
+    expect(log.files()).toEqual(['_manifest.json', 'part-00000-g2.parquet'])
+    const again = new ErasedPlaces()
+    await log.reading(({ eraser }) => eraser.erase(erasure, again))
+    expect(again.places).toBe(0)
+    expect(log.files()).toHaveLength(2)
+  })
+
+  test('a day beyond the retention leaves the archive', async () => {
+    const log = await started()
+    await log.round()
+    log.nowMs = DAY + 30 * DAY_MS
+    await log.round({ retentionDays: 31 })
+    expect(log.files()).toHaveLength(2)
+    await log.round({ retentionDays: 29 })
+    expect(log.files()).toEqual([])
+    expect(await idsOf(log)).toEqual([])
+  })
+
+  // A reader that left the day out would say that scores were never given.
+  test('a day whose archive is away is unavailable, not empty', async () => {
+    const log = await started()
+    await log.round()
+    await expect(log.reading(requestsOf, false)).rejects.toMatchObject({ code: 'unavailable' })
+    const [first] = RECORDS
+    const find = ({ reader }: OpenLogReader) => reader.find(first?.record.requestId ?? '')
+    await expect(log.reading(find, false)).rejects.toMatchObject({ code: 'unavailable' })
+    renameSync(log.directory, `${log.directory}-away`)
+    await expect(log.reading(find)).rejects.toMatchObject({ code: 'unavailable' })
+    renameSync(`${log.directory}-away`, log.directory)
+    expect(await log.reading(find)).not.toBe(null)
+  })
+
+  test.each([
+    { what: 'is damaged', damage: (path: string) => writeFileSync(path, 'PAR1') },
+    { what: 'is missing', damage: (path: string) => rmSync(path) },
+  ])('a file that $what is noticed', async ({ damage }) => {
+    const log = await started()
+    await log.round()
+    damage(join(log.directory, 'dt=2026-10-05', 'part-00000-g1.parquet'))
+    await expect(log.reading(requestsOf)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  // An empty directory where a volume is not mounted would take the only copy of a day.
+  test('a directory that is not the archive gets no day', async () => {
+    const log = await started()
+    await log.round()
+    await store(log.handle, [logged(23 * HOUR_MS)])
+    rmSync(join(log.directory, '_archive.json'))
+    expect(await log.round()).toBe(false)
+    writeFileSync(join(log.directory, '_archive.json'), '{"archive":"another"}\n')
+    expect(await log.round()).toBe(false)
+    expect(await blocksLeft(log)).toBe(1)
+    expect(log.lines.map(({ facts }) => facts['reason'])).toEqual([
+      undefined,
+      expect.stringContaining('is its volume mounted'),
+      expect.stringContaining('of another database'),
+    ])
+  })
+
+  // After a restored backup the store can have files that this database does not know.
+  test('an object that the manifest does not know is kept', async () => {
+    const log = await started()
+    const other = await started(RECORDS.slice(0, 10))
+    await other.round()
+    const name = join('dt=2026-10-05', 'part-00000-g1.parquet')
+    const foreign = readFileSync(join(other.directory, name))
+    renameSync(join(other.directory, 'dt=2026-10-05'), join(log.directory, 'dt=2026-10-05'))
+    expect(await log.round()).toBe(true)
+    expect(readFileSync(join(log.directory, name)).equals(foreign)).toBe(true)
+    expect(log.files()).toContain('part-00000-g2.parquet')
+    expect(await idsOf(log)).toHaveLength(RECORDS.length)
+  })
+
+  // Two processes that moved the same day would each write its files.
+  test('one process at a time works on the archive', async () => {
+    const log = await started()
+    const { db } = log.handle
+    await log.round()
+    await store(log.handle, [logged(23 * HOUR_MS)])
+    await db.execute(sql`update score_archive set holder = 'another',
+      leased_until = now() + interval '1 minute'`)
+    expect(await log.round()).toBe(true)
+    expect(await blocksLeft(log)).toBe(1)
+    await db.execute(sql`update score_archive set leased_until = now() - interval '1 second'`)
+    await log.round()
+    expect(await blocksLeft(log)).toBe(0)
+  })
+})

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import {
+  ArchivedLog,
+  DAY,
+  insertModel,
+  logged,
+  makeDay,
+  requestsOf,
+  store,
+} from '../../support/archive/archived-log.ts'
+import { S3Server } from '../../support/servers/s3-server.ts'
+import { backends } from '../../support/start/databases.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
+
+const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
+const RECORDS = Array.from({ length: 30 }, (_, n) => logged(n * 1_000))
+const FILE = 'scores/dt=2026-10-05/part-00000-g1.parquet'
+const before = { ...process.env }
+
+let server: S3Server
+let log: ArchivedLog
+
+beforeEach(async () => {
+  Object.assign(process.env, CREDENTIALS)
+  server = await S3Server.start()
+  const [backend] = backends
+  if (backend === undefined) throw new Error('there is no database')
+  const database = await backend.create()
+  const handle = await openTestDatabase(database)
+  log = new ArchivedLog(handle)
+  onTestFinished(async () => {
+    await handle.close()
+    await database.drop()
+    log.remove()
+  })
+  await insertModel(handle)
+  await makeDay(handle, DAY)
+  await store(handle, RECORDS)
+})
+afterEach(async () => {
+  for (const name of Object.keys(CREDENTIALS)) {
+    if (before[name] === undefined) delete process.env[name]
+    else process.env[name] = before[name]
+  }
+  await server.close()
+})
+
+const inBucket = () => ({ url: 's3://bucket/scores', endpoint: server.endpoint })
+const requests = () => log.reading(requestsOf, true, inBucket())
+
+// An answer that was lost, or that says that somebody else writes, must not make a second file.
+test('a day goes to a bucket whose server fails now and then, and is read from there', async () => {
+  const answered = await requests()
+  server.fail({ method: 'PUT', status: 500, times: 1 })
+  server.fail({ method: 'PUT', status: 0, times: 2 })
+  server.fail({ method: 'PUT', status: 409, code: 'ConditionalRequestConflict', times: 1 })
+  server.fail({ method: 'HEAD', status: 503, code: 'SlowDown', times: 1 })
+  server.fail({ method: 'GET', status: 500, times: 1 })
+  expect(await log.round(inBucket())).toBe(true)
+  expect([...server.objects.keys()].sort()).toEqual([
+    'scores/_archive.json',
+    'scores/dt=2026-10-05/_manifest.json',
+    FILE,
+  ])
+  expect(await requests()).toEqual(answered)
+})
+
+test('a bucket that fails for long keeps the day in the database', async () => {
+  server.fail({ method: 'PUT', status: 403, code: 'AccessDenied', times: 100 })
+  expect(await log.round(inBucket())).toBe(false)
+  expect(log.lines.map(({ facts }) => facts['reason'])).toEqual([
+    'the object store fails: 403 (AccessDenied)',
+  ])
+  expect(await requests()).toHaveLength(RECORDS.length)
+})
+
+// The store may say that it has a file, and have another one.
+test('a file that the bucket gives back otherwise keeps the day in the database', async () => {
+  server.corrupts = true
+  expect(await log.round(inBucket())).toBe(false)
+  expect(await log.reading(requestsOf, false)).toHaveLength(RECORDS.length)
+  server.corrupts = false
+  expect(await log.round(inBucket())).toBe(true)
+  expect(await requests()).toHaveLength(RECORDS.length)
+})
+
+test('a bucket that is silent makes reads unavailable in bounded time', async () => {
+  await log.round(inBucket())
+  server.delayMs = 60_000
+  const beganMs = performance.now()
+  await expect(requests()).rejects.toMatchObject({ code: 'unavailable' })
+  expect(performance.now() - beganMs).toBeLessThan(15_000)
+}, 30_000)
+
+test('the operator learns that a server ignores conditions', async () => {
+  server.options = { ignoresConditions: true }
+  const archive = await log.open(inBucket())
+  archive.start()
+  await expect
+    .poll(() => log.lines.map(({ message }) => message))
+    .toContain('the store of the archive ignores conditions: it overwrites existing objects')
+  await archive.close()
+})

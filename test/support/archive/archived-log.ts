@@ -1,0 +1,160 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { sql } from 'drizzle-orm'
+import { openArchive } from '../../../src/archive/open.ts'
+import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
+import { type OpenLogReader, openLogReader } from '../../../src/score-log/reading/open-reader.ts'
+import type { LoggedRequest } from '../../../src/score-log/record/logged-request.ts'
+import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
+import { PostgresLogTables } from '../../../src/score-log/retention/partitions.ts'
+import { sampleApplicants, sampleSpec } from '../cards/cards.ts'
+import { type PayloadOrder, recordPayload, testModel } from '../score-log/record-payloads.ts'
+import { dataRoot } from '../start/data-root.ts'
+
+export const DAY_MS = 86_400_000
+/** A day that was closed long ago. */
+export const DAY = Date.parse('2026-10-05T00:00:00Z')
+export const NOW = DAY + 10 * DAY_MS
+export const CARD = testModel(sampleSpec(), 'mod_1')
+export const ALL_DAYS = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+export const SCAN = { teamId: 'team_1', deploymentId: null, ...ALL_DAYS }
+
+const APPLICANTS = sampleApplicants().map(({ applicant }) => applicant)
+const SOURCE = { compiled: async () => new Map([['mod_1', CARD.model]]) }
+
+/** A single request, scored so long after the start of the day. */
+export function logged(at: number, order: Partial<PayloadOrder> = {}) {
+  const applicant = APPLICANTS[at % APPLICANTS.length] ?? {}
+  const rows = [{ id: null, results: [CARD.resultOf(applicant)] }]
+  const payload = recordPayload({ models: [CARD], rows, scoredAtMs: DAY + at, ...order })
+  return { record: readRecordV4(payload), served: null }
+}
+
+/** A batch, with record ids of each kind. */
+export function batch(at: number, ids: readonly (string | number | null)[]) {
+  const rows = ids.map((id, index) => ({
+    id,
+    results: [CARD.resultOf(APPLICANTS[index % APPLICANTS.length] ?? {})],
+  }))
+  return logged(at, { rows, isBatch: true })
+}
+
+export type Logged = ReturnType<typeof logged>
+
+/** Makes the team and the model of these records. */
+export async function insertModel({ db }: DatabaseHandle): Promise<void> {
+  await db.execute(sql`insert into teams (id, name, created_at) values ('team_1', 'a team', now())`)
+  await db.execute(sql`insert into models (id, team_id, name, version, spec_version, environment,
+      status, spec, deployed_by, created_at, updated_at)
+    values ('mod_1', 'team_1', 'a card', '1', '1', 'production', 'active',
+      ${JSON.stringify(sampleSpec())}::text::json, 'user_1', now(), now())`)
+}
+
+/** Stores records as blocks of ten, with the places of their leaves in the tree. */
+export async function store(handle: DatabaseHandle, records: readonly Logged[]): Promise<void> {
+  const blocks = new PostgresScoreLogStore(handle.db, 'a', SOURCE)
+  for (let at = 0; at < records.length; at += 10) await blocks.append(records.slice(at, at + 10))
+}
+
+export function makeDay(handle: DatabaseHandle, dayMs: number): Promise<unknown> {
+  return new PostgresLogTables(handle.db).makePartitions([dayMs])
+}
+
+export interface ArchiveRest {
+  /** By default the directory. */
+  readonly url?: string
+  readonly endpoint?: string
+  readonly retentionDays?: number
+}
+
+/** An archive in a directory of its own, on a database with a log. */
+export class ArchivedLog {
+  /** Where the store of objects is. */
+  readonly directory: string
+  readonly handle: DatabaseHandle
+  private readonly root: string
+  nowMs = NOW
+  readonly lines: { readonly message: string; readonly facts: Record<string, unknown> }[] = []
+
+  /** @param root by default a new one */
+  constructor(handle: DatabaseHandle, root = mkdtempSync(join(dataRoot(), 'archive-'))) {
+    this.handle = handle
+    this.root = root
+    this.directory = join(this.root, 'store')
+    mkdirSync(this.directory, { recursive: true })
+  }
+
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true })
+  }
+
+  open(rest: ArchiveRest = {}) {
+    const note = (facts: object, message: string) => {
+      this.lines.push({ message, facts: facts as Record<string, unknown> })
+    }
+    return openArchive(
+      {
+        scoreLogArchive: rest.url ?? pathToFileURL(this.directory).href,
+        scoreLogArchiveAfterMs: 3 * DAY_MS,
+        scoreLogRetentionDays: rest.retentionDays ?? 761,
+        awsEndpointUrl: rest.endpoint ?? null,
+        awsRegion: 'us-east-1',
+        usesPathStyle: true,
+      },
+      {
+        database: this.handle,
+        directory: join(this.root, 'work'),
+        clock: { epochMs: () => this.nowMs, monotonicMs: () => performance.now() },
+        log: { info: note, warn: note, error: note },
+        factsOf: (error) => ({ error }),
+      },
+    )
+  }
+
+  /** One round. @returns whether nothing failed */
+  async round(rest: ArchiveRest = {}) {
+    const archive = await this.open(rest)
+    const isDone = await archive.archiver?.run()
+    await archive.close()
+    return isDone
+  }
+
+  /** What readers see, with the archive or without. */
+  async reading<T>(
+    work: (log: OpenLogReader) => Promise<T>,
+    hasArchive = true,
+    rest: ArchiveRest = {},
+  ): Promise<T> {
+    const archive = await this.open(rest)
+    const guarded = <Store extends object>(one: Store) => one
+    try {
+      return await work(
+        openLogReader({
+          db: this.handle.db,
+          guarded,
+          ...(hasArchive && archive.forReaders),
+        }),
+      )
+    } finally {
+      await archive.close()
+    }
+  }
+
+  /** Names of the files of a day. */
+  files(day = '2026-10-05'): string[] {
+    try {
+      return readdirSync(join(this.directory, `dt=${day}`)).sort()
+    } catch {
+      return []
+    }
+  }
+}
+
+/** All requests of the log, as readers restore them. */
+export async function requestsOf({ reader }: OpenLogReader): Promise<LoggedRequest[]> {
+  const requests: LoggedRequest[] = []
+  for await (const portion of reader.scan(SCAN)) requests.push(...portion)
+  return requests
+}
