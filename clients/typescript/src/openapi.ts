@@ -819,7 +819,7 @@ export interface paths {
         };
         /**
          * Show a change request and what it would change
-         * @description Who asks and who decides see the same. `difference` compares the shares of all models, and the points of the two models that the change exchanges, bin by bin. `affected` looks at up to 100,000 applicants of the last 30 days, the newest first, and says how many would get another score. It stops after three seconds, and its result is kept for ten minutes.
+         * @description Who asks and who decides see the same. `difference` compares the shares of all models, and the points of the two models of the largest exchange, bin by bin. `affected` compares each model whose share changes: it looks at up to 100,000 applicants of the last 30 days, the newest first, and says how many would get another score. It stops after three seconds, and its result is kept for ten minutes. One request is looked at at a time in a process and four wait; further ones are 503.
          *
          *     **Caller:** any member of the team.
          */
@@ -2028,7 +2028,7 @@ export interface components {
             n: number;
             /**
              * Format: int64
-             * @description Those whose score would differ
+             * @description Those for whom the score of any exchange would differ
              */
             changed: number;
             /**
@@ -2038,11 +2038,13 @@ export interface components {
             undecided: number;
             /**
              * Format: double
-             * @description Expected share of all applicants whose answer would differ: `changed / n`, times the share of applicants that another model would answer; null without applicants
+             * @description Expected share of all applicants whose answer would differ: the sum of `changed / n` times `moved_pct` over `exchanges`; null where the log has no applicant of one of them
              */
             share: number | null;
             /** @description False if the bound was met before the whole period */
             is_complete: boolean;
+            /** @description Each model that takes over from another, the largest part first */
+            exchanges: components["schemas"]["ModelExchange"][];
         };
         Alarm: {
             deployment_id: string;
@@ -2931,7 +2933,7 @@ export interface components {
          * @description Type of an event
          * @enum {string}
          */
-        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "webhook.test";
+        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "change_request.outdated" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "webhook.test";
         /** @description What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it */
         ExpectedPerformance: {
             /** @constant */
@@ -3841,6 +3843,25 @@ export interface components {
             points: components["schemas"]["ChangedPoints"][];
             /** @description Whether more bins differ than are listed */
             points_truncated: boolean;
+        };
+        ModelExchange: {
+            from_model_id: string;
+            /** @description Null: no model answers any more */
+            to_model_id: string | null;
+            /**
+             * Format: double
+             * @description Applicants that move from one to the other, in percent
+             */
+            moved_pct: number;
+            /**
+             * Format: int64
+             * @description Applicants whose logged score of `from_model_id` was compared
+             */
+            n: number;
+            /** Format: int64 */
+            changed: number;
+            /** Format: int64 */
+            undecided: number;
         };
         ModelList: {
             models: components["schemas"]["ListedModel"][];
@@ -9465,7 +9486,17 @@ export interface operations {
                      *           "changed": 0,
                      *           "undecided": 0,
                      *           "share": null,
-                     *           "is_complete": true
+                     *           "is_complete": true,
+                     *           "exchanges": [
+                     *             {
+                     *               "from_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *               "to_model_id": null,
+                     *               "moved_pct": 100,
+                     *               "n": 0,
+                     *               "changed": 0,
+                     *               "undecided": 0
+                     *             }
+                     *           ]
                      *         }
                      *       }
                      *     }
