@@ -49,6 +49,7 @@ const OPERATED = {
   'log-reading': 'reading back and counting in a log of millions of scores',
   replay: 'recomputing millions of logged scores, and backtests over a million',
   outcomes: 'a million outcomes as a file, beside scoring',
+  batches: 'a million applicants as a file in each form, and scoring beside it',
   archive: 'a day of millions of scores into Parquet files, and reading it there',
 } as const
 

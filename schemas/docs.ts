@@ -2,6 +2,7 @@ import { ALARM_DOCS } from './docs/alarms.ts'
 import { AUDIT_LOG_DOCS } from './docs/auditlog.ts'
 import { AUTH_DOCS } from './docs/auth.ts'
 import { BACKTEST_DOCS } from './docs/backtest.ts'
+import { BATCH_DOCS } from './docs/batches.ts'
 import { CHANGE_REQUEST_DOCS } from './docs/change-requests.ts'
 import { COPY_DOCS } from './docs/copies.ts'
 import { DEPLOYMENT_DOCS } from './docs/deployments.ts'
@@ -50,6 +51,7 @@ export const DOCS = {
   ...REPLAY_DOCS,
   ...PROOF_DOCS,
   ...BACKTEST_DOCS,
+  ...BATCH_DOCS,
   ...JOB_DOCS,
   ...REASON_DOCS,
   ...OUTCOME_DOCS,

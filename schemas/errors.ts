@@ -28,6 +28,8 @@ export const ERROR_CODES = {
   job_not_found: 'The team has no such job: a job is kept for a week after its end.',
   definition_not_found: 'The team has no definition of outcomes with this id.',
   import_not_found: 'The team has no import of outcomes with this id.',
+  batch_not_found:
+    'The team has no batch with this id: a batch is removed with its results, some days after its end.',
   change_request_not_found: 'The team has no change request with this id.',
   webhook_not_found: 'The team has no webhook with this id.',
   delivery_not_found: 'The webhook has no delivery with this id; old ones are removed.',
@@ -44,6 +46,8 @@ export const ERROR_CODES = {
   webhook_inactive: 'The webhook is switched off: switch it on first.',
   definition_in_use:
     'Outcomes refer to this definition, which therefore never changes: use another id.',
+  batch_not_ended: 'The batch waits or runs: read its results when it has ended.',
+  input_changed: 'The file is not there, or was changed while it was scored.',
   idempotency_in_progress:
     'The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.',
   idempotency_answer_lost:
@@ -57,6 +61,8 @@ export const ERROR_CODES = {
     'The development sample does not fit the model: `details` lists every fault, or the period has no scores of the model.',
   parity_failed:
     'Scores differ from those in the sample: `details` lists the first rows that differ.',
+  invalid_file:
+    "The file can't be scored: it is not of its format, or no column is a feature of the model.",
   not_exportable: "The model can't be exported in this format: `details` lists the reasons.",
   invalid_webhook: 'The address of the webhook is not allowed: `details` says why.',
   invalid_scope: 'A scope is unknown, or none is given.',

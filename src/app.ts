@@ -8,6 +8,8 @@ import { signOnRoutes } from './auth/oidc/routes.ts'
 import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
 import { authRoutes } from './auth/routes.ts'
 import { backtestRoutes } from './backtest/routes.ts'
+import { batchRoutes } from './batches/routes.ts'
+import { batchUploadRoutes } from './batches/upload-routes.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
@@ -178,6 +180,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(replayRoutes, services)
   await app.register(proofRoutes, services)
   await app.register(backtestRoutes, services)
+  await app.register(batchRoutes, services)
+  await app.register(batchUploadRoutes, services)
   await app.register(healthRoutes, telemetry)
 
   installFastPath(app, services, {

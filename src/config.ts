@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
 import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
+import { type BatchConfig, readBatches } from './batches/settings.ts'
 import { isNetwork } from './http/client-network.ts'
 import { databaseUrlFault } from './platform/db/database-url.ts'
 import { objectLocationOf } from './platform/object-store/locations.ts'
@@ -10,7 +11,7 @@ import { readTracing, type TracingSettings } from './platform/tracing/settings.t
 import { DURABILITIES, type Durability } from './score-log/score-log.ts'
 
 /** How the process runs, read once from its environment. */
-export interface Config extends SignInConfig, ObjectStoreConfig {
+export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   readonly host: string
   readonly port: number
   /** Base of the URLs in responses, without a trailing slash; `null`: taken from the request. */
@@ -118,6 +119,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     scoreLogArchiveAfterMs:
       3_600_000 * read.integer('SCORE_LOG_ARCHIVE_AFTER_HOURS', 72, 4, 876_000),
     ...readObjectStores(read),
+    ...readBatches(read),
     outcomeHoldDays: read.integer('OUTCOME_HOLD_DAYS', 30, 1, 3_650),
     spoolBytesMax: read.integer('SPOOL_MAX_BYTES', 4 * 1024 ** 3, 1024 ** 2, 1024 ** 5 - 1),
     idempotencyBytesMax: read.integer(

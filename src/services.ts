@@ -282,8 +282,9 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
   const challengerFailures = new ChallengerFailures(clock, (challenger, error) =>
     log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
   )
+  const serving = guarded(new PostgresServingStore(db))
   const cache = new ServingCache({
-    store: guarded(new PostgresServingStore(db)),
+    store: serving,
     clock,
     ttlMs,
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
@@ -354,6 +355,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     reading: scoreReading,
     models,
     definitions: outcomes.outcomeDefinitions,
+    batches: { config, path: dataDir.path, serving, loop: shedder.loop },
     jwtSecret,
     formerJwtSecret: config.formerJwtSecret,
     log,

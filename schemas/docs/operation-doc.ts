@@ -15,6 +15,7 @@ export const TAGS = {
   Scoring: 'Score, risk grade, probability of default and the points of each feature.',
   Reasons: 'Why a score is not better, against which applicants, and what would have changed it.',
   'Score log': 'Scores as they were answered: by request, by reference, and as a file.',
+  Batches: 'Files of applicants that are scored by a job, and their results.',
   Jobs: 'Work that takes longer than a request: its state, its result, and its end.',
   Stability:
     'Whether a card still fits its applicants, what a cut-off would do, and whether a challenger would be better.',

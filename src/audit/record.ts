@@ -71,6 +71,8 @@ export type AuditAction =
   | 'log.erase'
   | 'outcome_definition.put'
   | 'outcomes.import'
+  | 'batch.create'
+  | 'batch.cancel'
   | 'change_request.create'
   | 'change_request.approve'
   | 'change_request.decline'

@@ -44,6 +44,12 @@ const COMMANDS: readonly ProgramCommand[] = [
     load: () => import('./log.ts'),
   },
   {
+    name: 'batch',
+    script: 'npm run batch --',
+    summary: 'scores files of applicants',
+    load: () => import('./batch.ts'),
+  },
+  {
     name: 'admin',
     script: 'npm run admin --',
     summary: 'manages teams, users and API keys',

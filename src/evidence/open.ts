@@ -1,5 +1,8 @@
 import type { Logger } from 'pino'
 import { BACKTEST_JOB, BacktestService } from '../backtest/service.ts'
+import { BATCH_JOB } from '../batches/batch.ts'
+import { type BatchOrigins, openBatches } from '../batches/open.ts'
+import type { BatchService } from '../batches/service.ts'
 import { openJobs } from '../jobs/open.ts'
 import type { JobService } from '../jobs/service.ts'
 import { PostgresJobStore } from '../jobs/store.ts'
@@ -27,6 +30,8 @@ interface EvidenceOptions {
   readonly reading: ScoreReadingService
   readonly models: ModelService
   readonly definitions: OutcomeDefinitions
+  /** What batches need beside this. */
+  readonly batches: BatchOrigins
   readonly jwtSecret: string | Buffer
   /** While the secret is rotated; else null. */
   readonly formerJwtSecret: string | null
@@ -42,6 +47,7 @@ export interface Evidence {
     readonly jobs: JobService
     readonly replays: ReplayService
     readonly backtests: BacktestService
+    readonly batches: BatchService
     readonly proofs: ProofService
   }
   readonly nightly: NightlyReplay
@@ -51,7 +57,13 @@ export interface Evidence {
 /** Wires replay, backtest and proof, and begins to run their jobs. */
 export function openEvidence(options: EvidenceOptions): Evidence {
   const { db, guarded, logReader, reading, models, definitions, clock, log, factsOf } = options
-  const jobs = openJobs({ store: guarded(new PostgresJobStore(db)), clock, log, factsOf })
+  const jobs = openJobs({
+    store: guarded(new PostgresJobStore(db)),
+    clock,
+    log,
+    factsOf,
+    cancelActions: { [BATCH_JOB]: 'batch.cancel' },
+  })
   const store = guarded(new PostgresReplayStore(db))
   const replay = openReplay({
     store,
@@ -80,9 +92,28 @@ export function openEvidence(options: EvidenceOptions): Evidence {
   })
   jobs.start({ [REPLAY_JOB]: replay.service.run, [BACKTEST_JOB]: backtests.run })
   replay.nightly.start()
+  const batches = openBatches({
+    ...options.batches,
+    db,
+    guarded,
+    models: logReader.models,
+    jobs,
+    clock,
+    log,
+    factsOf,
+  })
   return {
-    services: { jobs: jobs.service, replays: replay.service, backtests, proofs },
+    services: {
+      jobs: jobs.service,
+      replays: replay.service,
+      backtests,
+      batches: batches.service,
+      proofs,
+    },
     nightly: replay.nightly,
-    close: async () => void (await Promise.all([jobs.close(), replay.nightly.close()])),
+    close: async () => {
+      await Promise.all([jobs.close(), replay.nightly.close()])
+      await batches.close()
+    },
   }
 }

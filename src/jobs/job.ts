@@ -36,6 +36,8 @@ export interface NewJob {
   /** What the handler of the kind reads. */
   readonly input: object
   readonly createdBy: string
+  /** Only runners of this place take it; absent: any. */
+  readonly place?: string
   readonly createdAt: Date
 }
 
@@ -58,5 +60,8 @@ export interface JobRun {
   report(progress: JobProgress): void
 }
 
-/** Runs the jobs of one kind. A run can be repeated from its start: it changes nothing else. */
+/**
+ * Runs the jobs of one kind. A run can be repeated: it changes nothing else, or it notes in the
+ * same transaction how far it is.
+ */
 export type JobHandler = (input: unknown, run: JobRun) => Promise<object>

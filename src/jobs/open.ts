@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { AuditAction } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
 import type { JobHandler } from './job.ts'
@@ -11,35 +12,55 @@ interface JobsOptions {
   readonly log: Logger
   /** The facts of an error that may appear in the service's log. */
   readonly factsOf: (error: unknown) => object
+  /** What the audit log calls the end of a job by its kind; others leave no record. */
+  readonly cancelActions?: Readonly<Record<string, AuditAction>>
 }
 
 /** Jobs of this process. */
 export interface OpenJobs {
   readonly service: JobService
-  /** Begins to run jobs of these kinds. */
-  start(handlers: Readonly<Record<string, JobHandler>>): void
+  /**
+   * Begins to run jobs of these kinds, one at a time. Kinds that are started apart run beside each
+   * other.
+   *
+   * @param place its jobs are taken, too; null: only those of no place
+   */
+  start(handlers: Readonly<Record<string, JobHandler>>, place?: string | null): void
+  /** To be called after a job was added elsewhere than through the service. */
+  wake(): void
   close(): Promise<void>
 }
 
 const RUNNER_CHARS = 16
 
-/** Makes the service of jobs; its runner waits for `start`. */
-export function openJobs({ store, clock, log, factsOf }: JobsOptions): OpenJobs {
-  let runner: JobRunner | null = null
+/** Makes the service of jobs; its runners wait for `start`. */
+export function openJobs({ store, clock, log, factsOf, cancelActions }: JobsOptions): OpenJobs {
+  const runners: JobRunner[] = []
+  const wake = () => {
+    for (const runner of runners) runner.wake()
+  }
   return {
-    service: new JobService({ store, clock, onAdded: () => runner?.wake() }),
-    start: (handlers) => {
-      runner = new JobRunner({
+    service: new JobService({
+      store,
+      clock,
+      onAdded: wake,
+      ...(cancelActions && { cancelActions }),
+    }),
+    start: (handlers, place = null) => {
+      const runner = new JobRunner({
         store,
         handlers,
+        place,
         newRunner: () => randomBase62(RUNNER_CHARS),
         onFailed: (error, jobId) =>
           log.error({ ...(jobId !== null && { jobId }), err: factsOf(error) }, 'a job failed'),
         onInterrupted: (error, jobId) =>
           log.warn({ jobId, err: factsOf(error) }, 'a job was interrupted and will begin again'),
       })
+      runners.push(runner)
       runner.start()
     },
-    close: async () => runner?.close(),
+    wake,
+    close: async () => void (await Promise.all(runners.map((runner) => runner.close()))),
   }
 }

@@ -9,8 +9,14 @@ export interface JobRunStore {
    * running jobs.
    *
    * @param runner unique for each run
+   * @param place where the runner is: it also takes jobs of this place
    */
-  take(kinds: readonly string[], runner: string, leaseMs: number): Promise<TakenJob | null>
+  take(
+    kinds: readonly string[],
+    runner: string,
+    leaseMs: number,
+    place?: string | null,
+  ): Promise<TakenJob | null>
   /** Renews the lease. @returns false if the run has lost it, as by a cancellation */
   renew(jobId: string, runner: string, leaseMs: number, progress: JobProgress): Promise<boolean>
   /** Ends the job, unless the run has lost its lease. */
@@ -29,6 +35,8 @@ interface JobRunnerOptions {
   readonly store: JobRunStore
   readonly handlers: Readonly<Record<string, JobHandler>>
   readonly newRunner: () => string
+  /** Its jobs are taken beside those of no place; absent: none. */
+  readonly place?: string | null
   /** Receives what went wrong beside a job, and the errors that failed one. */
   readonly onFailed: (error: unknown, jobId: string | null) => void
   /** Receives what a job was interrupted by; another run begins when the lease has run out. */
@@ -97,12 +105,13 @@ export class JobRunner {
   }
 
   private async runAll(): Promise<void> {
-    const { store, handlers, newRunner, onFailed } = this.options
+    const { store, handlers, newRunner, place = null, onFailed } = this.options
     try {
       await this.clean()
       while (!this.ending.signal.aborted) {
         const runner = newRunner()
-        const job = await store.take(Object.keys(handlers), runner, this.timings.leaseMs)
+        const kinds = Object.keys(handlers)
+        const job = await store.take(kinds, runner, this.timings.leaseMs, place)
         if (job === null) return
         await this.run(job, runner)
       }

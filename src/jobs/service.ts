@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts'
-import type { Actor } from '../audit/record.ts'
+import { type Actor, type AuditAction, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
@@ -13,8 +13,8 @@ export interface JobStore {
   /** @returns false if the team has `openMax` open jobs; then nothing is added */
   add(job: NewJob, openMax: number): Promise<boolean>
   find(teamId: string, jobId: string): Promise<Job | null>
-  /** Ends the job if it is open. @returns the job as it is then, or null */
-  cancel(teamId: string, jobId: string): Promise<Job | null>
+  /** Ends the job if it is open, with the record. @returns the job as it is then, or null */
+  cancel(teamId: string, jobId: string, audit: NewAuditRecord | null): Promise<Job | null>
 }
 
 interface JobServiceOptions {
@@ -22,6 +22,8 @@ interface JobServiceOptions {
   readonly clock: Clock
   /** Called after a job was added, so that a runner in this process takes it at once. */
   readonly onAdded: () => void
+  /** What the audit log calls the end of a job by its kind; others leave no record. */
+  readonly cancelActions?: Readonly<Record<string, AuditAction>>
 }
 
 /** Starts, shows and cancels jobs. */
@@ -74,12 +76,23 @@ export class JobService {
    *
    * @throws AppError `job_not_found`
    */
-  async cancel({ teamId }: Pick<Caller, 'teamId'>, jobId: string): Promise<Job> {
-    const job = isId(jobId, 'job_') ? await this.options.store.cancel(teamId, jobId) : null
+  async cancel(caller: Canceller, jobId: string): Promise<Job> {
+    const { kind } = await this.get(caller, jobId)
+    const { store, clock, cancelActions = {} } = this.options
+    const action = cancelActions[kind]
+    const { userId, teamId } = caller
+    const audit =
+      action === undefined
+        ? null
+        : auditRecord({ userId, teamId }, { action, subject: jobId }, clock.epochMs())
+    const job = await store.cancel(teamId, jobId, audit)
     if (job === null) throw jobNotFound()
     return job
   }
 }
+
+/** Who ends a job: a user, or the id of a key. */
+type Canceller = Pick<Actor, 'teamId' | 'userId'>
 
 function jobNotFound(): AppError {
   return new AppError('job_not_found', 'there is no such job, or it ended more than a week ago')

@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../platform/db/client.ts'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import type { Job, JobFailure, JobProgress, JobStatus, NewJob, TakenJob } from './job.ts'
 import type { JobEnd, JobRunStore } from './runner.ts'
@@ -32,23 +34,8 @@ export class PostgresJobStore implements JobStore, JobRunStore {
     this.db = db
   }
 
-  async add(job: NewJob, openMax: number): Promise<boolean> {
-    const { id, teamId, kind, input, createdBy, createdAt } = job
-    const added = await this.db.transaction(async (tx) => {
-      // Two requests at one time must not both find the last free place.
-      await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${teamId}, 2))`)
-      return rowsOf(
-        tx,
-        sql`insert into jobs (id, team_id, kind, status, input, progress_done, progress_total,
-            attempts, created_by, created_at)
-          select ${id}, ${teamId}, ${kind}, 'queued', ${JSON.stringify(input)}::text::json, 0, 0, 0,
-            ${createdBy}, ${createdAt.toISOString()}::timestamptz
-          where (select count(*) from jobs where team_id = ${teamId} and finished_at is null)
-            < ${openMax}::integer
-          returning 1`,
-      )
-    })
-    return added.length > 0
+  add(job: NewJob, openMax: number): Promise<boolean> {
+    return this.db.transaction((tx) => insertJob(tx, job, openMax))
   }
 
   async find(teamId: string, jobId: string): Promise<Job | null> {
@@ -59,14 +46,29 @@ export class PostgresJobStore implements JobStore, JobRunStore {
     return jobOf(rows)
   }
 
-  async cancel(teamId: string, jobId: string): Promise<Job | null> {
-    await this.db.execute(sql`update jobs
-      set status = 'cancelled', finished_at = now(), runner = null, leased_until = null
-      where id = ${jobId} and team_id = ${teamId} and finished_at is null`)
+  async cancel(
+    teamId: string,
+    jobId: string,
+    audit: NewAuditRecord | null = null,
+  ): Promise<Job | null> {
+    await this.db.transaction(async (tx) => {
+      const cancelled = await rowsOf(
+        tx,
+        sql`update jobs
+          set status = 'cancelled', finished_at = now(), runner = null, leased_until = null
+          where id = ${jobId} and team_id = ${teamId} and finished_at is null returning 1`,
+      )
+      if (audit !== null && cancelled.length > 0) await insertAuditRecord(tx, audit)
+    })
     return this.find(teamId, jobId)
   }
 
-  async take(kinds: readonly string[], runner: string, leaseMs: number): Promise<TakenJob | null> {
+  async take(
+    kinds: readonly string[],
+    runner: string,
+    leaseMs: number,
+    place: string | null = null,
+  ): Promise<TakenJob | null> {
     const [row] = await rowsOf<{
       id: string
       team_id: string
@@ -80,6 +82,7 @@ export class PostgresJobStore implements JobStore, JobRunStore {
         where id = (
           select id from jobs as waiting
           where finished_at is null and (status = 'queued' or leased_until < now())
+            and (place is null or place = ${place}::text)
             and kind in (${sql.join(
               kinds.map((kind) => sql`${kind}`),
               sql`, `,
@@ -129,7 +132,9 @@ export class PostgresJobStore implements JobStore, JobRunStore {
   }
 
   async removeOld(keptMs: number): Promise<void> {
-    await this.db.execute(sql`delete from jobs where finished_at < ${inMs(-keptMs)}`)
+    // The job of a batch is kept with its results.
+    await this.db.execute(sql`delete from jobs where finished_at < ${inMs(-keptMs)}
+      and not exists (select 1 from batches where batches.id = jobs.id)`)
   }
 }
 
@@ -154,4 +159,26 @@ function jobOf([row]: readonly JobRow[]): Job | null {
         : // Written by `finish`.
           (parseStoredJson(row.failure) as JobFailure),
   }
+}
+
+/**
+ * Adds a job in the caller's transaction.
+ *
+ * @returns false if the team has `openMax` open jobs; then nothing is added
+ */
+export async function insertJob(tx: Transaction, job: NewJob, openMax: number): Promise<boolean> {
+  const { id, teamId, kind, input, createdBy, createdAt, place = null } = job
+  // Two requests at one time must not both find the last free place.
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${teamId}, 2))`)
+  const added = await rowsOf(
+    tx,
+    sql`insert into jobs (id, team_id, kind, status, input, progress_done, progress_total,
+        attempts, created_by, created_at, place)
+      select ${id}, ${teamId}, ${kind}, 'queued', ${JSON.stringify(input)}::text::json, 0, 0, 0,
+        ${createdBy}, ${createdAt.toISOString()}::timestamptz, ${place}::text
+      where (select count(*) from jobs where team_id = ${teamId} and finished_at is null)
+        < ${openMax}::integer
+      returning 1`,
+  )
+  return added.length > 0
 }

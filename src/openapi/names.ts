@@ -4,6 +4,7 @@ import * as auditlog from '../../schemas/auditlog.ts'
 import * as auth from '../../schemas/auth.ts'
 import * as backtest from '../../schemas/backtest.ts'
 import * as baselines from '../../schemas/baselines.ts'
+import * as batches from '../../schemas/batches.ts'
 import * as changeRequests from '../../schemas/change-requests.ts'
 import * as common from '../../schemas/common.ts'
 import * as copies from '../../schemas/copies.ts'
@@ -39,6 +40,7 @@ export const CONTRACT = {
   auditlog,
   auth,
   backtest,
+  batches,
   baselines,
   'change-requests': changeRequests,
   common,

@@ -84,7 +84,7 @@ const FLAGS = new Map([
 ])
 
 /** The cells of a line by RFC 4180; null where a quote is not closed. */
-function cellsOf(line: string, delimiter: string): string[] | null {
+export function cellsOf(line: string, delimiter: string): string[] | null {
   if (!line.includes('"')) return line.split(delimiter)
   const cells: string[] = []
   let at = 0

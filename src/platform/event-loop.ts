@@ -81,6 +81,11 @@ export class EventLoopWatch {
     this.timer?.refresh()
   }
 
+  /** Whether the loop was late at its last tick: requests wait. */
+  get isLate(): boolean {
+    return this.isBehind
+  }
+
   /** Whether this turn has time for one more score; always true before `start` and after `stop`. */
   hasTimeForScore(): boolean {
     if (this.timer === null) return true

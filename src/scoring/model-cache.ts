@@ -1,33 +1,16 @@
-import { checkStoredSpec, compileModel, compileReasons, ModelScore } from '../engine/index.ts'
 import {
   type CacheLookups,
   StaleWhileRevalidateCache,
 } from '../platform/caches/stale-while-revalidate.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId } from '../platform/ids/ids.ts'
-import { ModelParts } from '../score-log/record/model-parts.ts'
-import { PreparedHead } from '../score-log/record/prepared-head.ts'
-import { RecordBytes } from '../score-log/record/record-bytes.ts'
-import { assignmentTable } from './assign-model.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
-import type { ReasonBaseline } from './reason-baseline.ts'
-import { ReasonTexts } from './reason-texts.ts'
-import { ResponseParts } from './response.ts'
+import { type ModelStore, makeServing } from './make-serving.ts'
 import type { DeploymentState, ServingDeployment, ServingModel } from './serving.ts'
 
 /** The reads of the database that scoring needs. */
-export interface ServingStore {
+export interface ServingStore extends ModelStore {
   deploymentState(deploymentId: string): Promise<DeploymentState | null>
-  /** The spec of a registered model, or null when there is none. */
-  specOf(modelId: string): Promise<StoredSpec | null>
-  /** A reason baseline, which never changes. */
-  baseline(baselineId: string): Promise<ReasonBaseline | null>
-}
-
-export interface StoredSpec {
-  readonly spec: unknown
-  /** SHA-256 of the text in which it is stored, as it was sent. */
-  readonly sha256: Uint8Array
 }
 
 export interface ServingCacheOptions {
@@ -83,81 +66,16 @@ export class ServingCache {
     deploymentId: string,
     previous: ServingDeployment | null,
   ): Promise<ServingDeployment | null> {
-    const state = await this.options.store.deploymentState(deploymentId)
+    const { store, challengerFaults } = this.options
+    const state = await store.deploymentState(deploymentId)
     if (state === null) return null
-    const held = new Map(modelsOf(previous).map((serving) => [serving.modelId, serving]))
-    const ready = async (modelId: string, baselineId: string | null) => {
-      const serving = held.get(modelId) ?? (await this.compile(modelId))
-      return this.withBaseline(serving, baselineId)
-    }
-    const [champion, ...challengers] = await Promise.all([
-      ready(state.championModelId, state.baselineId),
-      ...state.challengers.map(async ({ challengerId, modelId, baselineId }) => {
-        const serving = await ready(modelId, baselineId).catch((error: unknown) => {
-          this.options.challengerFaults.note({ deploymentId, challengerId }, error)
-          return null
-        })
-        return { challengerId, serving, shadowText: shadowText(challengerId, serving) }
-      }),
-    ])
-    const isLiveSplit = !state.shadowMode && challengers.length > 0
-    const assignments = isLiveSplit ? assignmentTable(state.challengers) : null
-    const models = [
-      {
-        modelId: state.championModelId,
-        challengerId: null,
-        baselineId: state.baselineId,
-        parts: champion.logParts,
-      },
-      ...state.challengers.map(({ modelId, challengerId, baselineId }, position) => ({
-        modelId,
-        challengerId,
-        baselineId,
-        parts: challengers[position]?.serving?.logParts ?? null,
-      })),
-    ]
-    const logHead = new PreparedHead(state, models)
-    const logBytes = new RecordBytes(
-      logHead,
-      models.map(({ parts }) => parts),
-    )
-    return { state, champion, challengers, assignments, logHead, logBytes }
+    return makeServing(state, {
+      store,
+      held: new Map(modelsOf(previous).map((serving) => [serving.modelId, serving])),
+      onFault: (challengerId, error) =>
+        challengerFaults.note({ deploymentId, challengerId }, error),
+    })
   }
-
-  private async compile(modelId: string): Promise<ServingModel> {
-    const stored = await this.options.store.specOf(modelId)
-    const check = checkStoredSpec(stored?.spec)
-    if (stored === null || !check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
-    const { spec } = check
-    const model = compileModel(spec)
-    const rules = compileReasons(spec, model)
-    return {
-      modelId,
-      modelScore: new ModelScore(model),
-      responseParts: new ResponseParts(model),
-      logParts: new ModelParts(model, stored.sha256),
-      reasonTexts: ReasonTexts.of(spec, model, rules, null),
-      baselineId: null,
-      reasonSource: rules === null ? null : { spec, rules },
-    }
-  }
-
-  private async withBaseline(
-    serving: ServingModel,
-    baselineId: string | null,
-  ): Promise<ServingModel> {
-    const { reasonSource, modelScore } = serving
-    if (serving.baselineId === baselineId || reasonSource === null) return serving
-    const { spec, rules } = reasonSource
-    const baseline = baselineId === null ? null : await this.options.store.baseline(baselineId)
-    const reasonTexts = ReasonTexts.of(spec, modelScore.model, rules, baseline)
-    return { ...serving, baselineId, reasonTexts }
-  }
-}
-
-function shadowText(challengerId: string, serving: ServingModel | null): string {
-  const version = JSON.stringify(serving?.modelScore.model.version ?? '')
-  return `{"challenger_id":"${challengerId}","model_id":"${serving?.modelId}","version":${version},`
 }
 
 function modelsOf(deployment: ServingDeployment | null): ServingModel[] {

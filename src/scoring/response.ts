@@ -80,7 +80,7 @@ export class ResponseParts {
     into: Utf8Writer,
     modelScore: ModelScore,
     record: Applicant,
-    { isFirst, idText, withContributions, furtherText, reasons }: RecordFrame,
+    { isFirst, idText, withContributions, furtherText, reasons, reservedName = 'id' }: RecordFrame,
   ): void {
     into.writeFragment(FRAME, isFirst ? OPEN_FIRST : OPEN_NEXT)
     into.writeString(idText)
@@ -94,7 +94,7 @@ export class ResponseParts {
       into.writeFragments(this.contributionFragments, modelScore.slots)
       into.replace(openedAt, '{')
     }
-    const warnings = warningsText(modelScore, record, 'batch', 'id')
+    const warnings = warningsText(modelScore, record, 'batch', reservedName)
     if (warnings === NO_WARNINGS && furtherText === '' && reasons === null) {
       into.writeFragment(FRAME, withContributions ? CLEAN_END_AFTER : CLEAN_END)
       return
@@ -108,6 +108,12 @@ export class ResponseParts {
     into.writeString(
       `],${this.versionText},${frame.deploymentText},"total":${total},"scored_at":"${frame.scoredAt}","request_id":"${frame.requestId}"${frame.furtherText}}`,
     )
+  }
+
+  /** The warnings of an applicant of a batch as JSON; null for none. */
+  warnings(modelScore: ModelScore, record: Applicant, reservedName: string): string | null {
+    const text = warningsText(modelScore, record, 'batch', reservedName)
+    return text === NO_WARNINGS ? null : text
   }
 
   private contributionsText(modelScore: ModelScore): string {
@@ -177,6 +183,8 @@ export interface RecordFrame {
   readonly furtherText: string
   /** Null: nobody asked for reasons. */
   readonly reasons: { readonly texts: ReasonTexts; readonly wanted: ReasonsWanted } | null
+  /** The key of the record that is not a variable; `id` when left out. */
+  readonly reservedName?: string
 }
 
 /** What stands around the results. */

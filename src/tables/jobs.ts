@@ -27,6 +27,8 @@ export const jobs = pgTable(
     progressTotal: bigint('progress_total', { mode: 'number' }).notNull(),
     /** Names the run that has the lease; null: none has it. */
     runner: text('runner'),
+    /** Only a runner of this place takes it; null: any. */
+    place: text('place'),
     /** The runner renews it; after that any replica may take the job. */
     leasedUntil: moment('leased_until'),
     /** How often a run was begun. */

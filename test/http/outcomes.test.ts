@@ -2,6 +2,7 @@ import type { RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../src/platform/ids/ids.ts'
 import { outcomeOf } from '../support/expect/answers.ts'
+import { BATCH_BYTES_MAX } from '../support/scenarios/batch-scenarios.ts'
 import { DECIDED, documentedOutcomes, SPECIFIED } from '../support/scenarios/documented.ts'
 import { idempotencyScenarios } from '../support/scenarios/idempotency-scenarios.ts'
 import {
@@ -49,7 +50,7 @@ describe.each(backends)('on $name', (backend) => {
   let ids: Ids
 
   beforeAll(async () => {
-    const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` }
+    const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}`, BATCH_MAX_BYTES: `${BATCH_BYTES_MAX}` }
     const { started, routes: found } = await routesOf(() => startTwoTeams(backend, { env }))
     teams = started
     routes = found

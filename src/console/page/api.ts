@@ -185,7 +185,7 @@ function sessionOf(answer: unknown): Session {
 /**
  * Sends a request as the signed-in user, never as a user who signed in later.
  *
- * @param body an object, or the text of a document
+ * @param body an object, the text of a document, or a file
  * @param type of the document; JSON when left out
  * @throws ApiError
  */
@@ -290,7 +290,7 @@ export async function request(
         ...(body !== undefined && { 'content-type': type }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isText(body) ? body : JSON.stringify(body) }),
     })
     text = await response.text()
   } catch {
@@ -300,6 +300,11 @@ export async function request(
   const answer = readAnswer(text)
   if (response.ok) return answer
   throw errorOf(response, answer)
+}
+
+/** A file goes as it is. */
+function isText(body: object | string): body is string | Blob {
+  return typeof body === 'string' || body instanceof Blob
 }
 
 function unreachable(): ApiError {

@@ -4,10 +4,11 @@ import { AccountPage } from './account.ts'
 import { resume, type Session, signOut } from './api.ts'
 import { AuditLogPage } from './audit.ts'
 import { BacktestPage } from './backtest.ts'
+import { BatchesPage } from './batches.ts'
 import { CutoffsPage } from './cutoffs.ts'
 import { DeploymentPage } from './deployment.ts'
 import { DeploymentsPage } from './deployments.ts'
-import { manages, ROLE_NAMES } from './format.ts'
+import { deploys, manages, ROLE_NAMES } from './format.ts'
 import { ImportPage } from './import.ts'
 import { KeysPage } from './keys.ts'
 import { askOtherTabs } from './leaving.ts'
@@ -58,6 +59,7 @@ const PLACES = [
   { route: 'deployments', name: 'Deployments', isFor: () => true },
   { route: 'models', name: 'Models', isFor: () => true },
   { route: 'scores', name: 'Scores', isFor: () => true },
+  { route: 'batches', name: 'Batches', isFor: deploys },
   { route: 'try', name: 'Try it', isFor: () => true },
   { route: 'keys', name: 'Keys', isFor: () => true },
   { route: 'members', name: 'Members', isFor: manages },
@@ -135,6 +137,7 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
     }
     return html`<${ScorePage} requestId=${id} record=${Number(second) || 0} />`
   }
+  if (place === 'batches') return html`<${BatchesPage} session=${session} />`
   if (place === 'try') return html`<${TryPage} slug=${id ?? null} session=${session} />`
   if (place === 'keys') return html`<${KeysPage} session=${session} />`
   if (place === 'members' && manages(session.role))

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type * as alarms from '../../../schemas/alarms.ts'
 import type * as auditlog from '../../../schemas/auditlog.ts'
+import type * as batches from '../../../schemas/batches.ts'
 import type * as changeRequests from '../../../schemas/change-requests.ts'
 import type * as deployments from '../../../schemas/deployments.ts'
 import type * as imports from '../../../schemas/import.ts'
@@ -69,6 +70,7 @@ export type Migration = Static<typeof monitoring.Migration>
 export type Histogram = NonNullable<ComparedModel['scores']>
 export type OutcomeDefinition = Static<typeof outcomes.OutcomeDefinition>
 export type OutcomeImport = Static<typeof outcomes.OutcomeImport>
+export type Batch = Static<typeof batches.Batch>
 export type Performance = Static<typeof performance.Performance>
 export type Vintages = Static<typeof performance.Vintages>
 export type ScoreResult = Static<typeof scoring.ScoreResult>

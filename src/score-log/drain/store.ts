@@ -207,7 +207,10 @@ export class PostgresScoreLogStore implements ScoreLogStore {
 }
 
 /** Adds the blocks to the log, and their roots to the trees of the teams. */
-async function insertBlocks(tx: Transaction, blocks: readonly DrainedBlock[]): Promise<void> {
+export async function insertBlocks(
+  tx: Transaction,
+  blocks: readonly DrainedBlock[],
+): Promise<void> {
   const sources = await growTrees(tx, blocks)
   for (const [index, block] of blocks.entries()) {
     const of = writeDrainedSources(sources[index] ?? [])

@@ -7,6 +7,7 @@ import {
 } from '../../../schemas/docs/examples.ts'
 import type { OperationDoc } from '../../../schemas/docs/operation-doc.ts'
 import { DOCS } from '../../../schemas/docs.ts'
+import { EXAMPLE_FILE, exampleBatch } from '../../support/batches/example.ts'
 import { jsonOf } from '../../support/expect/answers.ts'
 import { DocumentCheck } from '../../support/expect/document-check.ts'
 import { statsWith } from '../../support/expect/stats.ts'
@@ -54,6 +55,7 @@ const SECRETS = new Set([
 const GROWING = new Set([
   ...['jobs.get', 'jobs.cancel', 'scores.proof', 'log.checkpoint'],
   ...['webhooks.deliveries', 'webhooks.replay'],
+  ...['batches.start', 'batches.upload', 'batches.list', 'batches.get', 'batches.cancel'],
 ])
 const OPAQUE = /^(\w+)_[0-9A-Za-z]{22}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
@@ -102,6 +104,10 @@ describe.each(backends)('on $name', (backend) => {
     if (operation.startsWith('jobs.')) {
       const url = `/v1/deployments/${deployment.slug}/replays`
       return { ...ids, job: (await manage('POST', url, {})).id }
+    }
+    if (operation.startsWith('batches.')) {
+      const order = { operation, slug: ids.deployment }
+      return { ...ids, ...(await exampleBatch(service, token, order)) }
     }
     if (operation === COUNTS) {
       await service.call({ url: `/v1/score/${ids.deployment}`, token: key, body: { age: 20 } })
@@ -229,6 +235,10 @@ describe.each(backends)('on $name', (backend) => {
       url: query === '' ? url : `${url}?${query}`,
       token: JSON.stringify(its['security']) === '[{"apiKey":[]}]' ? key : token,
       ...(body !== undefined && { body: withIds(body, ids) as object }),
+      ...(operation === 'batches.upload' && {
+        body: EXAMPLE_FILE,
+        headers: { 'content-type': 'text/csv' },
+      }),
     }
     const response = await (isFile ? importFile('{}') : service.call(call))
     const statuses = Object.keys(its['responses'] as object)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/ids/ids.ts'
+import { BatchCaller } from '../../support/batches/batches.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -33,6 +34,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await team.done('POST', '/v1/service-accounts', account)
     for (const income of [1, -1, 1]) requestId = (await team.score(slug, { income })).request_id
     await statsWith(service, team.key, slug, 3)
+    await new BatchCaller(service, team.owner).score(slug, 'id,income\nA-1,1\nno\n')
     browser = await ConsoleBrowser.start(service)
   })
   afterAll(async () => {
@@ -55,6 +57,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     [`models/${modelId}`, 'Risk grades'],
     ['scores', 'Which score?'],
     [`scores/${requestId}`, 'What would have changed it'],
+    ['batches', 'Results'],
     ['try', 'Deployment'],
     [`try/${slug}`, 'income'],
     ['keys', 'key of a test'],

@@ -7,6 +7,7 @@
 
 import { ACCESS_OUTCOMES } from './access-routes.ts'
 import { ALARM_OUTCOMES } from './alarm-routes.ts'
+import { BATCH_OUTCOMES } from './batch-scenarios.ts'
 import { CHANGE_OUTCOMES, GUARDED_OUTCOMES } from './change-routes.ts'
 
 const KEYED = '401 invalid_api_key'
@@ -73,6 +74,7 @@ const CHALLENGER_REPORT = [...REPORT, CHALLENGER]
 export const DECIDED: Table = {
   ...ACCESS_OUTCOMES,
   ...ALARM_OUTCOMES,
+  ...BATCH_OUTCOMES,
   ...CHANGE_OUTCOMES,
   'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],

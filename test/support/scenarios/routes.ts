@@ -6,6 +6,7 @@ import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
 import { ACCESS_ROUTES } from './access-routes.ts'
 import { ALARM_ROUTES } from './alarm-routes.ts'
+import { BATCH_ROUTES } from './batch-scenarios.ts'
 import { CHANGE_ROUTES } from './change-routes.ts'
 import { MONITORING_ROUTES } from './monitoring-routes.ts'
 import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
@@ -218,6 +219,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     body: { reference: 'A-1' },
   },
   ...OUTCOME_ROUTES,
+  ...BATCH_ROUTES,
   'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
   'POST /v1/deployments/:slug/replays': {
     operation: 'replays.start',

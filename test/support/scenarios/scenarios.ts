@@ -3,6 +3,7 @@ import { OWNER } from '../start/service.ts'
 import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
 import { ACCESS_SCENARIOS } from './access-scenarios.ts'
 import { ALARM_SCENARIOS } from './alarm-scenarios.ts'
+import { BATCH_SCENARIOS } from './batch-scenarios.ts'
 import { CHANGE_SCENARIOS, withGuardedChanges } from './change-scenarios.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
@@ -160,6 +161,7 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
   ...MONITORING_SCENARIOS,
   ...ALARM_SCENARIOS,
   ...OUTCOME_SCENARIOS,
+  ...BATCH_SCENARIOS,
   'PATCH /v1/deployments/{slug}': {
     '200': [{ name: 'Renamed' }, { is_active: false }].map(
       (body): Row => [

@@ -21,8 +21,9 @@ export const LAYERS: readonly (readonly string[])[] = [
   // What became of the applicants, and how good the scores were.
   ['outcomes'],
   ['performance'],
-  // What is computed again from scores that were read back, and where old ones go.
-  ['replay', 'proof', 'backtest', 'archive'],
+  // What is computed again from scores that were read back, where old ones go, and files that are
+  // scored.
+  ['replay', 'proof', 'backtest', 'archive', 'batches'],
   ['evidence', 'change-requests'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],

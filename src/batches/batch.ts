@@ -1,0 +1,110 @@
+import type { BATCH_FORMATS } from '../../schemas/batches.ts'
+import type { Environment } from '../access/caller.ts'
+import type { JobFailure, JobProgress, JobStatus } from '../jobs/job.ts'
+import type { DeploymentState } from '../scoring/serving.ts'
+
+/** Form of a file, of applicants and of results. */
+export type BatchFormat = (typeof BATCH_FORMATS)[number]
+
+/** Kind of the jobs that score files. */
+export const BATCH_JOB = 'batch'
+
+/** Who starts, sees and cancels batches. */
+export interface BatchSender {
+  readonly teamId: string
+  /** A key sees the batches of its environment; null: both. */
+  readonly environment: Environment | null
+  /** Id of the key or the user. */
+  readonly by: string
+}
+
+/** How a file is to be scored. */
+export interface BatchOptions {
+  readonly format: BatchFormat
+  /** Form of the results. */
+  readonly results: BatchFormat
+  /** Column or property with the reference of an applicant. */
+  readonly idField: string
+  readonly strictMode: boolean
+  readonly withContributions: boolean
+  /** Draws the model of a live split; null: the id of the batch does. */
+  readonly routingKey: string | null
+}
+
+/** The file of a batch. */
+export interface BatchInput {
+  /** Below the store. */
+  readonly key: string
+  readonly bytes: number
+  /** Changes with the content: a file that changes meanwhile fails the batch. */
+  readonly version: string
+  /** Whether it was sent to the service, which then removes it with the results. */
+  readonly isUpload: boolean
+}
+
+/** Where the work on a file stands, after whole chunks. */
+export interface BatchPosition {
+  /** Bytes that are done; of a Parquet file, rows. */
+  readonly offset: number
+  /** Lines that are done, the header of a CSV file included; of a Parquet file, rows. */
+  readonly line: number
+}
+
+export interface BatchCounts {
+  readonly scored: number
+  /** Lines apart, with their codes. */
+  readonly errors: number
+  /** Applicants with a warning. */
+  readonly warned: number
+}
+
+export interface NewBatch {
+  /** That of its job. */
+  readonly id: string
+  readonly sender: BatchSender
+  /** The one state of the deployment that scores the whole file. */
+  readonly state: DeploymentState
+  readonly options: BatchOptions
+  readonly input: BatchInput
+  /** Folder of the results, below the store. */
+  readonly folder: string
+  /** Only a process with this store can do the work. */
+  readonly place: string
+  readonly createdAt: Date
+}
+
+/** A batch with the state of its job. */
+export interface Batch extends NewBatch {
+  readonly status: JobStatus
+  readonly progress: JobProgress
+  readonly finishedAt: Date | null
+  readonly failure: JobFailure | null
+  readonly position: BatchPosition
+  readonly counts: BatchCounts
+  /** Number of chunks that are done: each is a part of the results. */
+  readonly chunks: number
+  /** Numbers of the chunks that have errors. */
+  readonly errorChunks: readonly number[]
+  /** Bytes of the results and errors that are stored. */
+  readonly resultBytes: number
+  /** Columns that no model knows. */
+  readonly unknownColumns: readonly string[]
+  /** Request that the next chunk is in the log; null before the first run. */
+  readonly requestId: string | null
+}
+
+/** What a chunk adds to a batch. */
+export interface BatchStep {
+  readonly batchId: string
+  /** Number of this chunk: it is stored only in its turn. */
+  readonly chunk: number
+  /** The request that it is in the log. */
+  readonly requestId: string
+  /** The request that the next chunk will be. */
+  readonly nextRequestId: string
+  readonly position: BatchPosition
+  readonly counts: BatchCounts
+  readonly hasErrors: boolean
+  readonly bytes: number
+  readonly unknownColumns: readonly string[]
+}

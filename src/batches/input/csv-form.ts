@@ -1,0 +1,87 @@
+import { cellsOf } from '../../outcomes/import-lines.ts'
+import { faultyRecord, type LineForm } from './line-reader.ts'
+import {
+  type FileRecord,
+  invalidFile,
+  isLongId,
+  LONG_ID,
+  quoted,
+  type ReadFeatures,
+  templateOf,
+  unknownOf,
+} from './record.ts'
+
+/** A number as JSON writes it. */
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const DELIMITERS = [',', ';', '\t'] as const
+/** What applicants have by default; a file need not have it. */
+export const DEFAULT_ID_FIELD = 'id'
+
+interface FeatureColumn {
+  readonly name: string
+  readonly cell: number
+  readonly isNumeric: boolean
+}
+
+/**
+ * CSV with a header of names, separated by commas, semicolons or tabs.
+ *
+ * An empty cell is a missing value. A cell of a numeric feature is a number if JSON would take it
+ * as one, else the text that it is, which matches no bin. A cell contains no line break.
+ */
+export class CsvForm implements LineForm {
+  unknownColumns: readonly string[] = []
+  readonly hasHeader = true
+  private readonly features: ReadFeatures
+  private delimiter = ','
+  private cells = 0
+  private idCell = -1
+  private columns: readonly FeatureColumn[] = []
+  private template: Readonly<Record<string, unknown>> = {}
+
+  constructor(features: ReadFeatures) {
+    this.features = features
+  }
+
+  readHeader(line: string): void {
+    const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length)
+    this.delimiter = DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
+    const names = cellsOf(line, this.delimiter)
+    if (names === null) throw invalidFile('a quote in the header is not closed')
+    const { isNumeric, idField } = this.features
+    this.unknownColumns = unknownOf(names, this.features)
+    this.cells = names.length
+    this.idCell = names.indexOf(idField)
+    if (this.idCell < 0 && idField !== DEFAULT_ID_FIELD) {
+      throw invalidFile(`the header has no column ${quoted(idField)}, which id_field names`)
+    }
+    this.columns = names.flatMap((name, cell) => {
+      const isNumber = isNumeric.get(name)
+      return isNumber === undefined ? [] : { name, cell, isNumeric: isNumber }
+    })
+    this.template = templateOf(this.columns.map(({ name }) => name))
+  }
+
+  read(line: string, number: number): FileRecord {
+    const cells = cellsOf(line, this.delimiter)
+    if (cells === null) {
+      return faultyRecord(number, 'a quote is not closed: a cell cannot contain a line break')
+    }
+    if (cells.length !== this.cells) {
+      const fault = `the line has ${cells.length} cells, but the header has ${this.cells}`
+      return faultyRecord(number, fault)
+    }
+    const id = cells[this.idCell] || null
+    if (isLongId(id)) return faultyRecord(number, LONG_ID)
+    const applicant: Record<string, unknown> = { ...this.template }
+    for (const { name, cell, isNumeric } of this.columns) {
+      const text = cells[cell] ?? ''
+      applicant[name] = text === '' ? null : isNumeric ? numberOrText(text) : text
+    }
+    return { line: number, id, applicant, fault: null }
+  }
+}
+
+function numberOrText(text: string): number | string {
+  return JSON_NUMBER.test(text) ? Number(text) : text
+}

@@ -1,0 +1,123 @@
+import { isUtf8 } from 'node:buffer'
+import type { BatchPosition } from '../batch.ts'
+import type { FileWindow } from './file-window.ts'
+import {
+  CHUNK_RECORDS_MAX,
+  type FileRecord,
+  invalidFile,
+  type Portion,
+  type RecordReader,
+} from './record.ts'
+
+/** Reads the lines of one form of text. */
+export interface LineForm {
+  readonly unknownColumns: readonly string[]
+  /** Whether the first line is a header, which `readHeader` gets first. */
+  readonly hasHeader: boolean
+  /** @throws AppError `invalid_file` */
+  readHeader(line: string): void
+  read(line: string, number: number): FileRecord
+}
+
+/** Longest line, as the body of a single score. */
+const LINE_BYTES_MAX = 1024 * 1024
+/** Bytes of a chunk. */
+const CHUNK_BYTES = 2 * 1024 * 1024
+const NEWLINE = 0x0a
+const RETURN = 0x0d
+const MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+interface LineReaderOptions {
+  readonly window: FileWindow
+  readonly form: LineForm
+  readonly position: BatchPosition
+  /** Most records of a chunk. */
+  readonly recordsMax: number
+}
+
+/** Reads a file of lines. Blank lines are left out, and count as lines. */
+export class LineReader implements RecordReader {
+  readonly total = null
+  private readonly window: FileWindow
+  private readonly form: LineForm
+  private readonly recordsMax: number
+  private position: BatchPosition
+  private isBegun = false
+
+  constructor({ window, form, position, recordsMax }: LineReaderOptions) {
+    this.window = window
+    this.form = form
+    this.position = position
+    this.recordsMax = Math.min(recordsMax, CHUNK_RECORDS_MAX)
+  }
+
+  get unknownColumns(): readonly string[] {
+    return this.form.unknownColumns
+  }
+
+  async next(): Promise<Portion | null> {
+    if (!this.isBegun) await this.begin()
+    if (this.position.offset >= this.window.fileBytes) return null
+    // What lies behind it depends on where this run began, and must not move the end of the chunk.
+    const bytes = (await this.window.at(this.position.offset, CHUNK_BYTES)).subarray(0, CHUNK_BYTES)
+    const isLast = this.position.offset + bytes.length >= this.window.fileBytes
+    const records: FileRecord[] = []
+    let at = 0
+    let { line } = this.position
+    while (at < bytes.length && records.length < this.recordsMax) {
+      const newline = bytes.indexOf(NEWLINE, at)
+      if (newline < 0 && !isLast) break
+      const end = newline < 0 ? bytes.length : newline
+      line++
+      const record = this.recordOf(bytes.subarray(at, end), line)
+      if (record !== null) records.push(record)
+      at = newline < 0 ? bytes.length : newline + 1
+    }
+    if (at === 0) throw invalidFile(`line ${line + 1} has no end within ${CHUNK_BYTES} bytes`)
+    this.position = { offset: this.position.offset + at, line }
+    return { records, position: this.position }
+  }
+
+  /** The header is read again when the work goes on later in the file. */
+  private async begin(): Promise<void> {
+    this.isBegun = true
+    const start = await this.window.at(0, CHUNK_BYTES)
+    const markBytes = start.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0
+    if (!this.form.hasHeader) {
+      if (this.position.offset === 0) this.position = { offset: markBytes, line: 0 }
+      return
+    }
+    const newline = start.indexOf(NEWLINE)
+    const end = newline < 0 ? start.length : newline
+    if (newline < 0 && start.length < this.window.fileBytes) {
+      throw invalidFile(`the header has no end within ${CHUNK_BYTES} bytes`)
+    }
+    const header = withoutReturn(start.subarray(markBytes, end))
+    if (!isUtf8(header)) throw invalidFile('the header is not UTF-8')
+    this.form.readHeader(header.toString())
+    if (this.position.offset === 0) this.position = { offset: Math.max(end + 1, 1), line: 1 }
+  }
+
+  private recordOf(bytes: Buffer, line: number): FileRecord | null {
+    const text = withoutReturn(bytes)
+    if (text.length === 0) return null
+    if (text.length > LINE_BYTES_MAX) {
+      return faultyRecord(line, `the line is longer than ${LINE_BYTES_MAX} bytes`)
+    }
+    if (!isUtf8(text)) return faultyRecord(line, 'the line is not UTF-8')
+    return this.form.read(text.toString(), line)
+  }
+}
+
+/** A line without an applicant. */
+export function faultyRecord(
+  line: number,
+  fault: string,
+  id: string | number | null = null,
+): FileRecord {
+  return { line, id, applicant: null, fault }
+}
+
+function withoutReturn(bytes: Buffer): Buffer {
+  return bytes.at(-1) === RETURN ? bytes.subarray(0, -1) : bytes
+}

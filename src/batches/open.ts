@@ -1,0 +1,133 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Logger } from 'pino'
+import { AppError } from '../errors.ts'
+import type { OpenJobs } from '../jobs/open.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/db/client.ts'
+import type { EventLoopWatch } from '../platform/event-loop.ts'
+import type { ObjectStore } from '../platform/object-store/object-store.ts'
+import { openObjectStore } from '../platform/object-store/open-object-store.ts'
+import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
+import { ErasureList } from '../score-log/erasure/erasure-list.ts'
+import type { ModelSource } from '../score-log/record/model-source.ts'
+import type { ServingStore } from '../scoring/model-cache.ts'
+import { BATCH_JOB } from './batch.ts'
+import { BatchFiles } from './files.ts'
+import { placeOf } from './place.ts'
+import { BatchRunner } from './run.ts'
+import { BatchService } from './service.ts'
+import type { BatchConfig } from './settings.ts'
+import { PostgresBatchStore } from './store.ts'
+import { BatchUpkeep } from './upkeep.ts'
+
+/** What the process gives beside the parts that its jobs share. */
+export interface BatchOrigins {
+  readonly config: BatchConfig & ObjectStoreConfig
+  /** The data directory. */
+  readonly path: string
+  readonly serving: ServingStore
+  /** Tells whether requests wait for this process. */
+  readonly loop: Pick<EventLoopWatch, 'isLate'>
+}
+
+interface BatchesOptions extends BatchOrigins {
+  readonly db: Database
+  /** Bounds the calls of a store, see `guardStore`. */
+  readonly guarded: <Store extends object>(store: Store) => Store
+  readonly models: ModelSource
+  readonly jobs: OpenJobs
+  readonly clock: Clock
+  readonly log: Logger
+  readonly factsOf: (error: unknown) => object
+}
+
+/** Files that are scored, and the work on them. */
+export interface OpenBatches {
+  readonly service: BatchService
+  /** Ends the work; the jobs must have ended. */
+  close(): Promise<void>
+}
+
+const RETRY_MS = 10_000
+
+/** Wires batches, and begins to run their jobs as soon as their store answers. */
+export function openBatches(options: BatchesOptions): OpenBatches {
+  const { db, guarded, config, path, serving, models, jobs, clock, log, factsOf } = options
+  const opened = openStore(config, join(path, 'batches'))
+  // Each use reports it.
+  opened.catch(() => undefined)
+  const files = new BatchFiles(opened, join(path, 'uploads'))
+  const place = oncePlaced(opened)
+  const store = guarded(new PostgresBatchStore(db))
+  const onFailed = (error: unknown) =>
+    log.warn({ err: factsOf(error) }, 'the files of batches could not be looked after')
+  const runner = new BatchRunner({
+    store,
+    files,
+    models: serving,
+    source: models,
+    erasures: new ErasureList(db),
+    clock,
+    isBusy: () => options.loop.isLate,
+  })
+  const upkeep = new BatchUpkeep({ store, files, place, keptMs: config.batchKeptMs, onFailed })
+  let isClosed = false
+  let retry: NodeJS.Timeout | undefined
+  const begin = async () => {
+    try {
+      const name = await place()
+      if (isClosed) return
+      jobs.start({ [BATCH_JOB]: runner.run }, name)
+      upkeep.start()
+    } catch (error) {
+      onFailed(error)
+      if (!isClosed) retry = setTimeout(() => void begin(), RETRY_MS).unref()
+    }
+  }
+  void begin()
+  const service = new BatchService({
+    store,
+    files,
+    jobs: jobs.service,
+    deployments: serving,
+    place,
+    clock,
+    bytesMax: config.batchBytesMax,
+    teamBytesMax: config.batchTeamBytesMax,
+    onAdded: () => jobs.wake(),
+  })
+  return {
+    service,
+    close: async () => {
+      isClosed = true
+      clearTimeout(retry)
+      await upkeep.close()
+      await files.close()
+    },
+  }
+}
+
+/** The directory by default is made; one that is configured must be there. */
+async function openStore(
+  config: BatchesOptions['config'],
+  directory: string,
+): Promise<ObjectStore> {
+  if (config.batchStore !== null) return openObjectStore(config.batchStore, s3SettingsOf(config))
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  return openObjectStore(pathToFileURL(directory).href, s3SettingsOf(config))
+}
+
+/** The name of the store; asked again after a failure. */
+function oncePlaced(opened: Promise<ObjectStore>): () => Promise<string> {
+  let found: string | null = null
+  return async () => {
+    try {
+      found ??= await placeOf(await opened)
+      return found
+    } catch (cause) {
+      throw new AppError('unavailable', 'the store of batches is away, try again later', { cause })
+    }
+  }
+}

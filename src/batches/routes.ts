@@ -1,0 +1,128 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import {
+  BatchesQuery,
+  BatchList,
+  Batch as BatchSchema,
+  StartBatchRequest,
+} from '../../schemas/batches.ts'
+import { errorResponses } from '../../schemas/errors.ts'
+import { OUTCOME_SENDERS } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import { bodyLimitOf } from '../http/body-limit.ts'
+import { sendList } from '../http/list.ts'
+import { sendChunks } from '../http/text-stream.ts'
+import { formatOfPath, optionsOf } from './options.ts'
+import { batchFields } from './response.ts'
+import type { BatchService, ResultFile } from './service.ts'
+
+interface BatchRouteOptions {
+  readonly batches: BatchService
+}
+
+const BODY_BYTES_MAX = 16 * 1024
+const BatchParams = Type.Object({ id: Type.String() })
+/** Whoever may send outcomes: a server that scores, or those who may deploy a model. */
+const access = OUTCOME_SENDERS
+const TYPES: Readonly<Record<ResultFile['format'], string>> = {
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
+  parquet: 'application/vnd.apache.parquet',
+}
+
+/** Files that are scored: starting with a file of the store, progress, results. */
+export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
+  app,
+  { batches },
+) => {
+  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+
+  app.post(
+    '/v1/batches',
+    {
+      bodyLimit,
+      schema: {
+        body: StartBatchRequest,
+        response: {
+          202: BatchSchema,
+          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
+        },
+      },
+      config: { operation: 'batches.start', access },
+    },
+    async (request, reply) => {
+      const { deployment, input, ...options } = request.body
+      const format = input.format ?? formatOfPath(input.path)
+      const order = { deploymentId: deployment, options: optionsOf(format, options) }
+      const batch = await batches.start(provenCaller(request), order, input.path)
+      return reply.code(202).send(batchFields(batch))
+    },
+  )
+
+  app.get(
+    '/v1/batches',
+    {
+      schema: {
+        querystring: BatchesQuery,
+        response: { 200: BatchList, ...errorResponses(400, 401, 403) },
+      },
+      config: { operation: 'batches.list', access },
+    },
+    (request, reply) => {
+      const caller = provenCaller(request)
+      return sendList(reply, request.query, {
+        read: (page) => batches.list(caller, page),
+        answer: (items) => ({ batches: items.map(batchFields) }),
+      })
+    },
+  )
+
+  app.get(
+    '/v1/batches/:id',
+    {
+      schema: {
+        params: BatchParams,
+        response: { 200: BatchSchema, ...errorResponses(401, 403, 404) },
+      },
+      config: { operation: 'batches.get', access },
+    },
+    async (request) => batchFields(await batches.get(provenCaller(request), request.params.id)),
+  )
+
+  app.post(
+    '/v1/batches/:id/cancel',
+    {
+      schema: {
+        params: BatchParams,
+        response: { 200: BatchSchema, ...errorResponses(401, 403, 404) },
+      },
+      config: { operation: 'batches.cancel', access },
+    },
+    async (request) => batchFields(await batches.cancel(provenCaller(request), request.params.id)),
+  )
+
+  for (const what of ['results', 'errors'] as const) {
+    app.get(
+      `/v1/batches/:id/${what}`,
+      {
+        schema: {
+          params: BatchParams,
+          response: { 200: Type.String(), ...errorResponses(401, 403, 404, 409) },
+        },
+        config: { operation: `batches.${what}`, access },
+      },
+      async (request, reply) => {
+        const { id } = request.params as { id: string }
+        const { format, chunks } = await batches[what](provenCaller(request), id)
+        return sendChunks(reply, chunks, {
+          what: `the ${what} of a batch`,
+          headers: {
+            'content-type': TYPES[format],
+            'content-disposition': `attachment; filename="${what}.${format}"`,
+            'x-content-type-options': 'nosniff',
+          },
+        })
+      },
+    )
+  }
+}

@@ -1,0 +1,232 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AppError } from '../errors.ts'
+import type { JobHandler, JobProgress, JobRun } from '../jobs/job.ts'
+import type { Clock } from '../platform/clock.ts'
+import { newId, timeOfId } from '../platform/ids/ids.ts'
+import { type DrainedBlock, encodeBlocks } from '../score-log/blocks/encode-blocks.ts'
+import { type ErasureList, ErasuresMovedError } from '../score-log/erasure/erasure-list.ts'
+import type { ModelSource } from '../score-log/record/model-source.ts'
+import type { ModelStore, StoredSpec } from '../scoring/make-serving.ts'
+import type { Batch, BatchStep } from './batch.ts'
+import type { BatchFiles } from './files.ts'
+import { errorKey, resultKey } from './parts.ts'
+import { BatchThread } from './thread.ts'
+import type { ThreadChunk } from './thread-messages.ts'
+
+/** What a run needs from the database. */
+export interface BatchRunStore {
+  /** The batch, which has the request of its next chunk: this one, unless it has one already. */
+  begin(batchId: string, requestId: string): Promise<Batch | null>
+  /**
+   * Puts a chunk into the score log and moves the batch over it, in one transaction.
+   *
+   * @param written made with this version of the list of erasures
+   * @returns false without a change if it is not the chunk's turn, or the job has ended
+   * @throws ErasuresMovedError
+   */
+  commit(
+    step: BatchStep,
+    written: { blocks: readonly DrainedBlock[]; erasures: number },
+  ): Promise<boolean>
+}
+
+interface BatchRunnerOptions {
+  readonly store: BatchRunStore
+  readonly files: BatchFiles
+  readonly models: ModelStore
+  /** For blocks that are encoded again after an erasure. */
+  readonly source: ModelSource
+  readonly erasures: ErasureList
+  readonly clock: Clock
+  /** Whether requests wait: the next chunk then waits, too. */
+  readonly isBusy: () => boolean
+}
+
+const BUSY_PAUSE_MS = 50
+/** A batch goes on under steady load, if slowly. */
+const BUSY_PAUSES_MAX = 20
+
+/**
+ * Runs the jobs that score files.
+ *
+ * Each chunk passes three steps: it is scored in a thread, its parts are written under names that
+ * follow from its number, and one transaction puts it into the score log and moves the batch to the
+ * next chunk. A run that dies leaves at most one chunk to be repeated, which has the same request
+ * id and therefore the same parts, and is in the log once: the transaction expects the number and
+ * the request. While one chunk is stored, the next one is scored.
+ */
+export class BatchRunner {
+  private readonly options: BatchRunnerOptions
+
+  constructor(options: BatchRunnerOptions) {
+    this.options = options
+  }
+
+  readonly run: JobHandler = async (input, run) => {
+    // Written with the job.
+    const { batch_id: batchId } = input as { readonly batch_id: string }
+    const { store, files, clock } = this.options
+    const batch = await store.begin(batchId, newId('req_', clock.epochMs()))
+    if (batch === null) throw new AppError('batch_not_found', 'the batch was removed')
+    const { input: file, state, sender, options, position, chunks } = batch
+    const read = files.reader(file.key, file.version)
+    const thread = new BatchThread(
+      {
+        batchId,
+        by: sender.by,
+        state,
+        specs: await this.specsOf(batch),
+        options,
+        fileBytes: file.bytes,
+        position,
+        isAtStart: chunks === 0,
+      },
+      read,
+    )
+    try {
+      return await this.scoreAll(batch, thread, run)
+    } finally {
+      await thread.close()
+    }
+  }
+
+  private async scoreAll(batch: Batch, thread: BatchThread, run: JobRun): Promise<object> {
+    const { clock } = this.options
+    run.report(progressOf(batch, null))
+    let now = batch
+    let requestId = batch.requestId ?? ''
+    let next = scored(thread, requestId)
+    for (;;) {
+      const chunk = await untilAborted(next, run.signal)
+      if (chunk === null) return resultOf(now)
+      const nextRequestId = newId('req_', clock.epochMs())
+      await this.giveWay()
+      next = scored(thread, nextRequestId)
+      now = await this.store(now, { chunk, requestId, nextRequestId })
+      requestId = nextRequestId
+      run.report(progressOf(now, chunk.total))
+    }
+  }
+
+  /** @throws AppError `input_changed`, `unavailable` */
+  private async store(
+    batch: Batch,
+    {
+      chunk,
+      requestId,
+      nextRequestId,
+    }: {
+      readonly chunk: ThreadChunk
+      readonly requestId: string
+      readonly nextRequestId: string
+    },
+  ): Promise<Batch> {
+    const { files, store } = this.options
+    const { results, errors } = chunk
+    const hasErrors = errors.length > 0
+    await files.write(resultKey(batch, batch.chunks), results)
+    if (hasErrors) await files.write(errorKey(batch, batch.chunks), errors)
+    const counts = {
+      scored: batch.counts.scored + chunk.scored,
+      errors: batch.counts.errors + chunk.faulty,
+      warned: batch.counts.warned + chunk.warned,
+    }
+    const step: BatchStep = {
+      batchId: batch.id,
+      chunk: batch.chunks,
+      requestId,
+      nextRequestId,
+      position: chunk.position,
+      counts,
+      hasErrors,
+      bytes: results.length + errors.length,
+      unknownColumns: chunk.unknownColumns,
+    }
+    for (;;) {
+      try {
+        const written = await this.withoutErased(chunk)
+        if (await store.commit(step, written)) break
+        // Another run has it, or nobody shall: that one, or the cancellation, decides.
+        throw new AppError('unavailable', 'another run goes on with this batch')
+      } catch (error) {
+        if (!(error instanceof ErasuresMovedError)) throw error
+        await this.options.erasures.load()
+      }
+    }
+    return {
+      ...batch,
+      counts,
+      position: chunk.position,
+      chunks: batch.chunks + 1,
+      resultBytes: batch.resultBytes + step.bytes,
+      unknownColumns: chunk.unknownColumns,
+    }
+  }
+
+  /** The blocks of a chunk without references that are erased; nearly always as they are. */
+  private async withoutErased({
+    blocks,
+    payload,
+  }: ThreadChunk): Promise<{ blocks: readonly DrainedBlock[]; erasures: number }> {
+    const { erasures, source } = this.options
+    const { version } = erasures
+    if (payload === null || erasures.isEmpty) return { blocks, erasures: version }
+    const whole = Buffer.from(payload)
+    const applied = erasures.applied(whole)
+    if (applied.equals(whole)) return { blocks, erasures: version }
+    return { blocks: await encodeBlocks([applied], source), erasures: version }
+  }
+
+  private async giveWay(): Promise<void> {
+    for (let pause = 0; pause < BUSY_PAUSES_MAX && this.options.isBusy(); pause++) {
+      await delay(BUSY_PAUSE_MS, undefined, { ref: false })
+    }
+  }
+
+  private async specsOf({ state }: Batch): Promise<Map<string, StoredSpec>> {
+    const ids = [state.championModelId, ...state.challengers.map(({ modelId }) => modelId)]
+    const specs = new Map<string, StoredSpec>()
+    for (const id of ids) {
+      const spec = await this.options.models.specOf(id)
+      if (spec !== null) specs.set(id, spec)
+    }
+    return specs
+  }
+}
+
+/** The next chunk; its failure is thrown where it is awaited. */
+function scored(thread: BatchThread, requestId: string): Promise<ThreadChunk | null> {
+  // The time of a chunk is that of its request: a repetition writes the same parts.
+  const next = thread.next(requestId, timeOfId(requestId) ?? 0)
+  next.catch(() => undefined)
+  return next
+}
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** Applicants; how many there are in all follows from the part of the file that is done. */
+function progressOf(
+  { counts, position, input, options }: Batch,
+  total: number | null,
+): JobProgress {
+  const done = counts.scored + counts.errors
+  const { offset } = position
+  if (total !== null) return { done, total }
+  // The offset of a Parquet file counts rows, and its length says nothing of them.
+  if (offset === 0 || options.format === 'parquet') return { done, total: 0 }
+  return { done, total: Math.max(done, Math.round((done * input.bytes) / offset)) }
+}
+
+function resultOf({ counts, chunks }: Batch): object {
+  return { scored: counts.scored, errors: counts.errors, warned: counts.warned, parts: chunks }
+}

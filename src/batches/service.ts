@@ -1,0 +1,279 @@
+import type { Caller, Environment } from '../access/caller.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import { AppError, deploymentNotFound } from '../errors.ts'
+import type { JobService } from '../jobs/service.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isId, newId } from '../platform/ids/ids.ts'
+import { isObjectKey } from '../platform/object-store/object-store.ts'
+import type { Page, PageRequest } from '../platform/paging.ts'
+import type { DeploymentState } from '../scoring/serving.ts'
+import type { Batch, BatchInput, BatchOptions, BatchSender, NewBatch } from './batch.ts'
+import type { BatchFiles } from './files.ts'
+import { errorKey, resultKey } from './parts.ts'
+import { joinParquet } from './results/parquet-join.ts'
+
+/** What the service needs from the database. */
+export interface BatchStore {
+  /** Adds a batch with its job. @returns false if the team has too many open jobs */
+  add(batch: NewBatch, audit: NewAuditRecord): Promise<boolean>
+  /** Bytes of the uploads and results of a team. */
+  storedBytes(teamId: string): Promise<number>
+  find(batchId: string): Promise<Batch | null>
+  /** Newest first; those of one environment, or of both. */
+  ofTeam(teamId: string, environment: Environment | null, page: PageRequest): Promise<Page<Batch>>
+}
+
+interface BatchServiceOptions {
+  readonly store: BatchStore
+  readonly files: BatchFiles
+  readonly jobs: JobService
+  readonly deployments: {
+    deploymentState(deploymentId: string): Promise<DeploymentState | null>
+  }
+  /** Names the store of the files. */
+  readonly place: () => Promise<string>
+  readonly clock: Clock
+  /** Largest file. */
+  readonly bytesMax: number
+  /** What a team may have in the store. */
+  readonly teamBytesMax: number
+  readonly onAdded: () => void
+}
+
+/** What is to be scored, and how. */
+export interface BatchOrder {
+  readonly deploymentId: string
+  readonly options: BatchOptions
+}
+
+/** Files that are received at one time by this process, and by one team of it. */
+const UPLOADS_MAX = 8
+const TEAM_UPLOADS_MAX = 2
+
+/** Takes files of applicants, and gives their results. */
+export class BatchService {
+  readonly bytesMax: number
+  private readonly options: BatchServiceOptions
+  /** Teams of the uploads under way. */
+  private readonly uploads = new Map<symbol, string>()
+
+  constructor(options: BatchServiceOptions) {
+    this.options = options
+    this.bytesMax = options.bytesMax
+  }
+
+  /**
+   * Stores the body of a request and starts to score it.
+   *
+   * @throws AppError `deployment_not_found`, `payload_too_large`, `unavailable`
+   */
+  async upload(caller: Caller, order: BatchOrder, body: AsyncIterable<Uint8Array>): Promise<Batch> {
+    const sender = senderOf(caller)
+    const release = this.reserve(sender.teamId)
+    try {
+      // Before the file comes: it would be received in vain.
+      const state = await this.requireDeployment(sender, order.deploymentId)
+      await this.requireRoom(sender.teamId)
+      const { files, clock, bytesMax } = this.options
+      const id = newId('job_', clock.epochMs())
+      const folder = `${sender.teamId}/batches/${id}`
+      const key = `${folder}/input.${order.options.format}`
+      const { bytes, version } = await files.take(id, key, { body, bytesMax })
+      const input = { key, bytes, version, isUpload: true }
+      try {
+        return await this.add(caller, { id, state, input, folder, options: order.options })
+      } catch (error) {
+        await files.remove(key).catch(() => undefined)
+        throw error
+      }
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * Starts to score a file of the team's folder in the store.
+   *
+   * @param path below the folder of the team, with `/` between its parts
+   * @throws AppError `deployment_not_found`, `invalid_file`, `unavailable`
+   */
+  async start(caller: Caller, order: BatchOrder, path: string): Promise<Batch> {
+    const sender = senderOf(caller)
+    const key = `${sender.teamId}/${path}`
+    if (!isObjectKey(key)) {
+      const message =
+        'the path must be names with / between them, without .. and control characters'
+      throw new AppError('invalid_request', message)
+    }
+    const state = await this.requireDeployment(sender, order.deploymentId)
+    const { files, clock, bytesMax } = this.options
+    const found = await files.head(key)
+    if (found === null) {
+      throw new AppError('invalid_file', 'the folder of the team has no file with this path')
+    }
+    if (found.bytes > bytesMax) {
+      const message = `the file is larger than the ${bytesMax} bytes that it may have: split it`
+      throw new AppError('invalid_file', message)
+    }
+    await this.requireRoom(sender.teamId)
+    const id = newId('job_', clock.epochMs())
+    const input = { key, bytes: found.bytes, version: found.version, isUpload: false }
+    return this.add(caller, { id, state, input, folder: `${key}.${id}`, options: order.options })
+  }
+
+  list(caller: Caller, page: PageRequest): Promise<Page<Batch>> {
+    const { teamId, environment } = senderOf(caller)
+    return this.options.store.ofTeam(teamId, environment, page)
+  }
+
+  /** @throws AppError `batch_not_found` */
+  async get(caller: Caller, batchId: string): Promise<Batch> {
+    const { teamId, environment } = senderOf(caller)
+    const found = isId(batchId, 'job_') ? await this.options.store.find(batchId) : null
+    const isOwn = environment === null || environment === found?.state.environment
+    if (found?.sender.teamId === teamId && isOwn) return found
+    throw new AppError('batch_not_found', 'the team has no such batch, or its results were removed')
+  }
+
+  /**
+   * Ends a batch that waits or runs; what is scored by then stays in the log and in the results.
+   *
+   * @throws AppError `batch_not_found`
+   */
+  async cancel(caller: Caller, batchId: string): Promise<Batch> {
+    await this.get(caller, batchId)
+    await this.options.jobs.cancel(actorOf(caller), batchId)
+    return this.get(caller, batchId)
+  }
+
+  /**
+   * The results of a batch that has ended, as one file.
+   *
+   * @throws AppError `batch_not_found`, `batch_not_ended`, `unavailable`
+   */
+  async results(caller: Caller, batchId: string): Promise<ResultFile> {
+    const batch = await this.ended(caller, batchId)
+    const keys = Array.from({ length: batch.chunks }, (_, chunk) => resultKey(batch, chunk))
+    const parts = this.parts(keys)
+    const { results: format } = batch.options
+    return { format, chunks: format === 'parquet' ? joinParquet(parts) : parts }
+  }
+
+  /** The lines of a batch that were not scored, as lines of JSON; throws as `results` does. */
+  async errors(caller: Caller, batchId: string): Promise<ResultFile> {
+    const batch = await this.ended(caller, batchId)
+    const chunks = this.parts(batch.errorChunks.map((chunk) => errorKey(batch, chunk)))
+    return { format: 'ndjson', chunks }
+  }
+
+  private async ended(caller: Caller, batchId: string): Promise<Batch> {
+    const batch = await this.get(caller, batchId)
+    if (batch.finishedAt === null) {
+      throw new AppError('batch_not_ended', 'the batch waits or runs: its results come at its end')
+    }
+    if (batch.place !== (await this.options.place())) {
+      const message =
+        'another replica has the files of this batch: set BATCH_STORE for all replicas'
+      throw new AppError('unavailable', message)
+    }
+    return batch
+  }
+
+  private async *parts(keys: readonly string[]): AsyncGenerator<Buffer> {
+    for (const key of keys) yield await this.options.files.readPart(key)
+  }
+
+  private async add(
+    caller: Caller,
+    {
+      id,
+      state,
+      input,
+      folder,
+      options,
+    }: {
+      readonly id: string
+      readonly state: DeploymentState
+      readonly input: BatchInput
+      readonly folder: string
+      readonly options: BatchOptions
+    },
+  ): Promise<Batch> {
+    const { store, place, clock, onAdded } = this.options
+    const sender = senderOf(caller)
+    const nowMs = clock.epochMs()
+    const createdAt = new Date(nowMs)
+    const batch = { id, sender, state, options, input, folder, place: await place(), createdAt }
+    const { deploymentId, cacheVersion, championModelId } = state
+    const after = {
+      deployment_id: deploymentId,
+      cache_version: cacheVersion,
+      champion_model_id: championModelId,
+      format: options.format,
+      input_bytes: input.bytes,
+      is_upload: input.isUpload,
+    }
+    const change = { action: 'batch.create', subject: id, after } as const
+    const isAdded = await store.add(batch, auditRecord(actorOf(caller), change, nowMs))
+    if (!isAdded) {
+      const message = 'the team has 10 jobs that wait or run: wait for one, or cancel one'
+      throw new AppError('unavailable', message)
+    }
+    onAdded()
+    return this.get(caller, id)
+  }
+
+  /** @throws AppError `deployment_not_found` for one that the caller may not score with */
+  private async requireDeployment(
+    { teamId, environment }: BatchSender,
+    deploymentId: string,
+  ): Promise<DeploymentState> {
+    const { deployments } = this.options
+    const state = isId(deploymentId, 'dep_')
+      ? await deployments.deploymentState(deploymentId)
+      : null
+    const isVisible =
+      state?.isActive &&
+      state.teamId === teamId &&
+      (environment === null || environment === state.environment)
+    if (state === null || !isVisible) throw deploymentNotFound()
+    return state
+  }
+
+  private async requireRoom(teamId: string): Promise<void> {
+    const { store, teamBytesMax } = this.options
+    if ((await store.storedBytes(teamId)) < teamBytesMax) return
+    const message = `the files of the team's batches take ${teamBytesMax} bytes or more: wait until old ones are removed`
+    throw new AppError('unavailable', message)
+  }
+
+  /** Keeps a place for an upload. @returns gives it back */
+  private reserve(teamId: string): () => void {
+    const ofTeam = [...this.uploads.values()].filter((one) => one === teamId)
+    if (ofTeam.length >= TEAM_UPLOADS_MAX || this.uploads.size >= UPLOADS_MAX) {
+      throw new AppError('unavailable', 'too many files are being received: try again in a minute')
+    }
+    const upload = Symbol(teamId)
+    this.uploads.set(upload, teamId)
+    return () => void this.uploads.delete(upload)
+  }
+}
+
+/** A file in pieces. */
+export interface ResultFile {
+  readonly format: BatchOptions['results']
+  readonly chunks: AsyncIterable<Uint8Array>
+}
+
+function senderOf(caller: Caller): BatchSender {
+  const { teamId } = caller
+  return caller.kind === 'key'
+    ? { teamId, environment: caller.environment, by: caller.keyId }
+    : { teamId, environment: null, by: caller.userId }
+}
+
+function actorOf(caller: Caller): Actor {
+  if (caller.kind === 'key') return { userId: caller.keyId, teamId: caller.teamId }
+  const { userId, teamId, claim } = caller
+  return { userId, teamId, ...(claim && { claim }) }
+}

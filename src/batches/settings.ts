@@ -1,0 +1,37 @@
+import { objectLocationOf } from '../platform/object-store/locations.ts'
+
+/** Where files are scored, and how much of them. */
+export interface BatchConfig {
+  /** `file:///directory` or `s3://bucket/prefix`; null: below the data directory. */
+  readonly batchStore: string | null
+  /** Largest file. */
+  readonly batchBytesMax: number
+  /** What the files of a team may take: at it new files are refused. */
+  readonly batchTeamBytesMax: number
+  /** How long results are kept. */
+  readonly batchKeptMs: number
+}
+
+/** What reads variables and notes their faults. */
+interface VariableReader {
+  readonly faults: string[]
+  text(name: string): string | null
+  integer(name: string, otherwise: number, least: number, most: number): number
+}
+
+const GIB = 1024 ** 3
+const DAY_MS = 86_400_000
+
+/** Reads how files are scored; faults go to the reader. */
+export function readBatches(read: VariableReader): BatchConfig {
+  const batchStore = read.text('BATCH_STORE')
+  if (batchStore !== null && objectLocationOf(batchStore) === null) {
+    read.faults.push('BATCH_STORE must be file:///directory or s3://bucket/prefix')
+  }
+  return {
+    batchStore,
+    batchBytesMax: read.integer('BATCH_MAX_BYTES', GIB, 1024, 1024 * GIB),
+    batchTeamBytesMax: read.integer('BATCH_TEAM_MAX_BYTES', 16 * GIB, 1024, 1024 ** 2 * GIB),
+    batchKeptMs: DAY_MS * read.integer('BATCH_KEEP_DAYS', 7, 1, 365),
+  }
+}

@@ -1,0 +1,229 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Environment } from '../access/caller.ts'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import type { JobFailure, JobStatus } from '../jobs/job.ts'
+import { OPEN_JOBS_MAX } from '../jobs/service.ts'
+import { insertJob } from '../jobs/store.ts'
+import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import { parseStoredJson } from '../platform/json.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../platform/paging.ts'
+import { epochMs } from '../rollups/rollup-rows.ts'
+import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
+import { insertBlocks } from '../score-log/drain/store.ts'
+import { ErasuresMovedError, NEWEST_ERASURE } from '../score-log/erasure/erasure-list.ts'
+import type { DeploymentState } from '../scoring/serving.ts'
+import { BATCH_JOB, type Batch, type BatchOptions, type BatchStep, type NewBatch } from './batch.ts'
+import type { BatchRunStore } from './run.ts'
+import type { BatchStore } from './service.ts'
+import type { BatchUpkeepStore, EndedBatch } from './upkeep.ts'
+
+interface BatchRow {
+  readonly id: string
+  readonly team_id: string
+  readonly created_by: string
+  readonly state: string
+  readonly options: string
+  readonly input_key: string
+  readonly input_bytes: number
+  readonly input_version: string
+  readonly is_upload: boolean
+  readonly folder: string
+  readonly place: string
+  readonly at: number
+  readonly lines: number
+  readonly chunks: number
+  readonly scored: number
+  readonly errors: number
+  readonly warned: number
+  readonly error_chunks: string
+  readonly result_bytes: number
+  readonly unknown_columns: string
+  readonly request_id: string | null
+  readonly created_ms: number
+  readonly status: JobStatus
+  readonly done: number
+  readonly total: number
+  readonly finished_ms: number | null
+  readonly failure: string | null
+}
+
+const COLUMNS = sql`b.id, b.team_id, b.created_by, b.state::text as state,
+  b.options::text as options, b.input_key, b.input_bytes::float8 as input_bytes, b.input_version,
+  b.is_upload, b.folder, b.place, b."offset"::float8 as at, b.lines::float8 as lines, b.chunks,
+  b.scored::float8 as scored, b.errors::float8 as errors, b.warned::float8 as warned,
+  array_to_json(b.error_chunks)::text as error_chunks, b.result_bytes::float8 as result_bytes,
+  b.unknown_columns::text as unknown_columns, b.request_id,
+  ${epochMs(sql`b.created_at`)} as created_ms, j.status, j.progress_done::float8 as done,
+  j.progress_total::float8 as total, ${epochMs(sql`j.finished_at`)} as finished_ms,
+  j.failure::text as failure`
+
+/** What a team's batches take in the store. */
+const STORED_BYTES = sql`coalesce(sum(result_bytes
+  + case when is_upload and not is_input_removed then input_bytes else 0 end), 0)::float8`
+
+/** Batches in PostgreSQL, with the states of their jobs. */
+export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkeepStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async add(batch: NewBatch, audit: NewAuditRecord): Promise<boolean> {
+    const { id, sender, state, options, input, folder, place, createdAt } = batch
+    return this.db.transaction(async (tx) => {
+      const job = { id, teamId: sender.teamId, kind: BATCH_JOB, input: { batch_id: id } }
+      const order = { ...job, createdBy: sender.by, createdAt, place }
+      if (!(await insertJob(tx, order, OPEN_JOBS_MAX))) return false
+      await tx.execute(sql`insert into batches (id, team_id, created_by, deployment_id,
+          environment, state, options, input_key, input_bytes, input_version, is_upload, folder,
+          place, created_at)
+        values (${id}, ${sender.teamId}, ${sender.by}, ${state.deploymentId},
+          ${state.environment}, ${JSON.stringify(state)}::text::json,
+          ${JSON.stringify(options)}::text::json, ${input.key}, ${input.bytes}, ${input.version},
+          ${input.isUpload}, ${folder}, ${place}, ${createdAt.toISOString()}::timestamptz)`)
+      await insertAuditRecord(tx, audit)
+      return true
+    })
+  }
+
+  async storedBytes(teamId: string): Promise<number> {
+    const [row] = await rowsOf<{ bytes: number }>(
+      this.db,
+      sql`select ${STORED_BYTES} as bytes from batches where team_id = ${teamId}`,
+    )
+    return row?.bytes ?? 0
+  }
+
+  async find(batchId: string): Promise<Batch | null> {
+    const [row] = await this.rows(sql`b.id = ${batchId}`, sql``)
+    return row === undefined ? null : batchOf(row)
+  }
+
+  async ofTeam(
+    teamId: string,
+    environment: Environment | null,
+    page: PageRequest,
+  ): Promise<Page<Batch>> {
+    const visible = environment === null ? sql`true` : sql`b.environment = ${environment}`
+    const after = page.cursor === undefined ? sql`true` : sql`b.id < ${page.cursor}`
+    const rows = await this.rows(
+      sql`b.team_id = ${teamId} and ${visible} and ${after}`,
+      sql`order by b.id desc limit ${rowsToRead(page)}`,
+    )
+    return pageOf(rows.map(batchOf), page)
+  }
+
+  async begin(batchId: string, requestId: string): Promise<Batch | null> {
+    await this.db.execute(sql`update batches set request_id = ${requestId}
+      where id = ${batchId} and request_id is null`)
+    return this.find(batchId)
+  }
+
+  commit(
+    step: BatchStep,
+    { blocks, erasures }: { blocks: readonly DrainedBlock[]; erasures: number },
+  ): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      // First: it makes the transaction wait for an attempt that was given up as overdue.
+      if (!(await moveBatch(tx, step))) return false
+      const [row] = await rowsOf<{ newest: number }>(tx, sql`select ${NEWEST_ERASURE} as newest`)
+      if ((row?.newest ?? 0) !== erasures) throw new ErasuresMovedError()
+      await insertBlocks(tx, blocks)
+      return true
+    })
+  }
+
+  async ended(place: string, keptMs: number, limit: number): Promise<EndedBatch[]> {
+    const rows = await this.rows(
+      sql`b.place = ${place} and j.finished_at is not null
+        and ((b.is_upload and not b.is_input_removed) or j.finished_at < ${beforeMs(keptMs)})`,
+      sql`order by j.finished_at limit ${limit}`,
+    )
+    const [clock] = await rowsOf<{ now_ms: number }>(
+      this.db,
+      sql`select ${epochMs(sql`now()`)} as now_ms`,
+    )
+    const untilMs = (clock?.now_ms ?? 0) - keptMs
+    return rows.map((row) => ({
+      batch: batchOf(row),
+      isOver: row.finished_ms !== null && row.finished_ms < untilMs,
+    }))
+  }
+
+  async noteInputRemoved(batchId: string): Promise<void> {
+    await this.db.execute(sql`update batches set is_input_removed = true where id = ${batchId}`)
+  }
+
+  async remove(batchId: string): Promise<void> {
+    await this.db.execute(sql`delete from batches where id = ${batchId}`)
+  }
+
+  private rows(condition: SQL, rest: SQL): Promise<BatchRow[]> {
+    return rowsOf<BatchRow>(
+      this.db,
+      sql`select ${COLUMNS} from batches b join jobs j on j.id = b.id where ${condition} ${rest}`,
+    )
+  }
+}
+
+/**
+ * Moves a batch over a chunk, if it is the chunk's turn and the job still runs. A job that comes
+ * this far is not one that ends its process each time.
+ */
+async function moveBatch(tx: Transaction, step: BatchStep): Promise<boolean> {
+  const { batchId, chunk, requestId, nextRequestId, position, counts, hasErrors, bytes } = step
+  const moved = await rowsOf<{ attempts: number }>(
+    tx,
+    sql`update batches b set chunks = chunks + 1, request_id = ${nextRequestId},
+        "offset" = ${position.offset}, lines = ${position.line}, scored = ${counts.scored},
+        errors = ${counts.errors}, warned = ${counts.warned},
+        result_bytes = result_bytes + ${bytes},
+        error_chunks = ${hasErrors ? sql`array_append(error_chunks, ${chunk}::integer)` : sql`error_chunks`},
+        unknown_columns = ${JSON.stringify(step.unknownColumns)}::text::json
+      from jobs j
+      where b.id = ${batchId} and b.chunks = ${chunk} and b.request_id = ${requestId}
+        and j.id = b.id and j.status = 'running'
+      returning j.attempts`,
+  )
+  const [row] = moved
+  if (row === undefined) return false
+  if (row.attempts > 1) await tx.execute(sql`update jobs set attempts = 1 where id = ${batchId}`)
+  return true
+}
+
+function beforeMs(ms: number): SQL {
+  return sql`now() - ${ms}::float8 * interval '1 millisecond'`
+}
+
+/** What `add` and `commit` have written. */
+function batchOf(row: BatchRow): Batch {
+  const state = parseStoredJson(row.state) as DeploymentState
+  return {
+    id: row.id,
+    sender: { teamId: row.team_id, environment: state.environment, by: row.created_by },
+    state,
+    options: parseStoredJson(row.options) as BatchOptions,
+    input: {
+      key: row.input_key,
+      bytes: row.input_bytes,
+      version: row.input_version,
+      isUpload: row.is_upload,
+    },
+    folder: row.folder,
+    place: row.place,
+    createdAt: new Date(row.created_ms),
+    status: row.status,
+    progress: { done: row.done, total: row.total },
+    finishedAt: row.finished_ms === null ? null : new Date(row.finished_ms),
+    failure: row.failure === null ? null : (parseStoredJson(row.failure) as JobFailure),
+    position: { offset: row.at, line: row.lines },
+    counts: { scored: row.scored, errors: row.errors, warned: row.warned },
+    chunks: row.chunks,
+    errorChunks: parseStoredJson(row.error_chunks) as number[],
+    resultBytes: row.result_bytes,
+    unknownColumns: parseStoredJson(row.unknown_columns) as string[],
+    requestId: row.request_id,
+  }
+}

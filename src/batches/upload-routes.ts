@@ -1,0 +1,64 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Batch as BatchSchema, UploadBatchQuery } from '../../schemas/batches.ts'
+import { errorResponses } from '../../schemas/errors.ts'
+import { OUTCOME_SENDERS } from '../access/caller.ts'
+import { provenCaller } from '../access/request-caller.ts'
+import { AppError } from '../errors.ts'
+import type { BatchFormat } from './batch.ts'
+import { optionsOf } from './options.ts'
+import { batchFields } from './response.ts'
+import type { BatchService } from './service.ts'
+
+interface BatchUploadRouteOptions {
+  readonly batches: BatchService
+}
+
+const FORMATS: Readonly<Record<string, BatchFormat>> = {
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+  'application/vnd.apache.parquet': 'parquet',
+}
+const TYPES = Object.keys(FORMATS).join(', ')
+
+/** Files that are sent to be scored. They go to the disk as they come, and never into memory. */
+export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOptions> = async (
+  app,
+  { batches },
+) => {
+  // Only for the route of this plugin.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(Object.keys(FORMATS), (_request, payload, done) => done(null, payload))
+
+  app.post(
+    '/v1/batches/upload',
+    {
+      bodyLimit: batches.bytesMax,
+      schema: {
+        querystring: UploadBatchQuery,
+        response: { 202: BatchSchema, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'batches.upload', access: OUTCOME_SENDERS, isStreamed: true },
+    },
+    async (request, reply) => {
+      const { deployment, ...options } = request.query
+      const order = { deploymentId: deployment, options: optionsOf(formatOf(request), options) }
+      const body = request.body as Readable
+      const batch = await batches.upload(provenCaller(request), order, body)
+      return reply.code(202).send(batchFields(batch))
+    },
+  )
+}
+
+/** @throws AppError `invalid_request`, `unsupported_media_type` */
+function formatOf({ headers }: FastifyRequest): BatchFormat {
+  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  if (type === '') {
+    const message = `send a file as the body, with a header Content-Type, one of ${TYPES}`
+    throw new AppError('invalid_request', message)
+  }
+  const format = FORMATS[type.trim()]
+  if (format !== undefined) return format
+  throw new AppError('unsupported_media_type', `send the file as one of ${TYPES}`)
+}

@@ -1,0 +1,110 @@
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { CompiledModel } from '../engine/index.ts'
+import { AppError } from '../errors.ts'
+import { systemClock } from '../platform/clock.ts'
+import { encodeByHour } from '../score-log/blocks/encode-blocks.ts'
+import { ChallengerFailures } from '../scoring/challenger-failures.ts'
+import { makeServing } from '../scoring/make-serving.ts'
+import type { ServingDeployment } from '../scoring/serving.ts'
+import { ChunkScorer } from './chunk-scorer.ts'
+import { newReader } from './input/new-reader.ts'
+import type { ReadBytes, RecordReader } from './input/record.ts'
+import type { BatchTask, FromThread, ThreadChunk, ToThread } from './thread-messages.ts'
+
+/** Lowest, so that requests go first where they share a core. */
+const PRIORITY = 19
+
+const task: BatchTask = workerData
+// On Linux a priority belongs to the thread that sets it; elsewhere to the whole process.
+if (process.platform === 'linux') setPriority(0, PRIORITY)
+
+let onBytes: (bytes: Uint8Array | null) => void = () => undefined
+
+const ready = open()
+// Its failure answers the first chunk.
+ready.catch(() => undefined)
+
+parentPort?.on('message', async (message: ToThread) => {
+  if (message.kind === 'bytes') {
+    onBytes(message.bytes)
+    return
+  }
+  try {
+    const chunk = await scoreNext(message.requestId, message.scoredAtMs)
+    const moved = chunk === null ? [] : memoryOf(chunk)
+    send({ kind: 'chunk', chunk }, moved)
+  } catch (error) {
+    const isKnown = error instanceof AppError
+    send({
+      kind: 'failed',
+      code: isKnown ? error.code : 'internal_error',
+      message: error instanceof Error ? error.message : 'unknown',
+    })
+  }
+})
+
+interface Open {
+  readonly scorer: ChunkScorer
+  readonly reader: RecordReader
+  readonly models: ReadonlyMap<string, CompiledModel>
+}
+
+async function open(): Promise<Open> {
+  const { batchId, by, state, specs, options, fileBytes, position } = task
+  const deployment = await makeServing(state, {
+    store: {
+      specOf: async (modelId) => specs.get(modelId) ?? null,
+      // A batch gives no reasons; the log names the baseline of the state.
+      baseline: async () => null,
+    },
+    held: new Map(),
+    onFault: () => undefined,
+  })
+  const failures = new ChallengerFailures(systemClock, () => undefined)
+  const scorer = new ChunkScorer({ batchId, by, deployment, options, failures })
+  const { features, recordsMax } = scorer
+  const { format } = options
+  const reader = newReader(format, { read, fileBytes, features, position, recordsMax })
+  return { scorer, reader, models: modelsOf(deployment) }
+}
+
+let isFirst = task.isAtStart
+
+async function scoreNext(requestId: string, scoredAtMs: number): Promise<ThreadChunk | null> {
+  const { scorer, reader, models } = await ready
+  const portion = await reader.next()
+  if (portion === null) return null
+  const { position, records } = portion
+  const scored = scorer.score(records, { requestId, scoredAtMs, isFirst })
+  isFirst = false
+  const blocks = scored.payload === null ? [] : encodeByHour([scored.payload], models)
+  const { unknownColumns, total } = reader
+  return { ...scored, blocks, position, unknownColumns, total }
+}
+
+const read: ReadBytes = (from, bytes) => {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  onBytes = (found) => {
+    if (found === null) reject(new Error("the file can't be read"))
+    else resolve(Buffer.from(found.buffer, found.byteOffset, found.byteLength))
+  }
+  send({ kind: 'read', from, bytes })
+  return promise
+}
+
+function send(message: FromThread, moved: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, moved)
+}
+
+/** What is handed over without a copy: the results own their memory. */
+function memoryOf({ results, errors }: ThreadChunk): ArrayBuffer[] {
+  return [results, errors].flatMap(({ buffer, byteLength }) =>
+    byteLength > 0 && buffer instanceof ArrayBuffer ? [buffer] : [],
+  )
+}
+
+function modelsOf({ champion, challengers }: ServingDeployment): Map<string, CompiledModel> {
+  const all = [champion, ...challengers.flatMap(({ serving }) => serving ?? [])]
+  return new Map(all.map(({ modelId, modelScore }) => [modelId, modelScore.model]))
+}

@@ -1,0 +1,52 @@
+import { sql } from 'drizzle-orm'
+import { bigint, boolean, index, integer, pgTable, text } from 'drizzle-orm/pg-core'
+import { teams } from './auth.ts'
+import { idText, jsonText, moment } from './columns.ts'
+
+/**
+ * Files that are scored, each by the job with the same id. Written by `src/batches`: the position
+ * moves in the transaction that puts a chunk into the score log, and only from the chunk that the
+ * writer expects. Rows leave with their results, `BATCH_KEEP_DAYS` after the end of the job; the
+ * row of the job leaves after them.
+ */
+export const batches = pgTable(
+  'batches',
+  {
+    id: idText('id').primaryKey(),
+    teamId: idText('team_id')
+      .notNull()
+      .references(() => teams.id),
+    /** A user or a key. */
+    createdBy: idText('created_by').notNull(),
+    deploymentId: idText('deployment_id').notNull(),
+    environment: text('environment').notNull(),
+    /** The one state of the deployment that scores the whole file. */
+    state: jsonText('state').notNull(),
+    options: jsonText('options').notNull(),
+    inputKey: text('input_key').notNull(),
+    inputBytes: bigint('input_bytes', { mode: 'number' }).notNull(),
+    inputVersion: text('input_version').notNull(),
+    /** Whether the file was sent to the service. */
+    isUpload: boolean('is_upload').notNull(),
+    /** Whether a file that was sent has been removed after the end of the job. */
+    isInputRemoved: boolean('is_input_removed').notNull().default(false),
+    folder: text('folder').notNull(),
+    /** The store with the files: only processes that have it work on them. */
+    place: text('place').notNull(),
+    /** Bytes of the file that are done; of a Parquet file, rows. */
+    offset: bigint('offset', { mode: 'number' }).notNull().default(0),
+    lines: bigint('lines', { mode: 'number' }).notNull().default(0),
+    chunks: integer('chunks').notNull().default(0),
+    scored: bigint('scored', { mode: 'number' }).notNull().default(0),
+    errors: bigint('errors', { mode: 'number' }).notNull().default(0),
+    warned: bigint('warned', { mode: 'number' }).notNull().default(0),
+    /** Numbers of the chunks that have a file of errors. */
+    errorChunks: integer('error_chunks').array().notNull().default(sql`'{}'`),
+    resultBytes: bigint('result_bytes', { mode: 'number' }).notNull().default(0),
+    unknownColumns: jsonText('unknown_columns').notNull().default([]),
+    /** Request that the next chunk is in the log; null before the first run. */
+    requestId: text('request_id'),
+    createdAt: moment('created_at').notNull(),
+  },
+  (table) => [index('batches_team').on(table.teamId, table.id)],
+)

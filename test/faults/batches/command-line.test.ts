@@ -1,0 +1,73 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { reportOf } from '../../../src/cli/batch.ts'
+import { jsonLines } from '../../support/batches/batches.ts'
+import { sampleApplicants } from '../../support/cards/cards.ts'
+import { startWithSample } from '../../support/start/running.ts'
+
+/** A stream that keeps what is written to it. */
+class Kept extends Writable {
+  text = ''
+
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    this.text += String(chunk)
+    done()
+  }
+}
+
+test('the command line scores a file with a bar, and shows, lists and ends batches', async () => {
+  const { url, endpoint, key } = await startWithSample({}, onTestFinished)
+  const slug = endpoint.slice(endpoint.lastIndexOf('/') + 1)
+  const directory = mkdtempSync(join(tmpdir(), 'scoreline-batch-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'applicants.ndjson')
+  const sample = sampleApplicants()
+  const lines = sample.map(({ id, applicant }) => JSON.stringify({ id, ...applicant }))
+  writeFileSync(file, `${lines.join('\n')}\nno applicant\n`)
+  const [out, errors] = [join(directory, 'results.ndjson'), join(directory, 'errors.ndjson')]
+  const watcher = new Kept()
+  const stdout = new Kept()
+  const run = (...args: string[]) =>
+    reportOf([...args, '--url', url], { call: 'batch', token: key, stdout, watcher, pollMs: 50 })
+
+  const scoring = ['run', file, '--deployment', slug, '--out', out, '--errors', errors]
+  const report = await run(...scoring)
+  expect(report, report.stderr).toMatchObject({ code: 0, stdout: '' })
+  expect(report.stderr).toMatch(
+    /^Batch job_\w+ is done: 1,000 scored, 1 with errors, 0 with warnings/,
+  )
+  expect(watcher.text).toMatch(/\[#{30}\] 100 %/)
+  const results = jsonLines(readFileSync(out, 'utf8'))
+  expect(results.map(({ id, score }) => [id, score])).toEqual(
+    sample.map(({ id, score }) => [id, score]),
+  )
+  expect(jsonLines(readFileSync(errors, 'utf8'))).toMatchObject([{ line: lines.length + 1 }])
+
+  const { stdout: id } = await run('run', file, '--deployment', slug, '--no-wait')
+  expect((await run('cancel', id.trim())).stdout).toMatch(/ is (cancelled|done): /)
+  const listed = await run('list')
+  expect(listed.stdout.split('\n')).toHaveLength(4)
+  const shown = JSON.parse((await run('show', id.trim(), '--json')).stdout)
+  expect(shown).toMatchObject({ id: id.trim(), deployment_id: slug })
+
+  expect(await run('show', 'job_unknown')).toMatchObject({
+    code: 1,
+    stderr: 'The service answers 404: the team has no such batch, or its results were removed.\n',
+  })
+  expect((await run('run', directory, '--deployment', slug)).code).toBe(1)
+  const unknown = join(directory, 'none.csv')
+  expect((await run('run', unknown, '--deployment', slug)).code).toBe(1)
+  expect((await run('run')).code).toBe(2)
+}, 60_000)
+
+test('without a token the command line says which variable must hold it', async () => {
+  const context = { call: 'batch', token: undefined, stdout: new Kept(), watcher: null, pollMs: 1 }
+  expect(await reportOf(['list', '--url', 'http://127.0.0.1:1'], context)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'SCORELINE_TOKEN must hold an API key with the scope score, or an access token.\n',
+  })
+})

@@ -1,0 +1,150 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { NewBatch } from '../../../src/batches/batch.ts'
+import { BatchFiles } from '../../../src/batches/files.ts'
+import { errorKey, resultKey } from '../../../src/batches/parts.ts'
+import { PostgresBatchStore } from '../../../src/batches/store.ts'
+import { BatchUpkeep } from '../../../src/batches/upkeep.ts'
+import { PostgresJobStore } from '../../../src/jobs/store.ts'
+import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { DirectoryStore } from '../../../src/platform/object-store/directory-store.ts'
+import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { insertTeam } from '../../support/start/users.ts'
+
+const DAY_MS = 86_400_000
+const PLACE = 'a store of the tests'
+
+describe.each(backends)('on $name', (backend) => {
+  let database: TestDatabase
+  let handle: DatabaseHandle
+  let store: PostgresBatchStore
+  const directory = mkdtempSync(join(tmpdir(), 'scoreline-upkeep-'))
+  const files = new BatchFiles(Promise.resolve(new DirectoryStore(directory)), directory)
+
+  beforeAll(async () => {
+    database = await backend.create()
+    handle = await openTestDatabase(database)
+    store = new PostgresBatchStore(handle.db)
+  })
+  afterAll(async () => {
+    await handle.close()
+    await database.drop()
+    rmSync(directory, { recursive: true })
+  })
+
+  const upkeep = () =>
+    new BatchUpkeep({
+      store,
+      files,
+      place: async () => PLACE,
+      keptMs: 7 * DAY_MS,
+      onFailed: (error) => {
+        throw error
+      },
+    })
+
+  /** A batch of two chunks with their files, whose job ended so many days ago; null: it runs. */
+  async function newBatch(endedDays: number | null): Promise<NewBatch> {
+    const teamId = await insertTeam(handle.db)
+    const id = newId('job_', Date.now())
+    const folder = `${teamId}/batches/${id}`
+    const batch: NewBatch = {
+      id,
+      sender: { teamId, environment: null, by: 'usr_1' },
+      state: {
+        deploymentId: 'dep_1',
+        teamId,
+        environment: 'production',
+        isActive: true,
+        shadowMode: false,
+        strictMode: false,
+        cacheVersion: 1,
+        championModelId: 'mod_1',
+        baselineId: null,
+        challengers: [],
+      },
+      options: {
+        format: 'csv',
+        results: 'csv',
+        idField: 'id',
+        strictMode: false,
+        withContributions: false,
+        routingKey: null,
+      },
+      input: { key: `${folder}/input.csv`, bytes: 100, version: '1', isUpload: true },
+      folder,
+      place: PLACE,
+      createdAt: new Date(),
+    }
+    const audit = {
+      id: newId('aud_', Date.now()),
+      teamId,
+      actor: 'usr_1',
+      action: 'batch.create',
+      subject: id,
+      before: null,
+      after: null,
+      reason: null,
+      createdAt: new Date(),
+    } as const
+    expect(await store.add(batch, audit)).toBe(true)
+    for (const key of [batch.input.key, resultKey(batch, 0), resultKey(batch, 1)]) {
+      await files.write(key, Buffer.from('x'))
+    }
+    await files.write(errorKey(batch, 1), Buffer.from('x'))
+    await handle.db.execute(sql`update batches set chunks = 2, error_chunks = '{1}',
+      result_bytes = 30 where id = ${id}`)
+    if (endedDays !== null) {
+      await handle.db.execute(sql`update jobs set status = 'done',
+        finished_at = now() - ${endedDays}::float8 * interval '1 day' where id = ${id}`)
+    }
+    return batch
+  }
+
+  const left = ({ folder }: NewBatch) => readdirSync(join(directory, folder)).sort()
+  const RESULTS = ['errors-000002.ndjson', 'results-000001.csv', 'results-000002.csv']
+
+  // What a file holds of applicants is on the disk no longer than the work on it.
+  test('a file that was sent goes with the end of its batch, and results some days later', async () => {
+    const running = await newBatch(null)
+    const ended = await newBatch(6.9)
+    const over = await newBatch(7.1)
+    expect(await store.storedBytes(ended.sender.teamId)).toBe(130)
+    await upkeep().removeAll()
+    expect(left(running)).toEqual([...RESULTS.slice(0, 1), 'input.csv', ...RESULTS.slice(1)])
+    expect(left(ended)).toEqual(RESULTS)
+    expect(left(over)).toEqual([])
+    expect(await store.storedBytes(ended.sender.teamId)).toBe(30)
+    expect(await store.find(over.id)).toBeNull()
+    expect(await store.find(ended.id)).not.toBeNull()
+    await upkeep().removeAll()
+    expect(left(ended)).toEqual(RESULTS)
+  })
+
+  test('the job of a batch is kept as long as its results', async () => {
+    const jobs = new PostgresJobStore(handle.db)
+    const batch = await newBatch(6)
+    await jobs.removeOld(DAY_MS)
+    expect(await jobs.find(batch.sender.teamId, batch.id)).not.toBeNull()
+    await store.remove(batch.id)
+    await jobs.removeOld(DAY_MS)
+    expect(await jobs.find(batch.sender.teamId, batch.id)).toBeNull()
+  })
+
+  test('only a runner of its place takes a batch', async () => {
+    const jobs = new PostgresJobStore(handle.db)
+    const batch = await newBatch(null)
+    expect(await jobs.take(['batch'], 'runner', 60_000, 'another place')).toBeNull()
+    const taken = new Set<string>()
+    for (let job = await jobs.take(['batch'], 'runner', 60_000, PLACE); job !== null; ) {
+      taken.add(job.id)
+      job = await jobs.take(['batch'], 'runner', 60_000, PLACE)
+    }
+    expect(taken).toContain(batch.id)
+  })
+})

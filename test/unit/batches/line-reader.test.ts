@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import type { BatchPosition } from '../../../src/batches/batch.ts'
+import { newReader } from '../../../src/batches/input/new-reader.ts'
+import type { Portion } from '../../../src/batches/input/record.ts'
+
+const START: BatchPosition = { offset: 0, line: 0 }
+const IS_NUMERIC = new Map([
+  ['income', true],
+  ['purpose', false],
+])
+
+interface Order {
+  readonly format?: 'csv' | 'ndjson'
+  readonly position?: BatchPosition
+  readonly recordsMax?: number
+  readonly idField?: string
+  readonly isStrict?: boolean
+}
+
+async function portionsOf(file: string | Buffer, order: Order = {}): Promise<Portion[]> {
+  const bytes = Buffer.from(file)
+  const reader = newReader(order.format ?? 'csv', {
+    read: async (from, length) => bytes.subarray(from, from + length),
+    fileBytes: bytes.length,
+    features: {
+      isNumeric: IS_NUMERIC,
+      idField: order.idField ?? 'id',
+      isStrict: order.isStrict ?? false,
+    },
+    position: order.position ?? START,
+    recordsMax: order.recordsMax ?? 1_000,
+  })
+  const portions: Portion[] = []
+  for (let next = await reader.next(); next !== null; next = await reader.next())
+    portions.push(next)
+  return portions
+}
+
+async function recordsOf(file: string | Buffer, order: Order = {}) {
+  return (await portionsOf(file, order)).flatMap(({ records }) => records)
+}
+
+test('a cell of a numeric feature is a number where JSON would take it, else its text', async () => {
+  const cells = ['1.5', '-0', '1e3', '05', '+1', '.5', '1,5', ' 1', 'NaN', '']
+  const file = `income;id\n${cells.map((cell, row) => `${cell};${row}`).join('\n')}`
+  const incomes = (await recordsOf(file)).map(({ applicant }) => applicant?.['income'])
+  expect(incomes).toEqual([1.5, -0, 1000, '05', '+1', '.5', '1,5', ' 1', 'NaN', null])
+})
+
+test('a cell of a categorical feature is its text, whatever it looks like', async () => {
+  const [record] = await recordsOf('purpose,id\n007,A-1\n')
+  expect(record).toEqual({ line: 2, id: 'A-1', applicant: { purpose: '007' }, fault: null })
+})
+
+test('quotes, carriage returns, a mark and a missing last line break are read', async () => {
+  const file = '\uFEFF"income",purpose\r\n1,"a ""b"", c"\r\n\r\n2,d'
+  const records = await recordsOf(file)
+  expect(records.map(({ line, applicant }) => [line, applicant])).toEqual([
+    [2, { income: 1, purpose: 'a "b", c' }],
+    [4, { income: 2, purpose: 'd' }],
+  ])
+})
+
+test.each([
+  ['1,2,3', 'the line has 3 cells, but the header has 2'],
+  ['"1,2', 'a quote is not closed: a cell cannot contain a line break'],
+])('the line %s stands apart with its fault', async (line, fault) => {
+  const [bad, good] = await recordsOf(`income,purpose\n${line}\n1,a\n`)
+  expect(bad).toEqual({ line: 2, id: null, applicant: null, fault })
+  expect(good?.applicant).toEqual({ income: 1, purpose: 'a' })
+})
+
+test('a line that is not UTF-8 or too long stands apart', async () => {
+  const file = Buffer.concat([
+    Buffer.from('income\n'),
+    Buffer.from([0xff, 0x0a]),
+    Buffer.from(`${'1'.repeat(1024 * 1024 + 1)}\n2\n`),
+  ])
+  const records = await recordsOf(file)
+  expect(records.map(({ line, fault }) => [line, fault])).toEqual([
+    [2, 'the line is not UTF-8'],
+    [3, 'the line is longer than 1048576 bytes'],
+    [4, null],
+  ])
+})
+
+test.each([
+  ['a,b\n1,2\n', 'no column has the name of a feature of the model: check the header'],
+  ['income,income\n1,2\n', 'two columns have the name "income"'],
+])('the header of %j is refused', async (file, message) => {
+  await expect(portionsOf(file)).rejects.toMatchObject({ code: 'invalid_file', message })
+})
+
+test('strict mode refuses a column that no model knows, and others leave it out', async () => {
+  const file = 'income,extra\n1,2\n'
+  await expect(portionsOf(file, { isStrict: true })).rejects.toThrow('"extra" is not a feature')
+  const [record] = await recordsOf(file)
+  expect(record?.applicant).toEqual({ income: 1 })
+})
+
+test('a column that id_field names must be there', async () => {
+  await expect(portionsOf('income\n1\n', { idField: 'number' })).rejects.toThrow(
+    'no column "number"',
+  )
+})
+
+test.each([
+  ['[1]', 'the line is not a JSON object'],
+  ['{"income":1', 'the line is not valid JSON'],
+  ['{"__proto__":1}', 'the line has a property named __proto__, which is refused'],
+])('the line of JSON %s stands apart', async (line, fault) => {
+  const records = await recordsOf(`${line}\n{"income":1,"id":7}\n`, { format: 'ndjson' })
+  expect(records[0]).toMatchObject({ line: 1, applicant: null, fault })
+  expect(records[1]).toMatchObject({ line: 2, id: 7, applicant: { income: 1 }, fault: null })
+})
+
+// A run that goes on after a crash must cut the file where the run before it did.
+test('the rest of a file gives the same chunks from each chunk on', async () => {
+  const rows = Array.from({ length: 40 }, (_, row) => `${row},${'ü'.repeat(row)}\n`)
+  const file = `income,purpose\n${rows.join('')}`
+  const whole = await portionsOf(file, { recordsMax: 7 })
+  expect(whole.map(({ records }) => records.length)).toEqual([7, 7, 7, 7, 7, 5])
+  for (const [at, { position }] of whole.entries()) {
+    expect(await portionsOf(file, { recordsMax: 7, position })).toEqual(whole.slice(at + 1))
+  }
+})
