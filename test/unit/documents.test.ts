@@ -25,14 +25,6 @@ import {
 } from '../support/structure/documents.ts'
 import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
-/** They read variables. */
-const VARIABLE_FILES = [
-  'src/config.ts',
-  'src/auth/oidc/settings.ts',
-  'src/batches/settings.ts',
-  'src/platform/object-store/settings.ts',
-]
-
 const exists = (path: string) => existsSync(join(ROOT, path))
 const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
 
