@@ -819,7 +819,7 @@ export interface paths {
         };
         /**
          * Show a change request and what it would change
-         * @description Who asks and who decides see the same. `difference` compares the shares of all models, and the points of the two models that the change exchanges, bin by bin. `affected` looks at up to 100,000 applicants of the last 30 days, the newest first, and says how many would get another score. It stops after three seconds, and its result is kept for ten minutes.
+         * @description Who asks and who decides see the same. `difference` compares the shares of all models, and the points of the two models of the largest exchange, bin by bin. `affected` compares each model whose share changes: it looks at up to 100,000 applicants of the last 30 days, the newest first, and says how many would get another score. It stops after three seconds, and its result is kept for ten minutes. One request is looked at at a time in a process and four wait; further ones are 503.
          *
          *     **Caller:** any member of the team.
          */
@@ -1962,6 +1962,144 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List batches
+         * @description The batches of the team, newest first; a key sees those of its environment.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         */
+        get: operations["batches.list"];
+        put?: never;
+        /**
+         * Score a file of the store
+         * @description Starts a job that scores a file of the folder of the team in the store that `BATCH_STORE` names, with one state of the deployment: the one at this moment. The results are beside the file. Applicants that cannot be scored are put apart. A batch counts as one request toward the quota, and every scored applicant is in the score log and in the statistics.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         */
+        post: operations["batches.start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a batch
+         * @description State, counts and progress of a batch.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         */
+        get: operations["batches.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a batch
+         * @description Ends a batch that waits or runs. Applicants that are scored by then stay in the score log and in the results. A batch that has ended stays as it is.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         */
+        post: operations["batches.cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the results of a batch
+         * @description One file with all parts, in the order of the input: a line for each scored applicant, with its line in the input, its reference, score, risk grade, probability of default, warnings, and its place in the score log.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         */
+        get: operations["batches.results"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{id}/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the errors of a batch
+         * @description A line of JSON for each line of the file that was not scored: its number, its reference, the code of the error, and what is wrong.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         */
+        get: operations["batches.errors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a file to be scored
+         * @description The body is a file: CSV (`text/csv`), NDJSON (`application/x-ndjson`) or Parquet (`application/vnd.apache.parquet`), of at most `BATCH_MAX_BYTES`, 1 GiB by default. It is stored before the answer, and removed after the end of the batch. A repeated upload is a second batch.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         */
+        post: operations["batches.upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2028,7 +2166,7 @@ export interface components {
             n: number;
             /**
              * Format: int64
-             * @description Those whose score would differ
+             * @description Those for whom the score of any exchange would differ
              */
             changed: number;
             /**
@@ -2038,11 +2176,13 @@ export interface components {
             undecided: number;
             /**
              * Format: double
-             * @description Expected share of all applicants whose answer would differ: `changed / n`, times the share of applicants that another model would answer; null without applicants
+             * @description Expected share of all applicants whose answer would differ: the sum of `changed / n` times `moved_pct` over `exchanges`; null where the log has no applicant of one of them
              */
             share: number | null;
             /** @description False if the bound was met before the whole period */
             is_complete: boolean;
+            /** @description Each model that takes over from another, the largest part first */
+            exchanges: components["schemas"]["ModelExchange"][];
         };
         Alarm: {
             deployment_id: string;
@@ -2236,6 +2376,91 @@ export interface components {
         BaselineRequest: {
             period?: components["schemas"]["BaselinePeriod"];
             counts?: components["schemas"]["BaselineCounts"];
+        };
+        Batch: {
+            /** @description Id of the batch, and of its job */
+            id: string;
+            status: components["schemas"]["JobStatus"];
+            deployment_id: string;
+            environment: components["schemas"]["Environment"];
+            /**
+             * Format: int64
+             * @description The state of the deployment that scores the whole file
+             */
+            cache_version: number;
+            champion_model_id: string;
+            input: {
+                /**
+                 * @description Form of the file
+                 * @enum {string}
+                 */
+                format: "ndjson" | "csv" | "parquet";
+                /** Format: int64 */
+                bytes: number;
+                /** @description Null for an upload */
+                path: string | null;
+            };
+            results: {
+                /**
+                 * @description Form of the results
+                 * @enum {string}
+                 */
+                format: "ndjson" | "csv" | "parquet";
+                /**
+                 * Format: int64
+                 * @description Parts that are stored
+                 */
+                parts: number;
+                /**
+                 * Format: int64
+                 * @description Bytes of the parts and of the errors
+                 */
+                bytes: number;
+                /** @description Folder beside the file with `results-000001` and so on, and `errors-…`; null for an upload */
+                path: string | null;
+            };
+            id_field: string;
+            strict_mode: boolean;
+            include_contributions: boolean;
+            routing_key: string | null;
+            counts: {
+                /** Format: int64 */
+                scored: number;
+                /**
+                 * Format: int64
+                 * @description Lines that were put apart
+                 */
+                errors: number;
+                /**
+                 * Format: int64
+                 * @description Scored applicants with a warning
+                 */
+                warned: number;
+            };
+            /** @description Columns of a CSV or Parquet file that are no feature of any model: left out */
+            unknown_columns: string[];
+            progress: components["schemas"]["JobProgress"];
+            /** @description Id of a user or a key */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            finished_at: string | null;
+            /** @description Code of the error of a failed batch */
+            error?: string;
+            /** @description Why the batch failed */
+            message?: string;
+        };
+        BatchList: {
+            batches: components["schemas"]["Batch"][];
+            /** @description `cursor` of the next page; absent on the last page */
+            next_cursor?: string;
         };
         /** @description Feature values by name, and an optional `id` that the result repeats */
         BatchRecord: {
@@ -2914,7 +3139,7 @@ export interface components {
          * @description Stable code; the message may change
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "no_rollback_target" | "invalid_api_key" | "unauthorized" | "invalid_credentials" | "invalid_refresh_token" | "sign_on_refused" | "insufficient_role" | "own_change_request" | "deployment_not_found" | "model_not_found" | "challenger_not_found" | "key_not_found" | "service_account_not_found" | "session_not_found" | "member_not_found" | "baseline_not_found" | "score_not_found" | "job_not_found" | "definition_not_found" | "import_not_found" | "change_request_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "model_is_champion" | "member_exists" | "last_owner" | "change_outdated" | "change_request_closed" | "approval_required" | "limit_reached" | "webhook_inactive" | "definition_in_use" | "idempotency_in_progress" | "idempotency_answer_lost" | "batch_too_large" | "payload_too_large" | "unsupported_media_type" | "invalid_spec" | "invalid_baseline" | "parity_failed" | "not_exportable" | "invalid_webhook" | "invalid_scope" | "invalid_traffic_config" | "idempotency_key_reused" | "strict_mode_violation" | "reasons_not_configured" | "population_too_small" | "rate_limited" | "internal_error" | "unavailable";
+        ErrorCode: "invalid_request" | "no_rollback_target" | "invalid_api_key" | "unauthorized" | "invalid_credentials" | "invalid_refresh_token" | "sign_on_refused" | "insufficient_role" | "own_change_request" | "deployment_not_found" | "model_not_found" | "challenger_not_found" | "key_not_found" | "service_account_not_found" | "session_not_found" | "member_not_found" | "baseline_not_found" | "score_not_found" | "job_not_found" | "definition_not_found" | "import_not_found" | "batch_not_found" | "change_request_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "model_is_champion" | "member_exists" | "last_owner" | "change_outdated" | "change_request_closed" | "approval_required" | "limit_reached" | "webhook_inactive" | "definition_in_use" | "batch_not_ended" | "input_changed" | "idempotency_in_progress" | "idempotency_answer_lost" | "batch_too_large" | "payload_too_large" | "unsupported_media_type" | "invalid_spec" | "invalid_baseline" | "parity_failed" | "invalid_file" | "not_exportable" | "invalid_webhook" | "invalid_scope" | "invalid_traffic_config" | "idempotency_key_reused" | "strict_mode_violation" | "reasons_not_configured" | "population_too_small" | "rate_limited" | "internal_error" | "unavailable";
         ErrorDetail: {
             /** @description Position in the request, for example `features[3].bins[1].range` */
             path: string;
@@ -2931,7 +3156,7 @@ export interface components {
          * @description Type of an event
          * @enum {string}
          */
-        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "webhook.test";
+        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "change_request.outdated" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "webhook.test";
         /** @description What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it */
         ExpectedPerformance: {
             /** @constant */
@@ -3841,6 +4066,25 @@ export interface components {
             points: components["schemas"]["ChangedPoints"][];
             /** @description Whether more bins differ than are listed */
             points_truncated: boolean;
+        };
+        ModelExchange: {
+            from_model_id: string;
+            /** @description Null: no model answers any more */
+            to_model_id: string | null;
+            /**
+             * Format: double
+             * @description Applicants that move from one to the other, in percent
+             */
+            moved_pct: number;
+            /**
+             * Format: int64
+             * @description Applicants whose logged score of `from_model_id` was compared
+             */
+            n: number;
+            /** Format: int64 */
+            changed: number;
+            /** Format: int64 */
+            undecided: number;
         };
         ModelList: {
             models: components["schemas"]["ListedModel"][];
@@ -5289,6 +5533,32 @@ export interface components {
             /** @description Oldest first; an interval without scores is left out */
             points: components["schemas"]["StabilityPoint"][];
         };
+        StartBatchRequest: {
+            /** @description Slug of the deployment */
+            deployment: string;
+            input: {
+                /** @description Name of the file in the folder of the team, which is the id of the team in the store of `BATCH_STORE`; with `/` between its parts */
+                path: string;
+                /**
+                 * @description That of the ending of the path when left out
+                 * @enum {string}
+                 */
+                format?: "ndjson" | "csv" | "parquet";
+            };
+            /**
+             * @description Form of the results; that of the file when left out
+             * @enum {string}
+             */
+            results?: "ndjson" | "csv" | "parquet";
+            /** @description Column or property with the reference of an applicant, for the results and the log; `id` when left out */
+            id_field?: string;
+            /** @description Puts applicants with a missing feature or an unknown variable among the errors. A CSV or Parquet file with an unknown column is refused */
+            strict_mode?: boolean;
+            /** @description Adds the points of each feature to each result */
+            include_contributions?: boolean;
+            /** @description Draws the model of a live split, which scores the whole file; the id of the batch when left out */
+            routing_key?: string;
+        };
         StatsPoint: {
             /**
              * Format: date-time
@@ -5655,6 +5925,30 @@ export interface components {
         };
     };
     responses: {
+        /** @description `batch_not_ended`: The batch waits or runs: read its results when it has ended. */
+        BatchNotEnded: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `batch_not_found`: The team has no batch with this id: a batch is removed with its results, some days after its end. */
+        BatchNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /**
          * @description `change_outdated`: The deployment has changed since the change request was made, which therefore can't be applied.
          *
@@ -5948,6 +6242,18 @@ export interface components {
         };
         /** @description `invalid_credentials`: Unknown email or wrong password. */
         InvalidCredentials: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `invalid_file`: The file can't be scored: it is not of its format, or no column is a feature of the model. */
+        InvalidFile: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -9465,7 +9771,17 @@ export interface operations {
                      *           "changed": 0,
                      *           "undecided": 0,
                      *           "share": null,
-                     *           "is_complete": true
+                     *           "is_complete": true,
+                     *           "exchanges": [
+                     *             {
+                     *               "from_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *               "to_model_id": null,
+                     *               "moved_pct": 100,
+                     *               "n": 0,
+                     *               "changed": 0,
+                     *               "undecided": 0
+                     *             }
+                     *           ]
                      *         }
                      *       }
                      *     }
@@ -13070,6 +13386,464 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidSpec"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "batches.list": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items in the response; without it, all items */
+                limit?: number;
+                /** @description `next_cursor` of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batches */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "batches": [
+                     *         {
+                     *           "id": "job_0VLGm5Tt4Kp8SgDb2XwNq7",
+                     *           "status": "done",
+                     *           "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *           "environment": "production",
+                     *           "cache_version": 1,
+                     *           "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *           "input": {
+                     *             "format": "csv",
+                     *             "bytes": 43,
+                     *             "path": null
+                     *           },
+                     *           "results": {
+                     *             "format": "csv",
+                     *             "parts": 1,
+                     *             "bytes": 180,
+                     *             "path": null
+                     *           },
+                     *           "id_field": "id",
+                     *           "strict_mode": false,
+                     *           "include_contributions": false,
+                     *           "routing_key": null,
+                     *           "counts": {
+                     *             "scored": 2,
+                     *             "errors": 0,
+                     *             "warned": 0
+                     *           },
+                     *           "unknown_columns": [],
+                     *           "progress": {
+                     *             "done": 2,
+                     *             "total": 2
+                     *           },
+                     *           "created_by": "key_0VLGj1DmS9hQo4JuNt6Ya5",
+                     *           "created_at": "2026-11-20T09:30:00.000Z",
+                     *           "finished_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BatchList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "batches.start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartBatchRequest"];
+            };
+        };
+        responses: {
+            /** @description The batch waits for its turn */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_0VLGm5Tt4Kp8SgDb2XwNq7",
+                     *       "status": "queued",
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "environment": "production",
+                     *       "cache_version": 1,
+                     *       "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *       "input": {
+                     *         "format": "csv",
+                     *         "bytes": 43,
+                     *         "path": "2026-11/portfolio.csv"
+                     *       },
+                     *       "results": {
+                     *         "format": "csv",
+                     *         "parts": 0,
+                     *         "bytes": 0,
+                     *         "path": null
+                     *       },
+                     *       "id_field": "id",
+                     *       "strict_mode": false,
+                     *       "include_contributions": false,
+                     *       "routing_key": null,
+                     *       "counts": {
+                     *         "scored": 0,
+                     *         "errors": 0,
+                     *         "warned": 0
+                     *       },
+                     *       "unknown_columns": [],
+                     *       "progress": {
+                     *         "done": 0,
+                     *         "total": 0
+                     *       },
+                     *       "created_by": "key_0VLGj1DmS9hQo4JuNt6Ya5",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "finished_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            404: components["responses"]["DeploymentNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidFile"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "batches.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the batch
+                 * @example job_0VLGm5Tt4Kp8SgDb2XwNq7
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_0VLGm5Tt4Kp8SgDb2XwNq7",
+                     *       "status": "done",
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "environment": "production",
+                     *       "cache_version": 1,
+                     *       "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *       "input": {
+                     *         "format": "csv",
+                     *         "bytes": 43,
+                     *         "path": null
+                     *       },
+                     *       "results": {
+                     *         "format": "csv",
+                     *         "parts": 1,
+                     *         "bytes": 180,
+                     *         "path": null
+                     *       },
+                     *       "id_field": "id",
+                     *       "strict_mode": false,
+                     *       "include_contributions": false,
+                     *       "routing_key": null,
+                     *       "counts": {
+                     *         "scored": 2,
+                     *         "errors": 0,
+                     *         "warned": 0
+                     *       },
+                     *       "unknown_columns": [],
+                     *       "progress": {
+                     *         "done": 2,
+                     *         "total": 2
+                     *       },
+                     *       "created_by": "key_0VLGj1DmS9hQo4JuNt6Ya5",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "finished_at": "2026-11-20T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            404: components["responses"]["BatchNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "batches.cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the batch
+                 * @example job_0VLGm5Tt4Kp8SgDb2XwNq7
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_0VLGm5Tt4Kp8SgDb2XwNq7",
+                     *       "status": "cancelled",
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "environment": "production",
+                     *       "cache_version": 1,
+                     *       "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *       "input": {
+                     *         "format": "csv",
+                     *         "bytes": 43,
+                     *         "path": null
+                     *       },
+                     *       "results": {
+                     *         "format": "csv",
+                     *         "parts": 0,
+                     *         "bytes": 0,
+                     *         "path": null
+                     *       },
+                     *       "id_field": "id",
+                     *       "strict_mode": false,
+                     *       "include_contributions": false,
+                     *       "routing_key": null,
+                     *       "counts": {
+                     *         "scored": 0,
+                     *         "errors": 0,
+                     *         "warned": 0
+                     *       },
+                     *       "unknown_columns": [],
+                     *       "progress": {
+                     *         "done": 0,
+                     *         "total": 0
+                     *       },
+                     *       "created_by": "key_0VLGj1DmS9hQo4JuNt6Ya5",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "finished_at": "2026-11-20T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            404: components["responses"]["BatchNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "batches.results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the batch
+                 * @example job_0VLGm5Tt4Kp8SgDb2XwNq7
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example line,id,score,risk_grade,pd,warnings,request_id,record_index */
+                    "text/csv": string;
+                    /** @example PAR1… */
+                    "application/vnd.apache.parquet": string;
+                    /** @example {"id":"A-1001","score":489.5,"risk_grade":"D","pd":0.32,"warnings":[],"line":2,"request_id":"req_0VLGkC4wLq8OzTn3HsAj9e","record_index":0} */
+                    "application/x-ndjson": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            404: components["responses"]["BatchNotFound"];
+            409: components["responses"]["BatchNotEnded"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "batches.errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the batch
+                 * @example job_0VLGm5Tt4Kp8SgDb2XwNq7
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The errors */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {"line":3,"id":"A-1002","error":"invalid_request","message":"the line has 3 cells, but the header has 4"} */
+                    "application/x-ndjson": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            404: components["responses"]["BatchNotFound"];
+            409: components["responses"]["BatchNotEnded"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "batches.upload": {
+        parameters: {
+            query: {
+                /** @description Slug of the deployment */
+                deployment: string;
+                /** @description Form of the results; that of the file when left out */
+                results?: "ndjson" | "csv" | "parquet";
+                /** @description Column or property with the reference of an applicant, for the results and the log; `id` when left out */
+                id_field?: string;
+                /** @description Puts applicants with a missing feature or an unknown variable among the errors. A CSV or Parquet file with an unknown column is refused */
+                strict_mode?: boolean;
+                /** @description Adds the points of each feature to each result */
+                include_contributions?: boolean;
+                /** @description Draws the model of a live split, which scores the whole file; the id of the batch when left out */
+                routing_key?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file is stored, and waits for its turn */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_0VLGm5Tt4Kp8SgDb2XwNq7",
+                     *       "status": "queued",
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "environment": "production",
+                     *       "cache_version": 1,
+                     *       "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *       "input": {
+                     *         "format": "csv",
+                     *         "bytes": 43,
+                     *         "path": null
+                     *       },
+                     *       "results": {
+                     *         "format": "csv",
+                     *         "parts": 0,
+                     *         "bytes": 0,
+                     *         "path": null
+                     *       },
+                     *       "id_field": "id",
+                     *       "strict_mode": false,
+                     *       "include_contributions": false,
+                     *       "routing_key": null,
+                     *       "counts": {
+                     *         "scored": 0,
+                     *         "errors": 0,
+                     *         "warned": 0
+                     *       },
+                     *       "unknown_columns": [],
+                     *       "progress": {
+                     *         "done": 0,
+                     *         "total": 0
+                     *       },
+                     *       "created_by": "key_0VLGj1DmS9hQo4JuNt6Ya5",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "finished_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            404: components["responses"]["DeploymentNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
