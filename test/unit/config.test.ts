@@ -40,10 +40,6 @@ test('without any variable the service runs embedded on loopback', () => {
     webhookRetryMs: [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600, 36_000].map(
       (seconds) => 1_000 * seconds,
     ),
-    batchStore: null,
-    batchBytesMax: 1_073_741_824,
-    batchTeamBytesMax: 17_179_869_184,
-    batchKeptMs: 7 * 24 * 3_600_000,
     spoolBytesMax: 4_294_967_296,
     idempotencyBytesMax: 8_589_934_592,
     spoolKeepMs: 900_000,
