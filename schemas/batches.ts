@@ -5,15 +5,18 @@ import { JobProgress, JobStatus } from './jobs.ts'
 /** Forms of files of applicants, and of results. */
 export const BATCH_FORMATS = ['ndjson', 'csv', 'parquet'] as const
 
-const format = (description: string) =>
-  Type.Unsafe<(typeof BATCH_FORMATS)[number]>(
-    Type.String({ enum: [...BATCH_FORMATS], description }),
-  )
+export const BatchFormat = Type.Unsafe<(typeof BATCH_FORMATS)[number]>(
+  Type.String({
+    enum: [...BATCH_FORMATS],
+    description:
+      'Form of a file. Where one is left out: of results, that of the file; of a file, that of the ending of its path',
+  }),
+)
 
 const describedText = (description: string) => ({ ...plainText({ charsMax: 200 }), description })
 
 const OPTIONS = {
-  results: Type.Optional(format('Form of the results; that of the file when left out')),
+  results: Type.Optional(BatchFormat),
   id_field: Type.Optional(
     describedText(
       'Column or property with the reference of an applicant, for the results and the log; `id` when left out',
@@ -35,22 +38,25 @@ const OPTIONS = {
   ),
 }
 
+/** A file of the team's folder. */
+export const BatchSource = Type.Object(
+  {
+    path: Type.String({
+      minLength: 1,
+      maxLength: 900,
+      description:
+        'Name of the file in the folder of the team, which is the id of the team in the store of `BATCH_STORE`; with `/` between its parts',
+    }),
+    format: Type.Optional(BatchFormat),
+  },
+  { additionalProperties: false },
+)
+
 /** Starts a batch with a file of the team's folder. */
 export const StartBatchRequest = Type.Object(
   {
     deployment: Type.String({ description: 'Slug of the deployment' }),
-    input: Type.Object(
-      {
-        path: Type.String({
-          minLength: 1,
-          maxLength: 900,
-          description:
-            'Name of the file in the folder of the team, which is the id of the team in the store of `BATCH_STORE`; with `/` between its parts',
-        }),
-        format: Type.Optional(format('That of the ending of the path when left out')),
-      },
-      { additionalProperties: false },
-    ),
+    input: BatchSource,
     ...OPTIONS,
   },
   { additionalProperties: false },
@@ -71,6 +77,30 @@ export const BatchesQuery = listQuery({})
 const nullable = <T extends ReturnType<typeof Type.String>>(type: T) =>
   Type.Union([type, Type.Null()])
 
+export const BatchInput = Type.Object({
+  format: BatchFormat,
+  bytes: Type.Integer(),
+  path: nullable(Type.String({ description: 'Null for an upload' })),
+})
+
+export const BatchResults = Type.Object({
+  format: BatchFormat,
+  parts: Type.Integer({ description: 'Parts that are stored' }),
+  bytes: Type.Integer({ description: 'Bytes of the parts and of the errors' }),
+  path: nullable(
+    Type.String({
+      description:
+        'Folder beside the file with `results-000001` and so on, and `errors-…`; null for an upload',
+    }),
+  ),
+})
+
+export const BatchCounts = Type.Object({
+  scored: Type.Integer(),
+  errors: Type.Integer({ description: 'Lines that were put apart' }),
+  warned: Type.Integer({ description: 'Scored applicants with a warning' }),
+})
+
 export const Batch = Type.Object({
   id: Type.String({ description: 'Id of the batch, and of its job' }),
   status: JobStatus,
@@ -80,31 +110,13 @@ export const Batch = Type.Object({
     description: 'The state of the deployment that scores the whole file',
   }),
   champion_model_id: Type.String(),
-  input: Type.Object({
-    format: format('Form of the file'),
-    bytes: Type.Integer(),
-    path: nullable(Type.String({ description: 'Null for an upload' })),
-  }),
-  results: Type.Object({
-    format: format('Form of the results'),
-    parts: Type.Integer({ description: 'Parts that are stored' }),
-    bytes: Type.Integer({ description: 'Bytes of the parts and of the errors' }),
-    path: nullable(
-      Type.String({
-        description:
-          'Folder beside the file with `results-000001` and so on, and `errors-…`; null for an upload',
-      }),
-    ),
-  }),
+  input: BatchInput,
+  results: BatchResults,
   id_field: Type.String(),
   strict_mode: Type.Boolean(),
   include_contributions: Type.Boolean(),
   routing_key: nullable(Type.String()),
-  counts: Type.Object({
-    scored: Type.Integer(),
-    errors: Type.Integer({ description: 'Lines that were put apart' }),
-    warned: Type.Integer({ description: 'Scored applicants with a warning' }),
-  }),
+  counts: BatchCounts,
   unknown_columns: Type.Array(Type.String(), {
     description: 'Columns of a CSV or Parquet file that are no feature of any model: left out',
   }),

@@ -2389,54 +2389,13 @@ export interface components {
              */
             cache_version: number;
             champion_model_id: string;
-            input: {
-                /**
-                 * @description Form of the file
-                 * @enum {string}
-                 */
-                format: "ndjson" | "csv" | "parquet";
-                /** Format: int64 */
-                bytes: number;
-                /** @description Null for an upload */
-                path: string | null;
-            };
-            results: {
-                /**
-                 * @description Form of the results
-                 * @enum {string}
-                 */
-                format: "ndjson" | "csv" | "parquet";
-                /**
-                 * Format: int64
-                 * @description Parts that are stored
-                 */
-                parts: number;
-                /**
-                 * Format: int64
-                 * @description Bytes of the parts and of the errors
-                 */
-                bytes: number;
-                /** @description Folder beside the file with `results-000001` and so on, and `errors-…`; null for an upload */
-                path: string | null;
-            };
+            input: components["schemas"]["BatchInput"];
+            results: components["schemas"]["BatchResults"];
             id_field: string;
             strict_mode: boolean;
             include_contributions: boolean;
             routing_key: string | null;
-            counts: {
-                /** Format: int64 */
-                scored: number;
-                /**
-                 * Format: int64
-                 * @description Lines that were put apart
-                 */
-                errors: number;
-                /**
-                 * Format: int64
-                 * @description Scored applicants with a warning
-                 */
-                warned: number;
-            };
+            counts: components["schemas"]["BatchCounts"];
             /** @description Columns of a CSV or Parquet file that are no feature of any model: left out */
             unknown_columns: string[];
             progress: components["schemas"]["JobProgress"];
@@ -2457,6 +2416,32 @@ export interface components {
             /** @description Why the batch failed */
             message?: string;
         };
+        BatchCounts: {
+            /** Format: int64 */
+            scored: number;
+            /**
+             * Format: int64
+             * @description Lines that were put apart
+             */
+            errors: number;
+            /**
+             * Format: int64
+             * @description Scored applicants with a warning
+             */
+            warned: number;
+        };
+        /**
+         * @description Form of a file. Where one is left out: of results, that of the file; of a file, that of the ending of its path
+         * @enum {string}
+         */
+        BatchFormat: "ndjson" | "csv" | "parquet";
+        BatchInput: {
+            format: components["schemas"]["BatchFormat"];
+            /** Format: int64 */
+            bytes: number;
+            /** @description Null for an upload */
+            path: string | null;
+        };
         BatchList: {
             batches: components["schemas"]["Batch"][];
             /** @description `cursor` of the next page; absent on the last page */
@@ -2465,6 +2450,26 @@ export interface components {
         /** @description Feature values by name, and an optional `id` that the result repeats */
         BatchRecord: {
             [key: string]: unknown;
+        };
+        BatchResults: {
+            format: components["schemas"]["BatchFormat"];
+            /**
+             * Format: int64
+             * @description Parts that are stored
+             */
+            parts: number;
+            /**
+             * Format: int64
+             * @description Bytes of the parts and of the errors
+             */
+            bytes: number;
+            /** @description Folder beside the file with `results-000001` and so on, and `errors-…`; null for an upload */
+            path: string | null;
+        };
+        BatchSource: {
+            /** @description Name of the file in the folder of the team, which is the id of the team in the store of `BATCH_STORE`; with `/` between its parts */
+            path: string;
+            format?: components["schemas"]["BatchFormat"];
         };
         BinPerformance: {
             outcome: components["schemas"]["FeatureOutcome"] | null;
@@ -5536,20 +5541,8 @@ export interface components {
         StartBatchRequest: {
             /** @description Slug of the deployment */
             deployment: string;
-            input: {
-                /** @description Name of the file in the folder of the team, which is the id of the team in the store of `BATCH_STORE`; with `/` between its parts */
-                path: string;
-                /**
-                 * @description That of the ending of the path when left out
-                 * @enum {string}
-                 */
-                format?: "ndjson" | "csv" | "parquet";
-            };
-            /**
-             * @description Form of the results; that of the file when left out
-             * @enum {string}
-             */
-            results?: "ndjson" | "csv" | "parquet";
+            input: components["schemas"]["BatchSource"];
+            results?: components["schemas"]["BatchFormat"];
             /** @description Column or property with the reference of an applicant, for the results and the log; `id` when left out */
             id_field?: string;
             /** @description Puts applicants with a missing feature or an unknown variable among the errors. A CSV or Parquet file with an unknown column is refused */
@@ -13771,8 +13764,8 @@ export interface operations {
             query: {
                 /** @description Slug of the deployment */
                 deployment: string;
-                /** @description Form of the results; that of the file when left out */
-                results?: "ndjson" | "csv" | "parquet";
+                /** @description Form of a file. Where one is left out: of results, that of the file; of a file, that of the ending of its path */
+                results?: components["schemas"]["BatchFormat"];
                 /** @description Column or property with the reference of an applicant, for the results and the log; `id` when left out */
                 id_field?: string;
                 /** @description Puts applicants with a missing feature or an unknown variable among the errors. A CSV or Parquet file with an unknown column is refused */

@@ -120,7 +120,7 @@ describe.each(backends)('on $name', (backend) => {
     }
     if (isOfReasons) return { ...ids, ...(await scoredBaseline(ids)) }
     if (/^(outcome|performance|backtests)/.test(operation)) return outcomes(operation, ids)
-    if (operation === 'log.erase') await score(ids.deployment, 'A-1002')
+    if (operation === 'log.erase') await score(ids.deployment, 'A-1017')
     const needs = `${operation} ${JSON.stringify(body)}`
     const needsPredecessor = NEEDS_PREDECESSOR.test(needs)
     if (!needsPredecessor && !NEEDS_CHALLENGER.test(needs)) return ids

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LOG_EXPORT_FORMATS } from '../../../schemas/scores.ts'
@@ -83,6 +84,8 @@ describe.each(backends)('on $name', (backend) => {
       await team.score(slug, { age: 25, job: 'clerk' }),
       await team.score(slug, { age: 26, job: 'cook' }),
     ]
+    // In a millisecond of its own, from which a range can begin.
+    await setTimeout(2)
     const batch = await team.scoreBatch(slug, [{ id: 'A,"1"\n', age: 1 }, { id: 7 }, { age: 'x' }])
     await statsWith(teams.service, team.owner, slug, 5)
     return { slug, modelId, entry, answers, batch }

@@ -8,20 +8,22 @@ import type { Row } from './scenarios.ts'
 
 const SENDER = 'score key or deployer'
 const NONE = '404 batch_not_found'
+/** Well formed, so that the database is asked for it. */
+const NO_DEPLOYMENT = newId('dep_', 0)
 
 /** As `ROUTES`, of files that are scored. */
 export const BATCH_ROUTES: Readonly<Record<string, Route>> = {
   'POST /v1/batches': {
     operation: 'batches.start',
     admitted: SENDER,
-    body: { deployment: 'none', input: { path: 'none.csv' } },
+    body: { deployment: NO_DEPLOYMENT, input: { path: 'none.csv' } },
     success: '404 deployment_not_found',
     naming: [{ deployment: '<slug>', input: { path: 'none.csv' } }],
   },
   'POST /v1/batches/upload': {
     operation: 'batches.upload',
     admitted: SENDER,
-    query: 'deployment=none',
+    query: `deployment=${NO_DEPLOYMENT}`,
     file: { type: 'text/csv', text: 'income\n1\n' },
     success: '400 invalid_request',
   },
@@ -74,7 +76,6 @@ export const BATCH_OUTCOMES: Readonly<Record<string, readonly string[]>> = {
 export const BATCH_BYTES_MAX = 100_000
 
 const CSV = { 'content-type': 'text/csv' }
-const UNKNOWN_SLUG = newId('dep_', 0)
 const UNKNOWN = `/v1/batches/${newId('job_', 0)}`
 
 interface Of {
@@ -128,7 +129,7 @@ export const BATCH_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
     ],
     '404 deployment_not_found': [
       'an unknown deployment',
-      (of) => upload(of, UNKNOWN_SLUG, 'income\n1\n'),
+      (of) => upload(of, NO_DEPLOYMENT, 'income\n1\n'),
     ],
     '413 payload_too_large': [
       'a file above the limit',
