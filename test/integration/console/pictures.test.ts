@@ -104,7 +104,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(paddings.length).toBeGreaterThan(2)
     expect(paddings).not.toContain('0px')
     // Ends below the first row of charts, so that none is cut.
-    await expect.poll(() => page.getByText('Loading …').count()).toBe(0)
+    // The first report starts a thread.
+    const loading = () => page.getByText('Loading …').count()
+    await expect.poll(loading, { timeout: 20_000 }).toBe(0)
     const chart = await page.locator('figure.chart').nth(1).boundingBox()
     const height = Math.ceil((chart?.y ?? 0) + (chart?.height ?? 890))
     await page.setViewportSize({ width: 1280, height })

@@ -122,7 +122,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await statsWith(service, team.key, counted, 200)
     await visitor.go(`deployments/${counted}`)
     await page.getByRole('link', { name: 'Reasons', exact: true }).click()
-    await visitor.sees('200 answers; in 0 of them nothing was adverse')
+    await visitor.sees('200 answers; 0 of them have no adverse factor')
     const rows = await rowsOf('Reasons by grade')
     expect(rows[0]).toMatch(/In A.*In B.*In C.*In D.*In E/s)
     expect(rows.length).toBeGreaterThan(10)
