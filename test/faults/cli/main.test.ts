@@ -29,7 +29,7 @@ async function run(file: string, args: readonly string[], env: NodeJS.ProcessEnv
 const PATH = `${NODE_DIR}${delimiter}${process.env['PATH']}`
 const scoreline = (...args: string[]) => run(process.execPath, [PROGRAM, ...args], { PATH })
 
-const COMMANDS = ['serve', 'demo', 'import', 'export', 'log', 'admin']
+const COMMANDS = ['serve', 'demo', 'import', 'export', 'log', 'batch', 'admin']
 
 test('the help lists each command', async () => {
   const { code, stdout } = await scoreline('--help')

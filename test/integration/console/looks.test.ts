@@ -144,7 +144,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     ])
     const controls: Record<string, string[]> = {}
     const shown = pages().filter(
-      ([place]) => !/^(members|service-accounts|audit|models\/(new|import))/.test(place),
+      ([place]) => !/^(members|service-accounts|audit|batches|models\/(new|import))/.test(place),
     )
     for (const [place, last] of shown) {
       await visitor.go(place)
