@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from scoreline import Client, ConnectionFailed, Retries, ServiceError
+from scoreline import Client, ConnectionFailed, Retries, ScorelineError, ServiceError
 from scoreline.transport import Call, Transport
 from service import Service
 
@@ -158,3 +158,25 @@ def test_a_service_that_is_not_there_says_so() -> None:
     ):
         client.get("/v1/models")
     assert raised.value.status is None
+
+
+@pytest.mark.parametrize("token", ["sa_se\ncret", "sa_secr\u00e9t", "sa_\x00secret"])
+def test_a_token_that_can_not_be_sent_is_refused_without_quoting_it(token: str) -> None:
+    with pytest.raises(ScorelineError) as refused:
+        Client("http://service", token)
+    assert "secr" not in str(refused.value)
+
+
+def test_the_line_break_of_a_file_is_no_part_of_a_token() -> None:
+    assert Client("http://service", "sa_secret\n")._token == "sa_secret"
+    assert Client("http://service", "sk_secret\n")._key == "sk_secret"
+
+
+def test_what_can_not_be_sent_is_not_quoted() -> None:
+    line = Line(*[httpx.LocalProtocolError("Illegal header value b'Bearer sa_secret'")] * 9)
+    call = Call("GET", "/v1/models", "sa_secret")
+    with pytest.raises(ConnectionFailed) as failed:
+        line.transport.send(call)
+    assert "secret" not in str(failed.value)
+    assert failed.value.__cause__ is None
+    assert "secret" not in repr(call)

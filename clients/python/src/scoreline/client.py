@@ -39,6 +39,14 @@ _IMPORT_SECONDS = 150.0
 _NAME = "Scorecard"
 
 
+def _secret(value: str | None, what: str) -> str | None:
+    """A token without the line break of its file; the error does not quote it."""
+    secret = (value or "").strip()
+    if not (secret.isascii() and secret.isprintable()):
+        raise refuse(f"the {what} has characters that no {what} has: copy it anew")
+    return secret or None
+
+
 class Client(Reports):
     """Calls Scoreline.
 
@@ -68,10 +76,10 @@ class Client(Reports):
         base = url or os.environ.get("SCORELINE_URL")
         if not base:
             raise refuse("say the URL of the service: Client(url, token), or SCORELINE_URL")
-        self._token = token or os.environ.get("SCORELINE_TOKEN") or None
-        self._key = key or os.environ.get("SCORELINE_KEY") or None
-        if token is not None and token.startswith(_KEY_PREFIX):
-            self._token, self._key = None, key or token
+        self._token = _secret(token or os.environ.get("SCORELINE_TOKEN"), "token")
+        self._key = _secret(key or os.environ.get("SCORELINE_KEY"), "key")
+        if token is not None and token.strip().startswith(_KEY_PREFIX):
+            self._token, self._key = None, _secret(key or token, "key")
         connections = http or httpx.Client(
             timeout=httpx.Timeout(timeout_seconds, connect=5.0),
             headers={"user-agent": f"scoreline-python/{VERSION}"},

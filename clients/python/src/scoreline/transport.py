@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -43,7 +43,7 @@ class Call:
 
     method: str
     path: str
-    token: str
+    token: str = field(repr=False)
     content: bytes | None = None
     content_type: str = "application/json"
     params: Mapping[str, Any] | None = None
@@ -88,11 +88,15 @@ class Transport:
                 response = self._once(call)
             except httpx.TransportError as error:
                 failures += 1
+                # What can't be sent is quoted in the error, and it may be a secret.
+                is_unsent = isinstance(error, httpx.LocalProtocolError)
+                reason = "" if is_unsent else str(error)
                 problem: Exception = ConnectionFailed(
-                    f"{call.method} {call.path} had no answer: {error or type(error).__name__}",
+                    f"{call.method} {call.path} had no answer: {reason or type(error).__name__}",
                     code="connection_failed",
                 )
-                problem.__cause__ = error
+                problem.__cause__ = None if is_unsent else error
+                problem.__suppress_context__ = True
                 is_final = isinstance(error, _NEVER_SENT) or not call.is_repeatable
                 wait = _backoff(failures)
             else:
