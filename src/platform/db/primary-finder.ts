@@ -55,19 +55,12 @@ export class PrimaryFinder {
     }
   }
 
-  private async connect({ host, port }: ServerAddress): Promise<Socket> {
-    const socket = new Socket()
-    const signal = AbortSignal.timeout(1000 * ASK_TIMEOUT_SEC)
+  private async connect(server: ServerAddress): Promise<Socket> {
     try {
-      // TLS checks the certificate against this name.
-      Object.assign(socket, { host, port })
-      socket.connect(port, host)
-      await once(socket, 'connect', { signal })
-      return socket
+      return await connectTo(server)
     } catch (error) {
-      socket.destroy()
       this.asking = null
-      throw signal.aborted ? new NoPrimaryError() : error
+      throw error
     }
   }
 
@@ -116,7 +109,29 @@ function hasCode(error: unknown): boolean {
   return error instanceof Error && 'code' in error
 }
 
-async function isPrimary(url: string, { host, port }: ServerAddress): Promise<boolean> {
+/** @throws NoPrimaryError if the server does not answer in time; or the system's error */
+async function connectTo({ host, port }: ServerAddress): Promise<Socket> {
+  const socket = new Socket()
+  const signal = AbortSignal.timeout(1000 * ASK_TIMEOUT_SEC)
+  try {
+    // TLS checks the certificate against this name.
+    Object.assign(socket, { host, port })
+    socket.connect(port, host)
+    await once(socket, 'connect', { signal })
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw signal.aborted ? new NoPrimaryError() : error
+  }
+}
+
+/**
+ * The driver connects again without a pause to a server that ends a connection while it begins, and
+ * has no bound on the wait for an answer: here it gets one connection, and the whole a deadline.
+ */
+async function isPrimary(url: string, server: ServerAddress): Promise<boolean> {
+  const { host, port } = server
+  let isConnected = false
   const options = {
     // As lists, because the driver takes texts apart at the first colon; its types know no lists.
     host: [host] as unknown as string,
@@ -126,12 +141,21 @@ async function isPrimary(url: string, { host, port }: ServerAddress): Promise<bo
     fetch_types: false,
     onnotice: () => {},
     connection: { application_name: 'scoreline' },
+    socket: async () => {
+      if (isConnected) return failingSocket(new NoPrimaryError())
+      isConnected = true
+      return connectTo(server).catch(failingSocket)
+    },
   }
   const client = postgres(url, options)
+  const deadline = Promise.withResolvers<never>()
+  const timer = setTimeout(() => deadline.reject(new NoPrimaryError()), 1000 * ASK_TIMEOUT_SEC)
   try {
-    const [row] = await client.unsafe('select pg_is_in_recovery() as is_standby')
+    const asked = client.unsafe('select pg_is_in_recovery() as is_standby')
+    const [row] = await Promise.race([asked, deadline.promise])
     return row?.['is_standby'] === false
   } finally {
+    clearTimeout(timer)
     await client.end({ timeout: 0 })
   }
 }

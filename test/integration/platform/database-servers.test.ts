@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { setTimeout } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../../../src/platform/db/open.ts'
 import { startFakePostgres } from '../../support/servers/fake-postgres.ts'
 import { freePort } from '../../support/servers/free-port.ts'
@@ -35,3 +38,34 @@ test('of several servers that are all away the start says so at once', async () 
   expect(message).toContain('none of its servers is a primary that can be reached (NO_PRIMARY)')
   expect(performance.now() - startedMs).toBeLessThan(4_000)
 })
+
+// A forwarder without a server behind it, and a server that froze amid a start: the driver alone
+// would connect again without a pause, or wait for ever.
+test.each([
+  ['ends each connection', (socket: Socket) => socket.once('data', () => socket.end())],
+  ['takes connections and is silent', () => undefined],
+] as const)(
+  'a server that %s is away within its time',
+  { timeout: 20_000 },
+  async (_, onSocket) => {
+    let connections = 0
+    const server = createServer((socket) => {
+      connections++
+      socket.on('error', () => undefined)
+      onSocket(socket)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const startedMs = performance.now()
+    const message = await refusalOf(
+      `postgres://user@127.0.0.1:${port},127.0.0.1:${await freePort()}/db?target_session_attrs=primary`,
+    )
+    expect(message).toContain('none of its servers is a primary that can be reached (NO_PRIMARY)')
+    expect(performance.now() - startedMs).toBeLessThan(8_000)
+    const heard = connections
+    expect(heard).toBeLessThan(4)
+    await setTimeout(200)
+    expect(connections).toBe(heard)
+  },
+)
