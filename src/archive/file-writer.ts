@@ -93,6 +93,7 @@ export class FileWriter {
     const live = await manifest.liveFiles(dayMs)
     const key = manifestKeyOf(dayMs)
     // Before the objects: who goes by the manifest finds every file that it names.
+    lease.check()
     if (live.length > 0) {
       await objects.replace(key, bytesSource(Buffer.from(manifestText(dayMs, live))))
     } else await objects.delete(key)
@@ -101,6 +102,7 @@ export class FileWriter {
       live.map((file) => file.key),
     )
     for (const old of await manifest.oldKeys(dayMs)) {
+      lease.check()
       await objects.delete(old)
       await manifest.forget(lease.holder, old)
     }
@@ -117,6 +119,7 @@ export class FileWriter {
       const tried = { ...name, generation: name.generation + tries }
       const key = fileKeyOf(tried)
       await manifest.begin(lease.holder, tried)
+      lease.check()
       try {
         await objects.put(key, source)
         return tried

@@ -5,6 +5,8 @@ import { randomBase62 } from '../platform/ids/base62.ts'
 /** How long a process that died keeps others from the archive. */
 const LEASE_SECONDS = 60
 const RENEW_MS = 15_000
+/** Without a renewal for so long, the work stops before another process may begin. */
+const UNCONFIRMED_MS_MAX = 45_000
 const ID_CHARS = 16
 
 /** Another process works on the archive by now. */
@@ -37,19 +39,23 @@ export class ArchiveLease {
   /** @returns null, without having worked, if another process has the archive */
   async hold<T>(work: (lease: HeldLease) => Promise<T>): Promise<T | null> {
     const holder = randomBase62(ID_CHARS)
+    let confirmedMs = performance.now()
     if (!(await this.take(holder))) return null
     let isLost = false
     const timer = setInterval(() => {
+      const askedMs = performance.now()
       this.take(holder).then(
         (isHeld) => {
           isLost ||= !isHeld
+          confirmedMs = askedMs
         },
         // The next renewal comes before the end of the lease.
         () => undefined,
       )
     }, RENEW_MS).unref()
     const check = () => {
-      if (isLost) throw new LeaseLostError()
+      const unconfirmedMs = performance.now() - confirmedMs
+      if (isLost || unconfirmedMs > UNCONFIRMED_MS_MAX) throw new LeaseLostError()
     }
     try {
       return await work({ holder, check })

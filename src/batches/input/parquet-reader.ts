@@ -119,7 +119,7 @@ export class ParquetReader implements RecordReader {
     }
     const columns = [...this.columns.keys()]
     this.template = templateOf(columns.filter((name) => isNumeric.has(name)))
-    this.checkGroups(metadata, columns.length)
+    this.checkGroups(metadata, columns.length, this.total)
     const compressors = COMPRESSORS
     this.scan = await parquetScan({ file, metadata, columns, compressors, utf8: false })
     return this.scan
@@ -136,13 +136,17 @@ export class ParquetReader implements RecordReader {
     }
   }
 
-  private checkGroups({ row_groups: groups }: FileMetaData, columns: number): void {
+  private checkGroups({ row_groups: groups }: FileMetaData, columns: number, total: number): void {
+    let sum = 0
     for (const { num_rows: rows } of groups) {
-      if (Number(rows) * columns <= GROUP_VALUES_MAX) continue
+      sum += Number(rows)
+      if (rows >= 0 && Number(rows) * columns <= GROUP_VALUES_MAX) continue
       throw invalidFile(
         `a row group has more than ${GROUP_VALUES_MAX} values: write the file with smaller ones`,
       )
     }
+    // Else a file could have rows without an end, or rows that nobody scores.
+    if (sum !== total) throw invalidFile('the rows of its groups are not those of the whole file')
   }
 
   private async groupAt(scan: ParquetScan, row: number): Promise<Group> {
@@ -157,7 +161,9 @@ export class ParquetReader implements RecordReader {
     }
     const columns = new Map<string, DecodedArray>()
     for (const name of this.columns.keys()) {
-      columns.set(name, await scan.readColumn({ column: name, rowStart: start, rowEnd: end }))
+      const column = await scan.readColumn({ column: name, rowStart: start, rowEnd: end })
+      if (column.length !== end - start) throw invalidFile(`the column ${quoted(name)} is cut off`)
+      columns.set(name, column)
     }
     this.group = { start, end, columns }
     return this.group

@@ -214,7 +214,9 @@ async function withUnfinished<T>(
   const random = randomBytes(8).toString('hex')
   const unfinished = join(dirname(path), `.${random}${UNFINISHED}`)
   try {
-    const file = await open(unfinished, 'wx', 0o640)
+    // No more open than its folder.
+    const { mode } = await stat(dirname(path))
+    const file = await open(unfinished, 'wx', 0o640 & mode)
     try {
       let bytes = 0
       for await (const chunk of source.open()) {
