@@ -48,7 +48,8 @@ call() {
   cat "$work/answer"
 }
 
-# js EXPRESSION: evaluates it with `a`, the JSON of standard input.
+# js EXPRESSION: evaluates it with `a`, the JSON of standard input. Each expression stands in this
+# file; the answer of the service is only ever data.
 js() { node -e 'const a = JSON.parse(fs.readFileSync(0, "utf8")); console.log(eval(process.argv[1]))' "($1)"; }
 
 # order MORE: the body of an import.
