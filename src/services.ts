@@ -179,6 +179,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const idempotency = openIdempotency({
     database,
     secret: jwtSecret,
+    formerSecret: config.formerJwtSecret,
     bytesMax: config.idempotencyBytesMax,
     clock,
     log,
