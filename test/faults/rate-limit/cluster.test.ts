@@ -91,8 +91,8 @@ describe.skipIf(inject('redisUrl') === null)('a cluster of three nodes', () => {
     expect.fail(`a node was held up in every try: ${heldUp(replicas)}`)
   })
 
-  // A third of the callers counts by replica then; the others must not lose their exact quota. A try
-  // in which a busy machine held another node up is void.
+  // A third of the callers counts by replica then; the others must not lose their exact quota. A
+  // try in which a busy machine held another node up is void.
   test('a killed node degrades its own subjects alone, until it is back', {
     timeout: 60_000,
   }, async () => {
