@@ -39,6 +39,10 @@ test('a difference that the order of a sum explains agrees and is counted apart;
   expect(other).not.toBe(100 - 0.1 + 0.7)
   const near = check(`age,home,score\n25,rent,${other}\n`)
   expect(near.parity).toMatchObject({ agrees: true, equal: 0, withinRounding: 1, differing: 0 })
+  const score = 100 - 0.1 + 0.7
+  expect(near.parity?.rounded).toEqual([
+    { path: 'row 2', id: null, expectedScore: other, actualScore: score, ulps: 1 },
+  ])
   const far = check(`age,home,score\n25,rent,${other + 1e-12}\n`)
   expect(far.parity).toMatchObject({ agrees: false, withinRounding: 0, differing: 1 })
 })
