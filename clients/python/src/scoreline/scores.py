@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .batching import Send, header_text, idempotency_key
 from .connection import Connection, given, segment, slug_of
-from .errors import refuse
+from .errors import ScorelineError, refuse
 from .scoring import Asked, features_of, reference_of, result_of, score_frame, score_rows
 from .transport import Call
 from .values import encode, is_frame
@@ -55,20 +55,25 @@ class Scores(Connection):
 
         Raises:
             ScorelineError: its `scored` holds what was scored before the failure: all applicants
-                up to the one where it happened.
+                up to the one where it happened. The same call with its `idempotency_key` scores
+                nobody twice.
 
         """
         wanted = _asked(asked, deployment)
         slug = slug_of(deployment)
-        if isinstance(data, Mapping):
-            return self._score_one(data, slug, wanted)
-        # A second run with the same key goes to the same model, and splits into the same batches.
         key = idempotency_key(wanted.idempotency_key)
         wanted = replace(wanted, idempotency_key=key)
-        send = self._batch_sender(slug, _routing_key(wanted.routing_key or key))
-        if is_frame(data):
-            return score_frame(send, data, wanted)
-        return score_rows(send, data, wanted)
+        try:
+            if isinstance(data, Mapping):
+                return self._score_one(data, slug, wanted)
+            # The same call with the same key goes to the same model, in the same batches.
+            send = self._batch_sender(slug, _routing_key(wanted.routing_key or key))
+            if is_frame(data):
+                return score_frame(send, data, wanted)
+            return score_rows(send, data, wanted)
+        except ScorelineError as error:
+            error.idempotency_key = key
+            raise
 
     def score_chunks(
         self, frames: Iterable[DataFrame], deployment: Any, **asked: Any
@@ -80,7 +85,12 @@ class Scores(Connection):
         key = idempotency_key(asked.pop("idempotency_key", None))
         asked = {"routing_key": key, **asked}
         for number, frame in enumerate(frames):
-            yield self.score(frame, deployment, idempotency_key=f"{key}-{number}", **asked)
+            try:
+                scored = self.score(frame, deployment, idempotency_key=f"{key}-{number}", **asked)
+            except ScorelineError as error:
+                error.idempotency_key = key
+                raise
+            yield scored
 
     def _score_one(self, applicant: Mapping[str, Any], slug: str, asked: Asked) -> dict[str, Any]:
         body = features_of(applicant, asked, "the applicant")
@@ -100,7 +110,7 @@ class Scores(Connection):
             self._scorer(),
             content=encode(body),
             params=given(reasons=asked.reasons, lang=asked.lang),
-            idempotency_key=idempotency_key(asked.idempotency_key),
+            idempotency_key=asked.idempotency_key,
             headers=headers,
         )
         answer = self._json(call)
