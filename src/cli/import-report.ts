@@ -125,7 +125,9 @@ function distanceText(rows: number, largest: number, unit: string): string {
 function scoresText(parity: Parity): string {
   const { rows, equal, withinRounding, withinTolerance, tolerance } = parity
   const more = [
-    ...(withinRounding > 0 ? [`${withinRounding} within the rounding of a sum${ulpsText(parity)}`] : []),
+    ...(withinRounding > 0
+      ? [`${withinRounding} within the rounding of a sum${ulpsText(parity)}`]
+      : []),
     ...(withinTolerance > 0 ? [`${withinTolerance} within ${tolerance} points`] : []),
   ]
   return `${[`${equal} of ${rows} scores are equal to the bit`, ...more].join(', ')}.`

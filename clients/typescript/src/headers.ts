@@ -2,8 +2,8 @@
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * A value that no header can carry, such as a token with a line break. Nothing was sent, and sending
- * it again would not help.
+ * A value that no header can carry, such as a token with a line break. Nothing was sent, and
+ * sending it again would not help.
  */
 export class InvalidHeaderError extends TypeError {
   override readonly name = 'InvalidHeaderError'

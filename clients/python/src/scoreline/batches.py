@@ -171,7 +171,8 @@ class FileBatches(Connection):
             answer = self._json(Call("GET", "/v1/batches", self._sender(), params=params))
             rows += [{**one, **one["counts"]} for one in answer["batches"]]
             if "next_cursor" not in answer:
-                return frame_of([{name: row.get(name) for name in _LISTED} for row in rows], _LISTED)
+                listed = [{name: row.get(name) for name in _LISTED} for row in rows]
+                return frame_of(listed, columns=_LISTED)
             params["cursor"] = answer["next_cursor"]
 
     def _batch_call(

@@ -11,7 +11,7 @@ from .cards.card import Scored, Words, floats
 from .connection import given, segment
 from .deployed import Deployed, deployed_of, faulty, in_words
 from .errors import CardError, refuse
-from .importing import ParityReport, Said, import_body, require_frame
+from .importing import COMPARED, ParityReport, Said, import_body, require_frame
 from .jobs import Jobs
 from .outcomes import Outcomes
 from .reports import Reports
@@ -23,6 +23,7 @@ from .values import encode, require_columns
 #: The service ends an import after a minute, and one of another team may run before it.
 _IMPORT_SECONDS = 150.0
 _NAME = "Scorecard"
+_NEEDS_SCORES = "say the scores to check the specification with: deploy(…, scores=…)"
 
 
 class Client(Scores, Reports, Outcomes, Jobs, FileBatches):
@@ -175,7 +176,7 @@ class Client(Scores, Reports, Outcomes, Jobs, FileBatches):
     def _deploy_specification(
         self, spec: Any, frame: Any, register: Mapping[str, Any], said: Mapping[str, Any]
     ) -> Deployed:
-        unknown = set(said) - {"scores", "pds", "tolerance"}
+        unknown = set(said) - {*COMPARED}
         if unknown:
             raise refuse(f"a specification holds everything but its name: {sorted(unknown)[0]!r}")
         require_frame(frame, said)
@@ -184,7 +185,7 @@ class Client(Scores, Reports, Outcomes, Jobs, FileBatches):
         scores, pds = said.get("scores"), said.get("pds")
         if frame is not None:
             if scores is None:
-                raise refuse("say the scores to check the specification with: deploy(…, scores=…)")
+                raise refuse(_NEEDS_SCORES)
             require_columns(frame, features, "the specification")
             known = Scored(floats(scores), {}, None if pds is None else floats(pds))
             body.update(sample_fields(frame.reset_index(drop=True), features, known, {}))

@@ -20,9 +20,9 @@ class ScorelineError(Exception):
         message: what is wrong, and what to change.
         request_id: id of the request in the log of the service; None without an answer.
         details: where in the request it is wrong, each with `path` and `message`.
-        scored: of `score`, what was scored before the failure; of a file, its batch; otherwise None.
-        idempotency_key: of `score`: the same call with this key scores and logs nobody twice, within
-            24 hours; otherwise None.
+        scored: of `score`, what was scored before the failure; of a file, its batch; else None.
+        idempotency_key: of `score`: within 24 hours the same call with this key scores and logs
+            nobody twice; else None.
 
     """
 

@@ -39,7 +39,7 @@ class Said:
 
 
 #: What the caller says of a comparison, which takes applicants.
-_COMPARED = ("scores", "pds", "tolerance")
+COMPARED = ("scores", "pds", "tolerance")
 
 
 def require_frame(frame: Any, said: Mapping[str, Any]) -> None:
@@ -49,7 +49,7 @@ def require_frame(frame: Any, said: Mapping[str, Any]) -> None:
         ValueRefused: naming it.
 
     """
-    given = [name for name in _COMPARED if said.get(name) is not None]
+    given = [name for name in COMPARED if said.get(name) is not None]
     if frame is None and given:
         raise refuse(
             f"{given[0]!r} is for a comparison, and there is no frame, so that nothing would be "

@@ -34,12 +34,11 @@ class Outcomes(Connection):
             belongs to. For mappings, a list.
 
         """
-        fields = {
-            name: slug_of(value) if name == "deployment" else value for name, value in same.items()
-        }
+        fields = _outcome(same, "all outcomes")
         if not is_frame(outcomes):
-            items = [{**fields, **_outcome(one, f"outcome {at}")} for at, one in enumerate(outcomes)]
-            return self._send_outcomes(items)
+            return self._send_outcomes(
+                [{**fields, **_outcome(one, f"outcome {at}")} for at, one in enumerate(outcomes)]
+            )
         require_columns(outcomes, [], "the request")
         span = (0, len(outcomes))
         columns = {

@@ -175,7 +175,11 @@ class Reports(Connection):
         """
         answer = self._of(deployment, "performance/vintages", {"definition": definition, **query})
         rows = [
-            {"cohort": one["cohort"], "month": month, **{name: one[key][month] for name, key in _VINTAGE}}
+            {
+                "cohort": one["cohort"],
+                "month": month,
+                **{name: one[key][month] for name, key in _VINTAGE},
+            }
             for one in answer["vintages"]
             for month in range(len(one["values"]))
         ]
@@ -190,7 +194,7 @@ class Reports(Connection):
             query: `model`, `since`, `until` and `dedupe`.
 
         Returns:
-            `summary`, `cutoffs` with approval rate and expected bads, `bands` of 20 points, `grades`.
+            `summary`, `cutoffs` with approval rate and expected bads, `bands` and `grades`.
 
         """
         return frames_of(self._of(deployment, "cutoffs", {"cutoff": cutoff, **query}))
