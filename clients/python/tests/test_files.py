@@ -65,6 +65,8 @@ def test_names_that_say_no_format_and_deployments_of_nobody_are_refused(
     path.write_text("age\n1\n")
     with pytest.raises(ValueRefused, match=r"'out\.xlsx' ends in none of \.csv"):
         client.batch_file(path, deployed, "out.xlsx")
+    with pytest.raises(ValueRefused, match="no folder"):
+        client.batch_file(path, deployed, tmp_path / "absent" / "out.csv")
     with pytest.raises(ServiceError) as raised:
         client.batch_start(path, "dep_of_nobody")
     assert raised.value.code == "deployment_not_found"

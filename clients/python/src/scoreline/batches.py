@@ -90,6 +90,10 @@ class FileBatches(Connection):
                 scored before is in `out`.
 
         """
+        for file in (out, errors):
+            # Before an hour of scoring, and not after it.
+            if file is not None and not Path(file).absolute().parent.is_dir():
+                raise refuse(f"there is no folder for {os.fspath(file)!r}: make it first")
         started = self.batch_start(path, deployment, results=_format_of(out), **options)
         return self.batch_results(started, out, errors=errors, progress=progress)
 

@@ -167,7 +167,7 @@ def header_text(value: object, what: str, chars_max: int) -> str:
     """Check a text that is sent in a header.
 
     Raises:
-        ValueRefused: for what is no text of so many printable characters of ASCII.
+        ValueRefused: for anything but a text of so many printable characters of ASCII.
 
     """
     is_sound = isinstance(value, str) and value.isascii() and value.isprintable()

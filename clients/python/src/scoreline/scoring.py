@@ -157,7 +157,7 @@ def reference_of(row: Mapping[str, Any], asked: Asked, at: str) -> str | None:
     if name is None:
         name = _REFERENCE if _REFERENCE in row else None
     elif name not in row:
-        raise refuse(f"{at} has no {name!r}, which `reference` names; None is no reference")
+        raise refuse(f"{at} has no {name!r}, which `reference` names; None stands for none")
     return None if name is None else reference_text(row[name], f"{name!r} of {at}")
 
 

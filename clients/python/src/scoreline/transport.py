@@ -148,7 +148,7 @@ class Transport:
             )
 
     def _streamed(self, call: Call, part: Path) -> httpx.Response:
-        """Send a request without a body, and write the answer to a file if it is no error."""
+        """Send a request without a body, and write the answer to a file unless it is an error."""
         with self._http.stream(call.method, call.path, **self._options(call)) as response:
             if response.is_success:
                 with part.open("wb") as file:
