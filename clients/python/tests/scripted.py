@@ -59,7 +59,8 @@ class ScriptedService:
             return httpx.Response(200, json={"results": results})
         if "records" not in body:
             return httpx.Response(200, json={**result(body), **HEAD})
-        failure = self.fail and self.fail([str(record.get("id")) for record in body["records"]])
+        names = [str(record.get("id")) for record in body["records"]]
+        failure = None if self.fail is None else self.fail(names)
         if isinstance(failure, httpx.TransportError):
             raise failure
         if failure is not None:
