@@ -29,10 +29,10 @@ def ids(service: ScriptedService) -> list[str]:
 # The first applicants have two features, and the others sixty long ones: 20 MB in all.
 def test_sparse_applicants_before_dense_ones_make_no_batch_that_is_too_large() -> None:
     service = ScriptedService()
-    dense = [
+    dense: list[Row] = [
         {"id": f"D-{at}", **{f"feature_{n}": "x" * 350 for n in range(60)}} for at in range(900)
     ]
-    sparse = [{"id": f"S-{at}", "age": at} for at in range(5)]
+    sparse: list[Row] = [{"id": f"S-{at}", "age": at} for at in range(5)]
     scored = service.client().score([*sparse, *dense], "dep_1")
     assert service.refused == 0
     assert max(len(body) for body in service.bodies.values()) <= REQUEST_BYTES_MAX

@@ -119,7 +119,7 @@ def test_a_reference_that_is_a_feature_of_the_card_is_sent_as_both() -> None:
 
 def test_the_references_of_outcomes_are_those_of_the_scores() -> None:
     service = ScriptedService()
-    frame = pd.DataFrame({"reference": [1001, None], "outcome": ["good", "bad"]})
+    frame = pd.DataFrame({"reference": [1001, np.nan], "outcome": ["good", "bad"]})
     service.client().outcomes(frame, kind="performance")
     service.client().outcomes([{"record_id": 1001.0, "request_id": "req_1", "record_index": 3.0}])
     assert [request.content for request in service.requests] == [

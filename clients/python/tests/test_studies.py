@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sample import applicants, expected, specification
+from sample import applicants, specification
 from scoreline import CardError, Client, Deployed, ServiceError, ValueRefused
 from service import Service
 from waiting import soon
@@ -137,4 +137,4 @@ def test_cohorts_are_followed_month_by_month(studied: Studied) -> None:
     assert cohorts["cohort"].unique().tolist() == ["2026-01"]
     assert cohorts.set_index("month")["value"].iloc[[0, 2]].tolist() == [0, 0.25]
     assert cohorts["observed"].iloc[0] == 20
-    assert list(cohorts.columns) == "cohort month observed bad value low high".split()
+    assert list(cohorts.columns) == ["cohort", "month", "observed", "bad", "value", "low", "high"]

@@ -199,9 +199,7 @@ class Reports(Connection):
         """
         return frames_of(self._of(deployment, "cutoffs", {"cutoff": cutoff, **query}))
 
-    def swap_set(
-        self, deployment: Any, challenger_id: str, cutoff: float, **query: Any
-    ) -> Frames:
+    def swap_set(self, deployment: Any, challenger_id: str, cutoff: float, **query: Any) -> Frames:
         """Say whom a challenger would decide otherwise.
 
         Args:
