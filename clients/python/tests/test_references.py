@@ -163,7 +163,7 @@ def test_a_single_applicant_is_routed_by_the_reference() -> None:
 def test_a_float_column_of_numbers_leads_back_to_its_scores(
     client: Client, deployed: Deployed
 ) -> None:
-    frame = applicants().head(2).assign(number=[880011, None])
+    frame = applicants().head(2).assign(number=[880011, np.nan])
     scored = client.score(frame, deployed, reference="number")
     found = soon(lambda: client.find("880011"), lambda rows: len(rows) > 0)
     assert found["request_id"].tolist() == [scored["request_id"].iloc[0]]

@@ -3508,6 +3508,8 @@ export interface components {
             parity: components["schemas"]["NewParityCertificate"] | null;
             /** @description The first rows of the sample that differ */
             differences: components["schemas"]["ParityDifference"][];
+            /** @description The first 1,000 rows of `within_rounding`: the tool adds the same points in another order */
+            rounded: components["schemas"]["RoundedRow"][];
             registered: components["schemas"]["DeployResult"] | null;
         };
         /** @description Scale of the card. Must be given, because no file of these tools contains it */
@@ -5021,6 +5023,20 @@ export interface components {
              * @description Until when the old secret is accepted; absent if it no longer is
              */
             previous_valid_until?: string;
+        };
+        RoundedRow: {
+            /** @description Row of the sample */
+            path: string;
+            id: string | null;
+            /** Format: double */
+            expected_score: number;
+            /** Format: double */
+            actual_score: number;
+            /**
+             * Format: int64
+             * @description How many steps, from one double to the next, lie between the two scores
+             */
+            ulps: number;
         };
         Scaling: {
             /**
@@ -8335,6 +8351,7 @@ export interface operations {
                      *         "spec_sha256": "656586793bae96c2beed6b01ecb7bfcfd909f8a304574c3261f5695139b597ec"
                      *       },
                      *       "differences": [],
+                     *       "rounded": [],
                      *       "registered": null
                      *     }
                      */
