@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { importReport } from '../../../src/cli/import-report.ts'
 import { type ImportOutcome, runImport } from '../../../src/import/run-import.ts'
 import { type Given, LABELS, SCALES } from '../../support/cards/import-fixtures.ts'
 
@@ -43,6 +44,7 @@ test('a difference that the order of a sum explains agrees and is counted apart;
   expect(near.parity?.rounded).toEqual([
     { path: 'row 2', id: null, expectedScore: other, actualScore: score, ulps: 1 },
   ])
+  expect(importReport(near, false)).toContain('1 within the rounding of a sum (1 ulp at most).')
   const far = check(`age,home,score\n25,rent,${other + 1e-12}\n`)
   expect(far.parity).toMatchObject({ agrees: false, withinRounding: 0, differing: 1 })
 })
