@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, plainText } from './common.ts'
-import { DeployResult, NewParityCertificate, SampleFields, SpecWarning } from './models.ts'
+import { DeployResult, ParityProof, SampleFields, SpecWarning } from './models.ts'
 import { RiskGrades, ScorecardSpec } from './spec.ts'
 
 const literals = <Value extends string>(values: readonly Value[], description: string) =>
@@ -172,7 +172,7 @@ export const ImportResult = Type.Object({
   }),
   faults: Type.Array(ImportNote),
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
-  parity: Type.Union([NewParityCertificate, Type.Null()]),
+  parity: Type.Union([ParityProof, Type.Null()]),
   differences: Type.Array(ParityDifference, {
     description: 'The first rows of the sample that differ',
   }),
