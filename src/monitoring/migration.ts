@@ -22,18 +22,30 @@ export class MigrationTally {
     return pairReader(challengerId, anyDirection, ({ champion, challenger }) => {
       const { pds: championPds, grades: championGrades } = champion
       const { pds: challengerPds, grades: challengerGrades } = challenger
-      return (row) => {
-        const from = champion.gradeNames[championGrades[row] ?? -1] ?? null
-        const to = challenger.gradeNames[challengerGrades[row] ?? -1] ?? null
-        this.add(from, to, [championPds[row] ?? Number.NaN, challengerPds[row] ?? Number.NaN])
+      /** Cells of this part by the indexes of the grades, of the champion and then of the other. */
+      const cells = new Map<number, Map<number, GradeCell>>()
+      const newCell = (from: number, to: number) =>
+        this.cellOf(champion.gradeNames[from] ?? null, challenger.gradeNames[to] ?? null)
+      return (rows) => {
+        for (let index = 0; index < rows.length; index++) {
+          const row = rows[index] ?? 0
+          const from = championGrades[row] ?? -1
+          const to = challengerGrades[row] ?? -1
+          let line = cells.get(from)
+          if (line === undefined) {
+            line = new Map()
+            cells.set(from, line)
+          }
+          let cell = line.get(to)
+          if (cell === undefined) {
+            cell = newCell(from, to)
+            line.set(to, cell)
+          }
+          cell.byChampion.add(championPds[row] ?? Number.NaN)
+          cell.byChallenger.add(challengerPds[row] ?? Number.NaN)
+        }
       }
     })
-  }
-
-  add(from: Grade, to: Grade, [championPd, challengerPd]: readonly [number, number]): void {
-    const cell = this.cellOf(from, to)
-    cell.byChampion.add(championPd)
-    cell.byChallenger.add(challengerPd)
   }
 
   /** @param gradesOf names of grades, which give the order of the answer; others follow */
