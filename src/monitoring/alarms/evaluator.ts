@@ -3,13 +3,13 @@ import type { UserCaller } from '../../access/caller.ts'
 import { OPERATOR } from '../../audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { randomBase62 } from '../../platform/ids/base62.ts'
-import type { Reports } from '../thread/reports.ts'
+import type { MonitoringReports } from '../reports.ts'
 import type { AlarmCounts, AlarmStore, TakenAlarm } from './alarm.ts'
 import { evaluationOf } from './verdict.ts'
 
 interface EvaluatorOptions {
   readonly store: AlarmStore
-  readonly monitoring: Pick<Reports, 'stability'>
+  readonly monitoring: Pick<MonitoringReports, 'stability'>
   readonly clock: Clock
   readonly onFailed: (error: unknown) => void
 }
