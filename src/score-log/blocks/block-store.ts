@@ -23,6 +23,8 @@ export interface BlockQuery {
   readonly order: 'oldest' | 'newest'
   /** Also blocks whose requests a merged block holds, too. */
   readonly withSuperseded?: boolean
+  /** Refuses to leave out a day that retention removed while it was read. */
+  readonly isWhole?: boolean
 }
 
 /**
@@ -37,7 +39,10 @@ export interface BlockQuery {
  * and meets a block that has gone fails with the AppError `unavailable`.
  */
 export interface BlockReader {
-  /** Blocks that can hold the request whose id has this time, likely ones first. */
+  /**
+   * Blocks that can hold the request whose id has this time, likely ones first. A request can come
+   * twice, in a small block and in the one that it was merged into.
+   */
   blocksAt(idMs: number): AsyncIterable<StoredBlock>
   blocksIn(query: BlockQuery): AsyncIterable<StoredBlock>
 }
@@ -94,11 +99,18 @@ export class PostgresBlockReader implements BlockReader {
     const fromMs = spanStart('hour', idMs - CLOCK_MS_MAX)
     const far = sql`first_at >= ${momentText(fromMs)}
       and first_at < ${momentText(idMs + ANSWER_MS_MAX)} and not (${near})`
-    for (const range of [near, far]) {
+    // Two statements, because nearly all requests are found near: the second would read an hour.
+    // A merge between them moves a request to a block of another time; the far ones therefore
+    // include those that a merge replaced, which stay readable for hours.
+    for (const [range, withSuperseded] of [
+      [near, false],
+      [far, true],
+    ] as const) {
       const listed = await this.list(
         sql`${range} and id_from <= ${momentText(Math.ceil(idMs))}
           and id_to >= ${momentText(Math.floor(idMs))}`,
         'newest',
+        withSuperseded,
       )
       for (const block of listed) yield* this.readOnce(block)
     }
@@ -145,7 +157,7 @@ export class PostgresBlockReader implements BlockReader {
         query.order,
         query.withSuperseded,
       )
-      yield* this.read(listed)
+      yield* this.read(listed, query.isWhole)
       const beyondMs = isRising ? lastMs + SPAN_MS.hour : fromMs - SPAN_MS.hour
       const nextMs =
         listed.length > 0 ? beyondMs : await this.nextHour(query, isRising ? lastMs : fromMs)
@@ -244,7 +256,7 @@ export class PostgresBlockReader implements BlockReader {
     )
   }
 
-  private async *read(listed: readonly ListedBlock[]): AsyncIterable<StoredBlock> {
+  private async *read(listed: readonly ListedBlock[], isWhole = false): AsyncIterable<StoredBlock> {
     for (const portion of portionsOf(listed)) {
       const rows = await this.stored(portion.filter(({ is_archived }) => !is_archived))
       const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
@@ -254,12 +266,8 @@ export class PostgresBlockReader implements BlockReader {
         const block = byId.get(block_id) ?? archived?.get(block_id)
         // Else its day has left the log meanwhile, or a merge has replaced it long ago.
         if (block !== undefined) yield block
-        else if (await this.isKept(first_at_ms)) {
-          throw new AppError(
-            'unavailable',
-            'the log was rewritten while it was read: read this period again',
-          )
-        }
+        else if (await this.isKept(first_at_ms)) throw rewritten()
+        else if (isWhole) throw leftTheLog()
       }
     }
   }
@@ -296,6 +304,17 @@ export class PostgresBlockReader implements BlockReader {
     )
     return row?.kept ?? false
   }
+}
+
+function rewritten(): AppError {
+  const message = 'the log was rewritten while it was read: read this period again'
+  return new AppError('unavailable', message)
+}
+
+function leftTheLog(): AppError {
+  const message =
+    'a day of the period left the log while it was read, because its retention ended: ask again'
+  return new AppError('unavailable', message)
 }
 
 /** The day of a moment, as partitions are named: `20261121`. */
