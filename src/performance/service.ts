@@ -7,7 +7,7 @@ import { type ScanQueue, untilAborted } from '../score-log/reading/scan-queue.ts
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import { countApplicants } from './counted-applicants.ts'
 import { bookedAtOf, type LabelledQuery, type LabelledStore } from './labelled.ts'
-import { type KnownApplicant, LabelledApplicants } from './labelled-applicants.ts'
+import { LabelledApplicants } from './labelled-applicants.ts'
 import { LoggedPopulation, type PopulationLog } from './population.ts'
 import { type PerformanceReport, reportOf } from './report.ts'
 import { inTurns } from './statistics/in-turns.ts'
@@ -90,7 +90,8 @@ export class PerformanceService {
       const labelled = await this.labelled(scan, facts)
       const logged = await LoggedPopulation.read({ columns: log.columns(scan), modelId, labelled })
       const tally = new PerformanceTally(modelId, definition.maturityMonths)
-      const forgotten = await countApplicants({ tally, labelled, store, log, query: scan })
+      const counted = { tally, labelled, logged, store, log, query: scan }
+      const forgotten = await countApplicants(counted)
       const population = {
         scored: logged.size + forgotten,
         unlabelled: await logged.unlabelled(),
@@ -121,7 +122,8 @@ export class PerformanceService {
       const tally = new VintageTally(definition.windowMonths)
       const facts = { definition: definition.id, asKnownAtMs, signal }
       const labelled = await this.labelled(scan, facts)
-      const add = (known: KnownApplicant) => {
+      const add = (applicant: number) => {
+        const known = labelled.factsOf(applicant)
         const { performance } = known
         const bookedAtMs = bookedAtOf(known)
         if (performance === null || performance.outcome === 'excluded') return

@@ -1,12 +1,10 @@
-import { randomInt } from 'node:crypto'
 import type { NameHasher } from '../blocks/block.ts'
+import { mixed, TextHash } from './text-hash.ts'
 
 /** Tables of a part of the references each, so that none takes long to grow. */
 const PARTS = 256
 const SLOTS_FIRST = 64
 const LOAD_MAX = 0.75
-const SEED_END = 2 ** 32
-const ASCII_MAX = 0x7f
 
 /** One slot holds what is kept of a reference: 20 bytes. */
 interface Part {
@@ -43,9 +41,8 @@ export class ReferenceTable implements NameHasher {
   private readonly keeps: 'first' | 'last'
   private readonly referencesMax: number
   private readonly parts: Part[] = Array.from({ length: PARTS }, () => newPart(SLOTS_FIRST))
-  private readonly seeds = [randomInt(SEED_END), randomInt(SEED_END)] as const
   /** Of the reference alone. */
-  private name = { high: 0, low: 0 }
+  private readonly name = new TextHash()
   private high = 0
   private low = 0
   /** Number of references. */
@@ -93,40 +90,12 @@ export class ReferenceTable implements NameHasher {
     return true
   }
 
-  /** The steps of MurmurHash3, in two lanes that feed each other. */
   ofText(text: string): void {
-    let [high, low] = this.seeds as readonly [number, number]
-    for (let at = 0; at < text.length; at++) {
-      const char = text.charCodeAt(at)
-      high ^= Math.imul(char, 0xcc9e2d51)
-      high = ((high << 13) | (high >>> 19)) + low
-      high = (Math.imul(high, 5) + 0xe6546b64) | 0
-      low ^= Math.imul(char, 0x1b873593)
-      low = ((low << 17) | (low >>> 15)) + high
-      low = (Math.imul(low, 5) + 0x561ccd1b) | 0
-    }
-    this.name.high = high ^ text.length
-    this.name.low = low
+    this.name.ofText(text)
   }
 
-  /** The same for the bytes of a text. Nearly all references are ASCII, and need no string. */
   ofUtf8(bytes: Uint8Array, start: number, end: number): void {
-    let [high, low] = this.seeds as readonly [number, number]
-    for (let at = start; at < end; at++) {
-      const char = bytes[at] ?? 0
-      if (char > ASCII_MAX) {
-        this.ofText(Buffer.from(bytes.subarray(start, end)).toString())
-        return
-      }
-      high ^= Math.imul(char, 0xcc9e2d51)
-      high = ((high << 13) | (high >>> 19)) + low
-      high = (Math.imul(high, 5) + 0xe6546b64) | 0
-      low ^= Math.imul(char, 0x1b873593)
-      low = ((low << 17) | (low >>> 15)) + high
-      low = (Math.imul(low, 5) + 0x561ccd1b) | 0
-    }
-    this.name.high = high ^ (end - start)
-    this.name.low = low
+    this.name.ofUtf8(bytes, start, end)
   }
 
   private partOf(period: number): Part {
@@ -137,12 +106,6 @@ export class ReferenceTable implements NameHasher {
     if (part === undefined) throw new RangeError('there is no such part')
     return part
   }
-}
-
-function mixed(value: number): number {
-  let hash = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
 }
 
 function newPart(slots: number): Part {

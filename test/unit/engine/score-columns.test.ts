@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileModel, EngineError, scoreColumns, scoreOfCells } from '../../../src/engine/index.ts'
+import { EngineError, scoreColumns, scoreOfCells } from '../../../src/engine/index.ts'
 import { card, numeric, sampleSpec } from '../../support/cards/cards.ts'
+import { testModel } from '../../support/score-log/record-payloads.ts'
 
 const NO_GRADE = 0xffff_ffff
 const MODELS = [
-  compileModel(sampleSpec()),
-  compileModel(
+  testModel(sampleSpec(), 'mod_1').model,
+  testModel(
     card([
       numeric('income', [
         ['(-Infinity, 0]', 0.1],
@@ -15,7 +16,8 @@ const MODELS = [
       ]),
       numeric('age', [['(-Infinity, Infinity)', 1e15]]),
     ]),
-  ),
+    'mod_2',
+  ).model,
 ]
 
 // A logged score is restored from its cells: one bit less would be another decision.
