@@ -43,7 +43,7 @@ export class CutoffTally {
       takes: (row) => scored[row] === 1,
       add: lazily(() => {
         const { scores, pds, grades, gradeNames } = model
-        /** Of this part, by the index of the grade; -1 for none. */
+        /** Groups of this part by the index of the grade; -1 for none. */
         const groups = new Map<number, PdGroup>()
         return (rows) => {
           for (let index = 0; index < rows.length; index++) {

@@ -17,7 +17,7 @@ export class GroupDecoder implements BlockGroup {
   /** Whether a row has a record id. */
   readonly hasIds: boolean
   /**
-   * Of a number its index among the numbers, of a text its position in the bytes; empty where no
+   * Index of a number among the numbers, and position of a text in the bytes; empty where no
    * row has an id.
    */
   private readonly idPlaces: Uint32Array

@@ -41,7 +41,7 @@ export class ReferenceTable implements NameHasher {
   private readonly keeps: 'first' | 'last'
   private readonly referencesMax: number
   private readonly parts: Part[] = Array.from({ length: PARTS }, () => newPart(SLOTS_FIRST))
-  /** Of the reference alone. */
+  /** Hash of the reference alone. */
   private readonly name = new TextHash()
   private high = 0
   private low = 0
