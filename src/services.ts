@@ -13,9 +13,7 @@ import { errorFacts } from './http/error-facts.ts'
 import { openIdempotency } from './idempotency/open.ts'
 import type { IdempotencyService } from './idempotency/service.ts'
 import { type ModelServices, openModels } from './import/open.ts'
-import { type MonitoringServices, openMonitoring } from './monitoring/open.ts'
 import { type OutcomeServices, openOutcomes } from './outcomes/open.ts'
-import type { PerformanceReports } from './performance/reports.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -29,8 +27,7 @@ import { openRedisSite } from './platform/redis-cluster/site.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { openReading, type ReadingServices } from './reading/open.ts'
-import { openReasons, type ReasonServices } from './reasons/open.ts'
-import { openReports } from './reports/open.ts'
+import { openReportServices, type ReportServices } from './reports/services.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { type OpenScoreLog, openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
@@ -46,8 +43,6 @@ import {
   addServiceMetrics,
   addWebhookMetrics,
 } from './service-metrics.ts'
-import { StatsService } from './stats/service.ts'
-import { PostgresStatsStore } from './stats/store.ts'
 import { type AccessServices, openAccess } from './teams/open-access.ts'
 import { Telemetry } from './telemetry.ts'
 
@@ -58,10 +53,9 @@ export interface Services
   extends AccessServices,
     DeploymentServices,
     ModelServices,
-    MonitoringServices,
+    ReportServices,
     OutcomeServices,
     ReadingServices,
-    ReasonServices,
     ChangeControlServices,
     EvidenceServices {
   readonly exports: ReturnType<typeof openExports>
@@ -69,8 +63,6 @@ export interface Services
   /** Executes requests with an `Idempotency-Key` once. */
   readonly idempotency: IdempotencyService
   readonly telemetry: Telemetry
-  readonly stats: StatsService
-  readonly performance: PerformanceReports
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
@@ -343,10 +335,15 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
-  const opened = openReports({ ...ofLog, database, log, factsOf: errorFacts })
-  const { reports } = opened
-  const statsStore = new PostgresStatsStore(db, loggedModels, openedLog.archive?.files)
-  const reasons = openReasons({ ...ofLog, scans: reports.reasons, deployments, scoreReading })
+  const reports = openReportServices({
+    ...ofLog,
+    database,
+    deployments,
+    scoreReading,
+    metrics,
+    log,
+    factsOf: errorFacts,
+  })
   const changeControl = openChangeControl({
     ...ofLog,
     database,
@@ -360,28 +357,18 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     spoolRefusal: () => openedLog.spool.refusal,
   })
   addWebhookMetrics(metrics, changeControl.services.webhookParts)
-  const monitoring = openMonitoring({
-    ...ofLog,
-    reports: reports.monitoring,
-    metrics,
-    log,
-    factsOf: errorFacts,
-  })
   return {
     ...access,
     ...ofModels,
-    exports: openExports(models, reasons.reasons),
+    exports: openExports(models, reports.services.reasons),
     deployments,
     scorecards,
     scoring,
     ...reading,
     ...changeControl.services,
     ...evidence.services,
-    background: [evidence, changeControl, opened],
-    ...reasons,
-    ...monitoring,
+    background: [evidence, changeControl, reports],
+    ...reports.services,
     ...outcomes,
-    performance: reports.performance,
-    stats: new StatsService(guarded(statsStore), reports.comparisons, clock),
   }
 }

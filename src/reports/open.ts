@@ -5,7 +5,7 @@ import { type MadeFrom, makeReports } from './make-reports.ts'
 import type { Reports } from './reports.ts'
 import { ReportsThread } from './reports-thread.ts'
 
-interface ReportsOptions extends MadeFrom {
+export interface ReportsOptions extends MadeFrom {
   readonly database: DatabaseHandle
   /** Absent: the service has no archive. */
   readonly archive: Pick<LogArchive, 'place'> | undefined

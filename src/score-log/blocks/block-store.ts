@@ -6,6 +6,7 @@ import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
 import { ArchivedBlocks } from '../archive/archived-blocks.ts'
+import { type ListedBlock, portionsOf } from './block-portions.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
 import type { StoredBlock } from './stored-block.ts'
@@ -47,20 +48,6 @@ export interface BlockReader {
   blocksIn(query: BlockQuery): AsyncIterable<StoredBlock>
 }
 
-/** A block of an hour, before its data are read. */
-interface ListedBlock {
-  readonly block_id: string
-  readonly first_at_ms: number
-  readonly bytes: number
-  readonly checksum: number
-  readonly is_archived: boolean
-}
-
-/** Bytes of data in one statement; a single block can be larger. */
-const PORTION_BYTES = 4 * 1024 * 1024
-/** Blocks in the first statement of an hour, and at most: many readers want only a few. */
-const PORTION_BLOCKS_MIN = 4
-const PORTION_BLOCKS_MAX = 512
 /** Days of a window of a long range, at most. */
 const WINDOW_DAYS_MAX = 32
 const CACHED_BYTES_MAX = 48 * 1024 * 1024
@@ -257,8 +244,14 @@ export class PostgresBlockReader implements BlockReader {
   }
 
   private async *read(listed: readonly ListedBlock[], isWhole = false): AsyncIterable<StoredBlock> {
-    for (const portion of portionsOf(listed)) {
-      const rows = await this.stored(portion.filter(({ is_archived }) => !is_archived))
+    const portions = [...portionsOf(listed)]
+    let ahead: Promise<BlockRow[]> | null = null
+    for (const [index, portion] of portions.entries()) {
+      const rows: BlockRow[] = await (ahead ?? this.stored(portion))
+      const next = portions[index + 1]
+      // The database reads on while these blocks are looked at, but for readers who want a few.
+      ahead = index === 0 || next === undefined ? null : this.stored(next)
+      ahead?.catch(() => undefined)
       const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
       const others = portion.filter(({ block_id }) => !byId.has(block_id))
       const archived = others.length === 0 ? null : await this.archived.read(others)
@@ -273,7 +266,8 @@ export class PostgresBlockReader implements BlockReader {
   }
 
   /** Those of the blocks that the database has. */
-  private stored(listed: readonly ListedBlock[]): Promise<BlockRow[]> {
+  private stored(portion: readonly ListedBlock[]): Promise<BlockRow[]> {
+    const listed = portion.filter(({ is_archived }) => !is_archived)
     if (listed.length === 0) return Promise.resolve([])
     const keys = sql.join(
       listed.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
@@ -346,28 +340,6 @@ function* windowsOf({ fromMs, toMs }: TimeRange, order: BlockQuery['order']): Ge
     else high = cut
     days = Math.min(WINDOW_DAYS_MAX, 2 * days)
   }
-}
-
-function* portionsOf(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
-  let portion: ListedBlock[] = []
-  let bytes = 0
-  let blocksMax = PORTION_BLOCKS_MIN
-  for (const block of listed) {
-    if (portion.length > 0 && bytes + block.bytes > PORTION_BYTES) {
-      yield portion
-      portion = []
-      bytes = 0
-    }
-    portion.push(block)
-    bytes += block.bytes
-    if (portion.length >= blocksMax) {
-      yield portion
-      blocksMax = Math.min(PORTION_BLOCKS_MAX, 2 * blocksMax)
-      portion = []
-      bytes = 0
-    }
-  }
-  if (portion.length > 0) yield portion
 }
 
 /** Columns of the blocks in the database and of those in the archive. */
