@@ -59,8 +59,12 @@ export class BaselineService {
     period: Static<typeof BaselineRequest>['period'],
   ): Promise<Sample> {
     if (period === undefined) throw new AppError('invalid_request', 'name a period or counts')
-    const { deployment, ...range } = period
-    return this.options.reports.sample(caller, deployment, { model: modelId, ...range })
+    const { deployment, from, to = this.now() } = period
+    return this.options.reports.sample(caller, deployment, { model: modelId, from, to })
+  }
+
+  private now(): string {
+    return new Date(this.options.clock.epochMs() + 1).toISOString()
   }
 }
 

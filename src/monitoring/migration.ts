@@ -50,18 +50,19 @@ export class MigrationTally {
 
   /** @param gradesOf names of grades, which give the order of the answer; others follow */
   report(gradesOf: readonly string[]): Migration {
-    const orderOf = (grade: Grade) => {
-      const place = grade === null ? gradesOf.length + 1 : gradesOf.indexOf(grade)
-      return place < 0 ? gradesOf.length : place
-    }
+    const places = new Map<Grade, number>(gradesOf.map((grade, place) => [grade, place]))
+    const orderOf = (grade: Grade) =>
+      grade === null ? gradesOf.length + 1 : (places.get(grade) ?? gradesOf.length)
     const all = [...this.cells.values()].flatMap((row) => [...row.values()])
     const n = all.reduce((sum, { byChampion }) => sum + byChampion.n, 0)
     const stable = all.reduce(
       (sum, cell) => sum + (cell.championGrade === cell.challengerGrade ? cell.byChampion.n : 0),
       0,
     )
-    const rowSum = (grade: Grade) =>
-      [...(this.cells.get(grade)?.values() ?? [])].reduce((sum, cell) => sum + cell.byChampion.n, 0)
+    const rowSums = new Map<Grade, number>()
+    for (const { championGrade, byChampion } of all) {
+      rowSums.set(championGrade, (rowSums.get(championGrade) ?? 0) + byChampion.n)
+    }
     return {
       n,
       cells: all
@@ -74,7 +75,7 @@ export class MigrationTally {
           champion_grade: cell.championGrade,
           challenger_grade: cell.challengerGrade,
           n: cell.byChampion.n,
-          row_share: cell.byChampion.n / rowSum(cell.championGrade),
+          row_share: cell.byChampion.n / (rowSums.get(cell.championGrade) ?? 0),
           mean_pd_champion: cell.byChampion.meanPd,
           mean_pd_challenger: cell.byChallenger.meanPd,
         })),

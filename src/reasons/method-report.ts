@@ -154,7 +154,8 @@ class PairTally {
       b: this.b,
       sameFirst: share(this.same),
       sameSet: share(this.sameSets),
-      meanJaccard: share(this.jaccards),
+      // Sums of shares that were added and taken away again are not exact.
+      meanJaccard: n === 0 ? null : Math.min(1, Math.max(0, this.jaccards / n)),
     }
   }
 }

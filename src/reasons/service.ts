@@ -72,7 +72,8 @@ export interface ListedBaseline extends StoredBaseline {
 }
 
 export interface ReasonStore {
-  hasModel(teamId: string, modelId: string): Promise<boolean>
+  /** Whether the team has the model in the environment of the deployment. */
+  hasModel(teamId: string, modelId: string, deploymentId: string): Promise<boolean>
   /** The champion of a deployment with its baseline in force; null if the team has none such. */
   championOf(
     teamId: string,
@@ -126,8 +127,9 @@ export class ReasonService {
   ): Promise<StoredBaseline> {
     const { store, visible, clock, scans } = this.options
     const { fromMs, toMs } = readTimeRange(order)
+    if (order.method === 'mean_at_cutoff') requireCutoff(order.cutoff)
     await visible.requireDeployment(actor, slug)
-    const card = await this.cardOf(actor.teamId, order.modelId)
+    const card = await this.cardOf(actor.teamId, order.modelId, slug)
     const method = methodOf(card, order)
     const band = method === 'mean_all' ? null : bandOf(card, order)
     const createdAtMs = clock.epochMs()
@@ -189,7 +191,7 @@ export class ReasonService {
   ): Promise<number> {
     const { store, visible, deployments } = this.options
     await visible.requireDeployment(actor, slug)
-    await this.requireModel(actor.teamId, modelId)
+    await this.requireModel(actor.teamId, modelId, slug)
     const baseline = isId(baselineId, 'rbl_') ? await store.find(slug, baselineId) : null
     if (baseline === null) {
       throw new AppError('baseline_not_found', 'the deployment has no reason baseline with this id')
@@ -240,7 +242,7 @@ export class ReasonService {
     const champion = await store.championOf(caller.teamId, slug)
     if (champion === null) throw new AppError('deployment_not_found', 'there is no such deployment')
     const { modelId, baselineId } = champion
-    const card = await this.cardOf(caller.teamId, modelId)
+    const card = await this.cardOf(caller.teamId, modelId, slug)
     const findActive = baselineId === null ? null : await store.baseline(baselineId)
     const cutoff = order.cutoff ?? findActive?.cutoff ?? null
     if (cutoff === null) {
@@ -270,20 +272,21 @@ export class ReasonService {
     if (modelId === undefined) {
       throw new AppError('deployment_not_found', 'there is no such deployment')
     }
-    await this.cardOf(caller.teamId, modelId)
+    await this.cardOf(caller.teamId, modelId, slug)
     const range = { fromMs, toMs: Math.min(toMs, clock.epochMs() + 1) }
     const counts = await scans.counts(caller, slug, { modelId, range, lang: order.lang })
     return { ...counts, modelId }
   }
 
   /** @throws AppError `model_not_found`, `reasons_not_configured` */
-  private async cardOf(teamId: string, modelId: string): Promise<ExplainedCard> {
-    await this.requireModel(teamId, modelId)
+  private async cardOf(teamId: string, modelId: string, slug: string): Promise<ExplainedCard> {
+    await this.requireModel(teamId, modelId, slug)
     return explainedCard(this.options.models, modelId)
   }
 
-  private async requireModel(teamId: string, modelId: string): Promise<void> {
-    const isOne = isId(modelId, 'mod_') && (await this.options.store.hasModel(teamId, modelId))
+  private async requireModel(teamId: string, modelId: string, slug: string): Promise<void> {
+    const isOne =
+      isId(modelId, 'mod_') && (await this.options.store.hasModel(teamId, modelId, slug))
     if (!isOne) throw new AppError('model_not_found', 'there is no model with this id')
   }
 }
@@ -307,11 +310,14 @@ function bandOf(
   { cutoff, bandPoints }: Pick<BaselineOrder, 'cutoff' | 'bandPoints'>,
 ): ScoreBand {
   const points = bandPoints ?? (spec.scaling === undefined ? null : Math.abs(spec.scaling.pdo))
-  if (cutoff === undefined) {
-    throw new AppError('invalid_request', 'cutoff is missing: the method mean_at_cutoff wants one')
-  }
+  requireCutoff(cutoff)
   if (points === null) {
     throw new AppError('invalid_request', 'band_points is missing: the card has no pdo to take')
   }
   return { cutoff, points, sign: directionOf(spec) }
+}
+
+function requireCutoff(cutoff: number | undefined): asserts cutoff is number {
+  if (cutoff !== undefined) return
+  throw new AppError('invalid_request', 'cutoff is missing: the method mean_at_cutoff wants one')
 }

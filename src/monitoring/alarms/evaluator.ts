@@ -64,7 +64,13 @@ export class AlarmEvaluator {
   async runOnce(): Promise<void> {
     const { store, onFailed } = this.options
     try {
+      let countedAtMs = Number.NEGATIVE_INFINITY
       while (!this.isClosed) {
+        // Evaluations can take the whole hour; how many are overdue is told meanwhile.
+        if (performance.now() - countedAtMs >= CHECK_MS) {
+          this.alarms = await store.counts()
+          countedAtMs = performance.now()
+        }
         const taken = await store.take(this.runner, LEASE_MS)
         if (taken === null) break
         await this.evaluate(taken)
