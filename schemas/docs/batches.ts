@@ -18,6 +18,7 @@ const QUEUED = {
   routing_key: null,
   counts: { scored: 0, errors: 0, warned: 0 },
   unknown_columns: [],
+  more_unknown_columns: 0,
   progress: { done: 0, total: 0 },
   created_by: EXAMPLE_IDS.key,
   created_at: EXAMPLE_TIME,

@@ -4,14 +4,16 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NewBatch } from '../../../src/batches/batch.ts'
+import { DiskRoom } from '../../../src/batches/disk-room.ts'
 import { BatchFiles } from '../../../src/batches/files.ts'
 import { errorKey, resultKey } from '../../../src/batches/parts.ts'
 import { PostgresBatchStore } from '../../../src/batches/store.ts'
+import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
 import { BatchUpkeep } from '../../../src/batches/upkeep.ts'
+import { Uploads } from '../../../src/batches/uploads.ts'
 import { PostgresJobStore } from '../../../src/jobs/store.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { DirectoryStore } from '../../../src/platform/object-store/directory-store.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
@@ -24,7 +26,8 @@ describe.each(backends)('on $name', (backend) => {
   let handle: DatabaseHandle
   let store: PostgresBatchStore
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-upkeep-'))
-  const files = new BatchFiles(Promise.resolve(new DirectoryStore(directory)), directory)
+  const files = new BatchFiles(Promise.resolve(new TeamFolderStore(directory)))
+  const received = new Uploads(join(directory, 'uploads'), async () => new DiskRoom([], 0))
 
   beforeAll(async () => {
     database = await backend.create()
@@ -41,6 +44,7 @@ describe.each(backends)('on $name', (backend) => {
     new BatchUpkeep({
       store,
       files,
+      received,
       place: async () => PLACE,
       keptMs: 7 * DAY_MS,
       onFailed: (error) => {
