@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { setPriority, totalmem } from 'node:os'
+import { totalmem } from 'node:os'
 import { AppError, type ErrorCode } from '../errors.ts'
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
 import { invalidFile, type ReadBytes } from './input/record.ts'
@@ -13,8 +13,6 @@ interface ScoringProcessOptions {
 }
 
 const PROCESS = new URL('./process.ts', import.meta.url)
-/** Lowest, so that requests go first. */
-const PRIORITY = 19
 const MIB = 1024 * 1024
 /** Memory of the process: a row group of a Parquet file is decoded as a whole. */
 const MEMORY_BYTES_MAX = 2_048 * MIB
@@ -49,7 +47,6 @@ export class ScoringProcess {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    lowerPriority(this.child.pid)
     this.child.on('message', (message: FromProcess) => void this.take(message))
     this.ended = new Promise((resolve) => {
       this.child.once('exit', (code, signal) => {
@@ -139,15 +136,6 @@ const TIME = 'two minutes of processor time for a part'
 function memoryBytesMax(): number {
   const there = process.constrainedMemory() || totalmem()
   return Math.min(MEMORY_BYTES_MAX, Math.floor(Math.min(there, totalmem()) / 2))
-}
-
-/** At once, so that the threads that the process makes while it starts have it, too. */
-function lowerPriority(processId: number | undefined): void {
-  try {
-    if (processId !== undefined) setPriority(processId, PRIORITY)
-  } catch {
-    // It has ended already, which its exit tells.
-  }
 }
 
 /** Memory of a message comes without the class of Node. */
