@@ -1,4 +1,4 @@
-import type { DecodedArray, FileMetaData } from 'hyparquet'
+import type { DecodedArray, FileMetaData, RowGroup } from 'hyparquet'
 import { AppError } from '../../errors.ts'
 import { type BatchPosition, NO_UNKNOWN_COLUMNS, type UnknownColumns } from '../batch.ts'
 import { DEFAULT_ID_FIELD } from './csv-form.ts'
@@ -127,12 +127,13 @@ export class ParquetReader implements RecordReader {
     let start = end
     // The memory of the last one is free before this one is read.
     this.group = { number, start, end, columns: [] }
-    for (; end <= this.row; number++) {
+    let group: RowGroup | undefined
+    do {
+      group = metadata.row_groups[number++]
+      if (group === undefined) throw invalidFile('the file has fewer rows than it says')
       start = end
-      end += Number(metadata.row_groups[number]?.num_rows ?? 0)
-    }
-    const group = metadata.row_groups[number - 1]
-    if (group === undefined) throw invalidFile('the file has no row group for its rows')
+      end += Number(group.num_rows)
+    } while (end <= this.row)
     const { isNumeric } = this.options.features
     const columns: Column[] = []
     for (const column of this.columns) {
