@@ -10,6 +10,8 @@ interface ScoringProcessOptions {
   readonly read: ReadBytes
   /** Names the file in errors, such as `the file that was sent`. */
   readonly fileName: string
+  /** Absent: 2 GiB, or half of what there is. */
+  readonly memoryBytesMax?: number
 }
 
 const PROCESS = new URL('./process.ts', import.meta.url)
@@ -30,7 +32,7 @@ const READ_BYTES_MAX = 8 * MIB
 export class ScoringProcess {
   private readonly child: ChildProcess
   private readonly options: ScoringProcessOptions
-  private readonly memoryBytesMax = memoryBytesMax()
+  private readonly memoryBytesMax: number
   private readonly ended: Promise<void>
   /** Why the file could not be read; the process does not know. */
   private readFailure: unknown = null
@@ -41,6 +43,7 @@ export class ScoringProcess {
 
   constructor(options: ScoringProcessOptions) {
     this.options = options
+    this.memoryBytesMax = options.memoryBytesMax ?? memoryBytesMax()
     this.child = fork(PROCESS, [], {
       env: {},
       execArgv: [`--max-old-space-size=${MAIN_HEAP_MIB}`],
