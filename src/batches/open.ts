@@ -157,11 +157,10 @@ async function openStore(config: BatchesOptions['config'], dataDir: string): Pro
 
 /** The name of the store; asked again after a failure. */
 function oncePlaced(opened: Promise<ObjectStore>): () => Promise<string> {
-  let found: string | null = null
+  let found = ''
   return async () => {
-    const name = found ?? (await available(opened.then(placeOf)))
-    found = name
-    return name
+    if (found === '') found = await available(opened.then(placeOf))
+    return found
   }
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BatchCaller, csvLine, jsonLines } from '../../support/batches/batches.ts'
+import { teamOf } from '../../support/batches/example.ts'
 import { backends } from '../../support/start/databases.ts'
 import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
@@ -17,7 +18,7 @@ describe.each(backends)('on $name', (backend) => {
     teams = await startTwoTeams(backend, { env: { BATCH_MAX_BYTES: '1000000' } })
     team = teams.team
     caller = new BatchCaller(teams.service, team.owner)
-    teamId = teamOf(team)
+    teamId = teamOf(team.owner)
   })
   afterAll(() => teams.service.close())
 
@@ -271,8 +272,3 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 })
-
-function teamOf({ owner }: Team): string {
-  const [, payload = ''] = owner.split('.')
-  return JSON.parse(Buffer.from(payload, 'base64url').toString()).team
-}
