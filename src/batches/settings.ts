@@ -37,7 +37,7 @@ export function readBatches(read: VariableReader): BatchConfig {
     batchBytesMax: read.integer('BATCH_MAX_BYTES', GIB, 1024, 1024 * GIB),
     batchRecordsMax: read.integer('BATCH_MAX_RECORDS', 10_000_000, 1, 1_000_000_000),
     batchTeamBytesMax: read.integer('BATCH_TEAM_MAX_BYTES', 16 * GIB, 1024, 1024 ** 2 * GIB),
-    batchFreeBytesMin: read.integer('BATCH_MIN_FREE_BYTES', GIB, 0, 1024 ** 2 * GIB),
+    batchFreeBytesMin: read.integer('BATCH_MIN_FREE_BYTES', GIB, 0, 1024 ** 5 - 1),
     batchKeptMs: DAY_MS * read.integer('BATCH_KEEP_DAYS', 7, 1, 365),
   }
 }

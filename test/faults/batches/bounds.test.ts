@@ -42,7 +42,7 @@ test('a file with more applicants than the bound fails, and one with as many is 
 })
 
 test('while a disk has less than its reserve, no file is taken and a batch stops', async () => {
-  const slug = await start({ BATCH_MIN_FREE_BYTES: String(2 ** 50) })
+  const slug = await start({ BATCH_MIN_FREE_BYTES: String(2 ** 49) })
   const sent = await caller.send(slug, rowsOf(2))
   expect([sent.statusCode, sent.json().error]).toEqual([503, 'unavailable'])
   expect(sent.json().message).toMatch(/^the disk of batches has no room for more files/)
