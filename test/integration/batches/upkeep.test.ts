@@ -41,7 +41,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   const upkeep = (
-    onFailed = (error: unknown, _batchId: string | null) => {
+    onFailed = (error: unknown, _batchId: string | null): void => {
       throw error
     },
   ) =>
