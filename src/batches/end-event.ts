@@ -18,8 +18,8 @@ interface EndRow {
 
 /**
  * Tells webhooks that a batch is done, failed or cancelled, in the transaction that ends its job:
- * once, and only if it is so. It names ids, counts and the code of an error; the message can quote a
- * name of the file.
+ * once, and only if it is so. It names ids, counts and the code of an error. The message stays out:
+ * it can quote a name from the file.
  */
 export async function tellBatchEnded(tx: Transaction, batchId: string): Promise<void> {
   const [row] = await rowsOf<EndRow>(

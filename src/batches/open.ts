@@ -136,7 +136,7 @@ export function openBatches(options: BatchesOptions): OpenBatches {
 
 interface OpenStore {
   readonly objects: ObjectStore
-  /** Of the disks of the store, if it is a directory, and of uploads. */
+  /** Room on the disks of the store, if it is a directory, and of uploads. */
   readonly room: DiskRoom
 }
 

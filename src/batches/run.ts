@@ -43,7 +43,7 @@ interface BatchRunnerOptions {
   readonly source: ModelSource
   readonly erasures: ErasureList
   readonly clock: Clock
-  /** Of the disks that files and results are on. */
+  /** Room on the disks with files and results. */
   readonly room: () => Promise<DiskRoom>
   /** Most applicants of a file. */
   readonly recordsMax: number
@@ -62,11 +62,11 @@ const BUSY_PAUSES_MAX = 20
 /**
  * Runs the jobs that score files.
  *
- * Each chunk passes three steps: it is scored in a process of its own, its parts are written
- * under names that follow from its number, and one transaction puts it into the score log and moves the batch to the
- * next chunk. A run that dies leaves at most one chunk to be repeated, which has the same request
- * id and therefore the same parts, and is in the log once: the transaction expects the number and
- * the request. While one chunk is stored, the next one is scored.
+ * Each chunk passes three steps: it is scored in a process of its own, its parts are written under
+ * names that follow from its number, and one transaction puts it into the score log and moves the
+ * batch to the next chunk. A run that dies leaves at most one chunk to be repeated, which has the
+ * same request id and therefore the same parts, and is in the log once: the transaction expects the
+ * number and the request. While one chunk is stored, the next one is scored.
  */
 export class BatchRunner {
   private readonly options: BatchRunnerOptions

@@ -25,9 +25,9 @@ const READ_BYTES_MAX = 8 * MIB
 
 /**
  * A process that reads and scores the file of one batch, chunk after chunk, with the lowest
- * priority. Whatever a file does to it, it ends alone: it has bounds of its own for memory and time,
- * no connections, and no variables of the service. Bytes come from the service, and what it makes
- * goes back there.
+ * priority. Whatever a file does to it, it ends alone: it has bounds for memory and time, no
+ * connections, and no variables of the service. Bytes come from the service, and what it makes goes
+ * back there.
  */
 export class ScoringProcess {
   private readonly child: ChildProcess

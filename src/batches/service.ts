@@ -35,7 +35,7 @@ interface BatchServiceOptions {
   readonly store: BatchStore
   readonly files: BatchFiles
   readonly received: Uploads
-  /** Of the disks that files and results are on. */
+  /** Room on the disks with files and results. */
   readonly room: () => Promise<DiskRoom>
   readonly jobs: JobService
   readonly deployments: {
@@ -317,7 +317,7 @@ export class BatchService {
 
 /** A file that was received, and how it is to be scored. */
 export interface ReceivedUpload {
-  /** Of the batch. */
+  /** Id of the batch. */
   readonly id: string
   readonly state: DeploymentState
   readonly file: ReceivedFile

@@ -45,8 +45,8 @@ export class Uploads {
   /**
    * Receives the body of a request.
    *
-   * @throws AppError `payload_too_large`, `invalid_request` for an empty body, `unavailable` without
-   *   room on the disk
+   * @throws AppError `payload_too_large`, `invalid_request` for an empty body, `unavailable` if the
+   *   disk has no room
    */
   async receive(
     batchId: string,

@@ -23,7 +23,7 @@ const GROUPS_MAX = 65_536
 const GROUP_VALUES_MAX = 64_000_000
 const MAGIC = 'PAR1'
 const TAIL_BYTES = 8
-const NO_PARQUET = 'the file is no Parquet file'
+const NO_PARQUET = 'the file is not a Parquet file'
 
 /** What a page declares is checked before; here, no page may become longer than that. */
 const COMPRESSORS: Compressors = {
@@ -113,7 +113,7 @@ export async function readColumn(
   }
   const scan = await parquetScan({
     file,
-    // The library plans for all row groups that it is told of.
+    // The library plans for every row group in the metadata.
     metadata: { ...metadata, row_groups: [group], num_rows: group.num_rows },
     columns: [name],
     compressors: COMPRESSORS,

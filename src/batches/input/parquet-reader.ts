@@ -41,7 +41,7 @@ interface ParquetReaderOptions {
 interface Column extends ParquetColumn {
   readonly values: DecodedArray
   readonly texts: ColumnTexts
-  /** Null for a column that is no feature. */
+  /** Null for a column that is not a feature. */
   readonly isNumeric: boolean | null
 }
 

@@ -317,7 +317,7 @@ describe.each(backends)('on $name', (backend) => {
     })
   })
 
-  test('references of results as CSV can not be formulas, and numbers stay numbers', async () => {
+  test('references of results as CSV are no formulas, and numbers stay numbers', async () => {
     const slug = await newDeployment()
     const lines = ['{"id":"=1+1","income":1}', '{"id":-7,"income":1}']
     const { id } = await caller.score(slug, `${lines.join('\n')}\n`, {

@@ -20,7 +20,7 @@ describe.each(anyBackend)('on $name', (backend) => {
   })
 
   // Whoever waits for a portfolio must not ask for its progress for hours.
-  test('the end of a batch is told once, done or failed or cancelled, to its team', async () => {
+  test('the end of a batch is announced once, done or failed or cancelled, to its team', async () => {
     const { team, otherTeam } = teams
     for (const [to, of] of [
       ['/ok', team],
@@ -38,9 +38,9 @@ describe.each(anyBackend)('on $name', (backend) => {
 
     const events = async () => (await receiver.received()).map(({ body }) => JSON.parse(body))
     await expect.poll(async () => (await events()).length, { timeout: 10_000 }).toBe(3)
-    const told = new Map((await events()).map(({ type, data }) => [data.batch_id, { type, data }]))
+    const sent = new Map((await events()).map(({ type, data }) => [data.batch_id, { type, data }]))
     const facts = { deployment_id: slug, environment: 'production' }
-    expect(told.get(done.id)).toEqual({
+    expect(sent.get(done.id)).toEqual({
       type: 'batch.ended',
       data: {
         batch_id: done.id,
@@ -49,14 +49,14 @@ describe.each(anyBackend)('on $name', (backend) => {
         counts: { scored: 1, errors: 1, warned: 0 },
       },
     })
-    expect(told.get(failed.id)?.data).toEqual({
+    expect(sent.get(failed.id)?.data).toEqual({
       batch_id: failed.id,
       ...facts,
       status: 'failed',
       counts: { scored: 0, errors: 0, warned: 0 },
       error: 'invalid_file',
     })
-    expect(told.get(id)?.data).toMatchObject({ batch_id: id, status: 'cancelled' })
+    expect(sent.get(id)?.data).toMatchObject({ batch_id: id, status: 'cancelled' })
     expect((await receiver.received()).filter(({ path }) => path.includes('other'))).toEqual([])
   })
 })

@@ -133,7 +133,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   // A folder that nobody may write must not keep what is of all other teams for years.
-  test('a batch that can not be removed is named and does not hold up the others', async () => {
+  test('a batch that stays stuck is named and does not hold up the others', async () => {
     const [stuck, ...others] = [await newBatch(8), await newBatch(8), await newBatch(8)]
     if (stuck === undefined) throw new Error('there is no batch')
     const remove = vi.spyOn(files, 'remove').mockImplementation(async (key) => {
