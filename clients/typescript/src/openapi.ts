@@ -2089,7 +2089,7 @@ export interface paths {
         put?: never;
         /**
          * Send a file to be scored
-         * @description The body is a file: CSV (`text/csv`), NDJSON (`application/x-ndjson`) or Parquet (`application/vnd.apache.parquet`), of at most `BATCH_MAX_BYTES`, 1 GiB by default. It is stored before the answer, and removed after the end of the batch. A repeated upload is a second batch.
+         * @description The body is a file: CSV (`text/csv`), NDJSON (`application/x-ndjson`) or Parquet (`application/vnd.apache.parquet`), of at most `BATCH_MAX_BYTES`, 1 GiB by default. It is stored before the answer, and removed after the end of the batch. A repeated upload is a second batch, unless it has the `Idempotency-Key` of the first one.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
          */
@@ -2396,8 +2396,13 @@ export interface components {
             include_contributions: boolean;
             routing_key: string | null;
             counts: components["schemas"]["BatchCounts"];
-            /** @description Columns of a CSV or Parquet file that are no feature of any model: left out */
+            /** @description The first 100 columns of a CSV or Parquet file that are no feature of any model: left out */
             unknown_columns: string[];
+            /**
+             * Format: int64
+             * @description How many more there are
+             */
+            more_unknown_columns: number;
             progress: components["schemas"]["JobProgress"];
             /** @description Id of a user or a key */
             created_by: string;
@@ -3161,7 +3166,7 @@ export interface components {
          * @description Type of an event
          * @enum {string}
          */
-        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "change_request.outdated" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "webhook.test";
+        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "change_request.outdated" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "batch.ended" | "webhook.test";
         /** @description What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it */
         ExpectedPerformance: {
             /** @constant */
@@ -6261,8 +6266,12 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `invalid_file`: The file can't be scored: it is not of its format, or no column is a feature of the model. */
-        InvalidFile: {
+        /**
+         * @description `invalid_file`: The file can't be scored: it is not of its format, or no column is a feature of the model.
+         *
+         *     `idempotency_key_reused`: Another body was sent with this `Idempotency-Key`: use a new key for each new request.
+         */
+        InvalidFileOrIdempotencyKeyReused: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -13455,6 +13464,7 @@ export interface operations {
                      *             "warned": 0
                      *           },
                      *           "unknown_columns": [],
+                     *           "more_unknown_columns": 0,
                      *           "progress": {
                      *             "done": 2,
                      *             "total": 2
@@ -13480,7 +13490,13 @@ export interface operations {
     "batches.start": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
+                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
+                 */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13496,6 +13512,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Idempotency-Kept": components["headers"]["Idempotency-Kept"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13528,6 +13546,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 0,
                      *         "total": 0
@@ -13544,9 +13563,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
+            409: components["responses"]["IdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidFile"];
+            422: components["responses"]["InvalidFileOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -13605,6 +13625,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 2,
                      *         "total": 2
@@ -13678,6 +13699,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 0,
                      *         "total": 0
@@ -13792,7 +13814,13 @@ export interface operations {
                 /** @description Draws the model of a live split, which scores the whole file; the id of the batch when left out */
                 routing_key?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
+                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
+                 */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13804,6 +13832,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Idempotency-Kept": components["headers"]["Idempotency-Kept"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13836,6 +13866,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 0,
                      *         "total": 0
@@ -13852,8 +13883,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
+            409: components["responses"]["IdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
