@@ -56,8 +56,8 @@ import {
   addServiceMetrics,
   addWebhookMetrics,
 } from './service-metrics.ts'
-import { StatsService } from './stats/service.ts'
-import { PostgresStatsStore } from './stats/store.ts'
+import { openStats } from './stats/open.ts'
+import type { StatsService } from './stats/service.ts'
 import { type AccessServices, openAccess } from './teams/open-access.ts'
 import { Telemetry } from './telemetry.ts'
 
@@ -362,7 +362,6 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
-  const statsStore = new PostgresStatsStore(db, loggedModels, openedLog.archive?.files)
   const reasons = openReasons({ ...ofLog, deployments, scoreReading })
   const changeControl = openChangeControl({
     ...ofLog,
@@ -395,6 +394,6 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     ...monitoring.services,
     ...outcomes,
     performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
-    stats: new StatsService(guarded(statsStore), reader, clock),
+    stats: openStats(ofReader),
   }
 }
