@@ -12,9 +12,9 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { CallQueue } from './call-queue.ts'
 import { isUnfinished, listedIn, UNFINISHED } from './directory-listing.ts'
 import { directoriesIn, removeLeftovers } from './directory-sweep.ts'
-import { Lane } from './lane.ts'
 import {
   type ByteRange,
   checkKey,
@@ -39,7 +39,7 @@ const BYTES_A_MS_MIN = 256
 /** Bytes that a listing counts as. */
 const LIST_BYTES = 8 * 1024 * 1024
 
-/** A call of a lane. */
+/** A call of a queue. */
 type Work<T> = (isGivenUp: () => boolean) => Promise<T>
 
 /**
@@ -49,13 +49,13 @@ type Work<T> = (isGivenUp: () => boolean) => Promise<T>
  * not at all, also after a loss of power. The directory itself must exist: one that is made here
  * could be the place where a volume is not mounted.
  *
- * At most one call that reads and one that writes are under way: see `Lane`.
+ * At most one call that reads and one that writes are under way: see `CallQueue`.
  */
 export class DirectoryStore implements ObjectStore {
   readonly url: string
   private readonly root: string
   private readonly callMs: Readonly<Record<'read' | 'write', number>>
-  private readonly lanes = { read: new Lane(), write: new Lane() }
+  private readonly queues = { read: new CallQueue(), write: new CallQueue() }
 
   /** @param callMs longest time of a call, beside that of its bytes */
   constructor(root: string, callMs: Readonly<Record<'read' | 'write', number>> = CALL_MS) {
@@ -235,7 +235,7 @@ export class DirectoryStore implements ObjectStore {
   private async reporting<T>(kind: 'read' | 'write', bytes: number, work: Work<T>): Promise<T> {
     try {
       const longestMs = this.callMs[kind] + Math.ceil(bytes / BYTES_A_MS_MIN)
-      return await this.lanes[kind].run(work, longestMs)
+      return await this.queues[kind].run(work, longestMs)
     } catch (error) {
       if (error instanceof ObjectStoreError) throw error
       const code = codeOf(error)

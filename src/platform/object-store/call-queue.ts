@@ -12,10 +12,10 @@ const WAITING_MAX = 1_000
  * Runs calls on files one after the other.
  *
  * A call on a directory that does not answer, such as one on a network, holds a thread of the pool
- * that the whole process shares, and nothing can take the thread back. At most one call of a lane
+ * that the whole process shares, and nothing can take the thread back. At most one call of a queue
  * can hang. While it does, all others are refused at once, and no further thread is lost.
  */
-export class Lane {
+export class CallQueue {
   private readonly waiting: Task[] = []
   private isBusy = false
   private isHung = false
