@@ -337,6 +337,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
   addReplayMetrics(metrics, evidence.nightly)
   const reports = openReportServices({
     ...ofLog,
+    logReader,
     database,
     deployments,
     scoreReading,

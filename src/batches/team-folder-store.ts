@@ -94,6 +94,10 @@ export class TeamFolderStore implements ObjectStore {
     return this.whole.probe()
   }
 
+  sweep(): Promise<void> {
+    return this.whole.sweep()
+  }
+
   close(): void {}
 
   private opened<T>(key: string, work: (file: FileHandle) => Promise<T>): Promise<T> {

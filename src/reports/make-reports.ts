@@ -44,7 +44,7 @@ export function makeReports({ db, guarded, reader, models, clock }: MadeFrom): R
       queue,
     }),
     comparisons: new ModelComparisons({
-      store: guarded(new PostgresStatsStore(db, models)),
+      store: guarded(new PostgresStatsStore(db)),
       log: reader,
       queue,
     }),

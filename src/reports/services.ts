@@ -4,13 +4,14 @@ import type { PerformanceReports } from '../performance/reports.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import type { ScoreReadingService } from '../reading/service.ts'
 import { openReasons, type ReasonServices } from '../reasons/open.ts'
-import type { LogArchive } from '../score-log/reading/open-reader.ts'
-import { StatsService } from '../stats/service.ts'
-import { PostgresStatsStore } from '../stats/store.ts'
+import type { LogArchive, OpenLogReader } from '../score-log/reading/open-reader.ts'
+import { openStats } from '../stats/open.ts'
+import type { StatsService } from '../stats/service.ts'
 import { openReports, type ReportsOptions } from './open.ts'
 
 interface ReportServicesOptions extends ReportsOptions {
-  readonly archive: Pick<LogArchive, 'place' | 'files'> | undefined
+  readonly archive: Pick<LogArchive, 'place'> | undefined
+  readonly logReader: Pick<OpenLogReader, 'blocks' | 'models'>
   readonly deployments: DeploymentService
   readonly scoreReading: ScoreReadingService
   readonly metrics: MetricRegistry
@@ -27,16 +28,14 @@ export function openReportServices(options: ReportServicesOptions): {
   readonly services: ReportServices
   close(): Promise<void>
 } {
-  const { db, guarded, models, archive, clock } = options
   const opened = openReports(options)
   const { monitoring, performance, reasons, comparisons } = opened.reports
-  const statsStore = guarded(new PostgresStatsStore(db, models, archive?.files))
   return {
     services: {
       ...openMonitoring({ ...options, reports: monitoring }),
       ...openReasons({ ...options, scans: reasons }),
       performance,
-      stats: new StatsService(statsStore, comparisons, clock),
+      stats: openStats({ ...options, comparisons }),
     },
     close: () => opened.close(),
   }

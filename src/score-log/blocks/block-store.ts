@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
 import { AppError } from '../../errors.ts'
-import { type Database, rowsOf } from '../../platform/db/client.ts'
+import { rowsOf, type Statements } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
@@ -69,12 +69,12 @@ const BLOCKS_LISTED_FEW = 64
  * and a block that has left for the archive since then is read there.
  */
 export class PostgresBlockReader implements BlockReader {
-  private readonly db: Database
+  private readonly db: Statements
   private readonly archived: ArchivedBlocks
   /** Blocks of single requests: who reads one often reads others of the same time. */
   private readonly cache = new LRUCache<string, StoredBlock>({ maxSize: CACHED_BYTES_MAX })
 
-  constructor(db: Database, files: ArchiveBytes = new StoredArchiveBytes(null)) {
+  constructor(db: Statements, files: ArchiveBytes = new StoredArchiveBytes(null)) {
     this.db = db
     this.archived = new ArchivedBlocks(db, files)
   }
