@@ -275,7 +275,9 @@ try {
       rounds[format].push(await round(format, servers))
     }
   }
-  const measured = Object.entries(rounds).map(([name, of]) => ({ name, rounds: of }))
+  const measured = Object.entries(rounds)
+    .map(([name, of]) => ({ name, rounds: of }))
+    .filter((one) => one.rounds.length > 0)
   const payload = { card: CARD, applicants: ROWS, connections: CONNECTIONS }
   storeResult('batches', payload, [{ name: 'a file of applicants', measured }])
 } finally {

@@ -102,8 +102,8 @@ export class PostgresLeaseStore implements LeaseStore {
     const archiveId = name === ROUND ? randomBase62(ID_CHARS) : ''
     const taken = await rowsOf(
       this.db,
-      sql`insert into score_archive as held (name, archive_id, holder, leased_until)
-        values (${name}, ${archiveId}, ${holder},
+      sql`insert into score_archive as held (name, archive_id, owners, holder, leased_until)
+        values (${name}, ${archiveId}, null, ${holder},
           now() + ${`${LEASE_SECONDS} seconds`}::interval)
         on conflict (name) do update
           set holder = excluded.holder, leased_until = excluded.leased_until

@@ -31,6 +31,8 @@ test('without any variable the service runs embedded on loopback', () => {
     usesPathStyle: false,
     batchStore: null,
     batchBytesMax: 1_073_741_824,
+    batchRecordsMax: 10_000_000,
+    batchFreeBytesMin: 1_073_741_824,
     batchTeamBytesMax: 17_179_869_184,
     batchKeptMs: 7 * 86_400_000,
     outcomeHoldDays: 30,
