@@ -1,4 +1,5 @@
 import { html } from 'htm/preact'
+import { span } from './format.ts'
 import { Field } from './ui.ts'
 
 const DAY_MS = 86_400_000
@@ -17,6 +18,13 @@ export const PERIOD_DEFAULT = 'quarter'
 export function periodQuery(period: string): string {
   const days = PERIODS[period]?.days ?? 0
   return days === 0 ? '' : `from=${new Date(Date.now() - days * DAY_MS).toISOString()}`
+}
+
+/** The same for readers: from when to when. */
+export function periodSpan(period: string): string {
+  const days = PERIODS[period]?.days ?? 0
+  const nowMs = Date.now()
+  return days === 0 ? 'the whole log' : span(nowMs - days * DAY_MS, nowMs)
 }
 
 export function periodName(period: string): string {
