@@ -16,7 +16,7 @@ interface Curve {
 
 /** What every chart says below its title. */
 export interface Basis {
-  /** Of the values. */
+  /** Unit of the values. */
   readonly unit: string
   /** Number of applicants, or of what the unit counts. */
   readonly n: number

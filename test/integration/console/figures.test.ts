@@ -139,7 +139,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   }
 
   // Shares of the bands 1/2, 1/12, 1/3, 1/12 against 1/4 each: an index of 0.5635. South has 160
-  // of the 200 whose region the sample knows: 0.3 ln 2.5 + 0.3 ln 1.6 = 0.4159. Of all
+  // of the 200 whose region the sample knows: 0.3 ln 2.5 + 0.3 ln 1.6 = 0.4159. Over all
   // 240 two thirds are from the south, which was half of the sample: -20 / 6 points.
   test('the health of a deployment is a light with its figures, and two clicks lead to what moved', async () => {
     const { page } = visitor
