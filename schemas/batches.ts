@@ -118,8 +118,10 @@ export const Batch = Type.Object({
   routing_key: nullable(Type.String()),
   counts: BatchCounts,
   unknown_columns: Type.Array(Type.String(), {
-    description: 'Columns of a CSV or Parquet file that are no feature of any model: left out',
+    description:
+      'The first 100 columns of a CSV or Parquet file that are no feature of any model: left out',
   }),
+  more_unknown_columns: Type.Integer({ description: 'How many more there are' }),
   progress: JobProgress,
   created_by: Type.String({ description: 'Id of a user or a key' }),
   created_at: Timestamp,

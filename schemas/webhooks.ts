@@ -32,6 +32,7 @@ export const EventType = Type.Union(
     Type.Literal('service.database_back'),
     Type.Literal('key.expiring'),
     Type.Literal('log.checkpoint'),
+    Type.Literal('batch.ended'),
     Type.Literal('webhook.test'),
   ],
   { description: 'Type of an event' },

@@ -6,25 +6,14 @@ import type { LoginThrottle } from './auth/login-throttle.ts'
 import { openThrottle } from './auth/open-throttle.ts'
 import { type ChangeControlServices, openChangeControl } from './change-requests/open.ts'
 import type { Config } from './config.ts'
-import { ScorecardService } from './deployments/api-v1/service.ts'
-import { DeploymentService } from './deployments/service.ts'
-import { PostgresDeploymentStore } from './deployments/store.ts'
+import { type DeploymentServices, openDeployments } from './deployments/open.ts'
 import { type Evidence, openEvidence } from './evidence/open.ts'
 import { openExports } from './export/open.ts'
 import { errorFacts } from './http/error-facts.ts'
 import { openIdempotency } from './idempotency/open.ts'
 import type { IdempotencyService } from './idempotency/service.ts'
-import { ImportService } from './import/service.ts'
-import { ImportSampleChecker } from './import/spec-check.ts'
-import { ImportThread } from './import/thread.ts'
-import { ModelCopyService } from './models/copies/service.ts'
-import { PostgresModelCopyStore } from './models/copies/store.ts'
-import { ModelService } from './models/service.ts'
-import { PostgresModelStore } from './models/store.ts'
-import { type MonitoringServices, openMonitoring } from './monitoring/open.ts'
+import { type ModelServices, openModels } from './import/open.ts'
 import { type OutcomeServices, openOutcomes } from './outcomes/open.ts'
-import { openPerformance } from './performance/open.ts'
-import type { PerformanceService } from './performance/service.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -38,16 +27,14 @@ import { openRedisSite } from './platform/redis-cluster/site.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { openReading, type ReadingServices } from './reading/open.ts'
-import { openReasons, type ReasonServices } from './reasons/open.ts'
+import { openReportServices, type ReportServices } from './reports/services.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import { type OpenScoreLog, openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
 import type { ScoreLog } from './score-log/score-log.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
-import { ChallengerFailures } from './scoring/challenger-failures.ts'
-import { ServingCache } from './scoring/model-cache.ts'
-import { ScoringService } from './scoring/service.ts'
-import { PostgresServingStore } from './scoring/store.ts'
+import { openScoring } from './scoring/open.ts'
+import type { ScoringService } from './scoring/service.ts'
 import {
   addIdempotencyMetrics,
   addLimiterMetrics,
@@ -56,8 +43,6 @@ import {
   addServiceMetrics,
   addWebhookMetrics,
 } from './service-metrics.ts'
-import { StatsService } from './stats/service.ts'
-import { PostgresStatsStore } from './stats/store.ts'
 import { type AccessServices, openAccess } from './teams/open-access.ts'
 import { Telemetry } from './telemetry.ts'
 
@@ -66,24 +51,18 @@ type EvidenceServices = Evidence['services']
 /** The domains with all that they need. */
 export interface Services
   extends AccessServices,
-    MonitoringServices,
+    DeploymentServices,
+    ModelServices,
+    ReportServices,
     OutcomeServices,
     ReadingServices,
-    ReasonServices,
     ChangeControlServices,
     EvidenceServices {
-  readonly models: ModelService
-  readonly modelCopies: ModelCopyService
-  readonly imports: ImportService
   readonly exports: ReturnType<typeof openExports>
-  readonly deployments: DeploymentService
-  readonly scorecards: ScorecardService
   readonly scoring: ScoringService
   /** Executes requests with an `Idempotency-Key` once. */
   readonly idempotency: IdempotencyService
   readonly telemetry: Telemetry
-  readonly stats: StatsService
-  readonly performance: PerformanceService
   readonly clock: Clock
   /** Holds answered requests until they are in the database. */
   readonly spool: SpoolReader
@@ -274,26 +253,26 @@ type Domains = Omit<
 }
 
 function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Domains {
-  const { clock, log, jwtSecret, throttle, caches, changes, scoreLog } = parts
+  const { clock, log, jwtSecret, throttle, caches, changes } = parts
   const { openedLog, health, telemetry, dataDir } = parts
   const { db, renew, ping } = database
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew, health })
-  const challengerFailures = new ChallengerFailures(clock, (challenger, error) =>
-    log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
-  )
-  const serving = guarded(new PostgresServingStore(db))
-  const cache = new ServingCache({
-    store: serving,
+  const { scoring, serving, cache, challengerFailures } = openScoring({
+    db,
+    guarded,
     clock,
     ttlMs,
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
-    challengerFaults: challengerFailures,
+    log: parts.scoreLog,
+    onChallengerFailed: (challenger, error) =>
+      log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
   })
   const onChange = (deploymentId: string) => changes.publish('deployment', deploymentId)
-  const deployments = new DeploymentService({
-    store: guarded(new PostgresDeploymentStore(db)),
+  const { deployments, scorecards } = openDeployments({
+    db,
+    guarded,
     clock,
     requestLifeMs: config.changeRequestLifeMs,
     onChange,
@@ -313,12 +292,6 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     unavailableTtlMs: UNAVAILABLE_TTL_MS,
   })
   const { auth, keys } = access
-  const scoring = new ScoringService({
-    cache,
-    challengerFailures,
-    log: scoreLog,
-    clock,
-  })
   const { metrics, readiness, requests, shedder } = telemetry
   addServiceMetrics(metrics, {
     requests,
@@ -331,13 +304,11 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
   // While the database is away, scoring continues from memory until what is held has expired.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
-  const runner = new ImportThread()
-  const samples = new ImportSampleChecker(runner)
-  const store = guarded(new PostgresModelStore(db))
+  const ofModels = openModels({ db, guarded, clock, onChange })
+  const { models } = ofModels
   const logReader = openLogReader({ db, guarded, ...openedLog })
   const { reader, models: loggedModels, eraser } = logReader
   const ofLog = { db, guarded, reader, models: loggedModels, clock, archive: openedLog.archive }
-  const ofReader = { db, guarded, logReader, clock }
   const outcomes = openOutcomes({
     db,
     guarded,
@@ -347,11 +318,13 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     holdDays: config.outcomeHoldDays,
     log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
-  const models = new ModelService({ store, samples, clock, onChange })
   const reading = openReading({ ...ofLog, eraser, others: outcomes.outcomes, log })
   const { scoreReading } = reading
   const evidence = openEvidence({
-    ...ofReader,
+    db,
+    guarded,
+    logReader,
+    clock,
     reading: scoreReading,
     models,
     definitions: outcomes.outcomeDefinitions,
@@ -362,8 +335,16 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
-  const statsStore = new PostgresStatsStore(db, loggedModels, openedLog.archive?.files)
-  const reasons = openReasons({ ...ofLog, deployments, scoreReading })
+  const reports = openReportServices({
+    ...ofLog,
+    logReader,
+    database,
+    deployments,
+    scoreReading,
+    metrics,
+    log,
+    factsOf: errorFacts,
+  })
   const changeControl = openChangeControl({
     ...ofLog,
     database,
@@ -377,24 +358,18 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     spoolRefusal: () => openedLog.spool.refusal,
   })
   addWebhookMetrics(metrics, changeControl.services.webhookParts)
-  const monitoring = openMonitoring({ ...ofLog, database, metrics, log, factsOf: errorFacts })
   return {
     ...access,
-    models,
-    modelCopies: new ModelCopyService(guarded(new PostgresModelCopyStore(db)), clock),
-    imports: new ImportService({ models, runner }),
-    exports: openExports(models, reasons.reasons),
+    ...ofModels,
+    exports: openExports(models, reports.services.reasons),
     deployments,
-    scorecards: new ScorecardService(deployments, clock),
+    scorecards,
     scoring,
     ...reading,
     ...changeControl.services,
     ...evidence.services,
-    background: [evidence, changeControl, monitoring],
-    ...reasons,
-    ...monitoring.services,
+    background: [evidence, changeControl, reports],
+    ...reports.services,
     ...outcomes,
-    performance: openPerformance({ ...ofLog, definitions: outcomes.outcomeDefinitions }),
-    stats: new StatsService(guarded(statsStore), reader, clock),
   }
 }

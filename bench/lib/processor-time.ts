@@ -16,20 +16,36 @@ export function processesCpuMs(processId: number): number {
   }, 0)
 }
 
-/** Processor times of the threads of a process by their ids, and their names. */
+/** Processor times of the threads of a process and its children by their ids, with their names. */
 export function threadsCpuMs(
   processId: number,
 ): ReadonlyMap<string, { readonly name: string; readonly cpuMs: number }> {
   const threads = new Map<string, { name: string; cpuMs: number }>()
-  for (const id of readdirSync(`/proc/${processId}/task`)) {
-    const directory = `/proc/${processId}/task/${id}`
-    const fields = statFields(`${directory}/stat`)
-    if (fields === null) continue
-    const ticks = Number(fields[11]) + Number(fields[12])
-    const name = readFileSync(`${directory}/comm`, 'utf8').trim()
-    threads.set(id, { name, cpuMs: ticks * TICK_MS })
+  for (const owner of [String(processId), ...childrenOf(processId)]) {
+    for (const id of namesIn(`/proc/${owner}/task`)) {
+      const directory = `/proc/${owner}/task/${id}`
+      const fields = statFields(`${directory}/stat`)
+      if (fields === null) continue
+      const ticks = Number(fields[11]) + Number(fields[12])
+      const name = readFileSync(`${directory}/comm`, 'utf8').trim()
+      threads.set(id, { name, cpuMs: ticks * TICK_MS })
+    }
   }
   return threads
+}
+
+function childrenOf(processId: number): string[] {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return all.filter((id) => Number(statFields(`/proc/${id}/stat`)?.[1]) === processId)
+}
+
+/** Empty for a process that has ended. */
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
 }
 
 /** From the state on, which stands behind the name in brackets; null: the process has ended. */

@@ -98,6 +98,7 @@ const archive = await openArchive(
     scoreLogArchive: pathToFileURL(join(root, 'store')).href,
     scoreLogArchiveAfterMs: DAY_MS,
     scoreLogRetentionDays: 761,
+    spoolKeepMs: 900_000,
     awsEndpointUrl: null,
     awsRegion: 'us-east-1',
     usesPathStyle: true,

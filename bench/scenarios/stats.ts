@@ -11,9 +11,12 @@ import {
   latencyPercentileMs,
 } from '../../src/rollups/latency-buckets.ts'
 import { SPAN_MS, SPANS, spanStart } from '../../src/rollups/spans.ts'
-import { modelsOf } from '../../src/score-log/reading/model-text-store.ts'
 import { openLogReader } from '../../src/score-log/reading/open-reader.ts'
+import { ScanQueue } from '../../src/score-log/reading/scan-queue.ts'
 import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
+import { BlockStats } from '../../src/stats/block-stats.ts'
+import { LogStats } from '../../src/stats/log-stats.ts'
+import { ModelComparisons } from '../../src/stats/model-comparisons.ts'
 import { StatsService } from '../../src/stats/service.ts'
 import { PostgresStatsStore } from '../../src/stats/store.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
@@ -116,8 +119,10 @@ async function analyze(db: Database, table: string): Promise<void> {
 }
 
 async function report(db: Database, deploymentId: string, today: number): Promise<void> {
-  const { reader } = openLogReader({ db, guarded: (store) => store })
-  const stats = new StatsService(new PostgresStatsStore(db, modelsOf(db)), reader, systemClock)
+  const { reader, blocks, models } = openLogReader({ db, guarded: (store) => store })
+  const store = new LogStats(new PostgresStatsStore(db), new BlockStats(blocks, models))
+  const comparisons = new ModelComparisons({ store, log: reader, queue: new ScanQueue() })
+  const stats = new StatsService(store, comparisons, systemClock)
   const caller = { kind: 'user', userId: 'usr_1', teamId: TEAM, role: 'viewer' } as const
   const at = (days: number, ms: number) => new Date(today - days * SPAN_MS.day + ms).toISOString()
   const queries = {

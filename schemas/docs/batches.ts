@@ -18,6 +18,7 @@ const QUEUED = {
   routing_key: null,
   counts: { scored: 0, errors: 0, warned: 0 },
   unknown_columns: [],
+  more_unknown_columns: 0,
   progress: { done: 0, total: 0 },
   created_by: EXAMPLE_IDS.key,
   created_at: EXAMPLE_TIME,
@@ -73,7 +74,7 @@ export const BATCH_DOCS = {
     tag: 'Batches',
     summary: 'Send a file to be scored',
     description:
-      'The body is a file: CSV (`text/csv`), NDJSON (`application/x-ndjson`) or Parquet (`application/vnd.apache.parquet`), of at most `BATCH_MAX_BYTES`, 1 GiB by default. It is stored before the answer, and removed after the end of the batch. A repeated upload is a second batch.',
+      'The body is a file: CSV (`text/csv`), NDJSON (`application/x-ndjson`) or Parquet (`application/vnd.apache.parquet`), of at most `BATCH_MAX_BYTES`, 1 GiB by default. It is stored before the answer, and removed after the end of the batch. A repeated upload is a second batch, unless it has the `Idempotency-Key` of the first one.',
     query: { deployment: EXAMPLE_IDS.deployment },
     errors: ['deployment_not_found'],
     success: { description: 'The file is stored, and waits for its turn', example: QUEUED },

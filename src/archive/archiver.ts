@@ -1,13 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import type { ClosedDay, DayBlock, DayStore } from './day-store.ts'
-import { type FileWriter, ForeignArchiveError } from './file-writer.ts'
-import { type ArchiveLease, type HeldLease, LeaseLostError } from './lease.ts'
+import { BackOff } from './back-off.ts'
+import { splitAt } from './block-parts.ts'
+import { type ClosedDay, type DayBlock, DayLockedError, type DayStore } from './day-store.ts'
+import type { FileWriter } from './file-writer.ts'
+import { type ArchiveIdentity, ForeignArchiveError } from './identity.ts'
+import { type ArchiveLease, type HeldLease, LeaseLostError, ROUND } from './lease.ts'
+import type { LeftoverStore } from './leftover-store.ts'
 import type { ArchiveFacts, ManifestStore, NewFile } from './manifest-store.ts'
 import { dayText, endOfDay } from './names.ts'
+import type { Tidier } from './tidier.ts'
 
 /** What operators should see in the log. */
 export interface ArchiverLog {
@@ -17,9 +23,14 @@ export interface ArchiverLog {
 
 export interface ArchiverOptions {
   readonly lease: ArchiveLease
+  readonly identity: ArchiveIdentity
   readonly days: DayStore
   readonly manifest: ManifestStore
+  readonly leftovers: LeftoverStore
   readonly writer: FileWriter
+  readonly tidier: Tidier
+  /** Removes what killed processes have left in the store, at most once a day. */
+  readonly sweep: () => Promise<void>
   readonly clock: Clock
   /** How long after its end a day goes to the archive. */
   readonly afterMs: number
@@ -32,6 +43,10 @@ const EVERY_MS = 600_000
 const RETRY_MS = 120_000
 /** A day waits this much longer for a spool that was drained on that day and not since. */
 const SPOOL_WAIT_MS = SPAN_MS.day
+/** Names of files are remembered for so long after the retention of their day. */
+const NAMES_KEPT_MS = 31 * SPAN_MS.day
+/** Waits before the switch of a day is tried again, whose table is in use. */
+const SWITCH_WAITS_MS = [500, 2_000, 8_000, 16_000]
 /** Blocks of one file, unless a single one has more: it is held in memory. */
 const FILE_BYTES_MAX = 32 * 1024 * 1024
 const FILE_APPLICANTS_MAX = 500_000
@@ -44,11 +59,13 @@ const PORTION_BLOCKS_MAX = 512
  *
  * A day is moved as a whole: all its files are written and read back, then one transaction puts
  * them in the manifest and takes the blocks out of the database. A round that dies before that
- * leaves objects that the next round deletes; one that dies after it leaves a `_manifest.json`
+ * leaves objects that a later one uses or deletes; one that dies after it leaves a `_manifest.json`
  * that the next round writes. What is drained later for an archived day goes into a further file.
+ * A day that fails is left alone for a while, and the others go on.
  */
 export class Archiver {
   private readonly options: ArchiverOptions
+  private readonly backOff = new BackOff()
   private timer: NodeJS.Timeout | undefined
   private round: Promise<void> = Promise.resolve()
   private isClosed = false
@@ -60,6 +77,7 @@ export class Archiver {
   facts: ArchiveFacts = { days: 0, bytes: 0 }
   /** Days that are due and still in the database, as of the last round. */
   waitingDays = 0
+  private sweptMs = Number.NEGATIVE_INFINITY
 
   constructor(options: ArchiverOptions) {
     this.options = options
@@ -85,44 +103,82 @@ export class Archiver {
     this.timer = setTimeout(next, isDone ? EVERY_MS : RETRY_MS).unref()
   }
 
-  /** One round; never rejects. @returns whether nothing failed */
+  /** One round; never rejects. @returns whether nothing failed, and no failed day was left alone */
   async run(): Promise<boolean> {
     const { lease, manifest, clock } = this.options
     const failuresBefore = this.counts.failures
+    let leftAlone = 0
     try {
-      await lease.hold((held) => this.runHeld(held))
+      leftAlone = (await lease.hold(ROUND, (held) => this.runHeld(held))) ?? 0
       this.facts = await manifest.facts()
       this.waitingDays = (await this.dueDays()).length
     } catch (error) {
       this.fail(error, null)
     }
-    const isDone = this.counts.failures === failuresBefore
+    const isDone = this.counts.failures === failuresBefore && leftAlone === 0
     if (isDone) this.lastSuccessSec = clock.epochMs() / 1_000
     return isDone
   }
 
-  private async runHeld(lease: HeldLease): Promise<void> {
-    const { writer, manifest, clock, retentionDays } = this.options
-    await writer.begin(lease)
-    const today = spanStart('day', clock.epochMs())
-    await manifest.expire(lease.holder, today - retentionDays * SPAN_MS.day)
-    await writer.tidyAll(lease)
+  /** @returns days that are left alone because they failed before */
+  private async runHeld(round: HeldLease): Promise<number> {
+    const { lease, identity, writer, tidier, clock } = this.options
+    await identity.confirm(round)
+    await writer.clearDirectory()
+    await this.expire(round)
+    await tidier.tidyAll()
+    let leftAlone = 0
     for (const day of await this.dueDays()) {
-      if (this.isClosed) return
+      if (this.isClosed) return leftAlone
+      if (!this.backOff.isOver(day.dayMs, clock.epochMs())) {
+        leftAlone++
+        continue
+      }
+      round.check()
       try {
-        await this.archive(lease, day)
+        // Where an erasure works on the day, the next round moves it.
+        await lease.hold(dayText(day.dayMs), (held) => this.archive(held, day))
       } catch (error) {
         if (concernsAll(error)) throw error
         // The other days go on.
+        this.backOff.failed(day.dayMs, clock.epochMs())
         this.fail(error, dayText(day.dayMs))
       }
     }
+    await this.sweep()
+    return leftAlone
+  }
+
+  /** Takes days beyond the retention out of the archive, each under its own lease. */
+  private async expire(round: HeldLease): Promise<void> {
+    const { lease, manifest, leftovers } = this.options
+    const beforeMs = this.keptFromMs()
+    for (const dayMs of await manifest.expiredDays(beforeMs)) {
+      if (this.isClosed) return
+      round.check()
+      await lease.hold(dayText(dayMs), async (held) => {
+        while (!(await manifest.expire(held, dayMs, endOfDay(dayMs)))) held.check()
+      })
+    }
+    await leftovers.forget(round, beforeMs - NAMES_KEPT_MS)
+  }
+
+  private async sweep(): Promise<void> {
+    const nowMs = this.options.clock.epochMs()
+    if (nowMs - this.sweptMs < SPAN_MS.day) return
+    await this.options.sweep()
+    this.sweptMs = nowMs
+  }
+
+  private keptFromMs(): number {
+    const { clock, retentionDays } = this.options
+    return spanStart('day', clock.epochMs()) - retentionDays * SPAN_MS.day
   }
 
   private async dueDays(): Promise<ClosedDay[]> {
-    const { days, clock, afterMs, retentionDays } = this.options
+    const { days, clock, afterMs } = this.options
     const nowMs = clock.epochMs()
-    const keptFromMs = spanStart('day', nowMs) - retentionDays * SPAN_MS.day
+    const keptFromMs = this.keptFromMs()
     const due: ClosedDay[] = []
     for (const day of await days.closedDays(nowMs - afterMs)) {
       // It leaves with its retention.
@@ -134,7 +190,7 @@ export class Archiver {
   }
 
   private async archive(lease: HeldLease, day: ClosedDay): Promise<void> {
-    const { days, manifest, writer, log } = this.options
+    const { days, identity, manifest, leftovers, writer, tidier, log } = this.options
     const { dayMs } = day
     const hasFiles = (await manifest.liveFiles(dayMs)).length > 0
     const kind = hasFiles || day.isStray ? 'late' : 'part'
@@ -143,14 +199,37 @@ export class Archiver {
     for (const part of partsOf(await days.blocksOf(day))) {
       if (this.isClosed) return
       lease.check()
-      const name = { dayMs, kind, number: first + files.length, generation: 1 } as const
-      files.push(await writer.write(lease, name, await this.read(day, part)))
+      const slot = { dayMs, kind, number: first + files.length } as const
+      files.push(await writer.write(lease, slot, await this.read(day, part)))
     }
-    await days.switchTo(lease.holder, day, files)
-    await writer.tidyAll(lease)
+    await identity.check()
+    await this.switchTo(lease, day, files)
+    this.backOff.succeeded(dayMs)
     this.counts.days++
     const rows = files.reduce((sum, { rowCount }) => sum + rowCount, 0)
     log.archived({ day: dayText(dayMs), files: files.length, rows })
+    await leftovers.giveUp(lease, dayMs)
+    await tidier.tidy(lease, dayMs)
+  }
+
+  /** The files are there: only the switch is repeated while the table of the day is in use. */
+  private async switchTo(
+    lease: HeldLease,
+    day: ClosedDay,
+    files: readonly NewFile[],
+  ): Promise<void> {
+    const { days } = this.options
+    for (const waitMs of SWITCH_WAITS_MS) {
+      try {
+        await days.switchTo(lease, day, files)
+        return
+      } catch (error) {
+        if (!(error instanceof DayLockedError) || this.isClosed) throw error
+      }
+      await delay(waitMs)
+      lease.check()
+    }
+    await days.switchTo(lease, day, files)
   }
 
   private async read(day: ClosedDay, part: readonly DayBlock[]): Promise<StoredBlock[]> {
@@ -171,36 +250,6 @@ export class Archiver {
 /** The blocks of each file: the same blocks give the same files. */
 function partsOf(blocks: readonly DayBlock[]): Iterable<DayBlock[]> {
   return splitAt(blocks, { bytesMax: FILE_BYTES_MAX, applicantsMax: FILE_APPLICANTS_MAX })
-}
-
-interface SplitBounds {
-  readonly bytesMax: number
-  readonly applicantsMax?: number
-  readonly blocksMax?: number
-}
-
-function* splitAt(
-  blocks: readonly DayBlock[],
-  { bytesMax, applicantsMax = Infinity, blocksMax = Infinity }: SplitBounds,
-): Generator<DayBlock[]> {
-  let part: DayBlock[] = []
-  let [bytes, applicants] = [0, 0]
-  for (const block of blocks) {
-    const isFull =
-      bytes + block.bytes > bytesMax ||
-      applicants + block.applicants > applicantsMax ||
-      part.length >= blocksMax
-    if (part.length > 0 && isFull) {
-      yield part
-      part = []
-      bytes = 0
-      applicants = 0
-    }
-    part.push(block)
-    bytes += block.bytes
-    applicants += block.applicants
-  }
-  if (part.length > 0) yield part
 }
 
 /** Whether no other day would go better. */

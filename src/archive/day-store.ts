@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import { rootCause } from '../platform/db/errors.ts'
 import { withAdvisoryLock } from '../platform/db/transactions.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import { SPAN_MS } from '../rollups/spans.ts'
@@ -7,7 +8,7 @@ import { ARCHIVED_COLUMNS, type ArchivedBlock } from '../score-log/archive/archi
 import type { EncodedBlock } from '../score-log/blocks/block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../score-log/blocks/block-rows.ts'
 import { CODECS, type StoredBlock } from '../score-log/blocks/stored-block.ts'
-import { checkHeld } from './lease.ts'
+import { checkHeld, type Holding } from './lease.ts'
 import { makeLive, type NewFile } from './manifest-store.ts'
 import { dayText } from './names.ts'
 
@@ -32,7 +33,16 @@ export class DayChangedError extends Error {
   }
 }
 
+/** Another transaction uses the table of a day: the same call may succeed a moment later. */
+export class DayLockedError extends Error {
+  constructor(cause: unknown) {
+    super('the table of a day is in use', { cause })
+  }
+}
+
 const LOCK_TIMEOUT_MS = 3_000
+/** A lock that was not free in this time, and a deadlock. */
+const LOCKED_CODES = ['55P03', '40P01']
 const NAME = /^score_blocks_p(\d{4})(\d{2})(\d{2})$/
 
 /** The days of the log in PostgreSQL, as the archive takes them. */
@@ -63,9 +73,10 @@ export class DayStore {
     }
     const strays = await rowsOf<{ day_ms: number }>(
       this.db,
-      sql`select distinct ${epochMs(sql`date_trunc('day', first_at, 'UTC')`)} as day_ms
-        from score_blocks_default where superseded_at is null and is_summed
-          and first_at < ${momentText(endedBeforeMs - SPAN_MS.day)} order by 1`,
+      sql`select ${epochMs(sql`date_trunc('day', first_at, 'UTC')`)} as day_ms
+        from score_blocks_default
+        where date_trunc('day', first_at, 'UTC') <= ${momentText(endedBeforeMs - SPAN_MS.day)}
+        group by 1 having bool_and(is_summed) and bool_or(superseded_at is null) order by 1`,
     )
     return [...days, ...strays.map(({ day_ms: dayMs }) => ({ dayMs, isStray: true }))]
   }
@@ -111,10 +122,10 @@ export class DayStore {
    * Moves a day to its files: the manifest gets them, and the blocks leave `score_blocks`, all in
    * one transaction. It first makes sure that the day has the blocks of the files, and no others.
    *
-   * @throws DayChangedError, LeaseLostError; then nothing has changed
+   * @throws DayChangedError, DayLockedError, LeaseLostError; then nothing has changed
    */
-  switchTo(holder: string, day: ClosedDay, files: readonly NewFile[]): Promise<void> {
-    return this.changing(holder, async (tx) => {
+  switchTo(lease: Holding, day: ClosedDay, files: readonly NewFile[]): Promise<void> {
+    return this.changing(lease, async (tx) => {
       const table = tableOf(day)
       // Until the end: no drain may add a block that no file has.
       await tx.execute(sql`lock table ${table} in share row exclusive mode`)
@@ -126,11 +137,12 @@ export class DayStore {
         blocks += moved.length
       }
       if (!day.isStray) {
-        const [left] = await rowsOf<{ count: number }>(
+        const [left] = await rowsOf<{ count: number; is_summed: boolean }>(
           tx,
-          sql`select count(*)::float8 as count from ${table} where superseded_at is null`,
+          sql`select (count(*) filter (where superseded_at is null))::float8 as count,
+              bool_and(is_summed) as is_summed from ${table}`,
         )
-        if (left?.count !== blocks) throw new DayChangedError()
+        if (left?.count !== blocks || !left.is_summed) throw new DayChangedError()
         await tx.execute(sql`drop table ${table}`)
         return
       }
@@ -153,15 +165,15 @@ export class DayStore {
   /**
    * Moves the blocks of a file to another one, and changes those that were written anew.
    *
-   * @throws DayChangedError, LeaseLostError; then nothing has changed
+   * @throws DayChangedError, DayLockedError, LeaseLostError; then nothing has changed
    */
   replaceFile(
-    holder: string,
+    lease: Holding,
     oldKey: string,
     file: NewFile,
     changed: readonly { readonly stored: StoredBlock; readonly encoded: EncodedBlock }[],
   ): Promise<void> {
-    return this.changing(holder, async (tx) => {
+    return this.changing(lease, async (tx) => {
       await makeLive(tx, file)
       for (const { stored, encoded } of changed) {
         await tx.execute(sql`update score_archive_blocks
@@ -184,7 +196,7 @@ export class DayStore {
         sql`select 1 from score_archive_blocks where file_key = ${oldKey} limit 1`,
       )
       if (moved.length !== file.places.length || left.length > 0) throw new DayChangedError()
-      await tx.execute(sql`update score_archive_files set state = 'old'
+      await tx.execute(sql`update score_archive_files set state = 'old', state_at = now()
         where key = ${oldKey} and state = 'live'`)
     })
   }
@@ -198,12 +210,16 @@ export class DayStore {
     return row?.is_ready ?? false
   }
 
-  private changing<T>(holder: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return withAdvisoryLock(this.db, 'score_log_partitions', async (tx) => {
-      await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`))
-      await checkHeld(tx, holder)
-      return work(tx)
-    })
+  private async changing<T>(lease: Holding, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await withAdvisoryLock(this.db, 'score_log_partitions', async (tx) => {
+        await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`))
+        await checkHeld(tx, lease)
+        return work(tx)
+      })
+    } catch (error) {
+      throw isLocked(error) ? new DayLockedError(error) : error
+    }
   }
 }
 
@@ -225,7 +241,7 @@ function moveOf(table: SQL, { key, places }: NewFile): SQL {
       p.data_bytes, p.sources_bytes
     from ${table} as b join ${placesOf(places)}
       on b.first_at = p.first_at and b.block_id = p.block_id and b.checksum = p.checksum
-    where b.superseded_at is null returning 1`
+    where b.superseded_at is null and b.is_summed returning 1`
 }
 
 function placesOf(places: NewFile['places']): SQL {
@@ -239,6 +255,12 @@ function placesOf(places: NewFile['places']): SQL {
   }))
   return sql`json_to_recordset(${JSON.stringify(rows)}::text::json) as p(first_at timestamptz,
     block_id bigint, checksum bigint, data_at bigint, data_bytes integer, sources_bytes integer)`
+}
+
+function isLocked(error: unknown): boolean {
+  const cause = rootCause(error)
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return typeof code === 'string' && LOCKED_CODES.includes(code)
 }
 
 function dayOf(name: string): number | null {

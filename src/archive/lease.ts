@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import type { Clock } from '../platform/clock.ts'
 import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
 
@@ -8,6 +9,8 @@ const RENEW_MS = 15_000
 /** Without a renewal for so long, the work stops before another process may begin. */
 const UNCONFIRMED_MS_MAX = 45_000
 const ID_CHARS = 16
+/** The lease of a round, in the row with the identity of the archive. Others are named by days. */
+export const ROUND = 'log'
 
 /** Another process works on the archive by now. */
 export class LeaseLostError extends Error {
@@ -16,79 +19,127 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** The work of the process that has the archive. */
-export interface HeldLease {
-  /** Names the work, for `checkHeld`. */
+/** What is held, and by whom: for `checkHeld`. */
+export interface Holding {
+  /** `ROUND`, or a day such as `2026-11-21`. */
+  readonly name: string
+  /** Random for each work. */
   readonly holder: string
+}
+
+/** The work of the process that has a lease. */
+export interface HeldLease extends Holding {
   /** @throws LeaseLostError */
   check(): void
 }
 
+/** Where leases are noted, by a clock that all processes share. */
+export interface LeaseStore {
+  /** @returns false if another work has the lease */
+  take(holding: Holding): Promise<boolean>
+  /** @returns false if another work has taken the lease */
+  renew(holding: Holding): Promise<boolean>
+  release(holding: Holding): Promise<void>
+}
+
 /**
- * Lets one process at a time change the archive. A process that lost its lease can still store an
- * object, whose name no other uses with another content, but it can't change the manifest: each
- * such change checks the lease in its transaction.
+ * Lets one process at a time do rounds, and one work at a time change the files of a day. Who lost
+ * a lease can't change the manifest any more: each such change checks the lease in its transaction.
+ * Who stands still inside a call of the store of objects can still end it later. That does no harm:
+ * a name is used for one content, and a name whose object was deleted is never used again.
  */
 export class ArchiveLease {
-  private readonly db: Database
+  private readonly store: LeaseStore
+  private readonly clock: Pick<Clock, 'monotonicMs'>
 
-  constructor(db: Database) {
-    this.db = db
+  constructor(store: LeaseStore, clock: Pick<Clock, 'monotonicMs'>) {
+    this.store = store
+    this.clock = clock
   }
 
-  /** @returns null, without having worked, if another process has the archive */
-  async hold<T>(work: (lease: HeldLease) => Promise<T>): Promise<T | null> {
-    const holder = randomBase62(ID_CHARS)
-    let confirmedMs = performance.now()
-    if (!(await this.take(holder))) return null
+  /**
+   * @param name `ROUND`, or a day such as `2026-11-21`
+   * @returns null, without having worked, if another work has the lease
+   */
+  async hold<T>(name: string, work: (lease: HeldLease) => Promise<T>): Promise<T | null> {
+    const holding = { name, holder: randomBase62(ID_CHARS) }
+    let confirmedMs = this.clock.monotonicMs()
+    if (!(await this.store.take(holding))) return null
     let isLost = false
     const timer = setInterval(() => {
-      const askedMs = performance.now()
-      this.take(holder).then(
+      const askedMs = this.clock.monotonicMs()
+      this.store.renew(holding).then(
         (isHeld) => {
           isLost ||= !isHeld
-          confirmedMs = askedMs
+          if (isHeld) confirmedMs = Math.max(confirmedMs, askedMs)
         },
         // The next renewal comes before the end of the lease.
         () => undefined,
       )
     }, RENEW_MS).unref()
     const check = () => {
-      const unconfirmedMs = performance.now() - confirmedMs
+      const unconfirmedMs = this.clock.monotonicMs() - confirmedMs
       if (isLost || unconfirmedMs > UNCONFIRMED_MS_MAX) throw new LeaseLostError()
     }
     try {
-      return await work({ holder, check })
+      return await work({ ...holding, check })
     } finally {
       clearInterval(timer)
-      await this.release(holder).catch(() => undefined)
+      await this.store.release(holding).catch(() => undefined)
     }
   }
+}
 
-  private async take(holder: string): Promise<boolean> {
-    await this.db.execute(sql`insert into score_archive (name, archive_id, holder, leased_until)
-      values ('log', ${randomBase62(ID_CHARS)}, null, now()) on conflict do nothing`)
+/** Leases in PostgreSQL, by its clock. */
+export class PostgresLeaseStore implements LeaseStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async take({ name, holder }: Holding): Promise<boolean> {
+    const archiveId = name === ROUND ? randomBase62(ID_CHARS) : ''
     const taken = await rowsOf(
       this.db,
-      sql`update score_archive set holder = ${holder},
-          leased_until = now() + ${`${LEASE_SECONDS} seconds`}::interval
-        where name = 'log' and (holder = ${holder} or holder is null or leased_until < now())
+      sql`insert into score_archive as held (name, archive_id, holder, leased_until)
+        values (${name}, ${archiveId}, ${holder},
+          now() + ${`${LEASE_SECONDS} seconds`}::interval)
+        on conflict (name) do update
+          set holder = excluded.holder, leased_until = excluded.leased_until
+          where held.holder = excluded.holder or held.holder is null or held.leased_until < now()
         returning 1`,
     )
     return taken.length > 0
   }
 
-  private async release(holder: string): Promise<void> {
-    await this.db.execute(sql`update score_archive set holder = null where holder = ${holder}`)
+  /** Only a lease that is still held: one that was released a moment ago stays free. */
+  async renew({ name, holder }: Holding): Promise<boolean> {
+    const renewed = await rowsOf(
+      this.db,
+      sql`update score_archive
+        set leased_until = now() + ${`${LEASE_SECONDS} seconds`}::interval
+        where name = ${name} and holder = ${holder} returning 1`,
+    )
+    return renewed.length > 0
+  }
+
+  /** The row with the identity stays. */
+  async release({ name, holder }: Holding): Promise<void> {
+    await this.db.execute(
+      name === ROUND
+        ? sql`update score_archive set holder = null where name = ${name} and holder = ${holder}`
+        : sql`delete from score_archive where name = ${name} and holder = ${holder}`,
+    )
   }
 }
 
-/** @throws LeaseLostError unless the transaction is of the process that has the archive */
-export async function checkHeld(tx: Transaction, holder: string): Promise<void> {
+/** @throws LeaseLostError unless the transaction is of the work that has the lease */
+export async function checkHeld(tx: Transaction, { name, holder }: Holding): Promise<void> {
   const held = await rowsOf(
     tx,
     sql`select 1 from score_archive
-      where name = 'log' and holder = ${holder} and leased_until > now() for update`,
+      where name = ${name} and holder = ${holder} and leased_until > now() for update`,
   )
   if (held.length === 0) throw new LeaseLostError()
 }

@@ -1,16 +1,20 @@
 import { sql } from 'drizzle-orm'
 import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
-import { checkHeld } from './lease.ts'
-import { type FileKind, type FileName, fileKeyOf } from './names.ts'
+import { checkHeld, type Holding } from './lease.ts'
+import { type FileKind, type FileName, type FileSlot, fileKeyOf } from './names.ts'
 import type { RowGroupFacts, WrittenPart } from './written-part.ts'
 
-/** A file that is in the store, with what the manifest says of it. */
-export interface ArchiveFile extends Omit<WrittenPart, 'places'> {
-  readonly name: FileName
-  readonly key: string
+/** What is in an object. */
+export interface ObjectContent {
   readonly bytes: number
   readonly sha256: Buffer
+}
+
+/** A file that is in the store, with what the manifest says of it. */
+export interface ArchiveFile extends Omit<WrittenPart, 'places'>, ObjectContent {
+  readonly name: FileName
+  readonly key: string
 }
 
 /** A file that was just written, with the places of its blocks. */
@@ -39,23 +43,15 @@ interface FileRow {
 const FILE_COLUMNS = sql`key, ${epochMs(sql`day`)} as day_ms, kind, number, generation,
   row_count::float8 as row_count, records::float8 as records, applicants::float8 as applicants,
   bytes::float8 as bytes, sha256, row_groups::text as row_groups`
+/** Rows of the index that one statement deletes, so that it ends soon. */
+const EXPIRED_BLOCKS_MAX = 10_000
 
-/** The manifest of the archive in PostgreSQL. */
+/** The manifest of the archive in PostgreSQL: the files that readers need. */
 export class ManifestStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
-  }
-
-  /** Identity of the archive of this database. */
-  async identity(): Promise<string> {
-    const [row] = await rowsOf<{ archive_id: string }>(
-      this.db,
-      sql`select archive_id from score_archive where name = 'log'`,
-    )
-    if (row === undefined) throw new Error('the archive has no identity yet')
-    return row.archive_id
   }
 
   /** Whether the archive has a file that readers need. */
@@ -72,67 +68,71 @@ export class ManifestStore {
     const [row] = await rowsOf<{ next: number }>(
       this.db,
       sql`select (coalesce(max(number), -1) + 1)::integer as next from score_archive_files
-        where day = ${momentText(dayMs)} and kind = ${kind}`,
+        where day = ${momentText(dayMs)} and kind = ${kind} and state = 'live'`,
     )
     return row?.next ?? 0
   }
 
-  /** Notes that an object will be written: whatever happens then, it is used or deleted. */
-  begin(holder: string, name: FileName): Promise<void> {
-    const { dayMs, kind, number, generation } = name
-    return this.held(holder, async (tx) => {
+  /**
+   * Notes that an object will be written: whatever happens then, it is used or deleted.
+   *
+   * A name has one content for ever. The same content gets the name that a process has noted for it
+   * which died; any other gets a generation that no row has ever had.
+   */
+  begin(lease: Holding, slot: FileSlot, { bytes, sha256 }: ObjectContent): Promise<FileName> {
+    const { dayMs, kind, number } = slot
+    const isOfSlot = sql`day = ${momentText(dayMs)} and kind = ${kind} and number = ${number}`
+    return this.held(lease, async (tx) => {
+      const [same] = await rowsOf<{ generation: number }>(
+        tx,
+        sql`update score_archive_files set state_at = now() where key = (
+            select key from score_archive_files where ${isOfSlot} and state = 'writing'
+              and bytes = ${bytes} and sha256 = ${sha256} order by generation limit 1)
+          returning generation`,
+      )
+      if (same !== undefined) return { ...slot, generation: same.generation }
+      const [last] = await rowsOf<{ generation: number }>(
+        tx,
+        sql`select coalesce(max(generation), 0)::integer as generation from score_archive_files
+          where ${isOfSlot}`,
+      )
+      const name = { ...slot, generation: (last?.generation ?? 0) + 1 }
       await tx.execute(sql`insert into score_archive_files (key, day, kind, number, generation,
           row_count, records, applicants, bytes, sha256, row_groups, state, is_listed, archived_at)
-        values (${fileKeyOf(name)}, ${momentText(dayMs)}, ${kind}, ${number}, ${generation},
-          0, 0, 0, 0, ''::bytea, '[]', 'writing', false, now()) on conflict (key) do nothing`)
+        values (${fileKeyOf(name)}, ${momentText(dayMs)}, ${kind}, ${number}, ${name.generation},
+          0, 0, 0, ${bytes}, ${sha256}, '[]', 'writing', false, now())`)
+      return name
     })
   }
 
-  /** Forgets a file whose object is deleted, or belongs to somebody else. */
-  forget(holder: string, key: string): Promise<void> {
-    return this.held(holder, async (tx) => {
-      await tx.execute(sql`delete from score_archive_files where key = ${key} and state <> 'live'`)
-    })
-  }
-
-  /** Files that a process has left when it died are not used. */
-  dropUnfinished(holder: string): Promise<void> {
-    return this.held(holder, async (tx) => {
-      await tx.execute(sql`update score_archive_files set state = 'old' where state = 'writing'`)
-    })
-  }
-
-  /** Takes all days before this one out of the archive. */
-  expire(holder: string, beforeMs: number): Promise<void> {
-    const before = momentText(beforeMs)
-    return this.held(holder, async (tx) => {
-      const gone = await rowsOf(
-        tx,
-        sql`update score_archive_files set state = 'old'
-          where day < ${before} and state = 'live' returning 1`,
-      )
-      if (gone.length === 0) return
-      await tx.execute(sql`delete from score_archive_blocks where first_at < ${before}`)
-    })
-  }
-
-  /** Whether there are objects to delete: `old` ones, or only those of a process that writes. */
-  async leftovers(): Promise<'old' | 'writing' | 'none'> {
-    const [row] = await rowsOf<{ state: 'old' | 'writing' }>(
-      this.db,
-      sql`select state from score_archive_files where state <> 'live' order by state limit 1`,
-    )
-    return row?.state ?? 'none'
-  }
-
-  /** Days with objects to delete, or whose `_manifest.json` says something else. */
-  async untidyDays(): Promise<number[]> {
+  /** Days before this one that the archive has, oldest first. */
+  async expiredDays(beforeMs: number): Promise<number[]> {
     const rows = await rowsOf<{ day_ms: number }>(
       this.db,
       sql`select distinct ${epochMs(sql`day`)} as day_ms from score_archive_files
-        where state = 'old' or (state = 'live' and not is_listed) order by 1`,
+        where day < ${momentText(beforeMs)} and state = 'live' order by 1`,
     )
     return rows.map(({ day_ms }) => day_ms)
+  }
+
+  /**
+   * Takes a day out of the archive, some of its blocks at a time.
+   *
+   * @returns whether it is out
+   */
+  expire(lease: Holding, dayMs: number, nextDayMs: number): Promise<boolean> {
+    return this.held(lease, async (tx) => {
+      const gone = await rowsOf(
+        tx,
+        sql`delete from score_archive_blocks where ctid = any(array(
+          select ctid from score_archive_blocks where first_at >= ${momentText(dayMs)}
+            and first_at < ${momentText(nextDayMs)} limit ${EXPIRED_BLOCKS_MAX})) returning 1`,
+      )
+      if (gone.length === EXPIRED_BLOCKS_MAX) return false
+      await tx.execute(sql`update score_archive_files set state = 'old', state_at = now()
+        where day = ${momentText(dayMs)} and state = 'live'`)
+      return true
+    })
   }
 
   /** The files of a day that readers need, in the order of their names. */
@@ -155,24 +155,6 @@ export class ManifestStore {
     return row === undefined ? null : fileOf(row)
   }
 
-  async oldKeys(dayMs: number): Promise<string[]> {
-    const rows = await rowsOf<{ key: string }>(
-      this.db,
-      sql`select key from score_archive_files
-        where day = ${momentText(dayMs)} and state = 'old' order by key`,
-    )
-    return rows.map(({ key }) => key)
-  }
-
-  /** Notes that `_manifest.json` lists these files. */
-  setListed(holder: string, keys: readonly string[]): Promise<void> {
-    return this.held(holder, async (tx) => {
-      for (const key of keys) {
-        await tx.execute(sql`update score_archive_files set is_listed = true where key = ${key}`)
-      }
-    })
-  }
-
   async facts(): Promise<ArchiveFacts> {
     const [row] = await rowsOf<ArchiveFacts>(
       this.db,
@@ -182,9 +164,9 @@ export class ManifestStore {
     return row ?? { days: 0, bytes: 0 }
   }
 
-  private held<T>(holder: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  private held<T>(lease: Holding, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.db.transaction(async (tx) => {
-      await checkHeld(tx, holder)
+      await checkHeld(tx, lease)
       return work(tx)
     })
   }
@@ -195,10 +177,10 @@ export async function makeLive(tx: Transaction, file: ArchiveFile): Promise<void
   const made = await rowsOf(
     tx,
     sql`update score_archive_files set row_count = ${file.rowCount}, records = ${file.records},
-        applicants = ${file.applicants}, bytes = ${file.bytes}, sha256 = ${file.sha256},
-        row_groups = ${JSON.stringify(file.rowGroups)}::text::json, state = 'live',
-        is_listed = false, archived_at = now()
-      where key = ${file.key} and state = 'writing' returning 1`,
+        applicants = ${file.applicants}, row_groups = ${JSON.stringify(file.rowGroups)}::text::json,
+        state = 'live', state_at = now(), is_listed = false, archived_at = now()
+      where key = ${file.key} and state = 'writing' and bytes = ${file.bytes}
+        and sha256 = ${file.sha256} returning 1`,
   )
   if (made.length === 0) throw new Error('a file of the archive was given up meanwhile')
 }

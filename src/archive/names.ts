@@ -3,12 +3,16 @@ import { SPAN_MS } from '../rollups/spans.ts'
 /** What was there when a day was closed, or came after that. */
 export type FileKind = 'part' | 'late'
 
-/** Which file of the archive. */
-export interface FileName {
+/** A file of the archive, in any of its generations. */
+export interface FileSlot {
   readonly dayMs: number
   readonly kind: FileKind
   /** From 0. */
   readonly number: number
+}
+
+/** Which file of the archive. */
+export interface FileName extends FileSlot {
   /** From 1; rises when a file is written anew. */
   readonly generation: number
 }

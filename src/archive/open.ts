@@ -6,16 +6,11 @@ import { type ObjectStore, ObjectStoreError } from '../platform/object-store/obj
 import { openObjectStore } from '../platform/object-store/open-object-store.ts'
 import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
 import { StoredArchiveBytes } from '../score-log/archive/archive-bytes.ts'
-import { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
-import { PostgresModelTextStore } from '../score-log/reading/model-text-store.ts'
 import type { LogArchive } from '../score-log/reading/open-reader.ts'
-import { Archiver } from './archiver.ts'
-import { DayStore } from './day-store.ts'
-import { FileWriter, ForeignArchiveError } from './file-writer.ts'
-import { ArchiveLease } from './lease.ts'
-import { ManifestStore } from './manifest-store.ts'
+import type { Archiver } from './archiver.ts'
+import { ForeignArchiveError } from './identity.ts'
 import { addArchiveMetrics } from './metrics.ts'
-import { FileRewriter } from './rewriter.ts'
+import { type ArchivePartsOptions, archiveParts } from './parts.ts'
 
 /** What the configuration says of the archive. */
 export interface ArchiveConfig extends ObjectStoreConfig {
@@ -24,6 +19,8 @@ export interface ArchiveConfig extends ObjectStoreConfig {
   /** How long after its end a day goes to the archive. */
   readonly scoreLogArchiveAfterMs: number
   readonly scoreLogRetentionDays: number
+  /** How long a spool keeps what it has drained, and the archive files that were replaced. */
+  readonly spoolKeepMs: number
 }
 
 interface ArchiveOptions {
@@ -52,8 +49,8 @@ export interface OpenArchive {
   close(): Promise<void>
 }
 
-/** One for the work, one for its lease. */
-const CONNECTIONS = 2
+/** One for a round, one for an erasure, and one for their leases. */
+const CONNECTIONS = 3
 /** Longest call of the database, which no request waits for. */
 const DEADLINE_MS = 60_000
 
@@ -76,49 +73,23 @@ export async function openArchive(
   if (config.scoreLogArchive === null) return NO_ARCHIVE
   const place = { url: config.scoreLogArchive, s3: s3SettingsOf(config) }
   const objects = await openObjectStore(place.url, place.s3)
-  const { log, factsOf } = options
   const { db, renew, close } = options.database.apart(CONNECTIONS)
-  const guarded = <Store extends object>(store: Store) =>
-    guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew })
-  const lease = new ArchiveLease(db)
-  const days = guarded(new DayStore(db))
-  const manifest = guarded(new ManifestStore(db))
-  const writer = new FileWriter({
+  const files = new StoredArchiveBytes(objects)
+  const { archiver, rewriter } = archiveParts({
+    db,
+    guarded: (store) => guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew }),
     objects,
-    manifest,
-    models: guarded(new PostgresModelTextStore(db)),
+    files,
     directory: options.directory,
-    onForeign: (key) =>
-      log.warn({ key }, 'the archive has an object that its manifest does not know: it is kept'),
-  })
-  const archiver = new Archiver({
-    lease,
-    days,
-    manifest,
-    writer,
     clock: options.clock,
     afterMs: config.scoreLogArchiveAfterMs,
     retentionDays: config.scoreLogRetentionDays,
-    log: {
-      archived: (facts) => log.info(facts, 'a day of the score log went to the archive'),
-      failed: (error, day) =>
-        log.error(
-          { ...(day !== null && { day }), ...reasonOf(error), err: factsOf(error) },
-          'the archive of the score log failed and will be tried again',
-        ),
-    },
+    keepMs: config.spoolKeepMs,
+    log: linesOf(options),
   })
   if (options.metrics !== undefined) addArchiveMetrics(options.metrics, archiver)
-  const files = new StoredArchiveBytes(objects)
-  const blocks = new ArchivedBlocks(db, files)
   return {
-    forReaders: {
-      archive: {
-        files,
-        rewriter: new FileRewriter({ lease, days, manifest, writer, blocks }),
-        place,
-      },
-    },
+    forReaders: { archive: { files, rewriter, place } },
     archiver,
     start: () => {
       void probe(objects, options)
@@ -129,6 +100,25 @@ export async function openArchive(
       await close()
       objects.close()
     },
+  }
+}
+
+/** Lines of the service's log. */
+function linesOf({ log, factsOf }: ArchiveOptions): ArchivePartsOptions['log'] {
+  return {
+    archived: (facts) => log.info(facts, 'a day of the score log went to the archive'),
+    failed: (error, day) =>
+      log.error(
+        { ...(day !== null && { day }), ...reasonOf(error), err: factsOf(error) },
+        'the archive of the score log failed and will be tried again',
+      ),
+    foreign: (key) =>
+      log.warn({ key }, 'the archive has an object that its manifest does not know: it is kept'),
+    missing: (key) =>
+      log.error(
+        { key },
+        'the archive lacks a file that readers need: other generations of it are kept',
+      ),
   }
 }
 

@@ -4,26 +4,33 @@ import { ObjectStoreError } from '../platform/object-store/object-store.ts'
 import type { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
 import type { ArchiveRewriter, BlockReplacement } from '../score-log/erasure/eraser.ts'
-import { DayChangedError, type DayStore } from './day-store.ts'
-import { type FileWriter, ForeignArchiveError } from './file-writer.ts'
+import { DayChangedError, DayLockedError, type DayStore } from './day-store.ts'
+import type { FileWriter } from './file-writer.ts'
+import { type ArchiveIdentity, ForeignArchiveError } from './identity.ts'
 import { type ArchiveLease, type HeldLease, LeaseLostError } from './lease.ts'
+import type { LeftoverStore } from './leftover-store.ts'
 import type { ManifestStore } from './manifest-store.ts'
+import { dayText } from './names.ts'
+import type { Tidier } from './tidier.ts'
 
 interface FileRewriterOptions {
   readonly lease: ArchiveLease
   readonly days: DayStore
   readonly manifest: ManifestStore
+  readonly leftovers: LeftoverStore
+  readonly identity: ArchiveIdentity
   readonly writer: FileWriter
+  readonly tidier: Tidier
   readonly blocks: ArchivedBlocks
 }
 
-/** How long an erasure waits for another process that works on the archive. */
+/** How long an erasure waits for other work on the same day. */
 const WAIT_MS = 20_000
 const WAIT_STEP_MS = 500
 
 /**
  * Writes files of the archive anew, as the next generation of the same file: the new one is stored
- * and read back, the manifest is switched, and then the old one is deleted.
+ * and read back, and the manifest is switched. The old one is deleted later, see `Tidier`.
  */
 export class FileRewriter implements ArchiveRewriter {
   private readonly options: FileRewriterOptions
@@ -32,34 +39,39 @@ export class FileRewriter implements ArchiveRewriter {
     this.options = options
   }
 
-  replaceBlocks(fileKey: string, replacements: readonly BlockReplacement[]): Promise<boolean> {
-    return this.inTurn((held) => this.rewrite(held, fileKey, replacements))
+  async replaceBlocks(
+    fileKey: string,
+    replacements: readonly BlockReplacement[],
+  ): Promise<boolean> {
+    const file = await this.options.manifest.liveFile(fileKey)
+    if (file === null) return false
+    const { dayMs } = file.name
+    return this.inTurn(dayMs, (held) => this.rewrite(held, fileKey, replacements))
   }
 
   async finish(): Promise<void> {
-    const { manifest, writer } = this.options
-    const leftovers = await manifest.leftovers()
-    if (leftovers === 'none') return
-    const begin = async (held: HeldLease) => {
-      await writer.begin(held)
-      return true
+    const { identity, manifest, tidier } = this.options
+    try {
+      // Without files nobody has made the store an archive.
+      if (!(await manifest.hasFiles())) return
+      await identity.check()
+      await tidier.tidyAll()
+    } catch (error) {
+      throwReported(error)
     }
-    // Where another process writes files, it uses them or deletes them itself.
-    if (leftovers === 'old') await this.inTurn(begin)
-    else await this.options.lease.hold(begin).catch(throwReported)
   }
 
-  /** Waits for another process that works on the archive, within a bound. */
-  private async inTurn<T>(work: (lease: HeldLease) => Promise<T>): Promise<T> {
+  /** Waits for other work on the day, within a bound. */
+  private async inTurn<T>(dayMs: number, work: (lease: HeldLease) => Promise<T>): Promise<T> {
     const { lease } = this.options
     for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += WAIT_STEP_MS) {
-      const done = await lease.hold(work).catch(throwReported)
+      const done = await lease.hold(dayText(dayMs), work).catch(throwReported)
       if (done !== null) return done
       await delay(WAIT_STEP_MS)
     }
     throw new AppError(
       'unavailable',
-      'another process works on the archive of the score log: erase again in some minutes',
+      'another process works on this day of the archive of the score log: erase again in some minutes',
     )
   }
 
@@ -69,8 +81,7 @@ export class FileRewriter implements ArchiveRewriter {
     fileKey: string,
     replacements: readonly BlockReplacement[],
   ): Promise<boolean> {
-    const { days, manifest, writer, blocks } = this.options
-    await writer.begin(lease)
+    const { days, manifest, leftovers, identity, writer, tidier, blocks } = this.options
     const file = await manifest.liveFile(fileKey)
     if (file === null) return false
     const listed = await days.blocksIn(fileKey)
@@ -83,10 +94,13 @@ export class FileRewriter implements ArchiveRewriter {
       const block = stored.get(block_id)
       return block === undefined ? [] : [blockAfter(block, changed.get(block_id))]
     })
-    const name = { ...file.name, generation: file.name.generation + 1 }
-    const written = await writer.write(lease, name, whole)
-    await days.replaceFile(lease.holder, fileKey, written, replacements)
-    await writer.tidyAll(lease)
+    await identity.check()
+    const written = await writer.write(lease, file.name, whole)
+    await identity.check()
+    await days.replaceFile(lease, fileKey, written, replacements)
+    // What another erasure has left when it died may hold the reference.
+    await leftovers.giveUp(lease, file.name.dayMs)
+    await tidier.tidy(lease, file.name.dayMs)
     return true
   }
 }
@@ -103,7 +117,8 @@ function throwReported(error: unknown): never {
     error instanceof ObjectStoreError ||
     error instanceof LeaseLostError ||
     error instanceof ForeignArchiveError ||
-    error instanceof DayChangedError
+    error instanceof DayChangedError ||
+    error instanceof DayLockedError
   if (!isPassing) throw error
   const message = 'the archive of the score log is away or was changed meanwhile: erase again'
   throw new AppError('unavailable', message, { cause: error })

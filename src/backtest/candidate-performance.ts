@@ -70,8 +70,8 @@ export class CandidatePerformance {
     coverage.scored++
     if (score !== null) coverage.exact++
     const known = this.outcomes.applicants.ofLogged(key, reference)
-    if (known === null || known.performance === null) return
-    const { outcome } = known.performance
+    const outcome = known < 0 ? null : this.outcomes.applicants.outcomeOf(known)
+    if (outcome === null) return
     coverage.matched++
     coverage[outcome]++
     if (score === null || (outcome !== 'good' && outcome !== 'bad')) return

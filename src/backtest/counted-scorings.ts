@@ -54,7 +54,9 @@ export class CountedScorings {
     if (table === null) return columns
     const wanted = columns.wanted.filter((row) => {
       const reference = columns.reference(row)
-      return reference === null || table.takes(reference, ...placeOf(columns, row))
+      if (reference === null) return true
+      table.ofText(reference)
+      return table.takes(...placeOf(columns, row))
     })
     return { ...columns, wanted }
   }
@@ -64,7 +66,9 @@ async function note(table: ReferenceTable, columns: CellColumns, turns: TurnTake
   for (const [index, row] of columns.wanted.entries()) {
     if (index % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
     const reference = columns.reference(row)
-    if (reference !== null) table.note(reference, ...placeOf(columns, row))
+    if (reference === null) continue
+    table.ofText(reference)
+    table.note(...placeOf(columns, row))
   }
 }
 

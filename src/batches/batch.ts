@@ -88,10 +88,20 @@ export interface Batch extends NewBatch {
   /** Bytes of the results and errors that are stored. */
   readonly resultBytes: number
   /** Columns that no model knows. */
-  readonly unknownColumns: readonly string[]
+  readonly unknownColumns: UnknownColumns
   /** Request that the next chunk is in the log; null before the first run. */
   readonly requestId: string | null
 }
+
+/** Columns that no model knows, which are left out. */
+export interface UnknownColumns {
+  /** The first ones, each cut off at a bound. */
+  readonly names: readonly string[]
+  /** How many more there are. */
+  readonly more: number
+}
+
+export const NO_UNKNOWN_COLUMNS: UnknownColumns = { names: [], more: 0 }
 
 /** What a chunk adds to a batch. */
 export interface BatchStep {
@@ -106,5 +116,5 @@ export interface BatchStep {
   readonly counts: BatchCounts
   readonly hasErrors: boolean
   readonly bytes: number
-  readonly unknownColumns: readonly string[]
+  readonly unknownColumns: UnknownColumns
 }

@@ -1,39 +1,29 @@
-import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import {
   type ObjectInfo,
   type ObjectStore,
   ObjectStoreError,
+  type ObjectStoreFailure,
   READ_BYTES_MAX,
 } from '../platform/object-store/object-store.ts'
-import { readObject } from '../platform/object-store/read-object.ts'
 import { bytesSource } from '../platform/object-store/sources.ts'
 import type { ReadBytes } from './input/record.ts'
+import type { ReceivedFile } from './uploads.ts'
 
-/** Longest time that the file of a killed process stays in the upload directory. */
-const LEFTOVER_MS = 3_600_000
-const UPLOAD_END = '.upload'
-/** Most bytes of a part of the results. */
-const PART_BYTES_MAX = 512 * 1024 * 1024
+/** Bytes of one read of results: what a download holds in memory. */
+const PORTION_BYTES = 1024 * 1024
 
-/**
- * The files of batches: objects in a store that replicas may share, and uploads, which pass through
- * the local disk because a store wants their length and hash.
- */
+/** The files of batches: objects in a store that replicas may share. */
 export class BatchFiles {
   private readonly store: Promise<ObjectStore>
-  private readonly uploads: string
 
-  constructor(store: Promise<ObjectStore>, uploads: string) {
+  constructor(store: Promise<ObjectStore>) {
     this.store = store
-    this.uploads = uploads
   }
 
   /**
-   * Null also for what the store refuses to read, such as a link that leads out of it.
+   * Null also for what the store refuses to read, such as a link that leads out of the folder of
+   * the team.
    *
    * @throws AppError `unavailable`
    */
@@ -45,85 +35,85 @@ export class BatchFiles {
         if (error instanceof ObjectStoreError && error.failure === 'refused') return null
         throw error
       }
-    })
+    }, {})
   }
 
   /** Reads ranges of one version of a file; it fails with `input_changed` on another one. */
   reader(key: string, version: string): ReadBytes {
-    return async (from, bytes) => {
-      const parts: Buffer[] = []
-      for (let at = from; at < from + bytes; ) {
-        const wanted = Math.min(READ_BYTES_MAX, from + bytes - at)
-        const part = await this.asked((store) =>
-          store.read(key, { from: at, bytes: wanted }, version),
-        )
-        if (part.length !== wanted) throw inputChanged()
-        parts.push(part)
-        at += wanted
-      }
-      const [first = Buffer.alloc(0)] = parts
-      return parts.length > 1 ? Buffer.concat(parts) : first
-    }
-  }
-
-  /** Stores a part of the results; a part that a run before has left is replaced. */
-  write(key: string, bytes: Uint8Array): Promise<void> {
-    return this.asked((store) => store.replace(key, bytesSource(bytes)))
-  }
-
-  readPart(key: string): Promise<Buffer> {
-    return this.asked((store) => readObject(store, key, PART_BYTES_MAX))
-  }
-
-  remove(key: string): Promise<void> {
-    return this.asked((store) => store.delete(key))
+    return (from, bytes) => this.read(key, { from, bytes, version }, inputChanged)
   }
 
   /**
-   * Stores the body of a request.
+   * Reads ranges of a part of the results.
    *
-   * @throws AppError `payload_too_large`, `invalid_request` for an empty body
+   * @throws AppError `batch_not_found` if the part is not there, or becomes another one
    */
-  async take(
-    id: string,
-    key: string,
-    { body, bytesMax }: { body: AsyncIterable<Uint8Array>; bytesMax: number },
-  ): Promise<ObjectInfo> {
-    await mkdir(this.uploads, { recursive: true, mode: 0o700 })
-    await this.tidy()
-    const path = join(this.uploads, id + UPLOAD_END)
-    try {
-      const { bytes, sha256 } = await writeBody(path, body, bytesMax)
-      const source = { bytes, sha256: sha256.digest(), open: () => createReadStream(path) }
-      await this.asked((store) => store.put(key, source))
-      const info = await this.head(key)
-      if (info === null) throw new Error('an upload has left the store at once')
-      return info
-    } finally {
-      await rm(path, { force: true })
+  async part(key: string): Promise<{ readonly bytes: number; readonly read: ReadBytes }> {
+    const info = await this.head(key)
+    if (info === null) throw partChanged()
+    const { bytes, version } = info
+    return {
+      bytes,
+      read: (from, length) => this.read(key, { from, bytes: length, version }, partChanged),
     }
+  }
+
+  /** The bytes of a part of the results, portion by portion; throws as `part` does. */
+  async *portions(key: string): AsyncGenerator<Buffer> {
+    const { bytes, read } = await this.part(key)
+    for (let at = 0; at < bytes; at += PORTION_BYTES) {
+      yield await read(at, Math.min(PORTION_BYTES, bytes - at))
+    }
+  }
+
+  /**
+   * Stores a part of the results; a part that a run before has left is replaced.
+   *
+   * @throws AppError `invalid_file` if the store refuses it
+   */
+  write(key: string, bytes: Uint8Array): Promise<void> {
+    return this.asked((store) => store.replace(key, bytesSource(bytes)), {
+      refused: resultsRefused,
+    })
+  }
+
+  remove(key: string): Promise<void> {
+    return this.asked((store) => store.delete(key), {})
+  }
+
+  /** Stores a file that was received. */
+  async place(key: string, file: ReceivedFile): Promise<ObjectInfo> {
+    const info = await this.asked(async (store) => {
+      await store.put(key, file.source)
+      return store.head(key)
+    }, {})
+    if (info === null) throw new Error('an upload has left the store at once')
+    return info
   }
 
   async close(): Promise<void> {
     await this.store.then((store) => store.close()).catch(() => undefined)
   }
 
-  /** Removes what killed processes have left. */
-  private async tidy(): Promise<void> {
-    for (const name of await readdir(this.uploads)) {
-      const path = join(this.uploads, name)
-      const facts = await stat(path).catch(() => null)
-      if (facts !== null && Date.now() - facts.mtimeMs > LEFTOVER_MS)
-        await rm(path, { force: true })
-    }
+  private async read(
+    key: string,
+    { from, bytes, version }: { from: number; bytes: number; version: string },
+    changed: (cause?: unknown) => AppError,
+  ): Promise<Buffer> {
+    if (bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
+    const errors = { missing: changed, changed, refused: changed }
+    const found = await this.asked((store) => store.read(key, { from, bytes }, version), errors)
+    if (found.length !== bytes) throw changed()
+    return found
   }
 
-  private async asked<T>(call: (store: ObjectStore) => Promise<T>): Promise<T> {
+  private async asked<T>(call: (store: ObjectStore) => Promise<T>, errors: Errors): Promise<T> {
     try {
       return await call(await this.store)
     } catch (error) {
       if (!(error instanceof ObjectStoreError)) throw error
-      if (error.failure === 'missing' || error.failure === 'changed') throw inputChanged(error)
+      const known = errors[error.failure]
+      if (known !== undefined) throw known(error)
       if (error.failure !== 'away') throw error
       throw new AppError('unavailable', 'the store of batches is away, try again later', {
         cause: error,
@@ -131,6 +121,9 @@ export class BatchFiles {
     }
   }
 }
+
+/** What failures of the store mean to callers. */
+type Errors = Partial<Record<ObjectStoreFailure, (cause?: unknown) => AppError>>
 
 /** The file is not the one that the batch was made for. */
 function inputChanged(cause?: unknown): AppError {
@@ -141,27 +134,18 @@ function inputChanged(cause?: unknown): AppError {
   )
 }
 
-async function writeBody(
-  path: string,
-  body: AsyncIterable<Uint8Array>,
-  bytesMax: number,
-): Promise<{ readonly bytes: number; readonly sha256: Hash }> {
-  const sha256 = createHash('sha256')
-  const file = await open(path, 'wx', 0o600)
-  try {
-    let bytes = 0
-    for await (const chunk of body) {
-      bytes += chunk.length
-      if (bytes > bytesMax) {
-        const message = `the file is larger than the ${bytesMax} bytes that it may have: split it`
-        throw new AppError('payload_too_large', message)
-      }
-      sha256.update(chunk)
-      await file.writeFile(chunk)
-    }
-    if (bytes === 0) throw new AppError('invalid_request', 'the body is empty: send the file')
-    return { bytes, sha256 }
-  } finally {
-    await file.close()
-  }
+function partChanged(cause?: unknown): AppError {
+  return new AppError(
+    'batch_not_found',
+    'a part of the results was changed or removed in the store: score the file again',
+    { cause },
+  )
+}
+
+function resultsRefused(cause?: unknown): AppError {
+  return new AppError(
+    'invalid_file',
+    'the store refuses the results: the service must have the right to write beside the file, and no folder there may be a link that leads out of the folder of the team',
+    { cause },
+  )
 }

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.ts'
 import type { OpenJobs } from '../jobs/open.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/client.ts'
 import type { EventLoopWatch } from '../platform/event-loop.ts'
+import { objectLocationOf } from '../platform/object-store/locations.ts'
 import type { ObjectStore } from '../platform/object-store/object-store.ts'
 import { openObjectStore } from '../platform/object-store/open-object-store.ts'
 import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
@@ -14,13 +14,16 @@ import { ErasureList } from '../score-log/erasure/erasure-list.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import type { ServingStore } from '../scoring/model-cache.ts'
 import { BATCH_JOB } from './batch.ts'
+import { DiskRoom } from './disk-room.ts'
 import { BatchFiles } from './files.ts'
 import { placeOf } from './place.ts'
 import { BatchRunner } from './run.ts'
 import { BatchService } from './service.ts'
 import type { BatchConfig } from './settings.ts'
 import { PostgresBatchStore } from './store.ts'
+import { TeamFolderStore } from './team-folder-store.ts'
 import { BatchUpkeep } from './upkeep.ts'
+import { Uploads } from './uploads.ts'
 
 /** What the process gives beside the parts that its jobs share. */
 export interface BatchOrigins {
@@ -46,6 +49,7 @@ interface BatchesOptions extends BatchOrigins {
 /** Files that are scored, and the work on them. */
 export interface OpenBatches {
   readonly service: BatchService
+  readonly upkeep: { readonly failures: number }
   /** Ends the work; the jobs must have ended. */
   close(): Promise<void>
 }
@@ -55,14 +59,22 @@ const RETRY_MS = 10_000
 /** Wires batches, and begins to run their jobs as soon as their store answers. */
 export function openBatches(options: BatchesOptions): OpenBatches {
   const { db, guarded, config, path, serving, models, jobs, clock, log, factsOf } = options
-  const opened = openStore(config, join(path, 'batches'))
+  const { batchRecordsMax: recordsMax, batchTeamBytesMax: teamBytesMax } = config
+  const opened = openStore(config, path)
   // Each use reports it.
   opened.catch(() => undefined)
-  const files = new BatchFiles(opened, join(path, 'uploads'))
-  const place = oncePlaced(opened)
+  const room = async () => (await available(opened)).room
+  const objects = opened.then((store) => store.objects)
+  objects.catch(() => undefined)
+  const files = new BatchFiles(objects)
+  const received = new Uploads(join(path, 'uploads'), room)
+  const place = oncePlaced(objects)
   const store = guarded(new PostgresBatchStore(db))
-  const onFailed = (error: unknown) =>
-    log.warn({ err: factsOf(error) }, 'the files of batches could not be looked after')
+  const onFailed = (error: unknown, batchId: string | null) =>
+    log.warn(
+      { ...(batchId !== null && { batchId }), err: factsOf(error) },
+      'files of batches could not be looked after',
+    )
   const runner = new BatchRunner({
     store,
     files,
@@ -70,9 +82,19 @@ export function openBatches(options: BatchesOptions): OpenBatches {
     source: models,
     erasures: new ErasureList(db),
     clock,
+    room,
+    recordsMax,
+    teamBytesMax,
     isBusy: () => options.loop.isLate,
   })
-  const upkeep = new BatchUpkeep({ store, files, place, keptMs: config.batchKeptMs, onFailed })
+  const upkeep = new BatchUpkeep({
+    store,
+    files,
+    received,
+    place,
+    keptMs: config.batchKeptMs,
+    onFailed,
+  })
   let isClosed = false
   let retry: NodeJS.Timeout | undefined
   const begin = async () => {
@@ -82,7 +104,7 @@ export function openBatches(options: BatchesOptions): OpenBatches {
       jobs.start({ [BATCH_JOB]: runner.run }, name)
       upkeep.start()
     } catch (error) {
-      onFailed(error)
+      onFailed(error, null)
       if (!isClosed) retry = setTimeout(() => void begin(), RETRY_MS).unref()
     }
   }
@@ -90,16 +112,19 @@ export function openBatches(options: BatchesOptions): OpenBatches {
   const service = new BatchService({
     store,
     files,
+    received,
+    room,
     jobs: jobs.service,
     deployments: serving,
     place,
     clock,
     bytesMax: config.batchBytesMax,
-    teamBytesMax: config.batchTeamBytesMax,
+    teamBytesMax,
     onAdded: () => jobs.wake(),
   })
   return {
     service,
+    upkeep,
     close: async () => {
       isClosed = true
       clearTimeout(retry)
@@ -109,25 +134,40 @@ export function openBatches(options: BatchesOptions): OpenBatches {
   }
 }
 
+interface OpenStore {
+  readonly objects: ObjectStore
+  /** Room on the disks of the store, if it is a directory, and of uploads. */
+  readonly room: DiskRoom
+}
+
 /** The directory by default is made; one that is configured must be there. */
-async function openStore(
-  config: BatchesOptions['config'],
-  directory: string,
-): Promise<ObjectStore> {
-  if (config.batchStore !== null) return openObjectStore(config.batchStore, s3SettingsOf(config))
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  return openObjectStore(pathToFileURL(directory).href, s3SettingsOf(config))
+async function openStore(config: BatchesOptions['config'], dataDir: string): Promise<OpenStore> {
+  const roomOf = (directories: readonly string[]) =>
+    new DiskRoom(directories, config.batchFreeBytesMin)
+  const location = config.batchStore === null ? null : objectLocationOf(config.batchStore)
+  if (config.batchStore !== null && location?.kind !== 'directory') {
+    const objects = await openObjectStore(config.batchStore, s3SettingsOf(config))
+    return { objects, room: roomOf([dataDir]) }
+  }
+  const directory = join(dataDir, 'batches')
+  if (location === null) await mkdir(directory, { recursive: true, mode: 0o700 })
+  const root = location?.kind === 'directory' ? location.path : directory
+  return { objects: new TeamFolderStore(root), room: roomOf([root, dataDir]) }
 }
 
 /** The name of the store; asked again after a failure. */
 function oncePlaced(opened: Promise<ObjectStore>): () => Promise<string> {
-  let found: string | null = null
+  let found = ''
   return async () => {
-    try {
-      found ??= await placeOf(await opened)
-      return found
-    } catch (cause) {
-      throw new AppError('unavailable', 'the store of batches is away, try again later', { cause })
-    }
+    if (found === '') found = await available(opened.then(placeOf))
+    return found
+  }
+}
+
+async function available<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (cause) {
+    throw new AppError('unavailable', 'the store of batches is away, try again later', { cause })
   }
 }

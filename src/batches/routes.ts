@@ -45,16 +45,17 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
         body: StartBatchRequest,
         response: {
           202: BatchSchema,
-          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
-      config: { operation: 'batches.start', access },
+      config: { operation: 'batches.start', access, takesIdempotencyKey: true },
     },
     async (request, reply) => {
       const { deployment, input, ...options } = request.body
       const format = input.format ?? formatOfPath(input.path)
       const order = { deploymentId: deployment, options: optionsOf(format, options) }
-      const batch = await batches.start(provenCaller(request), order, input.path)
+      const claim = request.keyed?.claim ?? null
+      const batch = await batches.start(provenCaller(request), order, input.path, claim)
       return reply.code(202).send(batchFields(batch))
     },
   )

@@ -8,15 +8,20 @@ import { type ErasureList, ErasuresMovedError } from '../score-log/erasure/erasu
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import type { ModelStore, StoredSpec } from '../scoring/make-serving.ts'
 import type { Batch, BatchStep } from './batch.ts'
+import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
+import { invalidFile, quoted } from './input/record.ts'
 import { errorKey, resultKey } from './parts.ts'
-import { BatchThread } from './thread.ts'
-import type { ThreadChunk } from './thread-messages.ts'
+import type { ScoredPortion } from './process-messages.ts'
+import { canJoin } from './results/parquet-join.ts'
+import { ScoringProcess } from './scoring-process.ts'
 
 /** What a run needs from the database. */
 export interface BatchRunStore {
   /** The batch, which has the request of its next chunk: this one, unless it has one already. */
   begin(batchId: string, requestId: string): Promise<Batch | null>
+  /** Bytes of the uploads and results of a team. */
+  storedBytes(teamId: string): Promise<number>
   /**
    * Puts a chunk into the score log and moves the batch over it, in one transaction.
    *
@@ -38,10 +43,18 @@ interface BatchRunnerOptions {
   readonly source: ModelSource
   readonly erasures: ErasureList
   readonly clock: Clock
+  /** Room on the disks with files and results. */
+  readonly room: () => Promise<DiskRoom>
+  /** Most applicants of a file. */
+  readonly recordsMax: number
+  /** What a team may have in the store. */
+  readonly teamBytesMax: number
   /** Whether requests wait: the next chunk then waits, too. */
   readonly isBusy: () => boolean
 }
 
+const NO_ROOM =
+  'the disk of the store has no room for more results: ask the operator for room, then score the file again'
 const BUSY_PAUSE_MS = 50
 /** A batch goes on under steady load, if slowly. */
 const BUSY_PAUSES_MAX = 20
@@ -49,11 +62,11 @@ const BUSY_PAUSES_MAX = 20
 /**
  * Runs the jobs that score files.
  *
- * Each chunk passes three steps: it is scored in a thread, its parts are written under names that
- * follow from its number, and one transaction puts it into the score log and moves the batch to the
- * next chunk. A run that dies leaves at most one chunk to be repeated, which has the same request
- * id and therefore the same parts, and is in the log once: the transaction expects the number and
- * the request. While one chunk is stored, the next one is scored.
+ * Each chunk passes three steps: it is scored in a process of its own, its parts are written under
+ * names that follow from its number, and one transaction puts it into the score log and moves the
+ * batch to the next chunk. A run that dies leaves at most one chunk to be repeated, which has the
+ * same request id and therefore the same parts, and is in the log once: the transaction expects the
+ * number and the request. While one chunk is stored, the next one is scored.
  */
 export class BatchRunner {
   private readonly options: BatchRunnerOptions
@@ -69,9 +82,8 @@ export class BatchRunner {
     const batch = await store.begin(batchId, newId('req_', clock.epochMs()))
     if (batch === null) throw new AppError('batch_not_found', 'the batch was removed')
     const { input: file, state, sender, options, position, chunks } = batch
-    const read = files.reader(file.key, file.version)
-    const thread = new BatchThread(
-      {
+    const scorer = new ScoringProcess({
+      task: {
         batchId,
         by: sender.by,
         state,
@@ -81,34 +93,35 @@ export class BatchRunner {
         position,
         isAtStart: chunks === 0,
       },
-      read,
-    )
+      read: files.reader(file.key, file.version),
+      fileName: nameOf(batch),
+    })
     try {
-      return await this.scoreAll(batch, thread, run)
+      return await this.scoreAll(batch, scorer, run)
     } finally {
-      await thread.close()
+      await scorer.close()
     }
   }
 
-  private async scoreAll(batch: Batch, thread: BatchThread, run: JobRun): Promise<object> {
+  private async scoreAll(batch: Batch, scorer: ScoringProcess, run: JobRun): Promise<object> {
     const { clock } = this.options
     run.report(progressOf(batch, null))
     let now = batch
     let requestId = batch.requestId ?? ''
-    let next = scored(thread, requestId)
+    let next = scored(scorer, requestId)
     for (;;) {
       const chunk = await untilAborted(next, run.signal)
       if (chunk === null) return resultOf(now)
       const nextRequestId = newId('req_', clock.epochMs())
       await this.giveWay()
-      next = scored(thread, nextRequestId)
+      next = scored(scorer, nextRequestId)
       now = await this.store(now, { chunk, requestId, nextRequestId })
       requestId = nextRequestId
       run.report(progressOf(now, chunk.total))
     }
   }
 
-  /** @throws AppError `input_changed`, `unavailable` */
+  /** @throws AppError `invalid_file`, `limit_reached`, `unavailable` */
   private async store(
     batch: Batch,
     {
@@ -116,7 +129,7 @@ export class BatchRunner {
       requestId,
       nextRequestId,
     }: {
-      readonly chunk: ThreadChunk
+      readonly chunk: ScoredPortion
       readonly requestId: string
       readonly nextRequestId: string
     },
@@ -124,6 +137,7 @@ export class BatchRunner {
     const { files, store } = this.options
     const { results, errors } = chunk
     const hasErrors = errors.length > 0
+    await this.checkBounds(batch, chunk)
     await files.write(resultKey(batch, batch.chunks), results)
     if (hasErrors) await files.write(errorKey(batch, batch.chunks), errors)
     const counts = {
@@ -147,7 +161,7 @@ export class BatchRunner {
         const written = await this.withoutErased(chunk)
         if (await store.commit(step, written)) break
         // Another run has it, or nobody shall: that one, or the cancellation, decides.
-        throw new AppError('unavailable', 'another run goes on with this batch')
+        throw new AppError('unavailable', 'the batch was cancelled, or another run goes on with it')
       } catch (error) {
         if (!(error instanceof ErasuresMovedError)) throw error
         await this.options.erasures.load()
@@ -163,11 +177,32 @@ export class BatchRunner {
     }
   }
 
+  /** Before a chunk is stored: what is stored by then stays. */
+  private async checkBounds(batch: Batch, chunk: ScoredPortion): Promise<void> {
+    const { store, room, recordsMax, teamBytesMax } = this.options
+    const { counts, sender } = batch
+    const done = counts.scored + counts.errors + chunk.scored + chunk.faulty
+    if (Math.max(done, chunk.total ?? 0) > recordsMax) {
+      throw invalidFile(`the file has more than ${recordsMax} applicants: split it`)
+    }
+    if (batch.options.results === 'parquet') checkParts(batch, chunk)
+    const bytes = chunk.results.length + chunk.errors.length
+    const disks = await room()
+    if (!(await disks.has(bytes))) {
+      throw new AppError('limit_reached', NO_ROOM)
+    }
+    if ((await store.storedBytes(sender.teamId)) + bytes <= teamBytesMax) return
+    throw new AppError(
+      'limit_reached',
+      `the files and results of the team would take more than ${teamBytesMax} bytes: wait until old ones are removed, or ask for results without contributions`,
+    )
+  }
+
   /** The blocks of a chunk without references that are erased; nearly always as they are. */
   private async withoutErased({
     blocks,
     payload,
-  }: ThreadChunk): Promise<{ blocks: readonly DrainedBlock[]; erasures: number }> {
+  }: ScoredPortion): Promise<{ blocks: readonly DrainedBlock[]; erasures: number }> {
     const { erasures, source } = this.options
     const { version } = erasures
     if (payload === null || erasures.isEmpty) return { blocks, erasures: version }
@@ -195,9 +230,9 @@ export class BatchRunner {
 }
 
 /** The next chunk; its failure is thrown where it is awaited. */
-function scored(thread: BatchThread, requestId: string): Promise<ThreadChunk | null> {
+function scored(scorer: ScoringProcess, requestId: string): Promise<ScoredPortion | null> {
   // The time of a chunk is that of its request: a repetition writes the same parts.
-  const next = thread.next(requestId, timeOfId(requestId) ?? 0)
+  const next = scorer.next(requestId, timeOfId(requestId) ?? 0)
   next.catch(() => undefined)
   return next
 }
@@ -216,15 +251,36 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 
 /** Applicants; how many there are in all follows from the part of the file that is done. */
 function progressOf(
-  { counts, position, input, options }: Batch,
+  { counts, position, input, options, progress }: Batch,
   total: number | null,
 ): JobProgress {
   const done = counts.scored + counts.errors
   const { offset } = position
   if (total !== null) return { done, total }
-  // The offset of a Parquet file counts rows, and its length says nothing of them.
-  if (offset === 0 || options.format === 'parquet') return { done, total: 0 }
+  // The offset of a Parquet file counts rows, and its length says nothing of them. A run before may
+  // have noted how many there are.
+  if (offset === 0 || options.format === 'parquet') return { done, total: progress.total }
   return { done, total: Math.max(done, Math.round((done * input.bytes) / offset)) }
+}
+
+/**
+ * Results as Parquet are one file for a download, whose metadata have a bound.
+ *
+ * @throws AppError `limit_reached`
+ */
+function checkParts({ chunks }: Batch, { results, total, scored, faulty }: ScoredPortion): void {
+  const wanted = total === null ? 0 : Math.ceil(total / Math.max(1, scored + faulty))
+  if (canJoin(results, Math.max(chunks + 1, wanted))) return
+  throw new AppError(
+    'limit_reached',
+    'the results would have too many parts and columns for one file of Parquet: ask for CSV or NDJSON, or split the file',
+  )
+}
+
+/** As errors call the file. */
+function nameOf({ input, sender }: Batch): string {
+  if (input.isUpload) return 'the file that was sent'
+  return `the file ${quoted(input.key.slice(sender.teamId.length + 1))}`
 }
 
 function resultOf({ counts, chunks }: Batch): object {

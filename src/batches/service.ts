@@ -1,16 +1,24 @@
-import type { Caller, Environment } from '../access/caller.ts'
+import type { Caller, Environment, IdempotencyClaim } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
-import type { JobService } from '../jobs/service.ts'
+import { type JobService, OPEN_JOBS_MAX } from '../jobs/service.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import { isObjectKey } from '../platform/object-store/object-store.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
 import type { DeploymentState } from '../scoring/serving.ts'
-import type { Batch, BatchInput, BatchOptions, BatchSender, NewBatch } from './batch.ts'
+import {
+  type Batch,
+  type BatchOptions,
+  type BatchSender,
+  type NewBatch,
+  NO_UNKNOWN_COLUMNS,
+} from './batch.ts'
+import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
 import { errorKey, resultKey } from './parts.ts'
 import { joinParquet } from './results/parquet-join.ts'
+import { noRoom, type ReceivedFile, type Uploads } from './uploads.ts'
 
 /** What the service needs from the database. */
 export interface BatchStore {
@@ -26,6 +34,9 @@ export interface BatchStore {
 interface BatchServiceOptions {
   readonly store: BatchStore
   readonly files: BatchFiles
+  readonly received: Uploads
+  /** Room on the disks with files and results. */
+  readonly room: () => Promise<DiskRoom>
   readonly jobs: JobService
   readonly deployments: {
     deploymentState(deploymentId: string): Promise<DeploymentState | null>
@@ -49,6 +60,8 @@ export interface BatchOrder {
 /** Files that are received at one time by this process, and by one team of it. */
 const UPLOADS_MAX = 8
 const TEAM_UPLOADS_MAX = 2
+/** Results that are read as Parquet at one time from this process. */
+const JOINS_MAX = 4
 
 /** Takes files of applicants, and gives their results. */
 export class BatchService {
@@ -56,6 +69,8 @@ export class BatchService {
   private readonly options: BatchServiceOptions
   /** Teams of the uploads under way. */
   private readonly uploads = new Map<symbol, string>()
+  /** Results that are being joined to files of Parquet. */
+  private joins = 0
 
   constructor(options: BatchServiceOptions) {
     this.options = options
@@ -63,41 +78,73 @@ export class BatchService {
   }
 
   /**
-   * Stores the body of a request and starts to score it.
+   * Receives the body of a request. Whoever gets it calls its `discard` at the end.
    *
    * @throws AppError `deployment_not_found`, `payload_too_large`, `unavailable`
    */
-  async upload(caller: Caller, order: BatchOrder, body: AsyncIterable<Uint8Array>): Promise<Batch> {
+  async receive(
+    caller: Caller,
+    order: BatchOrder,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<ReceivedUpload> {
     const sender = senderOf(caller)
     const release = this.reserve(sender.teamId)
     try {
       // Before the file comes: it would be received in vain.
       const state = await this.requireDeployment(sender, order.deploymentId)
       await this.requireRoom(sender.teamId)
-      const { files, clock, bytesMax } = this.options
+      const { received, clock, bytesMax } = this.options
       const id = newId('job_', clock.epochMs())
-      const folder = `${sender.teamId}/batches/${id}`
-      const key = `${folder}/input.${order.options.format}`
-      const { bytes, version } = await files.take(id, key, { body, bytesMax })
-      const input = { key, bytes, version, isUpload: true }
-      try {
-        return await this.add(caller, { id, state, input, folder, options: order.options })
-      } catch (error) {
-        await files.remove(key).catch(() => undefined)
-        throw error
+      const file = await received.receive(id, { body, bytesMax })
+      const discard = async () => {
+        release()
+        await file.discard()
       }
-    } finally {
+      return { id, state, file, options: order.options, discard }
+    } catch (error) {
       release()
+      throw error
     }
+  }
+
+  /**
+   * Stores a file that was received, and starts to score it.
+   *
+   * @param claim the right of the request, if it has one
+   * @throws AppError `unavailable`
+   */
+  async upload(
+    caller: Caller,
+    upload: ReceivedUpload,
+    claim: IdempotencyClaim | null = null,
+  ): Promise<Batch> {
+    const { files, received } = this.options
+    const { id, state, file, options } = upload
+    const folder = `${caller.teamId}/batches/${id}`
+    const key = `${folder}/input.${options.format}`
+    await received.note(id, key)
+    const { bytes, version } = await files.place(key, file)
+    const input = { key, bytes, version, isUpload: true }
+    const batch = await this.add({ caller, claim }, { id, state, input, folder, options })
+    if (batch === null) await files.remove(key)
+    await received.settle(id)
+    if (batch === null) throw tooManyJobs()
+    return batch
   }
 
   /**
    * Starts to score a file of the team's folder in the store.
    *
    * @param path below the folder of the team, with `/` between its parts
+   * @param claim the right of the request, if it has one
    * @throws AppError `deployment_not_found`, `invalid_file`, `unavailable`
    */
-  async start(caller: Caller, order: BatchOrder, path: string): Promise<Batch> {
+  async start(
+    caller: Caller,
+    order: BatchOrder,
+    path: string,
+    claim: IdempotencyClaim | null = null,
+  ): Promise<Batch> {
     const sender = senderOf(caller)
     const key = `${sender.teamId}/${path}`
     if (!isObjectKey(key)) {
@@ -118,7 +165,10 @@ export class BatchService {
     await this.requireRoom(sender.teamId)
     const id = newId('job_', clock.epochMs())
     const input = { key, bytes: found.bytes, version: found.version, isUpload: false }
-    return this.add(caller, { id, state, input, folder: `${key}.${id}`, options: order.options })
+    const added = { id, state, input, folder: `${key}.${id}`, options: order.options }
+    const batch = await this.add({ caller, claim }, added)
+    if (batch === null) throw tooManyJobs()
+    return batch
   }
 
   list(caller: Caller, page: PageRequest): Promise<Page<Batch>> {
@@ -154,9 +204,11 @@ export class BatchService {
   async results(caller: Caller, batchId: string): Promise<ResultFile> {
     const batch = await this.ended(caller, batchId)
     const keys = Array.from({ length: batch.chunks }, (_, chunk) => resultKey(batch, chunk))
-    const parts = this.parts(keys)
     const { results: format } = batch.options
-    return { format, chunks: format === 'parquet' ? joinParquet(parts) : parts }
+    const { files } = this.options
+    if (format !== 'parquet') return { format, chunks: this.parts(keys) }
+    const joined = joinParquet(keys, (key) => files.part(key))
+    return { format, chunks: this.oneOfFew(joined) }
   }
 
   /** The lines of a batch that were not scored, as lines of JSON; throws as `results` does. */
@@ -180,31 +232,31 @@ export class BatchService {
   }
 
   private async *parts(keys: readonly string[]): AsyncGenerator<Buffer> {
-    for (const key of keys) yield await this.options.files.readPart(key)
+    for (const key of keys) yield* this.options.files.portions(key)
   }
 
-  private async add(
-    caller: Caller,
-    {
-      id,
-      state,
-      input,
-      folder,
-      options,
-    }: {
-      readonly id: string
-      readonly state: DeploymentState
-      readonly input: BatchInput
-      readonly folder: string
-      readonly options: BatchOptions
-    },
-  ): Promise<Batch> {
+  /** A file that is joined has the metadata of all of its parts in memory. */
+  private async *oneOfFew(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    if (this.joins >= JOINS_MAX) {
+      const message = 'too many results are being read as Parquet: try again in a minute'
+      throw new AppError('unavailable', message)
+    }
+    this.joins++
+    try {
+      yield* chunks
+    } finally {
+      this.joins--
+    }
+  }
+
+  /** @returns null if the team has too many open jobs: then nothing is added */
+  private async add(by: Orderer, order: PlacedOrder): Promise<Batch | null> {
     const { store, place, clock, onAdded } = this.options
-    const sender = senderOf(caller)
-    const nowMs = clock.epochMs()
-    const createdAt = new Date(nowMs)
-    const batch = { id, sender, state, options, input, folder, place: await place(), createdAt }
+    const { id, state, input, options } = order
     const { deploymentId, cacheVersion, championModelId } = state
+    const nowMs = clock.epochMs()
+    const sender = senderOf(by.caller)
+    const batch = { ...order, sender, place: await place(), createdAt: new Date(nowMs) }
     const after = {
       deployment_id: deploymentId,
       cache_version: cacheVersion,
@@ -214,13 +266,16 @@ export class BatchService {
       is_upload: input.isUpload,
     }
     const change = { action: 'batch.create', subject: id, after } as const
-    const isAdded = await store.add(batch, auditRecord(actorOf(caller), change, nowMs))
-    if (!isAdded) {
-      const message = 'the team has 10 jobs that wait or run: wait for one, or cancel one'
-      throw new AppError('unavailable', message)
-    }
+    const audit = auditRecord(actorOf(by.caller, by.claim), change, nowMs)
+    const isAdded = await store.add(batch, audit).catch(async (error: unknown) => {
+      // The commit may have been made, and its answer lost. Upkeep settles what is not known now.
+      if ((await store.find(id).catch(() => null)) === null) throw error
+      return true
+    })
+    if (!isAdded) return null
     onAdded()
-    return this.get(caller, id)
+    // Not read: a failure to read it would look as if nothing had been added.
+    return newBatchAsShown(batch)
   }
 
   /** @throws AppError `deployment_not_found` for one that the caller may not score with */
@@ -241,7 +296,8 @@ export class BatchService {
   }
 
   private async requireRoom(teamId: string): Promise<void> {
-    const { store, teamBytesMax } = this.options
+    const { store, room, teamBytesMax } = this.options
+    if (!(await (await room()).has(0))) throw noRoom()
     if ((await store.storedBytes(teamId)) < teamBytesMax) return
     const message = `the files of the team's batches take ${teamBytesMax} bytes or more: wait until old ones are removed`
     throw new AppError('unavailable', message)
@@ -259,6 +315,25 @@ export class BatchService {
   }
 }
 
+/** A file that was received, and how it is to be scored. */
+export interface ReceivedUpload {
+  /** Id of the batch. */
+  readonly id: string
+  readonly state: DeploymentState
+  readonly file: ReceivedFile
+  readonly options: BatchOptions
+  /** Removes it from the local disk, and gives back its place; it may be repeated. */
+  discard(): Promise<void>
+}
+
+/** Who orders a batch, and the right of the request. */
+interface Orderer {
+  readonly caller: Caller
+  readonly claim: IdempotencyClaim | null
+}
+
+type PlacedOrder = Omit<NewBatch, 'sender' | 'place' | 'createdAt'>
+
 /** A file in pieces. */
 export interface ResultFile {
   readonly format: BatchOptions['results']
@@ -272,8 +347,31 @@ function senderOf(caller: Caller): BatchSender {
     : { teamId, environment: null, by: caller.userId }
 }
 
-function actorOf(caller: Caller): Actor {
-  if (caller.kind === 'key') return { userId: caller.keyId, teamId: caller.teamId }
-  const { userId, teamId, claim } = caller
-  return { userId, teamId, ...(claim && { claim }) }
+function actorOf(caller: Caller, claim: IdempotencyClaim | null = null): Actor {
+  const { teamId } = caller
+  const userId = caller.kind === 'key' ? caller.keyId : caller.userId
+  return { userId, teamId, ...(claim !== null && { claim }) }
+}
+
+/** A batch that was just added. */
+function newBatchAsShown(batch: NewBatch): Batch {
+  return {
+    ...batch,
+    status: 'queued',
+    progress: { done: 0, total: 0 },
+    finishedAt: null,
+    failure: null,
+    position: { offset: 0, line: 0 },
+    counts: { scored: 0, errors: 0, warned: 0 },
+    chunks: 0,
+    errorChunks: [],
+    resultBytes: 0,
+    unknownColumns: NO_UNKNOWN_COLUMNS,
+    requestId: null,
+  }
+}
+
+function tooManyJobs(): AppError {
+  const message = `the team has ${OPEN_JOBS_MAX} jobs that wait or run: wait for one, or cancel one`
+  return new AppError('unavailable', message)
 }

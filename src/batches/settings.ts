@@ -6,8 +6,12 @@ export interface BatchConfig {
   readonly batchStore: string | null
   /** Largest file. */
   readonly batchBytesMax: number
-  /** What the files of a team may take: at it new files are refused. */
+  /** Most applicants of a file, those with errors included. */
+  readonly batchRecordsMax: number
+  /** What the files of a team may take: at it new files are refused, and batches stop. */
   readonly batchTeamBytesMax: number
+  /** What stays free on the disks of files and results. */
+  readonly batchFreeBytesMin: number
   /** How long results are kept. */
   readonly batchKeptMs: number
 }
@@ -31,7 +35,9 @@ export function readBatches(read: VariableReader): BatchConfig {
   return {
     batchStore,
     batchBytesMax: read.integer('BATCH_MAX_BYTES', GIB, 1024, 1024 * GIB),
+    batchRecordsMax: read.integer('BATCH_MAX_RECORDS', 10_000_000, 1, 1_000_000_000),
     batchTeamBytesMax: read.integer('BATCH_TEAM_MAX_BYTES', 16 * GIB, 1024, 1024 ** 2 * GIB),
+    batchFreeBytesMin: read.integer('BATCH_MIN_FREE_BYTES', GIB, 0, 1024 ** 5 - 1),
     batchKeptMs: DAY_MS * read.integer('BATCH_KEEP_DAYS', 7, 1, 365),
   }
 }

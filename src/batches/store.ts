@@ -13,10 +13,17 @@ import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
 import { insertBlocks } from '../score-log/drain/store.ts'
 import { ErasuresMovedError, NEWEST_ERASURE } from '../score-log/erasure/erasure-list.ts'
 import type { DeploymentState } from '../scoring/serving.ts'
-import { BATCH_JOB, type Batch, type BatchOptions, type BatchStep, type NewBatch } from './batch.ts'
+import {
+  BATCH_JOB,
+  type Batch,
+  type BatchOptions,
+  type BatchStep,
+  type NewBatch,
+  type UnknownColumns,
+} from './batch.ts'
 import type { BatchRunStore } from './run.ts'
 import type { BatchStore } from './service.ts'
-import type { BatchUpkeepStore, EndedBatch } from './upkeep.ts'
+import type { BatchUpkeepStore, EndedBatch, EndedQuery } from './upkeep.ts'
 
 interface BatchRow {
   readonly id: string
@@ -135,11 +142,12 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
     })
   }
 
-  async ended(place: string, keptMs: number, limit: number): Promise<EndedBatch[]> {
+  async ended({ place, keptMs, afterId, limit }: EndedQuery): Promise<EndedBatch[]> {
+    const after = afterId === null ? sql`true` : sql`b.id > ${afterId}`
     const rows = await this.rows(
-      sql`b.place = ${place} and j.finished_at is not null
+      sql`b.place = ${place} and j.finished_at is not null and ${after}
         and ((b.is_upload and not b.is_input_removed) or j.finished_at < ${beforeMs(keptMs)})`,
-      sql`order by j.finished_at limit ${limit}`,
+      sql`order by b.id limit ${limit}`,
     )
     const [clock] = await rowsOf<{ now_ms: number }>(
       this.db,
@@ -223,7 +231,13 @@ function batchOf(row: BatchRow): Batch {
     chunks: row.chunks,
     errorChunks: parseStoredJson(row.error_chunks) as number[],
     resultBytes: row.result_bytes,
-    unknownColumns: parseStoredJson(row.unknown_columns) as string[],
+    unknownColumns: unknownOf(parseStoredJson(row.unknown_columns)),
     requestId: row.request_id,
   }
+}
+
+/** The list alone is what a version before has written. */
+function unknownOf(stored: unknown): UnknownColumns {
+  if (!Array.isArray(stored)) return stored as UnknownColumns
+  return { names: stored as string[], more: 0 }
 }

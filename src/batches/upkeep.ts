@@ -1,7 +1,7 @@
-import { AppError } from '../errors.ts'
 import type { Batch } from './batch.ts'
 import type { BatchFiles } from './files.ts'
 import { errorKey, resultKey } from './parts.ts'
+import type { Uploads } from './uploads.ts'
 
 /** A batch whose job has ended, with something to remove. */
 export interface EndedBatch {
@@ -10,9 +10,19 @@ export interface EndedBatch {
   readonly isOver: boolean
 }
 
+/** Which batches a look begins with. */
+export interface EndedQuery {
+  readonly place: string
+  readonly keptMs: number
+  /** Only batches after this one, in the order of their ids; null: from the first one on. */
+  readonly afterId: string | null
+  readonly limit: number
+}
+
 export interface BatchUpkeepStore {
-  /** Batches of this place that have ended and whose upload or results are to be removed. */
-  ended(place: string, keptMs: number, limit: number): Promise<EndedBatch[]>
+  /** Batches of a place that have ended and whose upload or results are to be removed. */
+  ended(query: EndedQuery): Promise<EndedBatch[]>
+  find(batchId: string): Promise<Batch | null>
   noteInputRemoved(batchId: string): Promise<void>
   remove(batchId: string): Promise<void>
 }
@@ -20,9 +30,11 @@ export interface BatchUpkeepStore {
 interface BatchUpkeepOptions {
   readonly store: BatchUpkeepStore
   readonly files: BatchFiles
+  readonly received: Uploads
   readonly place: () => Promise<string>
   readonly keptMs: number
-  readonly onFailed: (error: unknown) => void
+  /** Receives what went wrong, and with which batch; null: with none of them. */
+  readonly onFailed: (error: unknown, batchId: string | null) => void
 }
 
 const EVERY_MS = 30_000
@@ -30,13 +42,17 @@ const BATCHES_MAX = 20
 
 /**
  * Removes what is no longer needed: a file that was sent, once its job has ended; results and
- * batches, some days later. Several replicas may do it at once: each removal can be repeated.
+ * batches, some days later; files whose batch never came to be. Several replicas may do it at once:
+ * each removal can be repeated. What can't be removed is left to the next round, and does not hold
+ * up the others.
  */
 export class BatchUpkeep {
   private readonly options: BatchUpkeepOptions
   private timer: NodeJS.Timeout | undefined
   private round: Promise<void> = Promise.resolve()
   private isClosed = false
+  /** Batches and files that could not be removed, once for each round. */
+  failures = 0
 
   constructor(options: BatchUpkeepOptions) {
     this.options = options
@@ -57,20 +73,41 @@ export class BatchUpkeep {
 
   /** One round; failures go to `onFailed`. */
   async removeAll(): Promise<void> {
-    const { store, place, keptMs, onFailed } = this.options
-    try {
-      for (;;) {
-        const ended = await store.ended(await place(), keptMs, BATCHES_MAX)
-        for (const one of ended) {
-          if (this.isClosed) return
-          await this.remove(one)
-        }
-        if (ended.length < BATCHES_MAX) return
+    await this.attempt(null, () => this.removeEnded())
+    await this.attempt(null, () => this.settleUploads())
+  }
+
+  private async removeEnded(): Promise<void> {
+    const { store, place, keptMs } = this.options
+    for (let afterId: string | null = null; ; ) {
+      const query = { place: await place(), keptMs, afterId, limit: BATCHES_MAX }
+      const ended: readonly EndedBatch[] = await store.ended(query)
+      for (const one of ended) {
+        if (this.isClosed) return
+        await this.attempt(one.batch.id, () => this.remove(one))
       }
+      if (ended.length < BATCHES_MAX) return
+      afterId = ended.at(-1)?.batch.id ?? null
+    }
+  }
+
+  private async settleUploads(): Promise<void> {
+    const { store, files, received } = this.options
+    for (const { batchId, key } of await received.unsettled()) {
+      if (this.isClosed) return
+      await this.attempt(batchId, async () => {
+        if ((await store.find(batchId)) === null) await files.remove(key)
+        await received.settle(batchId)
+      })
+    }
+  }
+
+  private async attempt(batchId: string | null, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
     } catch (error) {
-      // The next round tries again.
-      const isAway = error instanceof AppError && error.code === 'unavailable'
-      if (!isAway) onFailed(error)
+      this.failures++
+      this.options.onFailed(error, batchId)
     }
   }
 

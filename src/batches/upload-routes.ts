@@ -21,6 +21,9 @@ const FORMATS: Readonly<Record<string, BatchFormat>> = {
   'application/vnd.apache.parquet': 'parquet',
 }
 const TYPES = Object.keys(FORMATS).join(', ')
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]+)/
+/** The second one has a part of its characters. */
+const CHARSETS = ['utf-8', 'utf8', 'us-ascii']
 
 /** Files that are sent to be scored. They go to the disk as they come, and never into memory. */
 export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOptions> = async (
@@ -37,28 +40,46 @@ export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOption
       bodyLimit: batches.bytesMax,
       schema: {
         querystring: UploadBatchQuery,
-        response: { 202: BatchSchema, ...errorResponses(400, 401, 403, 404, 413, 415) },
+        response: { 202: BatchSchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
       },
-      config: { operation: 'batches.upload', access: OUTCOME_SENDERS, isStreamed: true },
+      config: {
+        operation: 'batches.upload',
+        access: OUTCOME_SENDERS,
+        isStreamed: true,
+        takesIdempotencyKey: true,
+      },
     },
     async (request, reply) => {
       const { deployment, ...options } = request.query
       const order = { deploymentId: deployment, options: optionsOf(formatOf(request), options) }
-      const body = request.body as Readable
-      const batch = await batches.upload(provenCaller(request), order, body)
-      return reply.code(202).send(batchFields(batch))
+      const caller = provenCaller(request)
+      const upload = await batches.receive(caller, order, request.body as Readable)
+      try {
+        // Only now its bytes are known, with which an Idempotency-Key goes.
+        const claimed = await request.claimStreamed?.(upload.file.source.sha256)
+        if (claimed?.isAnswered === true) return reply
+        const batch = await batches.upload(caller, upload, claimed?.claim)
+        return reply.code(202).send(batchFields(batch))
+      } finally {
+        await upload.discard()
+      }
     },
   )
 }
 
 /** @throws AppError `invalid_request`, `unsupported_media_type` */
 function formatOf({ headers }: FastifyRequest): BatchFormat {
-  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  const given = (headers['content-type'] ?? '').toLowerCase()
+  const [type = ''] = given.split(';')
   if (type === '') {
     const message = `send a file as the body, with a header Content-Type, one of ${TYPES}`
     throw new AppError('invalid_request', message)
   }
   const format = FORMATS[type.trim()]
-  if (format !== undefined) return format
-  throw new AppError('unsupported_media_type', `send the file as one of ${TYPES}`)
+  if (format === undefined) {
+    throw new AppError('unsupported_media_type', `send the file as one of ${TYPES}`)
+  }
+  const [, charset = 'utf-8'] = CHARSET.exec(given) ?? []
+  if (CHARSETS.includes(charset)) return format
+  throw new AppError('unsupported_media_type', 'send the file in UTF-8, or leave its charset out')
 }

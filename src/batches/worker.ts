@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CompiledModel } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
@@ -10,16 +9,15 @@ import type { ServingDeployment } from '../scoring/serving.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
 import { newReader } from './input/new-reader.ts'
 import type { ReadBytes, RecordReader } from './input/record.ts'
-import type { BatchTask, FromThread, ThreadChunk, ToThread } from './thread-messages.ts'
+import type { BatchTask, FromProcess, ScoredPortion, ToThread } from './process-messages.ts'
 
-/** Lowest, so that requests go first where they share a core. */
-const PRIORITY = 19
+/** Longest read of the service: it is in memory there. */
+const READ_BYTES = 8 * 1024 * 1024
 
 const task: BatchTask = workerData
-// On Linux a priority belongs to the thread that sets it; elsewhere to the whole process.
-if (process.platform === 'linux') setPriority(0, PRIORITY)
 
 let onBytes: (bytes: Uint8Array | null) => void = () => undefined
+let placeOf: () => string | null = () => null
 
 const ready = open()
 // Its failure answers the first chunk.
@@ -66,12 +64,13 @@ async function open(): Promise<Open> {
   const { features, recordsMax } = scorer
   const { format } = options
   const reader = newReader(format, { read, fileBytes, features, position, recordsMax })
+  placeOf = () => reader.place
   return { scorer, reader, models: modelsOf(deployment) }
 }
 
 let isFirst = task.isAtStart
 
-async function scoreNext(requestId: string, scoredAtMs: number): Promise<ThreadChunk | null> {
+async function scoreNext(requestId: string, scoredAtMs: number): Promise<ScoredPortion | null> {
   const { scorer, reader, models } = await ready
   const portion = await reader.next()
   if (portion === null) return null
@@ -83,22 +82,41 @@ async function scoreNext(requestId: string, scoredAtMs: number): Promise<ThreadC
   return { ...scored, blocks, position, unknownColumns, total }
 }
 
+let reading: Promise<unknown> = Promise.resolve()
+
+/** One read after the other: an answer does not say which read it is of. */
 const read: ReadBytes = (from, bytes) => {
+  const next = reading.then(() => wholeOf(from, bytes))
+  reading = next.catch(() => undefined)
+  return next
+}
+
+async function wholeOf(from: number, bytes: number): Promise<Buffer> {
+  if (bytes <= READ_BYTES) return portionOf(from, bytes)
+  const whole = Buffer.allocUnsafeSlow(bytes)
+  for (let at = 0; at < bytes; at += READ_BYTES) {
+    const portion = await portionOf(from + at, Math.min(READ_BYTES, bytes - at))
+    portion.copy(whole, at)
+  }
+  return whole
+}
+
+function portionOf(from: number, bytes: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   onBytes = (found) => {
     if (found === null) reject(new Error("the file can't be read"))
     else resolve(Buffer.from(found.buffer, found.byteOffset, found.byteLength))
   }
-  send({ kind: 'read', from, bytes })
+  send({ kind: 'read', from, bytes, place: placeOf() })
   return promise
 }
 
-function send(message: FromThread, moved: readonly ArrayBuffer[] = []): void {
+function send(message: FromProcess, moved: readonly ArrayBuffer[] = []): void {
   parentPort?.postMessage(message, moved)
 }
 
 /** What is handed over without a copy: the results own their memory. */
-function memoryOf({ results, errors }: ThreadChunk): ArrayBuffer[] {
+function memoryOf({ results, errors }: ScoredPortion): ArrayBuffer[] {
   return [results, errors].flatMap(({ buffer, byteLength }) =>
     byteLength > 0 && buffer instanceof ArrayBuffer ? [buffer] : [],
   )

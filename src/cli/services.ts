@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openArchive } from '../archive/open.ts'
@@ -89,9 +91,13 @@ export async function createCliServices(
   const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
   const keyStore = guarded(new PostgresKeyStore(db))
   const reading = guarded(new PostgresReadingStore(db))
+  // For files that an erasure writes anew. It is made when there is one: nobody can make it before,
+  // because nobody can guess its name.
+  const scratch = join(tmpdir(), `scoreline-archive-${randomBytes(16).toString('hex')}`)
+  opened.defer(() => rm(scratch, { recursive: true, force: true }))
   const archive = await openArchive(config, {
     database,
-    directory: join(tmpdir(), `scoreline-archive-${process.pid}`),
+    directory: scratch,
     clock,
     // Only the report of the command is printed.
     log: createLog('silent'),

@@ -36,7 +36,8 @@ export function printReasons(
       `  ${rank}. ${code}  ${text.padEnd(36)} ${translated.padEnd(36)} ${distance.toFixed(1).padStart(6)} points below`,
     )
   }
-  console.log(`  compared with the average points of ${method?.population_n} scored applications\n`)
+  const whom = method?.to == null ? 'applicants of the development sample' : 'scored applications'
+  console.log(`  compared with the average points of ${method?.population_n} ${whom}\n`)
 }
 
 /** Prints a batch, one line for each applicant. */

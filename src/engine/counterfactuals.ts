@@ -31,6 +31,13 @@ export interface Counterfactuals {
   readonly leastSet: readonly BinChange[] | null
 }
 
+/** An applicant as a card has placed them. */
+interface ChangedApplicant {
+  readonly spec: ScorecardSpec
+  readonly model: CompiledModel
+  readonly slots: ArrayLike<number>
+}
+
 interface CounterfactualOptions {
   /** Whether somebody could change the feature. */
   readonly isActionable: (feature: number) => boolean
@@ -81,12 +88,10 @@ export function nextGradeOf(
  * Points add up, so the fewest changes are those with the largest gains. A change is confirmed by
  * adding up the changed applicant's points as scoring does, wherever a rounding could decide.
  *
- * @param slots of every feature, each valid
+ * @param applicant their card, and the slots of every feature, each valid
  */
 export function counterfactualsOf(
-  spec: ScorecardSpec,
-  model: CompiledModel,
-  slots: ArrayLike<number>,
+  { spec, model, slots }: ChangedApplicant,
   { score: target }: ScoreTarget,
   { isActionable, leastOnly }: CounterfactualOptions,
 ): Counterfactuals {

@@ -8,6 +8,8 @@ export {
   type CellScore,
   outcomeOfCell,
   pointsOfCell,
+  type ScoreColumns,
+  scoreColumns,
   scoreOfCells,
   slotsOfCells,
 } from './cells.ts'

@@ -120,7 +120,9 @@ function ownMeansOf(
   const counts = features.map(developmentCount)
   if (counts.some((count, index) => eligible[index] === 1 && !(count > 0))) return null
   const means = meansOf((index) => developmentMean(model, features[index]!, index, counts[index]!))
-  return { means, populationN: Math.max(...counts.filter((count) => count > 0)) }
+  // Features that give no reason are not part of what is compared.
+  const compared = counts.filter((count, index) => eligible[index] === 1 && count > 0)
+  return { means, populationN: Math.max(...compared) }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { BACKTEST_JOB, BacktestService } from '../backtest/service.ts'
 import { BATCH_JOB } from '../batches/batch.ts'
+import { tellBatchEnded } from '../batches/end-event.ts'
 import { type BatchOrigins, openBatches } from '../batches/open.ts'
 import type { BatchService } from '../batches/service.ts'
 import { openJobs } from '../jobs/open.ts'
@@ -58,7 +59,7 @@ export interface Evidence {
 export function openEvidence(options: EvidenceOptions): Evidence {
   const { db, guarded, logReader, reading, models, definitions, clock, log, factsOf } = options
   const jobs = openJobs({
-    store: guarded(new PostgresJobStore(db)),
+    store: guarded(new PostgresJobStore(db, { [BATCH_JOB]: tellBatchEnded })),
     clock,
     log,
     factsOf,

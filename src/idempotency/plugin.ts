@@ -17,6 +17,13 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null for a request without an `Idempotency-Key`, and on a route that takes none. */
     keyed: Keyed | null
+    /**
+     * On a route whose body is streamed: claims the key of the request when the body was received.
+     *
+     * @param bodyDigest SHA-256 of its bytes
+     * @returns whether the request was answered with its first answer, or its claim, if it has one
+     */
+    claimStreamed: ((bodyDigest: Uint8Array) => Promise<StreamedClaim>) | null
   }
 }
 
@@ -29,6 +36,12 @@ interface Keyed {
   bodyDigest: Uint8Array
   state: 'read' | 'claimed' | 'not-kept' | 'settled'
   claim: IdempotencyClaim | null
+}
+
+/** What became of a request whose body was streamed. */
+export interface StreamedClaim {
+  readonly isAnswered: boolean
+  readonly claim: IdempotencyClaim | null
 }
 
 interface IdempotencyPluginOptions {
@@ -49,6 +62,7 @@ const PRINTABLE = /^[ -~]{1,255}$/
 export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
   async (app, { idempotency }) => {
     app.decorateRequest('keyed', null)
+    app.decorateRequest('claimStreamed', null)
 
     app.addHook('onRoute', (route) => {
       if (route.config?.takesIdempotencyKey !== true) return
@@ -64,22 +78,39 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
         done()
         return
       }
-      const caller = provenCaller(request)
-      const { method, url } = request.raw
-      const target = { caller, method: method ?? '', url: url ?? '', key: keyOf(request) }
-      idempotency.begin({ ...target, bodyDigest: keyed.bodyDigest }).then((begun) => {
-        if (begun.kind === 'answered') {
-          keyed.state = 'settled'
-          answerAgain(reply, begun.answer)
-          return
-        }
-        keyed.state = begun.kind
-        if (begun.kind === 'claimed') {
-          keyed.claim = begun.claim
-          if (caller.kind === 'user') request.caller = { ...caller, claim: begun.claim }
+      if (request.routeOptions.config.isStreamed === true) {
+        const key = keyOf(request)
+        request.claimStreamed = (bodyDigest) => {
+          keyed.bodyDigest = bodyDigest
+          return begin(request, reply, { keyed, key })
         }
         done()
+        return
+      }
+      begin(request, reply, { keyed, key: keyOf(request) }).then(({ isAnswered }) => {
+        if (!isAnswered) done()
       }, done)
+    }
+
+    const begin = async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { keyed, key }: { readonly keyed: Keyed; readonly key: string },
+    ): Promise<StreamedClaim> => {
+      const caller = provenCaller(request)
+      const { method = '', url = '' } = request.raw
+      const { bodyDigest } = keyed
+      const begun = await idempotency.begin({ caller, method, url, key, bodyDigest })
+      if (begun.kind === 'answered') {
+        keyed.state = 'settled'
+        answerAgain(reply, begun.answer)
+        return { isAnswered: true, claim: null }
+      }
+      keyed.state = begun.kind
+      if (begun.kind !== 'claimed') return { isAnswered: false, claim: null }
+      keyed.claim = begun.claim
+      if (caller.kind === 'user') request.caller = { ...caller, claim: begun.claim }
+      return { isAnswered: false, claim: begun.claim }
     }
 
     const keepAnswer: onSendHookHandler = (request, reply, payload, done) => {

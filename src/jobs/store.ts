@@ -26,12 +26,18 @@ const COLUMNS = sql`id, team_id, kind, status, progress_done::float8 as done,
   (extract(epoch from finished_at) * 1000)::float8 as finished_ms,
   result::text as result, failure::text as failure`
 
+/** What else happens in the transaction that ends a job. */
+export type OnJobEnd = (tx: Transaction, jobId: string) => Promise<void>
+
 /** Jobs in PostgreSQL. Leases are on the database's clock, which all replicas share. */
 export class PostgresJobStore implements JobStore, JobRunStore {
   private readonly db: Database
+  private readonly onEnd: Readonly<Record<string, OnJobEnd>>
 
-  constructor(db: Database) {
+  /** @param onEnd by the kind of the job */
+  constructor(db: Database, onEnd: Readonly<Record<string, OnJobEnd>> = {}) {
     this.db = db
+    this.onEnd = onEnd
   }
 
   add(job: NewJob, openMax: number): Promise<boolean> {
@@ -52,13 +58,15 @@ export class PostgresJobStore implements JobStore, JobRunStore {
     audit: NewAuditRecord | null = null,
   ): Promise<Job | null> {
     await this.db.transaction(async (tx) => {
-      const cancelled = await rowsOf(
+      const cancelled = await rowsOf<{ kind: string }>(
         tx,
         sql`update jobs
           set status = 'cancelled', finished_at = now(), runner = null, leased_until = null
-          where id = ${jobId} and team_id = ${teamId} and finished_at is null returning 1`,
+          where id = ${jobId} and team_id = ${teamId} and finished_at is null
+          returning kind`,
       )
       if (audit !== null && cancelled.length > 0) await insertAuditRecord(tx, audit)
+      await this.tell(tx, jobId, cancelled)
     })
     return this.find(teamId, jobId)
   }
@@ -118,11 +126,25 @@ export class PostgresJobStore implements JobStore, JobRunStore {
   async finish(jobId: string, runner: string, end: JobEnd): Promise<void> {
     const result = end.status === 'done' ? JSON.stringify(end.result) : null
     const failure = end.status === 'failed' ? JSON.stringify(end.failure) : null
-    await this.db.execute(sql`update jobs set status = ${end.status}, finished_at = now(),
+    await this.db.transaction(async (tx) => {
+      const ended = await rowsOf<{ kind: string }>(
+        tx,
+        sql`update jobs set status = ${end.status}, finished_at = now(),
         runner = null, leased_until = null, progress_done = ${end.progress.done},
         progress_total = ${end.progress.total}, result = ${result}::text::json,
         failure = ${failure}::text::json
-      where id = ${jobId} and runner = ${runner} and status = 'running'`)
+      where id = ${jobId} and runner = ${runner} and status = 'running' returning kind`,
+      )
+      await this.tell(tx, jobId, ended)
+    })
+  }
+
+  private async tell(
+    tx: Transaction,
+    jobId: string,
+    [ended]: readonly { kind: string }[],
+  ): Promise<void> {
+    if (ended !== undefined) await this.onEnd[ended.kind]?.(tx, jobId)
   }
 
   async release(jobId: string, runner: string): Promise<void> {

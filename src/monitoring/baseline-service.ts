@@ -5,21 +5,18 @@ import { auditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { newId } from '../platform/ids/ids.ts'
-import { readTimeRange } from '../rollups/moment.ts'
-import { cellCounts, countsOfCells, meanScoreOf, type ScoreBand, sumOf } from './baseline.ts'
+import { cellCounts, meanScoreOf, type ScoreBand, sumOf } from './baseline.ts'
 import { type Card, cellLayout } from './cell-layout.ts'
-import { checkCounts, invalidBaseline } from './check-counts.ts'
-import { ModelTallies } from './model-tally.ts'
-import type { Monitored, MonitoredModel, NewBaseline } from './monitored.ts'
-import { ScoreEdges } from './score-edges.ts'
+import { checkCounts } from './check-counts.ts'
+import type { Monitored, NewBaseline } from './monitored.ts'
+import type { Sample } from './period-sample.ts'
+import type { MonitoringReports } from './reports.ts'
 
 interface BaselineOptions {
   readonly monitored: Monitored
+  readonly reports: Pick<MonitoringReports, 'sample'>
   readonly clock: Clock
 }
-
-/** What a baseline is made of. */
-type Sample = Pick<NewBaseline, 'origin' | 'n' | 'meanScore' | 'counts'>
 
 /** Development samples of models. */
 export class BaselineService {
@@ -44,7 +41,7 @@ export class BaselineService {
     const model = await monitored.model(caller.teamId, modelId)
     const sample =
       counts === undefined
-        ? await this.ofPeriod(caller, model, period)
+        ? await this.ofPeriod(caller, modelId, period)
         : ofCounts(checkCounts(counts, model.card), model.card)
     const epochMs = clock.epochMs()
     const id = newId('bsl_', epochMs)
@@ -56,39 +53,18 @@ export class BaselineService {
     return baseline
   }
 
-  /** Counts the scores of a period twice: for the ends of bands, and then in them. */
-  private async ofPeriod(
+  private ofPeriod(
     caller: UserCaller,
-    { stored: { modelId }, card }: MonitoredModel,
+    modelId: string,
     period: Static<typeof BaselineRequest>['period'],
   ): Promise<Sample> {
-    const { monitored } = this.options
     if (period === undefined) throw new AppError('invalid_request', 'name a period or counts')
-    const range = readTimeRange(period)
-    await monitored.deployment(caller, period.deployment)
-    const query = { teamId: caller.teamId, deploymentId: period.deployment, ...range }
-    const layouts = cellLayout(card)
-    return monitored.queued(async (scan) => {
-      const edges = new ScoreEdges(modelId)
-      await scan({ query, dedupe: 'none' }, edges.readerOf)
-      const bands = edges.bands()
-      const tallies = new ModelTallies({ modelId, population: 'all', layouts, bands })
-      await scan({ query, dedupe: 'last' }, tallies.readerOf)
-      const tally = tallies.single
-      if (tally.n === 0) throw invalidBaseline('the period has no scores of this model')
-      const counted = layouts.map((layout, feature) => [
-        layout.name,
-        countsOfCells(layout, tallies.countsOf(tally, feature)),
-      ])
-      const features = Object.fromEntries(counted) as BaselineCounts['features']
-      const scoreBands = bands.map((band, place) => ({ ...band, n: tally.bands[place] ?? 0 }))
-      return {
-        origin: 'period',
-        n: tally.n,
-        meanScore: tally.meanScore,
-        counts: { features, score_bands: scoreBands },
-      }
-    })
+    const { deployment, from, to = this.now() } = period
+    return this.options.reports.sample(caller, deployment, { model: modelId, from, to })
+  }
+
+  private now(): string {
+    return new Date(this.options.clock.epochMs() + 1).toISOString()
   }
 }
 

@@ -43,27 +43,49 @@ export class CutoffTally {
       takes: (row) => scored[row] === 1,
       add: lazily(() => {
         const { scores, pds, grades, gradeNames } = model
-        return (row) => {
-          const grade = gradeNames[grades[row] ?? -1] ?? null
-          this.add(scores[row] ?? 0, pds[row] ?? Number.NaN, grade)
+        /** Groups of this part by the index of the grade; -1 for none. */
+        const groups = new Map<number, PdGroup>()
+        return (rows) => {
+          for (let index = 0; index < rows.length; index++) {
+            const row = rows[index] ?? 0
+            const pd = pds[row] ?? Number.NaN
+            const grade = grades[row] ?? -1
+            let group = groups.get(grade)
+            if (group === undefined) {
+              group = this.groupOf(gradeNames[grade] ?? null)
+              groups.set(grade, group)
+            }
+            group.add(pd)
+            this.add(scores[row] ?? 0, pd)
+          }
         }
       }),
     }
   }
 
-  add(score: number, pd: number, grade: string | null): void {
+  private groupOf(grade: string | null): PdGroup {
+    const known = this.grades.get(grade)
+    if (known !== undefined) return known
+    const group = new PdGroup()
+    this.grades.set(grade, group)
+    return group
+  }
+
+  /** Counts an applicant whose grade is counted. */
+  private add(score: number, pd: number): void {
     const { cutoffs, direction } = this.options
     this.n++
-    for (const [index, cutoff] of cutoffs.entries()) {
+    for (let index = 0; index < cutoffs.length; index++) {
+      const cutoff = cutoffs[index] ?? Number.NaN
       const groups = direction * score >= direction * cutoff ? this.approved : this.declined
       groups[index]?.add(pd)
     }
-    const ofGrade = this.grades.get(grade) ?? new PdGroup()
-    this.grades.set(grade, ofGrade)
-    ofGrade.add(pd)
     const place = Math.floor(score / this.bandPoints)
-    const band = this.bands.get(place) ?? new PdGroup()
-    this.bands.set(place, band)
+    let band = this.bands.get(place)
+    if (band === undefined) {
+      band = new PdGroup()
+      this.bands.set(place, band)
+    }
     band.add(pd)
     if (this.bands.size > BANDS_MAX) this.widen()
   }

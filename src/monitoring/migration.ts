@@ -22,34 +22,47 @@ export class MigrationTally {
     return pairReader(challengerId, anyDirection, ({ champion, challenger }) => {
       const { pds: championPds, grades: championGrades } = champion
       const { pds: challengerPds, grades: challengerGrades } = challenger
-      return (row) => {
-        const from = champion.gradeNames[championGrades[row] ?? -1] ?? null
-        const to = challenger.gradeNames[challengerGrades[row] ?? -1] ?? null
-        this.add(from, to, [championPds[row] ?? Number.NaN, challengerPds[row] ?? Number.NaN])
+      /** Cells of this part by the indexes of the grades, of the champion and then of the other. */
+      const cells = new Map<number, Map<number, GradeCell>>()
+      const newCell = (from: number, to: number) =>
+        this.cellOf(champion.gradeNames[from] ?? null, challenger.gradeNames[to] ?? null)
+      return (rows) => {
+        for (let index = 0; index < rows.length; index++) {
+          const row = rows[index] ?? 0
+          const from = championGrades[row] ?? -1
+          const to = challengerGrades[row] ?? -1
+          let line = cells.get(from)
+          if (line === undefined) {
+            line = new Map()
+            cells.set(from, line)
+          }
+          let cell = line.get(to)
+          if (cell === undefined) {
+            cell = newCell(from, to)
+            line.set(to, cell)
+          }
+          cell.byChampion.add(championPds[row] ?? Number.NaN)
+          cell.byChallenger.add(challengerPds[row] ?? Number.NaN)
+        }
       }
     })
   }
 
-  add(from: Grade, to: Grade, [championPd, challengerPd]: readonly [number, number]): void {
-    const cell = this.cellOf(from, to)
-    cell.byChampion.add(championPd)
-    cell.byChallenger.add(challengerPd)
-  }
-
   /** @param gradesOf names of grades, which give the order of the answer; others follow */
   report(gradesOf: readonly string[]): Migration {
-    const orderOf = (grade: Grade) => {
-      const place = grade === null ? gradesOf.length + 1 : gradesOf.indexOf(grade)
-      return place < 0 ? gradesOf.length : place
-    }
+    const places = new Map<Grade, number>(gradesOf.map((grade, place) => [grade, place]))
+    const orderOf = (grade: Grade) =>
+      grade === null ? gradesOf.length + 1 : (places.get(grade) ?? gradesOf.length)
     const all = [...this.cells.values()].flatMap((row) => [...row.values()])
     const n = all.reduce((sum, { byChampion }) => sum + byChampion.n, 0)
     const stable = all.reduce(
       (sum, cell) => sum + (cell.championGrade === cell.challengerGrade ? cell.byChampion.n : 0),
       0,
     )
-    const rowSum = (grade: Grade) =>
-      [...(this.cells.get(grade)?.values() ?? [])].reduce((sum, cell) => sum + cell.byChampion.n, 0)
+    const rowSums = new Map<Grade, number>()
+    for (const { championGrade, byChampion } of all) {
+      rowSums.set(championGrade, (rowSums.get(championGrade) ?? 0) + byChampion.n)
+    }
     return {
       n,
       cells: all
@@ -62,7 +75,7 @@ export class MigrationTally {
           champion_grade: cell.championGrade,
           challenger_grade: cell.challengerGrade,
           n: cell.byChampion.n,
-          row_share: cell.byChampion.n / rowSum(cell.championGrade),
+          row_share: cell.byChampion.n / (rowSums.get(cell.championGrade) ?? 0),
           mean_pd_champion: cell.byChampion.meanPd,
           mean_pd_challenger: cell.byChallenger.meanPd,
         })),

@@ -27,9 +27,11 @@ export class ModelTally {
     return this.n === 0 ? null : this.scores.value / this.n
   }
 
-  addScore(score: number): void {
-    this.n++
-    this.scores.add(score)
+  addScores(scores: Float64Array, rows: Int32Array): void {
+    this.n += rows.length
+    for (let index = 0; index < rows.length; index++) {
+      this.scores.add(scores[rows[index] ?? 0] ?? 0)
+    }
   }
 }
 
@@ -87,7 +89,7 @@ export class ModelTallies {
 
   /** Reads a part of a scan. */
   readonly readerOf = (columns: ScannedColumns): PartReader | null => {
-    const { modelId, population, startOf = () => 0 } = this.options
+    const { modelId, population, startOf } = this.options
     const position = columns.models.findIndex((model) => model.modelId === modelId)
     const model = columns.models[position]
     if (model === undefined) return null
@@ -100,37 +102,36 @@ export class ModelTallies {
     return {
       takes: (row) => scored[row] === 1 && isWanted(row),
       add: lazily(() => {
-        const { scores } = model
-        const add = this.cellAdder(model.cells, columns.isFirstForm)
-        return (row) => {
-          const tally = this.tallyAt(startOf(columns.scoredAtMs(requestOfRow[row] ?? 0)))
-          const score = scores[row] ?? 0
-          tally.addScore(score)
-          if (tally.bands.length > 0) {
-            const band = this.bandOf(score)
-            tally.bands[band] = (tally.bands[band] ?? 0) + 1
-          }
-          add(tally, row)
-        }
+        const { scores, cells } = model
+        const { isFirstForm } = columns
+        const count = (startMs: number, rows: Int32Array) =>
+          this.count(this.tallyAt(startMs), rows, { scores, cells, isFirstForm })
+        if (startOf === undefined) return (rows) => count(0, rows)
+        const startAt = (row: number) => startOf(columns.scoredAtMs(requestOfRow[row] ?? 0))
+        return (rows) => eachRun(rows, startAt, count)
       }),
     }
   }
 
-  private cellAdder(cells: readonly ArrayLike<number>[], isFirstForm: boolean) {
-    const { layouts } = this.options
-    const features = layouts.map(({ placeOf, unknownPlace }, feature) => ({
-      codes: cells[feature] ?? [],
-      start: this.starts[feature] ?? 0,
-      placeOf,
-      unknownPlace,
-    }))
-    return (tally: ModelTally, row: number) => {
-      for (const { codes, start, placeOf, unknownPlace } of features) {
-        const code = codes[row] ?? -1
-        const place = code < 0 && isFirstForm ? unknownPlace : (placeOf[code] ?? -1)
-        if (place < 0) throw new Error('the log has a cell that its model lacks')
-        tally.counts[start + place] = (tally.counts[start + place] ?? 0) + 1
+  /** Counts applicants of one period, one column after the other. */
+  private count(
+    tally: ModelTally,
+    rows: Int32Array,
+    { scores, cells, isFirstForm }: CountedColumns,
+  ): void {
+    tally.addScores(scores, rows)
+    if (tally.bands.length > 0) {
+      for (let index = 0; index < rows.length; index++) {
+        const band = this.bandOf(scores[rows[index] ?? 0] ?? 0)
+        tally.bands[band] = (tally.bands[band] ?? 0) + 1
       }
+    }
+    const { layouts } = this.options
+    for (let feature = 0; feature < layouts.length; feature++) {
+      const layout = layouts[feature]
+      if (layout === undefined) continue
+      const counts = tally.counts.subarray(this.starts[feature] ?? 0)
+      countCells({ counts, layout, isFirstForm }, cells[feature] ?? [], rows)
     }
   }
 
@@ -160,14 +161,57 @@ export class ModelTallies {
   }
 }
 
+interface CountedColumns {
+  readonly scores: Float64Array
+  readonly cells: readonly ArrayLike<number>[]
+  readonly isFirstForm: boolean
+}
+
+interface CellCounts {
+  /** The counts of the feature come first. */
+  readonly counts: Float64Array
+  readonly layout: FeatureLayout
+  readonly isFirstForm: boolean
+}
+
+function countCells(
+  { counts, layout, isFirstForm }: CellCounts,
+  codes: ArrayLike<number>,
+  rows: Int32Array,
+): void {
+  const { placeOf, unknownPlace } = layout
+  for (let index = 0; index < rows.length; index++) {
+    const code = codes[rows[index] ?? 0] ?? -1
+    const place = code < 0 && isFirstForm ? unknownPlace : (placeOf[code] ?? -1)
+    if (place < 0) throw new Error('the log has a cell that its model lacks')
+    counts[place] = (counts[place] ?? 0) + 1
+  }
+}
+
+/** Hands over rows of the same period together. A block has one hour, and mostly one period. */
+function eachRun(
+  rows: Int32Array,
+  startAt: (row: number) => number,
+  visit: (startMs: number, rows: Int32Array) => void,
+): void {
+  let from = 0
+  while (from < rows.length) {
+    const startMs = startAt(rows[from] ?? 0)
+    let end = from + 1
+    while (end < rows.length && startAt(rows[end] ?? 0) === startMs) end++
+    visit(startMs, rows.subarray(from, end))
+    from = end
+  }
+}
+
 /**
  * A function that is made when it is first called: a scan of references never needs the columns of
  * scores and cells.
  */
-export function lazily(make: () => (row: number) => void): (row: number) => void {
-  let made: ((row: number) => void) | null = null
-  return (row) => {
+export function lazily(make: () => (rows: Int32Array) => void): (rows: Int32Array) => void {
+  let made: ((rows: Int32Array) => void) | null = null
+  return (rows) => {
     made ??= make()
-    made(row)
+    made(rows)
   }
 }

@@ -1,14 +1,7 @@
-import pLimit from 'p-limit'
 import type { Caller, Environment } from '../access/caller.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import { isId } from '../platform/ids/ids.ts'
-import {
-  type ApplicantScan,
-  type ReaderOf,
-  scanApplicants,
-} from '../score-log/reading/applicant-scan.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import { type Baseline, baselineOf, type StoredBaseline, specBaseline } from './baseline.ts'
 import type { Card } from './cell-layout.ts'
@@ -51,18 +44,12 @@ export interface MonitoredModel {
 
 interface MonitoredOptions {
   readonly store: MonitoringStore
-  readonly log: Pick<LogReader, 'columns'>
   readonly models: StoredModels
 }
 
-/** Scans that run at a time, and that wait: each can keep a core busy for seconds. */
-const SCANS_MAX = 1
-const SCANS_WAITING_MAX = 8
-
-/** Deployments, models and the log, as all questions of monitoring see them. */
+/** Deployments and models as all questions of monitoring see them. */
 export class Monitored {
   private readonly options: MonitoredOptions
-  private readonly scans = pLimit(SCANS_MAX)
 
   constructor(options: MonitoredOptions) {
     this.options = options
@@ -131,20 +118,4 @@ export class Monitored {
     }
     return this.model(teamId, modelId)
   }
-
-  /**
-   * Runs work that scans the log, one after the other.
-   *
-   * @throws AppError `unavailable` when too many wait
-   */
-  queued<T>(work: (scan: Scan) => Promise<T>): Promise<T> {
-    if (this.scans.pendingCount >= SCANS_WAITING_MAX) {
-      throw new AppError('unavailable', 'other reports are under way: try again in a minute')
-    }
-    const { log } = this.options
-    return this.scans(() => work((scan, readerOf) => scanApplicants({ ...scan, log }, readerOf)))
-  }
 }
-
-/** Reads every applicant that counts, see `scanApplicants`. */
-export type Scan = (scan: Omit<ApplicantScan, 'log'>, readerOf: ReaderOf) => Promise<void>

@@ -3,8 +3,8 @@ import type { ScannedColumns, ScannedModel } from '../score-log/reading/columns.
 import { lazily } from './model-tally.ts'
 import type { Direction } from './pd-group.ts'
 
-/** One applicant of a pair of models, by its index in a part of a scan. */
-export type PairAdder = (row: number) => void
+/** Takes applicants of a pair of models, by their index in a part of a scan. */
+export type PairAdder = (rows: Int32Array) => void
 
 /** Both models of a part of a scan. */
 export interface Pair {
@@ -18,7 +18,7 @@ export interface Pair {
  * Reads the applicants that a challenger and the champion of the same request scored.
  *
  * @param directionOf direction of a model by its id
- * @param adderOf what to do with an applicant
+ * @param adderOf what to do with the applicants
  */
 export function pairReader(
   challengerId: string,

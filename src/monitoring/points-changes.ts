@@ -74,15 +74,18 @@ export class PointsTally {
           place: placeReader(pair.one, one.cells, isFirstForm),
           otherPlace: placeReader(pair.other, other.cells, isFirstForm),
         }))
-        return (row) => {
-          let isChanged = 0
-          for (const { counts, differs, columns: width, place, otherPlace } of features) {
-            const pair = place(row) * width + otherPlace(row)
-            counts[pair] = (counts[pair] ?? 0) + 1
-            isChanged |= differs[pair] ?? 0
+        return (rows) => {
+          for (let index = 0; index < rows.length; index++) {
+            const row = rows[index] ?? 0
+            let isChanged = 0
+            for (const { counts, differs, columns: width, place, otherPlace } of features) {
+              const pair = place(row) * width + otherPlace(row)
+              counts[pair] = (counts[pair] ?? 0) + 1
+              isChanged |= differs[pair] ?? 0
+            }
+            this.n++
+            this.changed += isChanged
           }
-          this.n++
-          this.changed += isChanged
         }
       }),
     }

@@ -23,10 +23,10 @@ import { VersionComparison, VersionQuery } from '../../schemas/versions.ts'
 import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
 import { provenCaller, userCaller } from '../access/request-caller.ts'
 import type { BaselineService } from './baseline-service.ts'
-import type { Reports } from './thread/reports.ts'
+import type { MonitoringReports } from './reports.ts'
 
 interface MonitoringRouteOptions {
-  readonly monitoring: Reports
+  readonly monitoring: MonitoringReports
   readonly baselines: BaselineService
 }
 

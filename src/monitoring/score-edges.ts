@@ -25,7 +25,9 @@ export class ScoreEdges {
       takes: (row) => scored[row] === 1,
       add: lazily(() => {
         const { scores } = model
-        return (row) => this.scores.add(scores[row] ?? 0)
+        return (rows) => {
+          for (const row of rows) this.scores.add(scores[row] ?? 0)
+        }
       }),
     }
   }

@@ -21,7 +21,9 @@ import { MigrationTally } from './migration.ts'
 import { ModelTallies, type Population } from './model-tally.ts'
 import type { Monitored, MonitoredModel } from './monitored.ts'
 import { directionOf } from './pd-group.ts'
+import { type Sample, sampleOfPeriod } from './period-sample.ts'
 import { PointsTally } from './points-changes.ts'
+import type { QueuedScans } from './queued-scans.ts'
 import {
   FORMULA_VERSION,
   featureStabilities,
@@ -80,9 +82,11 @@ interface Subject {
 /** Answers whether a card still fits its applicants. Every answer is a scan of the log. */
 export class MonitoringService {
   private readonly monitored: Monitored
+  private readonly scans: QueuedScans
 
-  constructor(monitored: Monitored) {
+  constructor(monitored: Monitored, scans: QueuedScans) {
     this.monitored = monitored
+    this.scans = scans
   }
 
   /**
@@ -240,6 +244,24 @@ export class MonitoringService {
     }
   }
 
+  /**
+   * Counts the scores of a period as a development sample of a model of the team.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`, `model_not_found`,
+   *   `invalid_baseline`; `unavailable`
+   */
+  async sample(
+    caller: Caller,
+    slug: string,
+    { model: modelId, ...period }: PeriodQuery & { readonly model: string },
+  ): Promise<Sample> {
+    const { monitored } = this
+    const range = readTimeRange(period)
+    await monitored.deployment(caller, slug)
+    const model = await monitored.model(caller.teamId, modelId)
+    return sampleOfPeriod(this.scans, caller, model, { deploymentId: slug, range })
+  }
+
   private async subjectOf(caller: Caller, slug: string, query: StabilityQuery): Promise<Subject> {
     const zeroFill = zeroFillOf(query.zero_fill)
     const { watch, act } = query
@@ -259,7 +281,7 @@ export class MonitoringService {
     { subject, range, interval }: TallyRange,
   ): Promise<ModelTallies> {
     const { model, baseline, input } = subject
-    const startOf = interval && ((atMs: number) => intervalStart(interval, atMs))
+    const startOf = interval && byHour((atMs) => intervalStart(interval, atMs))
     const tallies = new ModelTallies({
       modelId: model.stored.modelId,
       population,
@@ -295,7 +317,7 @@ export class MonitoringService {
     readerOf: ReaderOf,
   ): Promise<void> {
     const query = { teamId, deploymentId: slug, ...range }
-    return this.monitored.queued((scan) =>
+    return this.scans.run({ teamId }, (scan) =>
       scan({ query, dedupe, ...(periodOf && { periodOf }) }, readerOf),
     )
   }
@@ -316,6 +338,16 @@ interface ScanRange {
 
 /** Intervals begin at whole hours, so that their number in hours is a whole number. */
 const HOUR_MS = 3_600_000
+
+/** A function of times that is the same within an hour: nearly always it was asked before. */
+function byHour(startOf: (atMs: number) => number): (atMs: number) => number {
+  let [knownHour, known] = [Number.NaN, Number.NaN]
+  return (atMs) => {
+    const hour = Math.floor(atMs / HOUR_MS)
+    if (hour !== knownHour) [knownHour, known] = [hour, startOf(atMs)]
+    return known
+  }
+}
 
 /** @throws AppError `invalid_request` */
 function zeroFillOf(text: string): ZeroFill {

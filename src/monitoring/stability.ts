@@ -42,6 +42,11 @@ function indexFields(index: Index, thresholds: Thresholds) {
   }
 }
 
+function expectedOf(baseline: Baseline | null): number | null {
+  const bands = baseline?.bands ?? null
+  return bands === null ? (baseline?.n ?? null) : bands.reduce((sum, { n }) => sum + n, 0)
+}
+
 /** Compares the scores of a period with those of the development sample. */
 export function scoreStability(
   { baseline, zeroFill, thresholds }: StabilityInput,
@@ -49,7 +54,8 @@ export function scoreStability(
 ): ScoreStability {
   const means = {
     n: tally.n,
-    n_expected: baseline?.n ?? null,
+    // The indices are over the bands, which can hold fewer than the largest feature.
+    n_expected: expectedOf(baseline),
     mean: tally.meanScore,
     mean_expected: baseline?.meanScore ?? null,
   }

@@ -62,12 +62,15 @@ export class SwapTally {
     return pairReader(challengerId, directionOf, ({ champion, challenger, direction }) => {
       const { scores: championScores, pds: championPds } = champion
       const { scores, pds } = challenger
-      return (row) => {
+      return (rows) => {
         this.championIds.add(champion.modelId)
-        const isApproved = direction * (championScores[row] ?? 0) >= direction * cutoff
-        const championPd = championPds[row] ?? Number.NaN
-        if (isApproved) this.approvedByChampion.add(championPd)
-        this.add(isApproved, championPd, scores[row] ?? 0, pds[row] ?? Number.NaN)
+        for (let index = 0; index < rows.length; index++) {
+          const row = rows[index] ?? 0
+          const isApproved = direction * (championScores[row] ?? 0) >= direction * cutoff
+          const championPd = championPds[row] ?? Number.NaN
+          if (isApproved) this.approvedByChampion.add(championPd)
+          this.add(isApproved, championPd, scores[row] ?? 0, pds[row] ?? Number.NaN)
+        }
       }
     })
   }

@@ -98,9 +98,9 @@ function docOf(operation: string | undefined): OperationDoc | null {
   return DOCS[operation as keyof typeof DOCS]
 }
 
-/** Keys score; only users make changes. */
+/** What keys alone may call scores, and changes nothing else. */
 function idempotencyErrors({ by }: Access): readonly ErrorCode[] {
-  return by === 'user' ? IDEMPOTENT_CHANGE_ERRORS : IDEMPOTENCY_ERRORS
+  return by === 'key' ? IDEMPOTENCY_ERRORS : IDEMPOTENT_CHANGE_ERRORS
 }
 
 function callerText(access: Access): string {

@@ -7,15 +7,16 @@ import {
 import type { ScanQuery } from '../score-log/reading/log-query.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { LabelledStore } from './labelled.ts'
-import { type KnownApplicant, keyOf, type LabelledApplicants } from './labelled-applicants.ts'
-import type { PopulationLog } from './population.ts'
+import { keyOf, type LabelledApplicants } from './labelled-applicants.ts'
+import type { LoggedPopulation, PopulationLog } from './population.ts'
 import { inTurns } from './statistics/in-turns.ts'
 import type { PerformanceTally } from './tally.ts'
 
 interface CountOptions {
   readonly tally: PerformanceTally
-  /** With the last scorings that the log has of them. */
   readonly labelled: LabelledApplicants
+  /** With the last scorings that the log has of them. */
+  readonly logged: LoggedPopulation
   readonly store: LabelledStore
   readonly log: Pick<PopulationLog, 'pick'>
   readonly query: ScanQuery & { readonly deploymentId: string }
@@ -29,7 +30,7 @@ interface CountOptions {
  * @returns the number of applicants that the log has forgotten
  */
 export async function countApplicants(options: CountOptions): Promise<number> {
-  const { tally, labelled, store, query } = options
+  const { tally, labelled, logged, store, query } = options
   const turns = new TurnTaker()
   let forgotten = 0
   let before: ScoringPlace | null = null
@@ -38,11 +39,12 @@ export async function countApplicants(options: CountOptions): Promise<number> {
     for (const applicant of portion) {
       if (turns.isOver) await turns.giveWay()
       const known = labelled.ofStored(applicant, applicant.referenceHash)
-      if (known === null || known.isCounted) continue
-      const { performance, decision, logged } = known
-      if (logged !== null && isLaterScoring(logged, applicant)) continue
-      known.isCounted = tally.add({ applicant, performance, decision })
-      if (known.isCounted && logged === null) forgotten++
+      if (known < 0 || labelled.isCounted(known)) continue
+      const last = logged.lastOf(known)
+      if (last !== null && isLaterScoring(last, applicant)) continue
+      if (!tally.add({ applicant, ...labelled.factsOf(known) })) continue
+      labelled.setCounted(known)
+      if (last === null) forgotten++
     }
     before = portion.at(-1) ?? null
   } while (before !== null)
@@ -51,18 +53,19 @@ export async function countApplicants(options: CountOptions): Promise<number> {
 }
 
 /** Those who were scored again after what is known of them was stored. */
-async function countLogged({ tally, labelled, log, query }: CountOptions): Promise<void> {
+async function countLogged({ tally, labelled, logged, log, query }: CountOptions): Promise<void> {
   const turns = new TurnTaker()
-  const wanted = new Map<string, KnownApplicant>()
+  const wanted = new Map<string, number>()
   const requestIds = new Set<string>()
   let [fromMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   await inTurns(labelled, (known) => {
-    const { logged, isCounted, performance, decision } = known
-    if (isCounted || logged === null || (performance === null && decision === null)) return
-    wanted.set(keyOf(logged), known)
-    requestIds.add(logged.requestId)
-    fromMs = Math.min(fromMs, logged.scoredAtMs)
-    lastMs = Math.max(lastMs, logged.scoredAtMs)
+    if (labelled.isCounted(known) || !labelled.hasFacts(known)) return
+    const last = logged.lastOf(known)
+    if (last === null) return
+    wanted.set(keyOf(last), known)
+    requestIds.add(last.requestId)
+    fromMs = Math.min(fromMs, last.scoredAtMs)
+    lastMs = Math.max(lastMs, last.scoredAtMs)
   })
   if (wanted.size === 0) return
   const picked = { requestIds, references: new Set<string>() }
@@ -70,10 +73,9 @@ async function countLogged({ tally, labelled, log, query }: CountOptions): Promi
     for (const request of requests) {
       for (const recordIndex of request.rows.keys()) {
         const known = wanted.get(keyOf({ requestId: request.requestId, recordIndex }))
-        if (known === undefined || known.isCounted) continue
-        const { performance, decision } = known
+        if (known === undefined || labelled.isCounted(known)) continue
         const applicant = applicantOf(request, recordIndex)
-        known.isCounted = tally.add({ applicant, performance, decision })
+        if (tally.add({ applicant, ...labelled.factsOf(known) })) labelled.setCounted(known)
       }
       if (turns.isOver) await turns.giveWay()
     }

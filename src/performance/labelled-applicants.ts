@@ -3,23 +3,15 @@ import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'
 import type {
-  CurrentDecision,
+  ApplicantFacts,
   CurrentPerformance,
   FactOrder,
   LabelledQuery,
   LabelledStore,
   ScoringFacts,
 } from './labelled.ts'
-
-/** An applicant of whom something is known, over all their scorings of the period. */
-export interface KnownApplicant {
-  performance: (CurrentPerformance & FactOrder) | null
-  decision: (CurrentDecision & FactOrder) | null
-  /** The last scoring by the model of a report, as far as the log has one. */
-  logged: ScoringPlace | null
-  /** Whether a report has counted the applicant. */
-  isCounted: boolean
-}
+import { NameTable } from './name-table.ts'
+import { NumberColumn } from './number-column.ts'
 
 interface ReadOptions {
   /** Whether the scorings with one reference are one applicant; else each is one by itself. */
@@ -27,14 +19,32 @@ interface ReadOptions {
   readonly signal?: AbortSignal
 }
 
+const OUTCOMES = ['good', 'bad', 'indeterminate', 'excluded'] as const
+const NONE = -1
+
+/** A fact of each applicant; `what` is `NONE` without one. */
+function newFacts() {
+  return {
+    what: new NumberColumn(NONE),
+    asOfMs: new NumberColumn(NONE),
+    revision: new NumberColumn(NONE),
+    eventAtMs: new NumberColumn(Number.NaN),
+    bookedAtMs: new NumberColumn(Number.NaN),
+  }
+}
+
 /**
  * The applicants of a period of whom an outcome or a decision is stored. Scorings with the same
  * reference are one applicant: the current fact of all of them counts. A scoring without a
- * reference is an applicant by itself.
+ * reference is an applicant by itself. Applicants have numbers from 0 on, and take about 120 bytes
+ * each.
  */
 export class LabelledApplicants {
   /** By the hash of their reference, or else by their scoring: one can't look like the other. */
-  private readonly byName = new Map<string, KnownApplicant>()
+  private readonly names = new NameTable()
+  private readonly performances = newFacts()
+  private readonly decisions = newFacts()
+  private readonly counted = new NumberColumn(0)
   private readonly teamId: string
   private hasReferences = false
 
@@ -69,51 +79,126 @@ export class LabelledApplicants {
   }
 
   get size(): number {
-    return this.byName.size
+    return this.names.size
   }
 
-  [Symbol.iterator](): IterableIterator<KnownApplicant> {
-    return this.byName.values()
+  /** The numbers of all applicants. */
+  *[Symbol.iterator](): Generator<number> {
+    for (let applicant = 0; applicant < this.size; applicant++) yield applicant
   }
 
-  /** The applicant of a stored scoring; null for one that was stored meanwhile. */
-  ofStored(place: ScoringPlace, referenceHash: string | null): KnownApplicant | null {
-    return this.byName.get(referenceHash ?? keyOf(place)) ?? null
+  /** What is known of an applicant. */
+  factsOf(applicant: number): ApplicantFacts {
+    const { performances: performed, decisions: decided } = this
+    const outcome = OUTCOMES[performed.what.at(applicant)]
+    const decision = decided.what.at(applicant)
+    return {
+      performance:
+        outcome === undefined
+          ? null
+          : {
+              outcome,
+              asOfMs: performed.asOfMs.at(applicant),
+              eventAtMs: momentAt(performed.eventAtMs, applicant),
+              bookedAtMs: momentAt(performed.bookedAtMs, applicant),
+            },
+      decision:
+        decision === NONE
+          ? null
+          : { isApproved: decision === 1, bookedAtMs: momentAt(decided.bookedAtMs, applicant) },
+    }
+  }
+
+  /** The current outcome of an applicant; null without one. */
+  outcomeOf(applicant: number): CurrentPerformance['outcome'] | null {
+    return OUTCOMES[this.performances.what.at(applicant)] ?? null
+  }
+
+  /** Whether the outcome of an applicant is good or bad. */
+  hasLabel(applicant: number): boolean {
+    const outcome = this.outcomeOf(applicant)
+    return outcome === 'good' || outcome === 'bad'
+  }
+
+  /** Whether anything is known of an applicant. */
+  hasFacts(applicant: number): boolean {
+    return (
+      this.performances.what.at(applicant) !== NONE || this.decisions.what.at(applicant) !== NONE
+    )
+  }
+
+  /** Whether a report has counted an applicant. */
+  isCounted(applicant: number): boolean {
+    return this.counted.at(applicant) === 1
+  }
+
+  setCounted(applicant: number): void {
+    this.counted.set(applicant, 1)
+  }
+
+  /** The applicant of a stored scoring; -1 for one that was stored meanwhile. */
+  ofStored(place: ScoringPlace, referenceHash: string | null): number {
+    return this.named(referenceHash ?? keyOf(place))
   }
 
   /**
-   * The applicant of a logged scoring; null if nothing is known of them.
+   * The applicant of a logged scoring; -1 if nothing is known of them.
    *
    * @param key see `keyOf`
    */
-  ofLogged(key: string, reference: string | null): KnownApplicant | null {
+  ofLogged(key: string, reference: string | null): number {
     if (reference !== null && this.hasReferences) {
-      const known = this.byName.get(hashOfReference(this.teamId, reference))
-      if (known !== undefined) return known
+      const known = this.named(hashOfReference(this.teamId, reference))
+      if (known >= 0) return known
     }
-    return this.byName.get(key) ?? null
+    return this.named(key)
+  }
+
+  private named(name: string): number {
+    this.names.ofText(name)
+    return this.names.find()
   }
 
   private add({ place, referenceHash, performance, decision }: ScoringFacts): void {
     if (referenceHash !== null) this.hasReferences = true
-    const name = referenceHash ?? keyOf(place)
-    const known = this.byName.get(name)
-    if (known === undefined) {
-      this.byName.set(name, { performance, decision, logged: null, isCounted: false })
-      return
+    this.names.ofText(referenceHash ?? keyOf(place))
+    const applicant = this.names.findOrAdd()
+    const { performances, decisions } = this
+    if (performance !== null && isCurrent(performances, applicant, performance)) {
+      const { outcome, eventAtMs, bookedAtMs } = performance
+      setFact(performances, applicant, performance)
+      performances.what.set(applicant, OUTCOMES.indexOf(outcome))
+      performances.eventAtMs.set(applicant, eventAtMs ?? Number.NaN)
+      performances.bookedAtMs.set(applicant, bookedAtMs ?? Number.NaN)
     }
-    known.performance = laterOf(known.performance, performance)
-    known.decision = laterOf(known.decision, decision)
+    if (decision !== null && isCurrent(decisions, applicant, decision)) {
+      setFact(decisions, applicant, decision)
+      decisions.what.set(applicant, decision.isApproved ? 1 : 0)
+      decisions.bookedAtMs.set(applicant, decision.bookedAtMs ?? Number.NaN)
+    }
   }
+}
+
+type Facts = ReturnType<typeof newFacts>
+
+/** Whether a fact takes the place of what is known; of equal ones the later read does. */
+function isCurrent({ what, asOfMs, revision }: Facts, applicant: number, fact: FactOrder): boolean {
+  if (what.at(applicant) === NONE) return true
+  const order = asOfMs.at(applicant) - fact.asOfMs || revision.at(applicant) - fact.revision
+  return order <= 0
+}
+
+function setFact({ asOfMs, revision }: Facts, applicant: number, fact: FactOrder): void {
+  asOfMs.set(applicant, fact.asOfMs)
+  revision.set(applicant, fact.revision)
+}
+
+function momentAt(column: NumberColumn, applicant: number): number | null {
+  const atMs = column.at(applicant)
+  return Number.isNaN(atMs) ? null : atMs
 }
 
 /** Names a scoring. */
 export function keyOf({ requestId, recordIndex }: Omit<ScoringPlace, 'scoredAtMs'>): string {
   return `${requestId}/${recordIndex}`
-}
-
-function laterOf<Fact extends FactOrder>(one: Fact | null, other: Fact | null): Fact | null {
-  if (one === null || other === null) return one ?? other
-  const order = one.asOfMs - other.asOfMs || one.revision - other.revision
-  return order > 0 ? one : other
 }

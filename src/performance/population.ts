@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { isLaterScoring, type ScoringPlace } from '../outcomes/applicant.ts'
 import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import type { PickedRequests, ScanQuery } from '../score-log/reading/log-query.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'
-import { hasLabel } from './labelled.ts'
-import { type KnownApplicant, keyOf, type LabelledApplicants } from './labelled-applicants.ts'
+import { keyOf, type LabelledApplicants } from './labelled-applicants.ts'
+import { NameTable } from './name-table.ts'
+import { NumberColumn } from './number-column.ts'
+import { RequestIdList } from './request-ids.ts'
 import type { ExpectedCount } from './statistics/expected.ts'
 import { inTurns } from './statistics/in-turns.ts'
 import { ScoreCounts } from './statistics/score-counts.ts'
@@ -20,25 +23,32 @@ export interface Population {
 interface PopulationOptions {
   readonly columns: AsyncIterable<readonly ScannedColumns[]>
   readonly modelId: string
-  /** They learn the last scoring that the log has of them. */
   readonly labelled: LabelledApplicants
 }
 
-/** The last scoring of an applicant. */
-export interface LastScoring extends ScoringPlace {
-  readonly score: number
-  readonly pd: number
-  known: KnownApplicant | null
-}
-
 const ROWS_A_LOOK = 200
+const NOBODY = -1
 
-/** The applicants of a period that a model scored, as far as the log has them. */
+/**
+ * The applicants of a period that a model scored, as far as the log has them, with their last
+ * scoring. An applicant takes about 100 bytes.
+ */
 export class LoggedPopulation {
-  private readonly last: ReadonlyMap<string, LastScoring>
+  private readonly names = new NameTable()
+  private readonly scoredAtMs = new NumberColumn(0)
+  private readonly recordIndex = new NumberColumn(0)
+  private readonly requestIds = new RequestIdList()
+  private readonly scores = new NumberColumn(0)
+  private readonly pds = new NumberColumn(Number.NaN)
+  /** Number among the labelled applicants; `NOBODY` for none. */
+  private readonly known = new NumberColumn(NOBODY)
+  /** Number here of each labelled applicant. */
+  private readonly ofKnown = new NumberColumn(NOBODY)
+  private readonly labelled: LabelledApplicants
+  private readonly keyMark = randomUUID()
 
-  private constructor(last: ReadonlyMap<string, LastScoring>) {
-    this.last = last
+  private constructor(labelled: LabelledApplicants) {
+    this.labelled = labelled
   }
 
   /**
@@ -49,45 +59,48 @@ export class LoggedPopulation {
    * @throws AppError `invalid_request` above `APPLICANTS_MAX`
    */
   static async read({ columns, modelId, labelled }: PopulationOptions): Promise<LoggedPopulation> {
-    const last = new Map<string, LastScoring>()
+    const read = new LoggedPopulation(labelled)
     const turns = new TurnTaker()
     for await (const portion of columns) {
       for (const part of portion) {
         const model = part.models.find((one) => one.modelId === modelId)
         if (model === undefined) continue
+        const { scored, scores, pds } = model
         for (let at = 0; at < part.wanted.length; at++) {
           if (at % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
           const row = part.wanted[at] ?? 0
-          if (model.scored[row] !== 1) continue
-          const request = part.requestOfRow[row] ?? 0
-          const scoring = {
-            requestId: part.requestId(request),
-            recordIndex: part.recordIndex(row),
-            scoredAtMs: part.scoredAtMs(request),
-            score: model.scores[row] ?? Number.NaN,
-            pd: model.pds[row] ?? Number.NaN,
-          }
-          addScoring(last, scoring, part.reference(row), labelled)
+          if (scored[row] !== 1) continue
+          const applicant = read.add(part, row)
+          if (applicant === NOBODY) continue
+          read.scores.set(applicant, scores[row] ?? Number.NaN)
+          read.pds.set(applicant, pds[row] ?? Number.NaN)
         }
       }
-      if (last.size > APPLICANTS_MAX) throw tooMany('applicants')
+      if (read.size > APPLICANTS_MAX) throw tooMany('applicants')
     }
-    return new LoggedPopulation(last)
+    return read
   }
 
   get size(): number {
-    return this.last.size
+    return this.names.size
+  }
+
+  /** The last scoring of a labelled applicant, as far as the log has one. */
+  lastOf(labelled: number): ScoringPlace | null {
+    const applicant = this.ofKnown.at(labelled)
+    return applicant === NOBODY ? null : this.placeOf(applicant)
   }
 
   /** Those without a good or bad outcome, rising by score. It gives way to the event loop. */
   async unlabelled(): Promise<ExpectedCount[]> {
     const turns = new TurnTaker()
-    let looked = 0
     const counts = new ScoreCounts()
-    for (const { score, pd, known } of this.last.values()) {
-      if (looked++ % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
-      if ((known !== null && hasLabel(known)) || Number.isNaN(pd)) continue
-      counts.add(score, pd, 1, 0)
+    for (let applicant = 0; applicant < this.size; applicant++) {
+      if (applicant % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
+      const known = this.known.at(applicant)
+      const pd = this.pds.at(applicant)
+      if ((known !== NOBODY && this.labelled.hasLabel(known)) || Number.isNaN(pd)) continue
+      counts.add(this.scores.at(applicant), pd, 1, 0)
     }
     const unlabelled: ExpectedCount[] = []
     await inTurns(await counts.sorted(), ({ score, good, pd }) => {
@@ -95,26 +108,41 @@ export class LoggedPopulation {
     })
     return unlabelled
   }
-}
 
-function addScoring(
-  last: Map<string, LastScoring>,
-  scoring: Omit<LastScoring, 'known'>,
-  reference: string | null,
-  labelled: LabelledApplicants,
-): void {
-  const key = keyOf(scoring)
-  // A reference can't look like the key of a request.
-  const name = reference === null ? ` ${key}` : `=${reference}`
-  let found = last.get(name)
-  // A reference that nobody knows is not looked up again.
-  const known = found?.known ?? labelled.ofLogged(key, found === undefined ? reference : null)
-  if (found === undefined) {
-    found = { ...scoring, known }
-    last.set(name, found)
-  } else if (isLaterScoring(scoring, found)) Object.assign(found, scoring)
-  found.known = known
-  if (known !== null) known.logged = found
+  /** @returns the number of the applicant; `NOBODY` if a later scoring is known */
+  private add(part: ScannedColumns, row: number): number {
+    const { names, labelled } = this
+    const request = part.requestOfRow[row] ?? 0
+    const place = {
+      requestId: part.requestId(request),
+      recordIndex: part.recordIndex(row),
+      scoredAtMs: part.scoredAtMs(request),
+    }
+    const key = keyOf(place)
+    // No reference looks like the key of a request with this text before it.
+    if (!part.hashReference(row, names)) names.ofText(`${this.keyMark} ${key}`)
+    const first = names.size
+    const applicant = names.findOrAdd()
+    const isNew = applicant === first
+    let known = this.known.at(applicant)
+    // A reference that nobody knows is not looked up again.
+    if (known === NOBODY) known = labelled.ofLogged(key, isNew ? part.reference(row) : null)
+    this.known.set(applicant, known)
+    if (known !== NOBODY) this.ofKnown.set(known, applicant)
+    if (!isNew && !isLaterScoring(place, this.placeOf(applicant))) return NOBODY
+    this.scoredAtMs.set(applicant, place.scoredAtMs)
+    this.recordIndex.set(applicant, place.recordIndex)
+    this.requestIds.set(applicant, place.requestId)
+    return applicant
+  }
+
+  private placeOf(applicant: number): ScoringPlace {
+    return {
+      requestId: this.requestIds.at(applicant),
+      recordIndex: this.recordIndex.at(applicant),
+      scoredAtMs: this.scoredAtMs.at(applicant),
+    }
+  }
 }
 
 /** The part of the log that a report reads. */

@@ -9,11 +9,11 @@ import {
 } from '../../schemas/performance.ts'
 import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
-import { performanceFields, vintageFields } from './response.ts'
-import type { PerformanceService } from './service.ts'
+import type { PerformanceReports } from './reports.ts'
+import { vintageFields } from './response.ts'
 
 interface PerformanceRouteOptions {
-  readonly performance: PerformanceService
+  readonly performance: PerformanceReports
 }
 
 const SlugParams = Type.Object({ slug: Type.String() })
@@ -33,11 +33,7 @@ export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOption
       },
       config: { operation: 'performance.get', access: MEMBER_OR_READING_KEY },
     },
-    async (request) => {
-      const { slug } = request.params
-      const found = await performance.get(provenCaller(request), slug, request.query)
-      return performanceFields(request.query.definition, found)
-    },
+    (request) => performance.get(provenCaller(request), request.params.slug, request.query),
   )
 
   app.get(

@@ -1,13 +1,13 @@
-import pLimit from 'p-limit'
 import type { Caller, Environment } from '../access/caller.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import type { OutcomeDefinitions } from '../outcomes/definitions.ts'
 import { isId } from '../platform/ids/ids.ts'
 import { readMoment, readTimeRange } from '../rollups/moment.ts'
+import { type ScanQueue, untilAborted } from '../score-log/reading/scan-queue.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import { countApplicants } from './counted-applicants.ts'
 import { bookedAtOf, type LabelledQuery, type LabelledStore } from './labelled.ts'
-import { type KnownApplicant, LabelledApplicants } from './labelled-applicants.ts'
+import { LabelledApplicants } from './labelled-applicants.ts'
 import { LoggedPopulation, type PopulationLog } from './population.ts'
 import { type PerformanceReport, reportOf } from './report.ts'
 import { inTurns } from './statistics/in-turns.ts'
@@ -48,10 +48,10 @@ interface PerformanceOptions {
   readonly definitions: Pick<OutcomeDefinitions, 'get'>
   readonly log: PopulationLog
   readonly models: StoredModels
+  /** Shared with the other reports of this process. */
+  readonly queue: ScanQueue
 }
 
-/** Reports that wait in a process: each can keep a core busy for seconds. */
-const REPORTS_WAITING_MAX = 8
 /** Values of all vintages in one answer; a lender's ten years of 60 months have 7,320. */
 const CELLS_MAX = 100_000
 /** An account takes up to some microseconds. */
@@ -60,7 +60,6 @@ const ACCOUNTS_A_LOOK = 20
 /** How good the scores of a deployment were, by what became of its applicants. */
 export class PerformanceService {
   private readonly options: PerformanceOptions
-  private readonly turn = pLimit(1)
 
   constructor(options: PerformanceOptions) {
     this.options = options
@@ -69,10 +68,10 @@ export class PerformanceService {
   /**
    * The figures of a model over a time range: one pass over its outcomes, one over the log, one
    * over the scores that are stored with outcomes, and one over the log for later scores of the
-   * same applicants, if there are any. One report runs at a time in each process.
+   * same applicants, if there are any. Reports take turns, see `ScanQueue`.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`, `definition_not_found`,
-   *   `model_not_found`; `unavailable` when too many wait
+   *   `model_not_found`; `unavailable` at a bound of the queue
    */
   async get(caller: Caller, slug: string, query: PerformanceQuery): Promise<ModelPerformance> {
     const developmentAuc = query.development_auc ?? null
@@ -83,13 +82,16 @@ export class PerformanceService {
     const definition = await this.options.definitions.get(caller.teamId, query.definition)
     const model = await this.requireModel(caller.teamId, environment, query.model ?? champion)
     const { modelId } = model
-    return this.inTurn(async () => {
-      const { store, log, models } = this.options
+    return this.options.queue.run(caller.teamId, async (signal) => {
+      const { store, models } = this.options
+      const log = logUntil(this.options.log, signal)
       const scan = { teamId: caller.teamId, deploymentId: slug, ...range }
-      const labelled = await this.labelled(scan, definition.id, asKnownAtMs)
+      const facts = { definition: definition.id, asKnownAtMs, signal }
+      const labelled = await this.labelled(scan, facts)
       const logged = await LoggedPopulation.read({ columns: log.columns(scan), modelId, labelled })
       const tally = new PerformanceTally(modelId, definition.maturityMonths)
-      const forgotten = await countApplicants({ tally, labelled, store, log, query: scan })
+      const counted = { tally, labelled, logged, store, log, query: scan }
+      const forgotten = await countApplicants(counted)
       const population = {
         scored: logged.size + forgotten,
         unlabelled: await logged.unlabelled(),
@@ -116,10 +118,12 @@ export class PerformanceService {
     await this.requireDeployment(caller, slug)
     const definition = await this.options.definitions.get(caller.teamId, query.definition)
     const scan = { teamId: caller.teamId, deploymentId: slug, ...range }
-    return this.inTurn(async () => {
+    return this.options.queue.run(caller.teamId, async (signal) => {
       const tally = new VintageTally(definition.windowMonths)
-      const labelled = await this.labelled(scan, definition.id, asKnownAtMs)
-      const add = (known: KnownApplicant) => {
+      const facts = { definition: definition.id, asKnownAtMs, signal }
+      const labelled = await this.labelled(scan, facts)
+      const add = (applicant: number) => {
+        const known = labelled.factsOf(applicant)
         const { performance } = known
         const bookedAtMs = bookedAtOf(known)
         if (performance === null || performance.outcome === 'excluded') return
@@ -138,17 +142,11 @@ export class PerformanceService {
 
   private labelled(
     scan: Omit<LabelledQuery, 'definition' | 'asKnownAtMs'>,
-    definition: string,
-    asKnownAtMs: number | null,
+    { definition, asKnownAtMs, signal }: KnownBy,
   ): Promise<LabelledApplicants> {
     const known = { definition, asKnownAtMs: asKnownAtMs ?? Number.POSITIVE_INFINITY }
-    const options = { isByReference: true }
+    const options = { isByReference: true, signal }
     return LabelledApplicants.read(this.options.store, { ...scan, ...known }, options)
-  }
-
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.turn.pendingCount < REPORTS_WAITING_MAX) return this.turn(work)
-    throw new AppError('unavailable', 'other reports are under way: try again in a minute')
   }
 
   /** A deployment of another team or environment looks like one that does not exist. */
@@ -171,5 +169,20 @@ export class PerformanceService {
     const found = isOne ? (await models.get([modelId])).get(modelId) : undefined
     if (found !== undefined) return found
     throw new AppError('model_not_found', 'the team has no such model')
+  }
+}
+
+interface KnownBy {
+  readonly definition: string
+  /** Null: now. */
+  readonly asKnownAtMs: number | null
+  readonly signal: AbortSignal
+}
+
+/** The log, which is not read on when a signal is aborted. */
+function logUntil(log: PopulationLog, signal: AbortSignal): PopulationLog {
+  return {
+    columns: (query) => untilAborted(log.columns(query), signal),
+    pick: (query, picked) => untilAborted(log.pick(query, picked), signal),
   }
 }

@@ -1,20 +1,24 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../errors.ts'
+import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type { LoggedRequest, LoggedResult } from '../score-log/record/logged-request.ts'
 
 /** What one model said of one applicant. */
 export interface ScoredApplicant {
-  readonly result: LoggedResult
+  readonly score: number
+  /** Null if the score has no grade. */
+  readonly grade: string | null
+  /** See `LoggedResult`. */
+  readonly cells: readonly number[]
   readonly isFirstForm: boolean
-  /** The lender's name for the application, as a hash; null for none. */
-  readonly reference: string | null
   readonly scoredAtMs: number
   /** Whether this model answered. */
   readonly isServed: boolean
   /** The baseline of reasons in force then; null for none. */
   readonly baselineId: string | null
+  /** The lender's name for the application, as a hash; null for none. */
+  reference(): string | null
 }
 
 export interface ApplicantQuery {
@@ -25,43 +29,56 @@ export interface ApplicantQuery {
   readonly toMs: number
 }
 
-/** All results of a model in a period, whether or not it answered. */
+/** Applicants of a portion, between two looks at the clock. */
+const APPLICANTS_A_LOOK = 500
+
+/** All results of a model in a period, in portions, whether or not it answered. */
 export async function* applicantsOf(
-  log: Pick<LogReader, 'scan'>,
+  log: Pick<LogReader, 'columns'>,
   { modelId, ...query }: ApplicantQuery,
-): AsyncGenerator<ScoredApplicant> {
+): AsyncGenerator<readonly ScoredApplicant[]> {
   const turns = new TurnTaker()
-  for await (const requests of log.scan(query)) {
-    for (const request of requests) {
-      const position = request.models.findIndex((model) => model.modelId === modelId)
+  for await (const parts of log.columns(query)) {
+    for (const columns of parts) {
+      const position = columns.models.findIndex((model) => model.modelId === modelId)
       if (position < 0) continue
-      for (let index = 0; index < request.rows.length; index++) {
-        const found = applicantAt(request, index, position)
-        if (found !== null) yield found
+      const { wanted } = columns
+      for (let from = 0; from < wanted.length; from += APPLICANTS_A_LOOK) {
+        yield applicantsAt(columns, position, wanted.subarray(from, from + APPLICANTS_A_LOOK))
+        if (turns.isOver) await turns.giveWay()
       }
-      if (turns.isOver) await turns.giveWay()
     }
   }
 }
 
-function applicantAt(
-  request: LoggedRequest,
-  index: number,
+function applicantsAt(
+  columns: ScannedColumns,
   position: number,
-): ScoredApplicant | null {
-  const row = request.rows[index]
-  const result = row?.results[position] ?? null
-  if (row === undefined || result === null) return null
-  const { isBatch, scoredAtMs, engineVersion, served, models } = request
-  const reference = isBatch ? (row.id === null ? null : String(row.id)) : request.reference
-  return {
-    result,
-    isFirstForm: engineVersion === null,
-    reference: reference === null ? null : hashOf(reference),
-    scoredAtMs,
-    isServed: served === position,
-    baselineId: models[position]?.baselineId ?? null,
+  rows: Int32Array,
+): ScoredApplicant[] {
+  const model = columns.models[position]
+  if (model === undefined) return []
+  const { scored, scores, grades, gradeNames, cells, baselineId } = model
+  const { isFirstForm, requestOfRow } = columns
+  const applicants: ScoredApplicant[] = []
+  for (const row of rows) {
+    if (scored[row] !== 1) continue
+    const request = requestOfRow[row] ?? 0
+    applicants.push({
+      score: scores[row] ?? Number.NaN,
+      grade: gradeNames[grades[row] ?? -1] ?? null,
+      cells: cells.map((column) => column[row] ?? 0),
+      isFirstForm,
+      scoredAtMs: columns.scoredAtMs(request),
+      isServed: columns.served(request) === position,
+      baselineId,
+      reference: () => {
+        const reference = columns.reference(row)
+        return reference === null ? null : hashOf(reference)
+      },
+    })
   }
+  return applicants
 }
 
 const HASH_CHARS = 22

@@ -129,7 +129,7 @@ export class ExplanationService {
     const isLarge = bins > LISTED_BINS_MAX
     const options = { isActionable, leastOnly: isLarge }
     const counterfactuals =
-      target === null ? NOTHING_NEEDED : counterfactualsOf(spec, model, slots, target, options)
+      target === null ? NOTHING_NEEDED : counterfactualsOf({ spec, model, slots }, target, options)
     const reasons = explainedReasons(card, slots, { rules, baseline, lang })
     return {
       requestId: request.requestId,

@@ -45,7 +45,7 @@ interface ReportOptions {
 export async function compareMethods(
   card: ExplainedCard,
   { methods, cutoff, band }: ReportOptions,
-  applicants: () => AsyncIterable<ScoredApplicant>,
+  applicants: () => AsyncIterable<readonly ScoredApplicant[]>,
 ): Promise<MethodReport> {
   const finders: ReasonFinder[] = []
   for (const method of methods) {
@@ -62,16 +62,19 @@ export async function compareMethods(
     for (const tally of tallies) tally.add(lists, times)
   }
   const last = new LastOfReferences<Int32Array | null>(card.model.features.length)
-  for await (const applicant of applicants()) {
-    const { result, reference, isFirstForm } = applicant
-    const isDeclined = card.rules.sign * (result.score - cutoff) < 0
-    const slots = isDeclined ? loggedSlots(card, result.cells, isFirstForm) : null
-    if (reference !== null) {
-      const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
-      if (!isLast) continue
-      if (replaced !== null) add(replaced, -1)
+  for await (const portion of applicants()) {
+    for (const applicant of portion) {
+      const { score, cells, isFirstForm } = applicant
+      const reference = applicant.reference()
+      const isDeclined = card.rules.sign * (score - cutoff) < 0
+      const slots = isDeclined ? loggedSlots(card, cells, isFirstForm) : null
+      if (reference !== null) {
+        const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
+        if (!isLast) continue
+        if (replaced !== null) add(replaced, -1)
+      }
+      if (slots !== null) add(slots, 1)
     }
-    if (slots !== null) add(slots, 1)
   }
   return { n, cutoff, pairs: tallies.map((tally) => tally.pair(n)) }
 }
@@ -82,7 +85,7 @@ function codesOf(finder: ReasonFinder, slots: Int32Array): number[] {
 
 interface MeansSource {
   readonly band: ScoreBand | null
-  readonly applicants: () => AsyncIterable<ScoredApplicant>
+  readonly applicants: () => AsyncIterable<readonly ScoredApplicant[]>
 }
 
 async function meansOf(
@@ -151,7 +154,8 @@ class PairTally {
       b: this.b,
       sameFirst: share(this.same),
       sameSet: share(this.sameSets),
-      meanJaccard: share(this.jaccards),
+      // Sums of shares that were added and taken away again are not exact.
+      meanJaccard: n === 0 ? null : Math.min(1, Math.max(0, this.jaccards / n)),
     }
   }
 }

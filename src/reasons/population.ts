@@ -37,22 +37,24 @@ export interface Population {
  */
 export async function populationOf(
   card: StoredCard,
-  applicants: AsyncIterable<ScoredApplicant>,
+  applicants: AsyncIterable<readonly ScoredApplicant[]>,
   band: ScoreBand | null,
 ): Promise<Population> {
   const tally = new PopulationTally(card.model)
   const last = new LastOfReferences<Int32Array | null>(card.model.features.length)
-  for await (const applicant of applicants) {
-    const slots = isIn(band, applicant.result.score)
-      ? loggedSlots(card, applicant.result.cells, applicant.isFirstForm)
-      : null
-    const { reference } = applicant
-    if (band !== null && reference !== null) {
-      const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
-      if (!isLast) continue
-      if (replaced !== null) tally.add(replaced, -1)
+  for await (const portion of applicants) {
+    for (const applicant of portion) {
+      const slots = isIn(band, applicant.score)
+        ? loggedSlots(card, applicant.cells, applicant.isFirstForm)
+        : null
+      const reference = band === null ? null : applicant.reference()
+      if (reference !== null) {
+        const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
+        if (!isLast) continue
+        if (replaced !== null) tally.add(replaced, -1)
+      }
+      if (slots !== null) tally.add(slots, 1)
     }
-    if (slots !== null) tally.add(slots, 1)
   }
   return tally.population()
 }

@@ -55,7 +55,7 @@ const FINDERS_MAX = 8
  */
 export async function countReasons(
   card: ExplainedCard,
-  applicants: AsyncIterable<ScoredApplicant>,
+  applicants: AsyncIterable<readonly ScoredApplicant[]>,
   { lang, baseline }: CountOptions,
 ): Promise<ReasonCounts> {
   const { model, rules } = card
@@ -69,22 +69,24 @@ export async function countReasons(
   const all = new Tally(rules.codes.length)
   const grades = new Map<string | null, Tally>()
   let withoutBaseline = 0
-  for await (const { result, baselineId, isServed, isFirstForm } of applicants) {
-    if (!isServed) continue
-    const known = finders.get(baselineId)
-    const finder = known === undefined ? await finderOf(baselineId) : known
-    if (finder === null) {
-      withoutBaseline++
-      continue
+  for await (const portion of applicants) {
+    for (const { cells, grade, baselineId, isServed, isFirstForm } of portion) {
+      if (!isServed) continue
+      const known = finders.get(baselineId)
+      const finder = known === undefined ? await finderOf(baselineId) : known
+      if (finder === null) {
+        withoutBaseline++
+        continue
+      }
+      const { reasons } = finder.find(loggedSlots(card, cells, isFirstForm), rules.max)
+      let ofGrade = grades.get(grade)
+      if (ofGrade === undefined) {
+        ofGrade = new Tally(rules.codes.length)
+        grades.set(grade, ofGrade)
+      }
+      all.add(reasons)
+      ofGrade.add(reasons)
     }
-    const { reasons } = finder.find(loggedSlots(card, result.cells, isFirstForm), rules.max)
-    let ofGrade = grades.get(result.grade)
-    if (ofGrade === undefined) {
-      ofGrade = new Tally(rules.codes.length)
-      grades.set(result.grade, ofGrade)
-    }
-    all.add(reasons)
-    ofGrade.add(reasons)
   }
   const textOf = (code: string) => {
     const texts = rules.spec.reason_codes ?? {}

@@ -1,20 +1,18 @@
-import pLimit from 'p-limit'
 import type { Caller } from '../access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { DeploymentService } from '../deployments/service.ts'
-import { compileReasons, directionOf } from '../engine/index.ts'
+import { directionOf } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
 import { readTimeRange } from '../rollups/moment.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { StoredModels } from '../score-log/reading/stored-models.ts'
 import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
-import { type ApplicantQuery, applicantsOf } from './applicants.ts'
-import { compareMethods, type MethodReport, type ReportedMethod } from './method-report.ts'
-import { type ExplainedCard, populationOf, type ScoreBand } from './population.ts'
-import { countReasons, type ReasonCounts } from './reason-counts.ts'
+import type { MethodReport, ReportedMethod } from './method-report.ts'
+import type { ExplainedCard, ScoreBand } from './population.ts'
+import type { ReasonCounts } from './reason-counts.ts'
+import { explainedCard, type ReasonScans } from './scans.ts'
 
 /** The methods whose averages are computed from scores. */
 export type BaselineMethod = 'mean_at_cutoff' | 'mean_all'
@@ -74,7 +72,8 @@ export interface ListedBaseline extends StoredBaseline {
 }
 
 export interface ReasonStore {
-  hasModel(teamId: string, modelId: string): Promise<boolean>
+  /** Whether the team has the model in the environment of the deployment. */
+  hasModel(teamId: string, modelId: string, deploymentId: string): Promise<boolean>
   /** The champion of a deployment with its baseline in force; null if the team has none such. */
   championOf(
     teamId: string,
@@ -97,7 +96,7 @@ export interface VisibleDeployments {
 
 interface ReasonServiceOptions {
   readonly store: ReasonStore
-  readonly log: Pick<LogReader, 'scan'>
+  readonly scans: ReasonScans
   readonly models: StoredModels
   readonly deployments: DeploymentService
   readonly visible: VisibleDeployments
@@ -105,18 +104,10 @@ interface ReasonServiceOptions {
 }
 
 const MIN_POPULATION = 200
-/** Scans of the log that run at a time, and that wait: each can keep a core busy for seconds. */
-const SCANS_MAX = 1
-const SCANS_WAITING_MAX = 8
-/** Scans of one team that run or wait, so that others find a place. */
-const SCANS_OF_TEAM_MAX = 3
 
 /** Baselines of reasons, and the comparison of methods. */
 export class ReasonService {
   private readonly options: ReasonServiceOptions
-  private readonly scans = pLimit(SCANS_MAX)
-  /** Scans that run or wait; a team without one has no entry. */
-  private readonly scansOfTeam = new Map<string, number>()
 
   constructor(options: ReasonServiceOptions) {
     this.options = options
@@ -134,19 +125,17 @@ export class ReasonService {
     slug: string,
     order: BaselineOrder,
   ): Promise<StoredBaseline> {
-    const { store, visible, clock, log } = this.options
+    const { store, visible, clock, scans } = this.options
     const { fromMs, toMs } = readTimeRange(order)
+    if (order.method === 'mean_at_cutoff') requireCutoff(order.cutoff)
     await visible.requireDeployment(actor, slug)
-    const card = await this.cardOf(actor.teamId, order.modelId)
+    const card = await this.cardOf(actor.teamId, order.modelId, slug)
     const method = methodOf(card, order)
     const band = method === 'mean_all' ? null : bandOf(card, order)
     const createdAtMs = clock.epochMs()
     const range = { fromMs, toMs: Math.min(toMs, createdAtMs + 1) }
     const { modelId, minPopulation = MIN_POPULATION } = order
-    const query = { teamId: actor.teamId, deploymentId: slug, modelId, ...range }
-    const population = await this.scan(actor, () =>
-      populationOf(card, applicantsOf(log, query), band),
-    )
+    const population = await scans.population(actor, slug, { modelId, range, band })
     if (population.n < minPopulation) {
       throw new AppError(
         'population_too_small',
@@ -202,7 +191,7 @@ export class ReasonService {
   ): Promise<number> {
     const { store, visible, deployments } = this.options
     await visible.requireDeployment(actor, slug)
-    await this.requireModel(actor.teamId, modelId)
+    await this.requireModel(actor.teamId, modelId, slug)
     const baseline = isId(baselineId, 'rbl_') ? await store.find(slug, baselineId) : null
     if (baseline === null) {
       throw new AppError('baseline_not_found', 'the deployment has no reason baseline with this id')
@@ -247,30 +236,22 @@ export class ReasonService {
    *   `invalid_baseline`, `population_too_small`; `unavailable` when too many wait
    */
   async reportMethods(caller: Caller, slug: string, order: ReportOrder): Promise<MethodReport> {
-    const { store, visible, log, clock } = this.options
+    const { store, visible, scans, clock } = this.options
     const { fromMs, toMs } = readTimeRange(order)
     await visible.requireDeployment(caller, slug)
     const champion = await store.championOf(caller.teamId, slug)
     if (champion === null) throw new AppError('deployment_not_found', 'there is no such deployment')
     const { modelId, baselineId } = champion
-    const card = await this.cardOf(caller.teamId, modelId)
+    const card = await this.cardOf(caller.teamId, modelId, slug)
     const findActive = baselineId === null ? null : await store.baseline(baselineId)
     const cutoff = order.cutoff ?? findActive?.cutoff ?? null
     if (cutoff === null) {
       throw new AppError('invalid_request', 'cutoff is missing: no baseline in force has one')
     }
-    const query: ApplicantQuery = {
-      teamId: caller.teamId,
-      deploymentId: slug,
-      modelId,
-      fromMs,
-      toMs: Math.min(toMs, clock.epochMs() + 1),
-    }
+    const range = { fromMs, toMs: Math.min(toMs, clock.epochMs() + 1) }
     const { methods, bandPoints } = order
     const band = methods.includes('mean_at_cutoff') ? bandOf(card, { cutoff, bandPoints }) : null
-    return this.scan(caller, () =>
-      compareMethods(card, { methods, cutoff, band }, () => applicantsOf(log, query)),
-    )
+    return scans.methods(caller, slug, { modelId, range, methods, cutoff, band })
   }
 
   /**
@@ -284,62 +265,29 @@ export class ReasonService {
     slug: string,
     order: CountOrder,
   ): Promise<ReasonCounts & { readonly modelId: string }> {
-    const { store, visible, log, clock } = this.options
+    const { store, visible, scans, clock } = this.options
     const { fromMs, toMs } = readTimeRange(order)
     await visible.requireDeployment(caller, slug)
     const modelId = order.model ?? (await store.championOf(caller.teamId, slug))?.modelId
     if (modelId === undefined) {
       throw new AppError('deployment_not_found', 'there is no such deployment')
     }
-    const card = await this.cardOf(caller.teamId, modelId)
-    const query: ApplicantQuery = {
-      teamId: caller.teamId,
-      deploymentId: slug,
-      modelId,
-      fromMs,
-      toMs: Math.min(toMs, clock.epochMs() + 1),
-    }
-    const baseline = (id: string) => store.baseline(id)
-    const { lang } = order
-    const counts = await this.scan(caller, () =>
-      countReasons(card, applicantsOf(log, query), { lang, baseline }),
-    )
+    await this.cardOf(caller.teamId, modelId, slug)
+    const range = { fromMs, toMs: Math.min(toMs, clock.epochMs() + 1) }
+    const counts = await scans.counts(caller, slug, { modelId, range, lang: order.lang })
     return { ...counts, modelId }
   }
 
   /** @throws AppError `model_not_found`, `reasons_not_configured` */
-  private async cardOf(teamId: string, modelId: string): Promise<ExplainedCard> {
-    await this.requireModel(teamId, modelId)
-    const card = (await this.options.models.get([modelId])).get(modelId)?.card ?? null
-    const rules = card === null ? null : compileReasons(card.spec, card.model)
-    if (card === null || rules === null) {
-      throw new AppError(
-        'reasons_not_configured',
-        `the specification of the model ${modelId} has no reasons: deploy one with reasons.version 1`,
-      )
-    }
-    return { ...card, rules }
+  private async cardOf(teamId: string, modelId: string, slug: string): Promise<ExplainedCard> {
+    await this.requireModel(teamId, modelId, slug)
+    return explainedCard(this.options.models, modelId)
   }
 
-  private async requireModel(teamId: string, modelId: string): Promise<void> {
-    const isOne = isId(modelId, 'mod_') && (await this.options.store.hasModel(teamId, modelId))
+  private async requireModel(teamId: string, modelId: string, slug: string): Promise<void> {
+    const isOne =
+      isId(modelId, 'mod_') && (await this.options.store.hasModel(teamId, modelId, slug))
     if (!isOne) throw new AppError('model_not_found', 'there is no model with this id')
-  }
-
-  private async scan<Result>({ teamId }: Caller, run: () => Promise<Result>): Promise<Result> {
-    const ofTeam = this.scansOfTeam.get(teamId) ?? 0
-    if (ofTeam >= SCANS_OF_TEAM_MAX || this.scans.pendingCount >= SCANS_WAITING_MAX) {
-      const message = 'other counts or baselines are under way: try again in a minute'
-      throw new AppError('unavailable', message)
-    }
-    this.scansOfTeam.set(teamId, ofTeam + 1)
-    try {
-      return await this.scans(run)
-    } finally {
-      const left = (this.scansOfTeam.get(teamId) ?? 1) - 1
-      if (left > 0) this.scansOfTeam.set(teamId, left)
-      else this.scansOfTeam.delete(teamId)
-    }
   }
 }
 
@@ -362,11 +310,14 @@ function bandOf(
   { cutoff, bandPoints }: Pick<BaselineOrder, 'cutoff' | 'bandPoints'>,
 ): ScoreBand {
   const points = bandPoints ?? (spec.scaling === undefined ? null : Math.abs(spec.scaling.pdo))
-  if (cutoff === undefined) {
-    throw new AppError('invalid_request', 'cutoff is missing: the method mean_at_cutoff wants one')
-  }
+  requireCutoff(cutoff)
   if (points === null) {
     throw new AppError('invalid_request', 'band_points is missing: the card has no pdo to take')
   }
   return { cutoff, points, sign: directionOf(spec) }
+}
+
+function requireCutoff(cutoff: number | undefined): asserts cutoff is number {
+  if (cutoff !== undefined) return
+  throw new AppError('invalid_request', 'cutoff is missing: the method mean_at_cutoff wants one')
 }

@@ -18,11 +18,14 @@ export class PostgresReasonStore implements ReasonStore {
     this.db = db
   }
 
-  async hasModel(teamId: string, modelId: string): Promise<boolean> {
+  async hasModel(teamId: string, modelId: string, deploymentId: string): Promise<boolean> {
     const [row] = await this.db
       .select({ id: models.id })
       .from(models)
-      .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
+      .innerJoin(deployments, eq(deployments.environment, models.environment))
+      .where(
+        and(eq(models.id, modelId), eq(models.teamId, teamId), eq(deployments.id, deploymentId)),
+      )
     return row !== undefined
   }
 

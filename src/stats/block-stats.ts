@@ -1,10 +1,8 @@
-import type { Database } from '../platform/db/client.ts'
 import { addRequest, latencyShareMs, type Rollup, rollupOf } from '../rollups/rollup.ts'
 import type { TimeRange } from '../rollups/spans.ts'
-import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
-import { type BlockReader, PostgresBlockReader } from '../score-log/blocks/block-store.ts'
+import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import type { ModelSource, ModelsById } from '../score-log/record/model-source.ts'
 import type { RecentScore } from './service.ts'
 
@@ -20,9 +18,8 @@ export class BlockStats {
   private readonly blocks: BlockReader
   private readonly models: ModelSource
 
-  /** @param archive absent: what is in an archive is unavailable */
-  constructor(db: Database, models: ModelSource, archive?: ArchiveBytes) {
-    this.blocks = new PostgresBlockReader(db, archive)
+  constructor(blocks: BlockReader, models: ModelSource) {
+    this.blocks = blocks
     this.models = models
   }
 

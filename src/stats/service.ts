@@ -1,8 +1,5 @@
-import pLimit from 'p-limit'
-import type { Caller, Environment } from '../access/caller.ts'
-import { AppError, deploymentNotFound } from '../errors.ts'
+import type { Caller } from '../access/caller.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isId } from '../platform/ids/ids.ts'
 import { readMoment, readTimeRange, requireOrder } from '../rollups/moment.ts'
 import { mergedRollup, type Rollup } from '../rollups/rollup.ts'
 import {
@@ -13,8 +10,9 @@ import {
   spanStart,
   type TimeRange,
 } from '../rollups/spans.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import { type Comparison, compareModels } from './comparison.ts'
+import type { Comparison } from './comparison.ts'
+import type { Comparisons } from './model-comparisons.ts'
+import { type DeploymentEnvironments, requireVisible } from './visible-deployment.ts'
 
 export interface StatsQuery {
   readonly recent: number
@@ -58,9 +56,7 @@ export interface StatsSeries {
 }
 
 /** The queries that the service needs. */
-export interface StatsStore {
-  /** @returns null if the team has no such deployment */
-  environmentOf(teamId: string, deploymentId: string): Promise<Environment | null>
+export interface StatsStore extends DeploymentEnvironments {
   rollups(deploymentId: string, spans: readonly SpanRange[]): Promise<SpanRollup[]>
   /** Sums up the log itself; null if these ranges hold no results. */
   rollupOfLog(deploymentId: string, ranges: readonly TimeRange[]): Promise<Rollup | null>
@@ -75,13 +71,12 @@ export interface StatsStore {
 /** Statistics of served results. */
 export class StatsService {
   private readonly store: StatsStore
-  private readonly log: Pick<LogReader, 'columns'>
+  private readonly comparisons: Comparisons
   private readonly clock: Clock
-  private readonly comparisons = pLimit(COMPARISONS_MAX)
 
-  constructor(store: StatsStore, log: Pick<LogReader, 'columns'>, clock: Clock) {
+  constructor(store: StatsStore, comparisons: Comparisons, clock: Clock) {
     this.store = store
-    this.log = log
+    this.comparisons = comparisons
     this.clock = clock
   }
 
@@ -96,7 +91,7 @@ export class StatsService {
    */
   async get(caller: Caller, slug: string, query: StatsQuery): Promise<DeploymentStats> {
     const range = readTimeRange(query)
-    await this.requireVisible(caller, slug)
+    await requireVisible(this.store, caller, slug)
     const { spans, rests } = coverOf(range)
     const [rollups, ofLog] = await Promise.all([
       spans.length === 0 ? [] : this.store.rollups(slug, spans),
@@ -125,7 +120,7 @@ export class StatsService {
     const toMs = to === undefined ? this.clock.epochMs() + 1 : readMoment('to', to)
     const fromMs = from === undefined ? toMs - SPAN_MS.day : readMoment('from', from)
     requireOrder({ fromMs, toMs })
-    await this.requireVisible(caller, slug)
+    await requireVisible(this.store, caller, slug)
     const lengthMs = toMs - fromMs
     const step = lengthMs <= MINUTES_MS_MAX ? 'minute' : lengthMs <= HOURS_MS_MAX ? 'hour' : 'day'
     const range = { span: step, fromMs: spanStart(step, fromMs), toMs } as const
@@ -143,40 +138,20 @@ export class StatsService {
   }
 
   /**
-   * Compares the models of a deployment over all applicants of a time range. It reads them all: a
-   * month of ten million takes some seconds, and one comparison runs at a time.
+   * Compares the models of a deployment over all applicants of a time range. It reads them all, in
+   * turns with other reports.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`; `unavailable` when too many wait
    */
-  async compare(
+  compare(
     caller: Caller,
     slug: string,
     query: { readonly from: string | undefined; readonly to: string | undefined },
   ): Promise<Comparison> {
-    const range = readTimeRange(query)
-    await this.requireVisible(caller, slug)
-    if (this.comparisons.pendingCount >= COMPARISONS_WAITING_MAX) {
-      throw new AppError('unavailable', 'other comparisons are under way: try again in a minute')
-    }
-    const { teamId } = caller
-    return this.comparisons(() =>
-      compareModels(this.log.columns({ teamId, deploymentId: slug, ...range })),
-    )
-  }
-
-  /** A deployment of another team or environment looks like one that does not exist. */
-  private async requireVisible(caller: Caller, slug: string): Promise<void> {
-    const environment = isId(slug, 'dep_')
-      ? await this.store.environmentOf(caller.teamId, slug)
-      : null
-    const own = caller.kind === 'key' ? caller.environment : null
-    if (environment === null || (own !== null && own !== environment)) throw deploymentNotFound()
+    return this.comparisons.compare(caller, slug, query)
   }
 }
 
-/** Comparisons that run at a time, and that wait: each can keep a core busy for seconds. */
-const COMPARISONS_MAX = 1
-const COMPARISONS_WAITING_MAX = 8
 /** Longest ranges with a step of a minute, and of an hour. */
 const MINUTES_MS_MAX = 6 * SPAN_MS.hour
 const HOURS_MS_MAX = 14 * SPAN_MS.day

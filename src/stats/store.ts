@@ -5,7 +5,7 @@ import { type Database, rowsOf } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import { readCounts } from '../rollups/counts.ts'
 import { LATENCY_MS_MIN, LOG_GROWTH } from '../rollups/latency-buckets.ts'
-import { mergedRollup, type Rollup } from '../rollups/rollup.ts'
+import type { Rollup } from '../rollups/rollup.ts'
 import {
   epochMs,
   momentText,
@@ -15,12 +15,10 @@ import {
 } from '../rollups/rollup-rows.ts'
 import { SCORE_BUCKET_MAX, SCORE_BUCKET_MIN } from '../rollups/score-buckets.ts'
 import type { Span, SpanRange, TimeRange } from '../rollups/spans.ts'
-import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import { rollupsOfSums, unsummedOf } from '../score-log/blocks/unsummed.ts'
-import type { ModelSource } from '../score-log/record/model-source.ts'
 import { deployments } from '../tables/deployments.ts'
-import { BlockStats } from './block-stats.ts'
-import type { RecentScore, SpanRollup, StatsStore } from './service.ts'
+import type { StoredStats } from './log-stats.ts'
+import type { RecentScore, SpanRollup } from './service.ts'
 
 /**
  * Sums over a part of the log; `score_buckets` and `latency_buckets` are JSON pairs of bucket and
@@ -51,15 +49,12 @@ interface RecentRow {
   readonly record_ids: string | null
 }
 
-/** Statistics from the rollups and the log in PostgreSQL. */
-export class PostgresStatsStore implements StatsStore {
+/** Statistics from the rollups, and from the rows of the first form, in PostgreSQL. */
+export class PostgresStatsStore implements StoredStats {
   private readonly db: Database
-  private readonly blocks: BlockStats
 
-  /** @param archive absent: what is in an archive is unavailable */
-  constructor(db: Database, models: ModelSource, archive?: ArchiveBytes) {
+  constructor(db: Database) {
     this.db = db
-    this.blocks = new BlockStats(db, models, archive)
   }
 
   async environmentOf(teamId: string, deploymentId: string): Promise<Environment | null> {
@@ -94,17 +89,8 @@ export class PostgresStatsStore implements StatsStore {
     ]
   }
 
-  async rollupOfLog(deploymentId: string, ranges: readonly TimeRange[]): Promise<Rollup | null> {
-    const ofRows = await this.rollupOfRows(deploymentId, ranges)
-    const ofBlocks = await this.blocks.rollup(deploymentId, ranges)
-    return mergedRollup([ofRows, ofBlocks].flatMap((rollup) => rollup ?? []))
-  }
-
   /** Computed in the database, because a busy minute can hold a million results. */
-  private async rollupOfRows(
-    deploymentId: string,
-    ranges: readonly TimeRange[],
-  ): Promise<Rollup | null> {
+  async rollupOfRows(deploymentId: string, ranges: readonly TimeRange[]): Promise<Rollup | null> {
     const [row] = await rowsOf<LogSummary>(this.db, summaryOfLog(deploymentId, ranges))
     if (row === undefined) return null
     const countsOf = (pairs: string) => readCounts(JSON.parse(pairs).flat())
@@ -122,22 +108,11 @@ export class PostgresStatsStore implements StatsStore {
     }
   }
 
-  async recent(
-    deploymentId: string,
-    ranges: readonly TimeRange[],
-    limit: number,
-  ): Promise<RecentScore[]> {
-    const ofRows = await this.recentOfRows(deploymentId, ranges, limit)
-    const ofBlocks = await this.blocks.recent(deploymentId, ranges, limit)
-    // Stable: the results of one request stay in their order.
-    return [...ofRows, ...ofBlocks].sort(newestScoreFirst).slice(0, limit)
-  }
-
   /**
    * One query for each range: each reads its own partitions, backwards, up to the limit. Record ids
    * are read only for requests that hold the newest results, because a batch can be large.
    */
-  private async recentOfRows(
+  async recentOfRows(
     deploymentId: string,
     ranges: readonly TimeRange[],
     limit: number,
@@ -173,13 +148,6 @@ const ROLLUP_NULLS = sql.raw(
   `null::text as deployment_id, null::text as span, ${Array.from({ length: 9 }, () => 'null::float8').join(', ')},
     null::text as score_buckets, null::text as latency_buckets`,
 )
-
-const newestScoreFirst = (one: RecentScore, other: RecentScore) =>
-  other.scoredAtMs - one.scoredAtMs || compareTexts(other.requestId, one.requestId)
-
-function compareTexts(one: string, other: string): number {
-  return one === other ? 0 : one < other ? -1 : 1
-}
 
 /**
  * Adds shares, x/n, because a sum of scores can overflow. PostgreSQL rejects a division that

@@ -70,7 +70,8 @@ export class ValueDistribution {
       const below = this.valueAt(rising, Math.floor(rank))
       const above = this.valueAt(rising, Math.ceil(rank))
       const part = rank - Math.floor(rank)
-      return below * (1 - part) + above * part
+      // The sum of two parts can miss their whole by a bit.
+      return below === above ? below : below * (1 - part) + above * part
     })
   }
 

@@ -2,13 +2,20 @@ import { bigint, boolean, index, integer, pgTable, primaryKey, smallint } from '
 import { bytes, idText, jsonText, moment } from './columns.ts'
 
 /**
- * One row: the identity of the archive, and which process works on it. The file `_archive.json` in
- * the store has the same identity, so that a directory whose volume is not mounted is noticed.
+ * The row `log` has the identity of the archive, and which process does its rounds. The file
+ * `_archive.json` in the store has the same identity, so that a directory whose volume is not
+ * mounted is noticed. A row with the name of a day is there while its files are changed.
  */
 export const scoreArchive = pgTable('score_archive', {
-  /** Always the same. */
+  /** `log`, or a day such as `2026-11-21`. */
   name: idText('name').primaryKey(),
+  /** Empty in rows of days. */
   archiveId: idText('archive_id').notNull(),
+  /**
+   * JSON array: tokens that this database has left in `_archive.json`, oldest first. A copy of the
+   * database does not know the later ones.
+   */
+  owners: jsonText('owners'),
   /** Random; null: no process works. */
   holder: idText('holder'),
   /** By the clock of the database. */
@@ -17,7 +24,8 @@ export const scoreArchive = pgTable('score_archive', {
 
 /**
  * The manifest: the files of closed days in the store of objects. Written in the transaction that
- * takes the same blocks out of `score_blocks`; a row leaves after its object.
+ * takes the same blocks out of `score_blocks`. A name is never used twice: the row stays when its
+ * object is deleted, until its day is long beyond the retention.
  */
 export const scoreArchiveFiles = pgTable(
   'score_archive_files',
@@ -41,13 +49,21 @@ export const scoreArchiveFiles = pgTable(
     /** Rows, least and greatest request id of each row group. */
     rowGroups: jsonText('row_groups').notNull(),
     /**
-     * `writing`: the object may be there, and readers need it not; `live`; `old`: the object is to
-     * be deleted, because another generation has taken its place or its retention is over.
+     * `writing`: the object may be there, and readers need it not; bytes and SHA-256 say what it
+     * will be. `live`. `old`: the object will be deleted, because another generation has taken its
+     * place, or it was not used, or its retention is over. `gone`: it was deleted.
      */
     state: idText('state').notNull(),
-    /** Whether `_manifest.json` of the day says the same. */
+    /** Whether `_manifest.json` of the day lists the file. */
     isListed: boolean('is_listed').notNull(),
     archivedAt: moment('archived_at').notNull(),
+    /** Since when it has its state. */
+    stateAt: moment('state_at').notNull().defaultNow(),
+    /**
+     * How often the object of a `gone` file was looked for and deleted: one that was put late can
+     * come back. For a `live` one: whether `_manifest.json` was written again an hour later.
+     */
+    cleanings: smallint('cleanings').notNull().default(0),
   },
   (table) => [index('score_archive_files_day').on(table.day)],
 )

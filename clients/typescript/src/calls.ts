@@ -98,6 +98,8 @@ export const TAKES_IDEMPOTENCY_KEY: ReadonlySet<string> = new Set([
   'DELETE /api/v1/scorecards/{scorecard_id}/challengers/{version}',
   'POST /api/v1/scorecards/{scorecard_id}/promote',
   'POST /api/v1/scorecards/{scorecard_id}/rollback',
+  'POST /v1/batches',
+  'POST /v1/batches/upload',
   'PATCH /v1/deployments/{slug}/traffic',
   'POST /v1/deployments/{slug}/promote',
   'POST /v1/deployments/{slug}/rollback',

@@ -1753,7 +1753,7 @@ export interface paths {
         put?: never;
         /**
          * Erase a reference
-         * @description Takes a reference out of the score log of the team: the `X-Reference-Id` of single requests, and the `id` of records of batches. Afterwards it is null where scores are read, and finds nothing. Scores, bins and statistics stay. Requests that wait in a spool lose it when they are drained; they are not counted. Later requests can have the same reference again. Erasing twice is harmless. The audit log records each erasure with a hash of the reference.
+         * @description Takes a reference out of the score log of the team: the `X-Reference-Id` of single requests, and the `id` of records of batches. Afterwards it is null where scores are read, and finds nothing. Scores, bins and statistics stay. Requests that wait in a spool lose it when they are drained; they are not counted. Scores of the next two seconds lose it too, because clocks of replicas differ; later ones can have it again. An answer that is kept for an `Idempotency-Key` has it for a day. Erasing twice is harmless. The audit log records each erasure with a hash of the reference.
          *
          *     **Caller:** a member with the role `owner` or `admin`.
          */
@@ -2089,7 +2089,7 @@ export interface paths {
         put?: never;
         /**
          * Send a file to be scored
-         * @description The body is a file: CSV (`text/csv`), NDJSON (`application/x-ndjson`) or Parquet (`application/vnd.apache.parquet`), of at most `BATCH_MAX_BYTES`, 1 GiB by default. It is stored before the answer, and removed after the end of the batch. A repeated upload is a second batch.
+         * @description The body is a file: CSV (`text/csv`), NDJSON (`application/x-ndjson`) or Parquet (`application/vnd.apache.parquet`), of at most `BATCH_MAX_BYTES`, 1 GiB by default. It is stored before the answer, and removed after the end of the batch. A repeated upload is a second batch, unless it has the `Idempotency-Key` of the first one.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
          */
@@ -2396,8 +2396,13 @@ export interface components {
             include_contributions: boolean;
             routing_key: string | null;
             counts: components["schemas"]["BatchCounts"];
-            /** @description Columns of a CSV or Parquet file that are no feature of any model: left out */
+            /** @description The first 100 columns of a CSV or Parquet file that are no feature of any model: left out */
             unknown_columns: string[];
+            /**
+             * Format: int64
+             * @description How many more there are
+             */
+            more_unknown_columns: number;
             progress: components["schemas"]["JobProgress"];
             /** @description Id of a user or a key */
             created_by: string;
@@ -3024,7 +3029,7 @@ export interface components {
             deployment: components["schemas"]["DeployedEndpoint"] | null;
             /** @description Holes between bins, and features without a Missing bin */
             spec_warnings?: components["schemas"]["SpecWarning"][];
-            parity?: components["schemas"]["NewParityCertificate"];
+            parity?: components["schemas"]["ParityProof"];
         };
         DeployedEndpoint: {
             /** @description `dep_…` */
@@ -3161,7 +3166,7 @@ export interface components {
          * @description Type of an event
          * @enum {string}
          */
-        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "change_request.outdated" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "webhook.test";
+        EventType: "model.deployed" | "model.archived" | "model.restored" | "model.baseline_set" | "deployment.created" | "deployment.updated" | "deployment.challenger_added" | "deployment.challenger_removed" | "deployment.traffic_updated" | "deployment.shadow_mode_set" | "deployment.promoted" | "deployment.rolled_back" | "deployment.reason_baseline_set" | "change_request.requested" | "change_request.approved" | "change_request.declined" | "change_request.expired" | "change_request.outdated" | "stability.verdict_changed" | "service.spool_changed" | "service.database_back" | "key.expiring" | "log.checkpoint" | "batch.ended" | "webhook.test";
         /** @description What the probabilities promise of applicants without a good or bad outcome. No outcome is behind it */
         ExpectedPerformance: {
             /** @constant */
@@ -3505,9 +3510,11 @@ export interface components {
             conversions: components["schemas"]["ImportNote"][];
             faults: components["schemas"]["ImportNote"][];
             spec_warnings?: components["schemas"]["SpecWarning"][];
-            parity: components["schemas"]["NewParityCertificate"] | null;
+            parity: components["schemas"]["ParityProof"] | null;
             /** @description The first rows of the sample that differ */
             differences: components["schemas"]["ParityDifference"][];
+            /** @description The first 1,000 rows of `within_rounding`: the tool adds the same points in another order */
+            rounded: components["schemas"]["RoundedRow"][];
             registered: components["schemas"]["DeployResult"] | null;
         };
         /** @description Scale of the card. Must be given, because no file of these tools contains it */
@@ -4122,66 +4129,6 @@ export interface components {
             /** Format: double */
             csi_psi: number;
         };
-        NewParityCertificate: {
-            /** @description True if every row has a `pd` that was compared: scores alone do not prove it */
-            pd_checked: boolean;
-            /** @description True if the import fitted the scale to the `pd` of this very sample: only another sample can then prove probabilities */
-            pd_fitted: boolean;
-            /**
-             * Format: int64
-             * @description Rows whose `pd` was compared
-             */
-            pd_rows: number;
-            /** @description Null if a specification was compared instead of the card of a tool */
-            tool: string | null;
-            /** @description True if no row differs in score, points or probability of default, as far as it has them */
-            agrees: boolean;
-            /** Format: int64 */
-            rows: number;
-            /**
-             * Format: int64
-             * @description Rows that agree and whose scores are bit-identical
-             */
-            equal: number;
-            /**
-             * Format: int64
-             * @description Further rows whose difference is within the rounding error of floating-point addition
-             */
-            within_rounding: number;
-            /**
-             * Format: int64
-             * @description Further rows within `tolerance`
-             */
-            within_tolerance: number;
-            /** Format: int64 */
-            differing: number;
-            differing_by: components["schemas"]["DifferingBy"];
-            /**
-             * Format: double
-             * @description Largest difference of scores, in points
-             */
-            largest_difference: number;
-            /**
-             * Format: double
-             * @description In points
-             */
-            tolerance: number;
-            /**
-             * Format: int64
-             * @description Number of features whose points were compared
-             */
-            compared_features: number;
-            /**
-             * Format: double
-             * @description Largest difference of probabilities of default; null if none was compared
-             */
-            largest_pd_difference: number | null;
-            /** @description SHA-256 of the card file; null if `tool` is null */
-            card_sha256: string | null;
-            sample_sha256: string;
-            /** @description SHA-256 of the specification as stored */
-            spec_sha256: string;
-        };
         NoBinMatchWarning: {
             /** @constant */
             type: "no_bin_match";
@@ -4526,6 +4473,66 @@ export interface components {
              */
             actual_pd: number | null;
             features: components["schemas"]["FeatureDifference"][];
+        };
+        ParityProof: {
+            /** @description True if every row has a `pd` that was compared: scores alone do not prove it */
+            pd_checked: boolean;
+            /** @description True if the import fitted the scale to the `pd` of this very sample: only another sample can then prove probabilities */
+            pd_fitted: boolean;
+            /**
+             * Format: int64
+             * @description Rows whose `pd` was compared
+             */
+            pd_rows: number;
+            /** @description Null if a specification was compared instead of the card of a tool */
+            tool: string | null;
+            /** @description True if no row differs in score, points or probability of default, as far as it has them */
+            agrees: boolean;
+            /** Format: int64 */
+            rows: number;
+            /**
+             * Format: int64
+             * @description Rows that agree and whose scores are bit-identical
+             */
+            equal: number;
+            /**
+             * Format: int64
+             * @description Further rows whose difference is within the rounding error of floating-point addition
+             */
+            within_rounding: number;
+            /**
+             * Format: int64
+             * @description Further rows within `tolerance`
+             */
+            within_tolerance: number;
+            /** Format: int64 */
+            differing: number;
+            differing_by: components["schemas"]["DifferingBy"];
+            /**
+             * Format: double
+             * @description Largest difference of scores, in points
+             */
+            largest_difference: number;
+            /**
+             * Format: double
+             * @description In points
+             */
+            tolerance: number;
+            /**
+             * Format: int64
+             * @description Number of features whose points were compared
+             */
+            compared_features: number;
+            /**
+             * Format: double
+             * @description Largest difference of probabilities of default; null if none was compared
+             */
+            largest_pd_difference: number | null;
+            /** @description SHA-256 of the card file; null if `tool` is null */
+            card_sha256: string | null;
+            sample_sha256: string;
+            /** @description SHA-256 of the specification as stored */
+            spec_sha256: string;
         };
         Performance: {
             definition: string;
@@ -5021,6 +5028,20 @@ export interface components {
              * @description Until when the old secret is accepted; absent if it no longer is
              */
             previous_valid_until?: string;
+        };
+        RoundedRow: {
+            /** @description Row of the sample */
+            path: string;
+            id: string | null;
+            /** Format: double */
+            expected_score: number;
+            /** Format: double */
+            actual_score: number;
+            /**
+             * Format: int64
+             * @description How many steps, from one double to the next, lie between the two scores
+             */
+            ulps: number;
         };
         Scaling: {
             /**
@@ -6245,8 +6266,12 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `invalid_file`: The file can't be scored: it is not of its format, or no column is a feature of the model. */
-        InvalidFile: {
+        /**
+         * @description `invalid_file`: The file can't be scored: it is not of its format, or no column is a feature of the model.
+         *
+         *     `idempotency_key_reused`: Another body was sent with this `Idempotency-Key`: use a new key for each new request.
+         */
+        InvalidFileOrIdempotencyKeyReused: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -8335,6 +8360,7 @@ export interface operations {
                      *         "spec_sha256": "656586793bae96c2beed6b01ecb7bfcfd909f8a304574c3261f5695139b597ec"
                      *       },
                      *       "differences": [],
+                     *       "rounded": [],
                      *       "registered": null
                      *     }
                      */
@@ -13438,6 +13464,7 @@ export interface operations {
                      *             "warned": 0
                      *           },
                      *           "unknown_columns": [],
+                     *           "more_unknown_columns": 0,
                      *           "progress": {
                      *             "done": 2,
                      *             "total": 2
@@ -13463,7 +13490,13 @@ export interface operations {
     "batches.start": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
+                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
+                 */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13479,6 +13512,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Idempotency-Kept": components["headers"]["Idempotency-Kept"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13511,6 +13546,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 0,
                      *         "total": 0
@@ -13527,9 +13563,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
+            409: components["responses"]["IdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidFile"];
+            422: components["responses"]["InvalidFileOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -13588,6 +13625,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 2,
                      *         "total": 2
@@ -13661,6 +13699,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 0,
                      *         "total": 0
@@ -13775,7 +13814,13 @@ export interface operations {
                 /** @description Draws the model of a live split, which scores the whole file; the id of the batch when left out */
                 routing_key?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
+                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
+                 */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13787,6 +13832,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Idempotency-Kept": components["headers"]["Idempotency-Kept"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13819,6 +13866,7 @@ export interface operations {
                      *         "warned": 0
                      *       },
                      *       "unknown_columns": [],
+                     *       "more_unknown_columns": 0,
                      *       "progress": {
                      *         "done": 0,
                      *         "total": 0
@@ -13835,8 +13883,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
+            409: components["responses"]["IdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

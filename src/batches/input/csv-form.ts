@@ -1,4 +1,5 @@
 import { cellsOf } from '../../outcomes/import-lines.ts'
+import { NO_UNKNOWN_COLUMNS, type UnknownColumns } from '../batch.ts'
 import { faultyRecord, type LineForm } from './line-reader.ts'
 import {
   type FileRecord,
@@ -30,7 +31,7 @@ interface FeatureColumn {
  * as one, else the text that it is, which matches no bin. A cell contains no line break.
  */
 export class CsvForm implements LineForm {
-  unknownColumns: readonly string[] = []
+  unknownColumns: UnknownColumns = NO_UNKNOWN_COLUMNS
   readonly hasHeader = true
   private readonly features: ReadFeatures
   private delimiter = ','

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { BatchPosition } from '../batch.ts'
+import type { BatchPosition, UnknownColumns } from '../batch.ts'
 import type { FileWindow } from './file-window.ts'
 import {
   CHUNK_RECORDS_MAX,
@@ -11,7 +11,7 @@ import {
 
 /** Reads the lines of one form of text. */
 export interface LineForm {
-  readonly unknownColumns: readonly string[]
+  readonly unknownColumns: UnknownColumns
   /** Whether the first line is a header, which `readHeader` gets first. */
   readonly hasHeader: boolean
   /** @throws AppError `invalid_file` */
@@ -20,12 +20,13 @@ export interface LineForm {
 }
 
 /** Longest line, as the body of a single score. */
-const LINE_BYTES_MAX = 1024 * 1024
+export const LINE_BYTES_MAX = 1024 * 1024
 /** Bytes of a chunk. */
 const CHUNK_BYTES = 2 * 1024 * 1024
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 const MARK = Buffer.from([0xef, 0xbb, 0xbf])
+const GZIP = Buffer.from([0x1f, 0x8b])
 
 interface LineReaderOptions {
   readonly window: FileWindow
@@ -38,6 +39,7 @@ interface LineReaderOptions {
 /** Reads a file of lines. Blank lines are left out, and count as lines. */
 export class LineReader implements RecordReader {
   readonly total = null
+  readonly place = null
   private readonly window: FileWindow
   private readonly form: LineForm
   private readonly recordsMax: number
@@ -51,7 +53,7 @@ export class LineReader implements RecordReader {
     this.recordsMax = Math.min(recordsMax, CHUNK_RECORDS_MAX)
   }
 
-  get unknownColumns(): readonly string[] {
+  get unknownColumns(): UnknownColumns {
     return this.form.unknownColumns
   }
 
@@ -82,6 +84,9 @@ export class LineReader implements RecordReader {
   private async begin(): Promise<void> {
     this.isBegun = true
     const start = await this.window.at(0, CHUNK_BYTES)
+    if (start.subarray(0, GZIP.length).equals(GZIP)) {
+      throw invalidFile('the file is compressed by gzip: unpack it first')
+    }
     const markBytes = start.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0
     if (!this.form.hasHeader) {
       if (this.position.offset === 0) this.position = { offset: markBytes, line: 0 }

@@ -1,12 +1,13 @@
 import type { Applicant } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
 import { parseJson } from '../../platform/json.ts'
+import { NO_UNKNOWN_COLUMNS } from '../batch.ts'
 import { faultyRecord, type LineForm } from './line-reader.ts'
 import { type FileRecord, isLongId, LONG_ID } from './record.ts'
 
 /** Lines of JSON: each is an object, as the body of a single score or a record of a batch. */
 export class NdjsonForm implements LineForm {
-  readonly unknownColumns: readonly string[] = []
+  readonly unknownColumns = NO_UNKNOWN_COLUMNS
   readonly hasHeader = false
   private readonly idField: string
 

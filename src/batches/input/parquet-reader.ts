@@ -1,18 +1,16 @@
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import {
-  type AsyncBuffer,
-  type Compressors,
-  type DecodedArray,
-  type FileMetaData,
-  type ParquetScan,
-  parquetMetadataAsync,
-  parquetScan,
-} from 'hyparquet'
+import type { DecodedArray, FileMetaData, RowGroup } from 'hyparquet'
 import { AppError } from '../../errors.ts'
-import type { BatchPosition } from '../batch.ts'
+import { type BatchPosition, NO_UNKNOWN_COLUMNS, type UnknownColumns } from '../batch.ts'
 import { DEFAULT_ID_FIELD } from './csv-form.ts'
-import { faultyRecord } from './line-reader.ts'
-import { fileValue, type ParquetColumn, takeColumns } from './parquet-columns.ts'
+import { faultyRecord, LINE_BYTES_MAX } from './line-reader.ts'
+import {
+  ColumnTexts,
+  fileValue,
+  NOT_UTF8,
+  type ParquetColumn,
+  takeColumns,
+} from './parquet-columns.ts'
+import { checkGroups, readColumn, readMetadata } from './parquet-file.ts'
 import {
   CHUNK_RECORDS_MAX,
   type FileRecord,
@@ -28,21 +26,8 @@ import {
   unknownOf,
 } from './record.ts'
 
-/** Largest part that is read at once: the column of a row group, or the footer. */
-const PART_BYTES_MAX = 512 * 1024 * 1024
-const FOOTER_BYTES_MAX = 64 * 1024 * 1024
-/** Values of the columns of a row group, which is decoded as a whole. */
-const GROUP_VALUES_MAX = 64_000_000
-const MAGIC = 'PAR1'
-const TAIL_BYTES = 8
-
-const COMPRESSORS: Compressors = {
-  GZIP: (bytes, outputBytes) => gunzipSync(bytes, { maxOutputLength: Math.max(outputBytes, 1) }),
-  ZSTD: (bytes, outputBytes) =>
-    zstdDecompressSync(bytes, { maxOutputLength: Math.max(outputBytes, 1) }),
-  BROTLI: (bytes, outputBytes) =>
-    brotliDecompressSync(bytes, { maxOutputLength: Math.max(outputBytes, 1) }),
-}
+/** Characters of text in a chunk: a dictionary can give one text to every row. */
+const CHUNK_CHARS = 2 * 1024 * 1024
 
 interface ParquetReaderOptions {
   readonly read: ReadBytes
@@ -52,11 +37,20 @@ interface ParquetReaderOptions {
   readonly recordsMax: number
 }
 
+/** A decoded column, with the texts that were read from it. */
+interface Column extends ParquetColumn {
+  readonly values: DecodedArray
+  readonly texts: ColumnTexts
+  /** Null for a column that is not a feature. */
+  readonly isNumeric: boolean | null
+}
+
 /** A row group with its decoded columns. */
 interface Group {
-  readonly end: number
+  readonly number: number
   readonly start: number
-  readonly columns: ReadonlyMap<string, DecodedArray>
+  readonly end: number
+  readonly columns: readonly Column[]
 }
 
 /**
@@ -65,13 +59,14 @@ interface Group {
  */
 export class ParquetReader implements RecordReader {
   total: number | null = null
-  unknownColumns: readonly string[] = []
+  unknownColumns: UnknownColumns = NO_UNKNOWN_COLUMNS
+  place: string | null = null
   private readonly options: ParquetReaderOptions
-  private columns: ReadonlyMap<string, ParquetColumn> = new Map()
-  private idColumn: ParquetColumn | null = null
-  private scan: ParquetScan | null = null
+  private columns: readonly ParquetColumn[] = []
+  private metadata: FileMetaData | null = null
   private template: Readonly<Record<string, unknown>> = {}
-  private group: Group | null = null
+  /** The row group with `row`, or the one before it. */
+  private group: Group = { number: 0, start: 0, end: 0, columns: [] }
   private row: number
 
   constructor(options: ParquetReaderOptions) {
@@ -81,124 +76,110 @@ export class ParquetReader implements RecordReader {
 
   async next(): Promise<Portion | null> {
     try {
-      const scan = this.scan ?? (await this.open())
-      const { row } = this
-      if (row >= Number(scan.metadata.num_rows)) return null
-      const group = await this.groupAt(scan, row)
+      this.metadata ??= await this.open()
+      if (this.row >= Number(this.metadata.num_rows)) return null
+      const group = await this.groupOf(this.metadata)
       const recordsMax = Math.min(this.options.recordsMax, CHUNK_RECORDS_MAX)
-      const end = Math.min(group.end, row + recordsMax)
+      const end = Math.min(group.end, this.row + recordsMax)
       const records: FileRecord[] = []
-      for (let at = row; at < end; at++) records.push(this.recordOf(group, at))
-      this.row = end
-      return { records, position: { offset: end, line: end } }
+      for (let chars = 0; this.row < end && chars < CHUNK_CHARS; this.row++) {
+        const record = this.recordOf(group, this.row)
+        chars += charsOf(record)
+        records.push(record)
+      }
+      return { records, position: { offset: this.row, line: this.row } }
     } catch (error) {
       if (error instanceof AppError || !(error instanceof Error)) throw error
       // Errors of the library say what is wrong with the file, and quote no value of it.
-      throw invalidFile(`the Parquet file can't be read: ${error.message.slice(0, 200)}`, error)
+      const where = this.place === null ? '' : ` at ${this.place}`
+      const reason = error.message.slice(0, 200)
+      throw invalidFile(`the Parquet file can't be read${where}: ${reason}`, error)
     }
   }
 
-  private async open(): Promise<ParquetScan> {
+  private async open(): Promise<FileMetaData> {
     const { features } = this.options
-    const file = this.asyncBuffer()
-    await this.checkTail()
-    const metadata = await parquetMetadataAsync(file, { geoparquet: false })
+    this.place = 'its metadata'
+    const metadata = await readMetadata(this.options)
     const all = takeColumns(metadata)
     this.total = Number(metadata.num_rows)
     this.unknownColumns = unknownOf([...all.keys()], features)
     const { idField, isNumeric } = features
-    this.idColumn = all.get(idField) ?? null
-    if (this.idColumn === null && idField !== DEFAULT_ID_FIELD) {
+    if (!all.has(idField) && idField !== DEFAULT_ID_FIELD) {
       throw invalidFile(`the file has no column ${quoted(idField)}, which id_field names`)
     }
-    this.columns = new Map([...all].filter(([name]) => isNumeric.has(name) || name === idField))
-    for (const { name, kind } of this.columns.values()) {
+    this.columns = [...all.values()].filter(({ name }) => isNumeric.has(name) || name === idField)
+    for (const { name, kind } of this.columns) {
       if (kind === 'other') {
         throw invalidFile(`the column ${quoted(name)} has neither numbers, texts nor booleans`)
       }
     }
-    const columns = [...this.columns.keys()]
-    this.template = templateOf(columns.filter((name) => isNumeric.has(name)))
-    this.checkGroups(metadata, columns.length, this.total)
-    const compressors = COMPRESSORS
-    this.scan = await parquetScan({ file, metadata, columns, compressors, utf8: false })
-    return this.scan
+    const names = this.columns.map(({ name }) => name)
+    this.template = templateOf(names.filter((name) => isNumeric.has(name)))
+    checkGroups(metadata, names.length)
+    return metadata
   }
 
-  /** Before the library allocates what the footer asks for. */
-  private async checkTail(): Promise<void> {
-    const { read, fileBytes } = this.options
-    if (fileBytes < TAIL_BYTES) throw invalidFile('the file is no Parquet file')
-    const tail = await read(fileBytes - TAIL_BYTES, TAIL_BYTES)
-    if (tail.toString('latin1', 4) !== MAGIC) throw invalidFile('the file is no Parquet file')
-    if (tail.readUInt32LE(0) > FOOTER_BYTES_MAX) {
-      throw invalidFile(`the metadata of the file has more than ${FOOTER_BYTES_MAX} bytes`)
-    }
-  }
-
-  private checkGroups({ row_groups: groups }: FileMetaData, columns: number, total: number): void {
-    let sum = 0
-    for (const { num_rows: rows } of groups) {
-      sum += Number(rows)
-      if (rows >= 0 && Number(rows) * columns <= GROUP_VALUES_MAX) continue
-      throw invalidFile(
-        `a row group has more than ${GROUP_VALUES_MAX} values: write the file with smaller ones`,
-      )
-    }
-    // Else a file could have rows without an end, or rows that nobody scores.
-    if (sum !== total) throw invalidFile('the rows of its groups are not those of the whole file')
-  }
-
-  private async groupAt(scan: ParquetScan, row: number): Promise<Group> {
-    if (this.group !== null && row >= this.group.start && row < this.group.end) return this.group
-    this.group = null
-    let start = 0
-    let end = 0
-    for (const { num_rows: rows } of scan.metadata.row_groups) {
+  /** The row group of the next row; the work only moves forward. */
+  private async groupOf(metadata: FileMetaData): Promise<Group> {
+    if (this.row < this.group.end) return this.group
+    let { number, end } = this.group
+    let start = end
+    // The memory of the last one is free before this one is read.
+    this.group = { number, start, end, columns: [] }
+    let group: RowGroup | undefined
+    do {
+      group = metadata.row_groups[number++]
+      if (group === undefined) throw invalidFile('the file has fewer rows than it says')
       start = end
-      end += Number(rows)
-      if (row < end) break
+      end += Number(group.num_rows)
+    } while (end <= this.row)
+    const { isNumeric } = this.options.features
+    const columns: Column[] = []
+    for (const column of this.columns) {
+      const { name } = column
+      this.place = `row group ${number}, column ${quoted(name)}`
+      const values = await readColumn(this.options, metadata, { group, name })
+      const isNumber = isNumeric.get(name) ?? null
+      columns.push({ ...column, values, texts: new ColumnTexts(), isNumeric: isNumber })
     }
-    const columns = new Map<string, DecodedArray>()
-    for (const name of this.columns.keys()) {
-      const column = await scan.readColumn({ column: name, rowStart: start, rowEnd: end })
-      if (column.length !== end - start) throw invalidFile(`the column ${quoted(name)} is cut off`)
-      columns.set(name, column)
-    }
-    this.group = { start, end, columns }
+    this.group = { number, start, end, columns }
     return this.group
   }
 
   private recordOf({ start, columns }: Group, row: number): FileRecord {
     const line = row + 1
-    const { isNumeric } = this.options.features
-    const { idColumn } = this
-    const found = idColumn === null ? null : columns.get(idColumn.name)?.[row - start]
-    const value = idColumn === null ? null : fileValue(found, idColumn, false)
-    const id = typeof value === 'string' || Number.isFinite(value) ? (value as string) : null
-    if (isLongId(id)) return faultyRecord(line, LONG_ID)
+    const { idField } = this.options.features
     const applicant: Record<string, unknown> = { ...this.template }
-    for (const column of this.columns.values()) {
-      const isNumber = isNumeric.get(column.name)
-      if (isNumber === undefined) continue
-      applicant[column.name] = fileValue(columns.get(column.name)?.[row - start], column, isNumber)
+    let id: string | number | null = null
+    let fault: string | null = null
+    for (const column of columns) {
+      const { name, isNumeric } = column
+      const found = column.texts.of(column.values[row - start], column.kind)
+      if (found === NOT_UTF8) {
+        fault ??= `the column ${quoted(name)} of row ${line} is not UTF-8`
+        continue
+      }
+      if (name === idField) id = idOf(fileValue(found, column, false))
+      if (isNumeric !== null) applicant[name] = fileValue(found, column, isNumeric)
     }
-    return { line, id, applicant, fault: null }
+    if (isLongId(id)) return faultyRecord(line, LONG_ID)
+    if (fault !== null) return faultyRecord(line, fault, id)
+    const record = { line, id, applicant, fault: null }
+    if (charsOf(record) <= LINE_BYTES_MAX) return record
+    return faultyRecord(line, `the row has more than ${LINE_BYTES_MAX} characters of text`, id)
   }
+}
 
-  private asyncBuffer(): AsyncBuffer {
-    const { read, fileBytes } = this.options
-    return {
-      byteLength: fileBytes,
-      slice: async (start, end = fileBytes) => {
-        const bytes = end - start
-        if (!(bytes >= 0) || bytes > PART_BYTES_MAX) {
-          throw new Error(`a part of it has more than ${PART_BYTES_MAX} bytes`)
-        }
-        const part = await read(start, bytes)
-        // A copy at the start of its own memory, as the library wants it.
-        return new Uint8Array(part).buffer
-      },
-    }
+function idOf(value: unknown): string | number | null {
+  return typeof value === 'string' || Number.isFinite(value) ? (value as string | number) : null
+}
+
+function charsOf({ applicant }: FileRecord): number {
+  let chars = 0
+  for (const name in applicant) {
+    const value = applicant[name]
+    if (typeof value === 'string') chars += value.length
   }
+  return chars
 }

@@ -1,6 +1,6 @@
 import type { Applicant } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
-import type { BatchPosition } from '../batch.ts'
+import type { BatchPosition, UnknownColumns } from '../batch.ts'
 
 /** An applicant of a file, or why there is none. */
 export interface FileRecord {
@@ -23,8 +23,9 @@ export interface Portion {
 export interface RecordReader {
   /** Records of the whole file; null where only reading all of it would tell. */
   readonly total: number | null
-  /** Columns that no model knows, which are left out. */
-  readonly unknownColumns: readonly string[]
+  readonly unknownColumns: UnknownColumns
+  /** What is being read, for an error of a process that ended; null: no part of it. */
+  readonly place: string | null
   /**
    * @returns null at the end of the file
    * @throws AppError `invalid_file`
@@ -70,7 +71,7 @@ export function invalidFile(message: string, cause?: unknown): AppError {
 export function unknownOf(
   columns: readonly string[],
   { isNumeric, idField, isStrict }: ReadFeatures,
-): string[] {
+): UnknownColumns {
   const seen = new Set<string>()
   for (const name of columns) {
     if (seen.has(name)) throw invalidFile(`two columns have the name ${quoted(name)}`)
@@ -87,9 +88,11 @@ export function unknownOf(
       `strict mode takes no unknown columns, but ${quoted(first)} is not a feature of the model`,
     )
   }
-  return others
+  const listed = others.slice(0, UNKNOWN_LISTED_MAX).map((name) => name.slice(0, NAME_CHARS_MAX))
+  return { names: listed, more: others.length - listed.length }
 }
 
+const UNKNOWN_LISTED_MAX = 100
 const NAME_CHARS_MAX = 80
 
 /** A name from a file, for a message. */

@@ -1,40 +1,108 @@
-import { parquetMetadata, type RowGroup } from 'hyparquet'
+import { type FileMetaData, parquetMetadata, type RowGroup } from 'hyparquet'
 import { ByteWriter } from 'hyparquet-writer'
+import { AppError } from '../../errors.ts'
+import type { ReadBytes } from '../input/record.ts'
+import { thriftEnd } from '../input/thrift-bounds.ts'
 import { parquetWriter } from './parquet-results.ts'
 
 const MAGIC = Buffer.from('PAR1')
 /** Length of the metadata, and the magic number. */
 const TAIL_BYTES = 8
+/** Metadata of a part: of 3,000 columns with long names, half of it. */
+const PART_METADATA_BYTES_MAX = 2 * 1024 * 1024
+const PART_VALUES_MAX = 200_000
+/** Metadata of the joined file, which take ten times that in memory. */
+const METADATA_BYTES_MAX = 16 * 1024 * 1024
+const PORTION_BYTES = 1024 * 1024
+
+/** A file, and the place of its metadata. */
+interface Part {
+  readonly bytes: number
+  readonly read: ReadBytes
+}
 
 /**
  * Joins Parquet files of `ParquetResults` to one: their row groups one after the other, and new
- * metadata. No value is decoded.
+ * metadata. No value is decoded, and a file passes in portions.
  *
- * @param files whole files with one schema; without any, nothing is given
+ * The files are in a folder into which the team's own programs write: their metadata are checked
+ * before the library reads them.
+ *
+ * @param keys of whole files with one schema; without any, nothing is given
+ * @throws AppError `batch_not_found` for one that is no longer a part of results
  */
-export async function* joinParquet(files: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* joinParquet(
+  keys: readonly string[],
+  open: (key: string) => Promise<Part>,
+): AsyncGenerator<Uint8Array> {
   const tail = new ByteWriter()
   let joined: ReturnType<typeof parquetWriter> | null = null
   let offset = MAGIC.length
-  for await (const file of files) {
-    const { schema, row_groups: groups } = parquetMetadata(file)
-    if (joined === null) yield MAGIC
-    joined ??= parquetWriter(tail, schema)
-    const metadataBytes = Buffer.from(file.buffer, file.byteOffset, file.length).readUInt32LE(
-      file.length - TAIL_BYTES,
-    )
-    const body = file.subarray(MAGIC.length, file.length - TAIL_BYTES - metadataBytes)
-    for (const group of groups) {
+  let metadataBytes = 0
+  for (const key of keys) {
+    const part = await open(key)
+    const found = await metadataOf(part)
+    metadataBytes += found.bytes
+    if (joined === null) {
+      joined = parquetWriter(tail, found.metadata.schema)
+      yield MAGIC
+    }
+    checkSize(metadataBytes)
+    for (const group of found.metadata.row_groups) {
       joined.row_groups.push(movedBy(offset - MAGIC.length, group))
       joined.num_rows += group.num_rows
     }
-    yield body
-    offset += body.length
+    const end = part.bytes - TAIL_BYTES - found.bytes
+    for (let at = MAGIC.length; at < end; at += PORTION_BYTES) {
+      yield await part.read(at, Math.min(PORTION_BYTES, end - at))
+    }
+    offset += end - MAGIC.length
   }
   if (joined === null) return
   void joined.finish()
   // Without the magic number with which the writer began.
   yield tail.getBytes().subarray(MAGIC.length)
+}
+
+async function metadataOf({
+  bytes: fileBytes,
+  read,
+}: Part): Promise<{ readonly bytes: number; readonly metadata: FileMetaData }> {
+  try {
+    if (fileBytes < TAIL_BYTES) throw new Error('it is too short')
+    const tail = await read(fileBytes - TAIL_BYTES, TAIL_BYTES)
+    const length = tail.readUInt32LE(0)
+    const bytesMax = Math.min(PART_METADATA_BYTES_MAX, fileBytes - TAIL_BYTES)
+    if (length > bytesMax) throw new Error('its metadata are too long')
+    const footer = await read(fileBytes - TAIL_BYTES - length, length + TAIL_BYTES)
+    thriftEnd(footer, 0, { end: length, valuesMax: PART_VALUES_MAX })
+    return { bytes: length, metadata: parquetMetadata(footer, { geoparquet: false }) }
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    throw changedPart(cause)
+  }
+}
+
+/** A run stops before its results have so many. */
+function checkSize(metadataBytes: number): void {
+  if (metadataBytes > METADATA_BYTES_MAX) throw changedPart()
+}
+
+function changedPart(cause?: unknown): AppError {
+  const message = 'a part of the results in the store is no longer that of the batch'
+  return new AppError('batch_not_found', `${message}: score the file again`, { cause })
+}
+
+/**
+ * Whether a file of results with its like can be joined to one.
+ *
+ * @param parts how many of them there will be
+ */
+export function canJoin(file: Uint8Array, parts: number): boolean {
+  const length = Buffer.from(file.buffer, file.byteOffset, file.length).readUInt32LE(
+    file.length - TAIL_BYTES,
+  )
+  return length <= PART_METADATA_BYTES_MAX && length * parts <= METADATA_BYTES_MAX
 }
 
 /** A row group whose bytes lie later in the file. */

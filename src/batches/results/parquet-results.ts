@@ -27,9 +27,8 @@ export class ParquetResults implements ResultWriter {
 
   add(row: ResultRow): void {
     for (let column = 0; column < this.columns.length; column++) {
-      const value = this.columns[column]?.value(row) ?? null
-      const isWhole = this.columns[column]?.type === 'whole'
-      this.values[column]?.push(isWhole && typeof value === 'number' ? BigInt(value) : value)
+      const { type, value } = this.columns[column] as ResultColumn
+      this.values[column]?.push(storedValue(value(row), type))
     }
   }
 
@@ -48,6 +47,15 @@ export class ParquetResults implements ResultWriter {
     void file.finish()
     return bytes.getBytes()
   }
+}
+
+/** A reference is a text or a number, and its column has texts. */
+function storedValue(
+  value: string | number | null,
+  type: ResultColumn['type'],
+): string | number | bigint | null {
+  if (typeof value !== 'number' || type === 'number') return value
+  return type === 'whole' ? BigInt(value) : String(value)
 }
 
 /** A writer whose files can be joined. */

@@ -59,7 +59,7 @@ export function columnsOf(chunk: ResultChunk): ResultColumn[] {
   }
   return [
     { name: 'line', type: 'whole', value: ({ record }) => record.line },
-    { name: 'id', type: 'text', value: ({ record: { id } }) => (id === null ? null : String(id)) },
+    { name: 'id', type: 'text', value: ({ record: { id } }) => id },
     { name: 'score', type: 'number', value: () => finiteOf(modelScore, 'score') },
     { name: 'risk_grade', type: 'text', value: () => modelScore.grade },
     { name: 'pd', type: 'number', value: () => finiteOf(modelScore, 'pd') },

@@ -26,6 +26,7 @@ export const EVENT_TYPES = [
   ...['change_request.declined', 'change_request.expired', 'change_request.outdated'],
   ...['stability.verdict_changed'],
   ...['service.spool_changed', 'service.database_back', 'key.expiring', 'log.checkpoint'],
+  ...['batch.ended'],
 ]
 
 /** Name of a reason in the address, which anybody may have written. */

@@ -2,7 +2,8 @@ import { html } from 'htm/preact'
 import { span } from './format.ts'
 import { Field } from './ui.ts'
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** Periods of reports by their length in days; 0 is the whole log. */
 const PERIODS: Readonly<Record<string, { readonly name: string; readonly days: number }>> = {
@@ -17,7 +18,9 @@ export const PERIOD_DEFAULT = 'quarter'
 /** The start of a period for a query, such as `from=…`; empty for the whole log. */
 export function periodQuery(period: string): string {
   const days = PERIODS[period]?.days ?? 0
-  return days === 0 ? '' : `from=${new Date(Date.now() - days * DAY_MS).toISOString()}`
+  // A whole hour: consoles that look at the same time share one report.
+  const fromMs = Math.floor((Date.now() - days * DAY_MS) / HOUR_MS) * HOUR_MS
+  return days === 0 ? '' : `from=${new Date(fromMs).toISOString()}`
 }
 
 /** The same for readers: from when to when. */

@@ -49,6 +49,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+const DEVELOPMENT_MEANS = 'average points of the development sample'
 const METHODS: Readonly<Record<string, string>> = {
   mean_at_cutoff: 'average points of applicants at the cut-off or slightly better',
   mean_all: 'average points of all scored applications',
@@ -68,8 +69,10 @@ interface Method {
 /** What reasons are measured against, in words. */
 export function methodWords(reasons: Method): string {
   const { method, baseline_basis: basis, cutoff, population_n: n, from, to } = reasons
+  // Averages of scored applications have an end of their period.
+  const isOfCard = method === 'mean_all' && to == null
   const parts = [
-    METHODS[method] ?? method,
+    isOfCard ? DEVELOPMENT_MEANS : (METHODS[method] ?? method),
     ...(basis == null ? [] : [`basis ${basis.replaceAll('_', ' ')}`]),
     ...(cutoff == null ? [] : [`cut-off ${number(cutoff)}`]),
     ...(n == null ? [] : [`${count(n)} applications`]),

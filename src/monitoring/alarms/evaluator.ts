@@ -3,13 +3,13 @@ import type { UserCaller } from '../../access/caller.ts'
 import { OPERATOR } from '../../audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { randomBase62 } from '../../platform/ids/base62.ts'
-import type { Reports } from '../thread/reports.ts'
+import type { MonitoringReports } from '../reports.ts'
 import type { AlarmCounts, AlarmStore, TakenAlarm } from './alarm.ts'
 import { evaluationOf } from './verdict.ts'
 
 interface EvaluatorOptions {
   readonly store: AlarmStore
-  readonly monitoring: Pick<Reports, 'stability'>
+  readonly monitoring: Pick<MonitoringReports, 'stability'>
   readonly clock: Clock
   readonly onFailed: (error: unknown) => void
 }
@@ -64,7 +64,13 @@ export class AlarmEvaluator {
   async runOnce(): Promise<void> {
     const { store, onFailed } = this.options
     try {
+      let countedAtMs = Number.NEGATIVE_INFINITY
       while (!this.isClosed) {
+        // Evaluations can take the whole hour; how many are overdue is told meanwhile.
+        if (performance.now() - countedAtMs >= CHECK_MS) {
+          this.alarms = await store.counts()
+          countedAtMs = performance.now()
+        }
         const taken = await store.take(this.runner, LEASE_MS)
         if (taken === null) break
         await this.evaluate(taken)

@@ -127,7 +127,8 @@ export function verdictOf(
   { psi, cv95 }: Pick<Stability, 'psi' | 'cv95'>,
   { watch, act }: Thresholds,
 ): Verdict {
-  if (psi === null || cv95 === null || cv95 >= watch) return 'insufficient_data'
+  // A cv95 of 0 has no degree of freedom: one cell alone can't move.
+  if (psi === null || cv95 === null || !(cv95 > 0) || cv95 >= watch) return 'insufficient_data'
   if (psi < watch) return 'stable'
   return psi < act ? 'moderate_shift' : 'major_shift'
 }

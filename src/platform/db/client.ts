@@ -36,8 +36,13 @@ export interface DatabaseOptions {
   readonly onCrash: (error: Error) => void
 }
 
+/** What runs single statements. */
+export interface Statements {
+  execute(statement: SQL): PromiseLike<unknown>
+}
+
 /** Runs a statement and returns its rows. The caller knows the type of a row; nothing checks it. */
-export async function rowsOf<Row>(db: Database, statement: SQL): Promise<Row[]> {
+export async function rowsOf<Row>(db: Statements, statement: SQL): Promise<Row[]> {
   const result: unknown = await db.execute(statement)
   // One driver returns the rows, the other an object that contains them.
   return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[]

@@ -46,7 +46,8 @@ async function endOf<T>(
     end?.('ok')
     return value
   } catch (error) {
-    const isAway = isDatabaseUnavailable(error)
+    // Such an error says what is away, as an archive: its cause must not count as the database's.
+    const isAway = !(error instanceof AppError) && isDatabaseUnavailable(error)
     end?.(isOverdue ? 'overdue' : isAway ? 'away' : 'refused')
     if (!isAway) throw error
     throw new AppError('unavailable', 'the database is away, try again later', { cause: error })

@@ -5,7 +5,6 @@ import {
   link,
   mkdir,
   open,
-  readdir,
   realpath,
   rename,
   rm,
@@ -13,7 +12,9 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { CallQueue } from './call-queue.ts'
 import { isUnfinished, listedIn, UNFINISHED } from './directory-listing.ts'
+import { directoriesIn, removeLeftovers } from './directory-sweep.ts'
 import {
   type ByteRange,
   checkKey,
@@ -27,12 +28,19 @@ import {
 import { hasContent } from './read-object.ts'
 import { bytesSource } from './sources.ts'
 
-/** The file that a killed process has left is removed after this time. */
-const LEFTOVER_MS = 86_400_000
 /** File systems that have no hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
 /** What does not pass by itself. */
 const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR', 'ELOOP']
+/** Longest time of a call, beside that of its bytes. */
+const CALL_MS = { read: 10_000, write: 30_000 } as const
+/** A slower directory counts as one that hangs. */
+const BYTES_A_MS_MIN = 256
+/** Bytes that a listing counts as. */
+const LIST_BYTES = 8 * 1024 * 1024
+
+/** A call of a queue. */
+type Work<T> = (isGivenUp: () => boolean) => Promise<T>
 
 /**
  * Objects as files below a directory.
@@ -40,46 +48,48 @@ const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR
  * An object is written under another name, synced, and then linked to its own: it is there whole or
  * not at all, also after a loss of power. The directory itself must exist: one that is made here
  * could be the place where a volume is not mounted.
+ *
+ * At most one call that reads and one that writes are under way: see `CallQueue`.
  */
 export class DirectoryStore implements ObjectStore {
   readonly url: string
   private readonly root: string
+  private readonly callMs: Readonly<Record<'read' | 'write', number>>
+  private readonly queues = { read: new CallQueue(), write: new CallQueue() }
 
-  constructor(root: string) {
+  /** @param callMs longest time of a call, beside that of its bytes */
+  constructor(root: string, callMs: Readonly<Record<'read' | 'write', number>> = CALL_MS) {
+    this.callMs = callMs
     this.root = root.length > 1 ? root.replace(/\/+$/, '') : root
     this.url = pathToFileURL(this.root).href
   }
 
   put(key: string, source: ObjectSource): Promise<'stored' | 'present'> {
-    return this.reporting(async () => {
+    return this.writing(source.bytes, async (isGivenUp) => {
       const path = await this.writablePath(key)
-      if (await this.linked(path, source)) return 'stored'
+      if (await this.linked(path, source, isGivenUp)) return 'stored'
       if (await hasContent(this, key, source)) return 'present'
       throw new ObjectStoreError('conflict', 'the name of the object has another content')
     })
   }
 
   replace(key: string, source: ObjectSource): Promise<void> {
-    return this.reporting(async () => {
+    return this.writing(source.bytes, async (isGivenUp) => {
       const path = await this.writablePath(key)
-      await withUnfinished(path, source, (unfinished) => rename(unfinished, path))
+      await withUnfinished(path, source, async (unfinished) => {
+        throwIf(isGivenUp())
+        await rename(unfinished, path)
+      })
     })
   }
 
   head(key: string): Promise<ObjectInfo | null> {
-    return this.reporting(async () => {
-      try {
-        return await this.opened(key, async (file) => infoOf(key, await file.stat()))
-      } catch (error) {
-        if (error instanceof ObjectStoreError && error.failure === 'missing') return null
-        throw error
-      }
-    })
+    return this.reading(0, () => this.infoAt(key))
   }
 
   read(key: string, { from, bytes }: ByteRange, version?: string): Promise<Buffer> {
     if (bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
-    return this.reporting(() =>
+    return this.reading(bytes, () =>
       this.opened(key, async (file) => {
         const info = infoOf(key, await file.stat())
         if (version !== undefined && info.version !== version) {
@@ -99,11 +109,11 @@ export class DirectoryStore implements ObjectStore {
   }
 
   list(query: ListQuery): Promise<readonly ObjectInfo[]> {
-    return this.reporting(async () => {
+    return this.reading(LIST_BYTES, async () => {
       await stat(this.root)
       const found: ObjectInfo[] = []
       for await (const key of listedIn(this.root, query)) {
-        const info = await this.head(key)
+        const info = await this.infoAt(key)
         if (info !== null) found.push(info)
         if (found.length >= query.limit) break
       }
@@ -112,26 +122,46 @@ export class DirectoryStore implements ObjectStore {
   }
 
   delete(key: string): Promise<void> {
-    return this.reporting(async () => {
+    return this.writing(0, async (isGivenUp) => {
       checkKey(key)
       const path = join(this.root, key)
       await stat(this.root)
+      throwIf(isGivenUp())
       await rm(path, { force: true })
       await syncDirectory(dirname(path)).catch(() => undefined)
     })
   }
 
-  probe(): Promise<boolean> {
-    return this.reporting(async () => {
-      const key = `_probe-${randomBytes(8).toString('hex')}`
+  async probe(): Promise<boolean> {
+    const key = `_probe-${randomBytes(8).toString('hex')}`
+    try {
       await this.put(key, bytesSource(Buffer.from('first')))
-      const isKept = !(await this.linked(join(this.root, key), bytesSource(Buffer.from('second'))))
+      const second = bytesSource(Buffer.from('second'))
+      const path = join(this.root, key)
+      return !(await this.writing(0, (isGivenUp) => this.linked(path, second, isGivenUp)))
+    } finally {
       await this.delete(key)
-      return isKept
-    })
+    }
+  }
+
+  async sweep(): Promise<void> {
+    const { root } = this
+    const directories = await this.reading(LIST_BYTES, () => directoriesIn(root))
+    for (const directory of directories) {
+      await this.writing(LIST_BYTES, () => removeLeftovers(join(root, directory)))
+    }
   }
 
   close(): void {}
+
+  private async infoAt(key: string): Promise<ObjectInfo | null> {
+    try {
+      return await this.opened(key, async (file) => infoOf(key, await file.stat()))
+    } catch (error) {
+      if (error instanceof ObjectStoreError && error.failure === 'missing') return null
+      throw error
+    }
+  }
 
   /** Makes the directory of an object, but not the store's own. */
   private async writablePath(key: string): Promise<string> {
@@ -151,9 +181,10 @@ export class DirectoryStore implements ObjectStore {
   }
 
   /** @returns false if the name exists */
-  private linked(path: string, source: ObjectSource): Promise<boolean> {
+  private linked(path: string, source: ObjectSource, isGivenUp: () => boolean): Promise<boolean> {
     return withUnfinished(path, source, async (unfinished) => {
       try {
+        throwIf(isGivenUp())
         await link(unfinished, path)
         await rm(unfinished)
         return true
@@ -193,9 +224,18 @@ export class DirectoryStore implements ObjectStore {
     }
   }
 
-  private async reporting<T>(work: () => Promise<T>): Promise<T> {
+  private reading<T>(bytes: number, work: Work<T>): Promise<T> {
+    return this.reporting('read', bytes, work)
+  }
+
+  private writing<T>(bytes: number, work: Work<T>): Promise<T> {
+    return this.reporting('write', bytes, work)
+  }
+
+  private async reporting<T>(kind: 'read' | 'write', bytes: number, work: Work<T>): Promise<T> {
     try {
-      return await work()
+      const longestMs = this.callMs[kind] + Math.ceil(bytes / BYTES_A_MS_MIN)
+      return await this.queues[kind].run(work, longestMs)
     } catch (error) {
       if (error instanceof ObjectStoreError) throw error
       const code = codeOf(error)
@@ -203,6 +243,11 @@ export class DirectoryStore implements ObjectStore {
       throw new ObjectStoreError(failure, `the directory of objects fails: ${code}`, error)
     }
   }
+}
+
+/** A call that was given up must not change the directory when it goes on. */
+function throwIf(isGivenUp: boolean): void {
+  if (isGivenUp) throw new ObjectStoreError('away', 'the directory of objects did not answer')
 }
 
 /** Writes a synced file beside the object, has it take its place, and syncs the directory. */
@@ -233,16 +278,6 @@ async function withUnfinished<T>(
     return result
   } finally {
     await rm(unfinished, { force: true })
-  }
-}
-
-async function removeLeftovers(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    if (!isUnfinished(name)) continue
-    const path = join(directory, name)
-    const facts = await stat(path).catch(() => null)
-    const isOld = facts !== null && Date.now() - facts.mtimeMs > LEFTOVER_MS
-    if (isOld) await rm(path, { force: true })
   }
 }
 

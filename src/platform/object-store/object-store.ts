@@ -69,6 +69,8 @@ export interface ObjectStore {
    * @returns whether the store itself refuses to change an object that exists
    */
   probe(): Promise<boolean>
+  /** Removes what processes have left that died while they wrote, after a day. */
+  sweep(): Promise<void>
   close(): void
 }
 

@@ -65,7 +65,7 @@ export async function hashOfObject(store: ObjectStore, key: string): Promise<Buf
 export async function hasContent(
   store: ObjectStore,
   key: string,
-  { bytes, sha256 }: ObjectSource,
+  { bytes, sha256 }: Pick<ObjectSource, 'bytes' | 'sha256'>,
 ): Promise<boolean> {
   const info = await store.head(key)
   return info?.bytes === bytes && sha256.equals(await hashOfObject(store, key))

@@ -46,8 +46,8 @@ export class S3Store implements ObjectStore {
   readonly url: string
   private readonly options: S3StoreOptions
   private readonly base: string
-  /** False once the server has said that it knows no conditions. */
-  private knowsConditions = true
+  /** Null until `probe` has found out; false once the server has said that it knows none. */
+  private knowsConditions: boolean | null = null
 
   constructor(options: S3StoreOptions) {
     const { bucket, prefix } = options
@@ -57,9 +57,7 @@ export class S3Store implements ObjectStore {
   }
 
   async put(key: string, source: ObjectSource): Promise<'stored' | 'present'> {
-    const isStored = this.knowsConditions
-      ? await this.storedOnce(key, source)
-      : await this.storedIfAbsent(key, source)
+    const isStored = await this.storedIfAbsent(key, source)
     if (isStored) return 'stored'
     if (await hasContent(this, key, source)) return 'present'
     throw new ObjectStoreError('conflict', 'the name of the object has another content')
@@ -145,13 +143,20 @@ export class S3Store implements ObjectStore {
 
   async probe(): Promise<boolean> {
     const key = `_probe-${randomBytes(8).toString('hex')}`
-    await this.put(key, bytesSource(Buffer.from('first')))
-    const isKept =
-      this.knowsConditions && !(await this.storedOnce(key, bytesSource(Buffer.from('second'))))
-    if (!isKept) this.knowsConditions = false
-    await this.delete(key)
-    return isKept
+    const textSource = (text: string) => bytesSource(Buffer.from(text))
+    try {
+      await this.put(key, textSource('first'))
+      const isKept =
+        this.knowsConditions !== false && !(await this.storedOnce(key, textSource('second')))
+      this.knowsConditions = isKept
+      return isKept
+    } finally {
+      await this.delete(key)
+    }
   }
+
+  /** A server keeps nothing of an object that is not whole. */
+  async sweep(): Promise<void> {}
 
   close(): void {
     this.options.client.client.destroy()
@@ -180,9 +185,13 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  /** Not atomic: for servers without conditions. Callers have one writer at a time. */
+  /**
+   * Asks first, unless the server is known to refuse a key that exists: one that ignores conditions
+   * says nothing. To ask is not atomic, but callers have one writer at a time.
+   */
   private async storedIfAbsent(key: string, source: ObjectSource): Promise<boolean> {
-    if ((await this.head(key)) !== null) return false
+    if (this.knowsConditions !== true && (await this.head(key)) !== null) return false
+    if (this.knowsConditions !== false) return this.storedOnce(key, source)
     await this.send(source.bytes, (signal) => this.putObject(key, source, { signal }))
     return true
   }

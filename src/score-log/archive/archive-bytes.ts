@@ -10,7 +10,7 @@ export interface ArchiveBytes {
   read(fileKey: string, from: number, bytes: number): Promise<Buffer | null>
 }
 
-/** Below the deadline of a step of a reader. */
+/** Longest time of a read: the caller of the API waits for it. */
 const READ_MS = 7_000
 
 /** Files in a store of objects, or in none where the service has no archive. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
 import { AppError } from '../../errors.ts'
-import { type Database, rowsOf } from '../../platform/db/client.ts'
+import { rowsOf, type Statements } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
 import type { ArchiveBytes } from './archive-bytes.ts'
@@ -43,10 +43,10 @@ const READ_BYTES = 4 * 1024 * 1024
 
 /** Reads blocks whose day is in the archive. */
 export class ArchivedBlocks {
-  private readonly db: Database
+  private readonly db: Statements
   private readonly files: ArchiveBytes
 
-  constructor(db: Database, files: ArchiveBytes) {
+  constructor(db: Statements, files: ArchiveBytes) {
     this.db = db
     this.files = files
   }

@@ -15,13 +15,14 @@ import {
   SCORED_AT,
   SERVED_AT,
 } from '../record/record-v4.ts'
-import type { BlockGroup, OpenBlock, ResultColumns } from './block.ts'
+import type { BlockGroup, NameHasher, OpenBlock, ResultColumns } from './block.ts'
 import { BLOCK_FORM } from './block-encoder.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
-import { readBytes, readDeltas, readPlanes } from './columns.ts'
+import { laterPlanes, readBytes, readDeltas, readPlanes } from './columns.ts'
 import { unpacked } from './compression.ts'
 import { GroupDecoder } from './group-decoder.ts'
 import { RequestIds } from './request-id-column.ts'
+import { ShortTexts } from './short-texts.ts'
 import type { BlockData } from './stored-block.ts'
 
 /**
@@ -40,15 +41,15 @@ class DecodedBlock implements OpenBlock {
   private readonly heads: readonly Buffer[]
   private readonly keys: readonly string[]
   private readonly headOf: Uint32Array
-  private readonly keyOf: Uint32Array
+  private readonly keyOf: () => Uint32Array
   private readonly scoredAt: Float64Array
   private readonly ids: RequestIds
-  private readonly latencies: Uint32Array
-  private readonly buckets: Uint32Array
+  private readonly latencies: () => Uint32Array
+  private readonly buckets: () => Uint32Array
   private readonly servedBy: Uint8Array
   private readonly flags: Uint8Array
   private readonly rowCounts: Uint32Array
-  private readonly references: readonly Buffer[] | null
+  private readonly references: ShortTexts | null
   /** First row of each request within its group. */
   private readonly firstRow: Int32Array
   private readonly decoders: readonly GroupDecoder[]
@@ -60,16 +61,15 @@ class DecodedBlock implements OpenBlock {
     this.heads = Array.from({ length: from.varint() }, () => from.block())
     this.keys = Array.from({ length: from.varint() }, () => from.block().toString('latin1'))
     this.headOf = readPlanes(from, count)
-    this.keyOf = readPlanes(from, count)
+    this.keyOf = laterPlanes(from, count)
     this.scoredAt = readDeltas(from, count)
     this.ids = new RequestIds(from, random, this.scoredAt)
-    this.latencies = readPlanes(from, count)
-    this.buckets = readPlanes(from, count)
+    this.latencies = laterPlanes(from, count)
+    this.buckets = laterPlanes(from, count)
     this.servedBy = readBytes(from, count)
     this.flags = readBytes(from, count)
     this.rowCounts = readPlanes(from, count)
-    this.references =
-      from.u8() === 0 ? null : Array.from({ length: count }, () => from.take(from.u8()))
+    this.references = from.u8() === 0 ? null : new ShortTexts(from, count)
     this.firstRow = new Int32Array(count)
     const requests = this.requestsByHead()
     this.decoders = this.heads.map((bytes, head) => {
@@ -96,7 +96,7 @@ class DecodedBlock implements OpenBlock {
   }
 
   latencyMs(index: number): number {
-    return (this.latencies[index] ?? 0) / 1_000
+    return (this.latencies()[index] ?? 0) / 1_000
   }
 
   teamId(index: number): string {
@@ -136,7 +136,23 @@ class DecodedBlock implements OpenBlock {
   }
 
   reference(index: number): string | null {
-    return this.references?.[index]?.toString() || null
+    return this.references?.at(index).toString() || null
+  }
+
+  hasNames(group: number): boolean {
+    return this.references !== null || this.decoders[group]?.hasIds === true
+  }
+
+  hashName(index: number, row: number, hasher: NameHasher): boolean {
+    const { references } = this
+    if (this.isBatch(index)) {
+      return this.decoderOf(index).hashId(this.firstRowOf(index) + row, hasher)
+    }
+    const length = references?.lengthOf(index) ?? 0
+    if (references === null || length === 0) return false
+    const start = references.startOf(index)
+    hasher.ofUtf8(references.bytes, start, start + length)
+    return true
   }
 
   find(requestId: string): number {
@@ -157,14 +173,14 @@ class DecodedBlock implements OpenBlock {
     out.copy(headBytes, 0, headBytes.length)
     const facts = out.room(FIXED_FACTS_BYTES)
     facts.writeDoubleLE(this.scoredAtMs(index), SCORED_AT)
-    facts.writeUInt32LE(this.latencies[index] ?? 0, LATENCY_AT)
-    facts.writeInt16LE((this.buckets[index] ?? 0) - 1, BUCKET_AT)
+    facts.writeUInt32LE(this.latencies()[index] ?? 0, LATENCY_AT)
+    facts.writeInt16LE((this.buckets()[index] ?? 0) - 1, BUCKET_AT)
     facts[SERVED_AT] = this.served(index)
     facts[FLAGS_AT] = this.flags[index] ?? 0
     facts.writeUInt32LE(this.applicants(index), ROWS_AT)
     writeText(out, Buffer.from(this.requestId(index), 'latin1'))
-    writeText(out, Buffer.from(this.keys[this.keyOf[index] ?? 0] ?? '', 'latin1'))
-    writeText(out, this.references?.[index] ?? Buffer.alloc(0))
+    writeText(out, Buffer.from(this.keys[this.keyOf()[index] ?? 0] ?? '', 'latin1'))
+    writeText(out, this.references?.at(index) ?? Buffer.alloc(0))
     this.writeRows(out, index, models)
     return Buffer.from(out.written())
   }
@@ -187,7 +203,7 @@ class DecodedBlock implements OpenBlock {
         out.f64(pds[row] ?? 0)
         out.u32(grades[row] ?? 0)
         out.u16(model.warningCounts[row] ?? 0)
-        decoder.copyCells(position, row, out.room(features * bytesPerCell), 0)
+        model.copyCells(row, out.room(features * bytesPerCell))
       }
     }
   }
@@ -213,7 +229,9 @@ class DecodedBlock implements OpenBlock {
       const start = filled[head] ?? 0
       const end = start + (this.rowCounts[index] ?? 0)
       this.firstRow[index] = start
-      requests[head]?.fill(index, start, end)
+      const ofHead = requests[head]
+      // A call of `fill` for each single score costs more than the loop.
+      if (ofHead !== undefined) for (let row = start; row < end; row++) ofHead[row] = index
       filled[head] = end
     }
     return requests

@@ -1,11 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
 import { AppError } from '../../errors.ts'
-import { type Database, rowsOf } from '../../platform/db/client.ts'
+import { rowsOf, type Statements } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
 import { ArchivedBlocks } from '../archive/archived-blocks.ts'
+import { type ListedBlock, portionsOf } from './block-portions.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
 import type { StoredBlock } from './stored-block.ts'
@@ -23,6 +24,8 @@ export interface BlockQuery {
   readonly order: 'oldest' | 'newest'
   /** Also blocks whose requests a merged block holds, too. */
   readonly withSuperseded?: boolean
+  /** Refuses to leave out a day that retention removed while it was read. */
+  readonly isWhole?: boolean
 }
 
 /**
@@ -37,25 +40,14 @@ export interface BlockQuery {
  * and meets a block that has gone fails with the AppError `unavailable`.
  */
 export interface BlockReader {
-  /** Blocks that can hold the request whose id has this time, likely ones first. */
+  /**
+   * Blocks that can hold the request whose id has this time, likely ones first. A request can come
+   * twice, in a small block and in the one that it was merged into.
+   */
   blocksAt(idMs: number): AsyncIterable<StoredBlock>
   blocksIn(query: BlockQuery): AsyncIterable<StoredBlock>
 }
 
-/** A block of an hour, before its data are read. */
-interface ListedBlock {
-  readonly block_id: string
-  readonly first_at_ms: number
-  readonly bytes: number
-  readonly checksum: number
-  readonly is_archived: boolean
-}
-
-/** Bytes of data in one statement; a single block can be larger. */
-const PORTION_BYTES = 4 * 1024 * 1024
-/** Blocks in the first statement of an hour, and at most: many readers want only a few. */
-const PORTION_BLOCKS_MIN = 4
-const PORTION_BLOCKS_MAX = 512
 /** Days of a window of a long range, at most. */
 const WINDOW_DAYS_MAX = 32
 const CACHED_BYTES_MAX = 48 * 1024 * 1024
@@ -77,12 +69,12 @@ const BLOCKS_LISTED_FEW = 64
  * and a block that has left for the archive since then is read there.
  */
 export class PostgresBlockReader implements BlockReader {
-  private readonly db: Database
+  private readonly db: Statements
   private readonly archived: ArchivedBlocks
   /** Blocks of single requests: who reads one often reads others of the same time. */
   private readonly cache = new LRUCache<string, StoredBlock>({ maxSize: CACHED_BYTES_MAX })
 
-  constructor(db: Database, files: ArchiveBytes = new StoredArchiveBytes(null)) {
+  constructor(db: Statements, files: ArchiveBytes = new StoredArchiveBytes(null)) {
     this.db = db
     this.archived = new ArchivedBlocks(db, files)
   }
@@ -94,11 +86,18 @@ export class PostgresBlockReader implements BlockReader {
     const fromMs = spanStart('hour', idMs - CLOCK_MS_MAX)
     const far = sql`first_at >= ${momentText(fromMs)}
       and first_at < ${momentText(idMs + ANSWER_MS_MAX)} and not (${near})`
-    for (const range of [near, far]) {
+    // Two statements, because nearly all requests are found near: the second would read an hour.
+    // A merge between them moves a request to a block of another time; the far ones therefore
+    // include those that a merge replaced, which stay readable for hours.
+    for (const [range, withSuperseded] of [
+      [near, false],
+      [far, true],
+    ] as const) {
       const listed = await this.list(
         sql`${range} and id_from <= ${momentText(Math.ceil(idMs))}
           and id_to >= ${momentText(Math.floor(idMs))}`,
         'newest',
+        withSuperseded,
       )
       for (const block of listed) yield* this.readOnce(block)
     }
@@ -145,7 +144,7 @@ export class PostgresBlockReader implements BlockReader {
         query.order,
         query.withSuperseded,
       )
-      yield* this.read(listed)
+      yield* this.read(listed, query.isWhole)
       const beyondMs = isRising ? lastMs + SPAN_MS.hour : fromMs - SPAN_MS.hour
       const nextMs =
         listed.length > 0 ? beyondMs : await this.nextHour(query, isRising ? lastMs : fromMs)
@@ -244,9 +243,15 @@ export class PostgresBlockReader implements BlockReader {
     )
   }
 
-  private async *read(listed: readonly ListedBlock[]): AsyncIterable<StoredBlock> {
-    for (const portion of portionsOf(listed)) {
-      const rows = await this.stored(portion.filter(({ is_archived }) => !is_archived))
+  private async *read(listed: readonly ListedBlock[], isWhole = false): AsyncIterable<StoredBlock> {
+    const portions = [...portionsOf(listed)]
+    let ahead: Promise<BlockRow[]> | null = null
+    for (const [index, portion] of portions.entries()) {
+      const rows: BlockRow[] = await (ahead ?? this.stored(portion))
+      const next = portions[index + 1]
+      // The database reads on while these blocks are looked at, but for readers who want a few.
+      ahead = index === 0 || next === undefined ? null : this.stored(next)
+      ahead?.catch(() => undefined)
       const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
       const others = portion.filter(({ block_id }) => !byId.has(block_id))
       const archived = others.length === 0 ? null : await this.archived.read(others)
@@ -254,18 +259,15 @@ export class PostgresBlockReader implements BlockReader {
         const block = byId.get(block_id) ?? archived?.get(block_id)
         // Else its day has left the log meanwhile, or a merge has replaced it long ago.
         if (block !== undefined) yield block
-        else if (await this.isKept(first_at_ms)) {
-          throw new AppError(
-            'unavailable',
-            'the log was rewritten while it was read: read this period again',
-          )
-        }
+        else if (await this.isKept(first_at_ms)) throw rewritten()
+        else if (isWhole) throw leftTheLog()
       }
     }
   }
 
   /** Those of the blocks that the database has. */
-  private stored(listed: readonly ListedBlock[]): Promise<BlockRow[]> {
+  private stored(portion: readonly ListedBlock[]): Promise<BlockRow[]> {
+    const listed = portion.filter(({ is_archived }) => !is_archived)
     if (listed.length === 0) return Promise.resolve([])
     const keys = sql.join(
       listed.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
@@ -298,6 +300,17 @@ export class PostgresBlockReader implements BlockReader {
   }
 }
 
+function rewritten(): AppError {
+  const message = 'the log was rewritten while it was read: read this period again'
+  return new AppError('unavailable', message)
+}
+
+function leftTheLog(): AppError {
+  const message =
+    'a day of the period left the log while it was read, because its retention ended: ask again'
+  return new AppError('unavailable', message)
+}
+
 /** The day of a moment, as partitions are named: `20261121`. */
 function dayNameOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')
@@ -327,28 +340,6 @@ function* windowsOf({ fromMs, toMs }: TimeRange, order: BlockQuery['order']): Ge
     else high = cut
     days = Math.min(WINDOW_DAYS_MAX, 2 * days)
   }
-}
-
-function* portionsOf(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
-  let portion: ListedBlock[] = []
-  let bytes = 0
-  let blocksMax = PORTION_BLOCKS_MIN
-  for (const block of listed) {
-    if (portion.length > 0 && bytes + block.bytes > PORTION_BYTES) {
-      yield portion
-      portion = []
-      bytes = 0
-    }
-    portion.push(block)
-    bytes += block.bytes
-    if (portion.length >= blocksMax) {
-      yield portion
-      blocksMax = Math.min(PORTION_BLOCKS_MAX, 2 * blocksMax)
-      portion = []
-      bytes = 0
-    }
-  }
-  if (portion.length > 0) yield portion
 }
 
 /** Columns of the blocks in the database and of those in the archive. */

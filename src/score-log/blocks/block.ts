@@ -14,6 +14,12 @@ export interface ModelColumns {
   readonly cells: readonly (Uint8Array | Uint16Array)[]
 }
 
+/** Takes a name of an applicant; equal texts are the same name in either form. */
+export interface NameHasher {
+  ofText(text: string): void
+  ofUtf8(bytes: Uint8Array, start: number, end: number): void
+}
+
 /** The requests of a block with the same head: one state of one deployment. */
 export interface BlockGroup {
   readonly engineVersion: number
@@ -61,6 +67,16 @@ export interface OpenBlock {
   /** Index in `groups` of the group with the rows of a request, and the first of those rows. */
   groupOf(index: number): number
   firstRowOf(index: number): number
+  /** Whether a request of a group can have a reference, or a row of it a record id. */
+  hasNames(group: number): boolean
+  /**
+   * Hands over the reference of a single request, or the id of a record of a batch, without making
+   * a string of it.
+   *
+   * @param row of a batch, counted from the first of the request
+   * @returns false without one
+   */
+  hashName(index: number, row: number, hasher: NameHasher): boolean
   /** Index of the request; -1 if the block does not hold it. */
   find(requestId: string): number
   /**

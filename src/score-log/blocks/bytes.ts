@@ -117,6 +117,7 @@ export class ByteWriter {
 
 /** A call costs more than a loop over so few bytes. */
 const COPIED_BY_LOOP_MAX = 32
+const CUT_OFF = 'the block is cut off'
 
 /** Reads what `ByteWriter` has written. Throws `RangeError` at the end of the bytes. */
 export class ByteReader {
@@ -164,8 +165,43 @@ export class ByteReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2
   }
 
+  /** As `zigzag` for each item of an array, which is faster. */
+  zigzags(target: Float64Array): void {
+    const { bytes } = this
+    for (let index = 0; index < target.length; index++) {
+      const low = bytes[this.at] ?? MORE
+      const high = bytes[this.at + 1] ?? MORE
+      // Nearly all numbers take one byte or two.
+      if (low >= MORE && high >= MORE) target[index] = this.zigzag()
+      else {
+        const value = low < MORE ? low : (low & (MORE - 1)) + MORE * high
+        this.at += low < MORE ? 1 : 2
+        target[index] = (value & 1) === 0 ? value / 2 : -(value + 1) / 2
+      }
+    }
+  }
+
+  /** Passes over as many numbers of `varint` or `zigzag`. */
+  skipVarints(count: number): void {
+    const { bytes } = this
+    let { at } = this
+    for (let rest = count; rest > 0; at++) {
+      if (at >= bytes.length) throw new RangeError(CUT_OFF)
+      if ((bytes[at] ?? MORE) < MORE) rest--
+    }
+    this.at = at
+  }
+
   block(): Buffer {
     return this.take(this.varint())
+  }
+
+  skipBlock(): void {
+    this.step(this.varint())
+  }
+
+  skip(length: number): void {
+    this.step(length)
   }
 
   take(length: number): Buffer {
@@ -175,7 +211,7 @@ export class ByteReader {
 
   private step(length: number): number {
     const start = this.at
-    if (start + length > this.bytes.length) throw new RangeError('the block is cut off')
+    if (start + length > this.bytes.length) throw new RangeError(CUT_OFF)
     this.at = start + length
     return start
   }

@@ -1,10 +1,11 @@
-import type { ByteReader, ByteWriter } from './bytes.ts'
+import { ByteReader, type ByteWriter } from './bytes.ts'
 
 /** How a column is written. */
 const CONSTANT = 0
 const VALUES = 1
 const PLANES = 2
 const DOUBLES = 3
+const DOUBLE_BYTES = 8
 
 /** Writes a column of bytes; one that never changes takes two bytes. */
 export function writeBytes(out: ByteWriter, column: Uint8Array): void {
@@ -50,9 +51,10 @@ export function readDeltas(from: ByteReader, count: number): Float64Array {
     return column
   }
   if (kind !== VALUES) throw new RangeError('the block has a column of an unknown kind')
+  from.zigzags(column)
   let value = 0
   for (let index = 0; index < count; index++) {
-    value += from.zigzag()
+    value += column[index] ?? 0
     column[index] = value
   }
   return column
@@ -99,4 +101,33 @@ export function readPlanes(from: ByteReader, count: number): Uint32Array {
     }
   }
   return column
+}
+
+/** Passes over a column of `readPlanes`, and reads it on first use. */
+export function laterPlanes(from: ByteReader, count: number): () => Uint32Array {
+  const start = from.position
+  const kind = from.u8()
+  if (kind === CONSTANT) from.varint()
+  else if (kind === PLANES) from.skip(from.u8() * count)
+  else throw new RangeError('the block has a column of an unknown kind')
+  return onFirstUse(() => readPlanes(new ByteReader(from.bytes, start), count))
+}
+
+/** Passes over a column of `readDeltas`, and reads it on first use. */
+export function laterDeltas(from: ByteReader, count: number): () => Float64Array {
+  const start = from.position
+  const kind = from.u8()
+  if (kind === DOUBLES) from.skip(DOUBLE_BYTES * count)
+  else if (kind === VALUES) from.skipVarints(count)
+  else throw new RangeError('the block has a column of an unknown kind')
+  return onFirstUse(() => readDeltas(new ByteReader(from.bytes, start), count))
+}
+
+/** Makes a value when it is first asked for, and keeps it. */
+export function onFirstUse<Value extends object>(make: () => Value): () => Value {
+  let made: Value | null = null
+  return () => {
+    made ??= make()
+    return made
+  }
 }

@@ -1,5 +1,5 @@
-import type { ByteReader, ByteWriter } from './bytes.ts'
-import { readBytes, writeBytes } from './columns.ts'
+import { ByteReader, type ByteWriter } from './bytes.ts'
+import { onFirstUse, readBytes, writeBytes } from './columns.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BASE = ALPHABET.length
@@ -73,38 +73,45 @@ export class RequestIdColumn {
   }
 }
 
-/** The ids of a block. Each text is made when it is asked for: most readers want one. */
+/** Where the ids of a block stand, by form. */
+interface IdPlaces {
+  /** Position of each id among those of its form. */
+  readonly places: Uint32Array
+  /** Distance of the time in each packed id to the time of its score. */
+  readonly times: Float64Array
+  readonly others: readonly string[]
+}
+
+/** The ids of a block. They are read when one is asked for: most readers want none. */
 export class RequestIds {
   private readonly scoredAtMs: Float64Array
   private readonly forms: Uint8Array
-  /** Position of each id among those of its form. */
-  private readonly places: Uint32Array
-  private readonly times: Float64Array
-  private readonly others: string[] = []
+  private readonly found: () => IdPlaces
   private readonly low: Buffer
   private readonly high: Buffer
 
   constructor(from: ByteReader, random: ByteReader, scoredAtMs: Float64Array) {
     this.scoredAtMs = scoredAtMs
     this.forms = readBytes(from, scoredAtMs.length)
-    this.places = new Uint32Array(scoredAtMs.length)
+    const { bytes, position } = from
     let packed = 0
-    let others = 0
-    for (const [index, form] of this.forms.entries()) {
-      this.places[index] = form === PACKED ? packed++ : others++
+    for (let index = 0; index < this.forms.length; index++) {
+      if (this.forms[index] === PACKED) packed++
     }
-    this.times = new Float64Array(packed)
-    for (let place = 0; place < packed; place++) this.times[place] = from.zigzag()
-    for (let rest = others; rest > 0; rest--) this.others.push(from.block().toString('latin1'))
+    from.skipVarints(packed)
+    for (let rest = this.forms.length - packed; rest > 0; rest--) from.skipBlock()
+    this.found = onFirstUse(() => idPlaces(this.forms, packed, new ByteReader(bytes, position)))
     this.low = random.take(2 * packed * HALF_BYTES)
     this.high = random.take((2 * packed + 3) >>> 2)
   }
 
   /** The id of a request; empty for an index beyond the block. */
   at(index: number): string {
-    const place = this.places[index] ?? 0
-    if (this.forms[index] === TEXT) return this.others[place] ?? ''
-    if (this.forms[index] === undefined) return ''
+    const form = this.forms[index]
+    if (form === undefined) return ''
+    const { places, others } = this.found()
+    const place = places[index] ?? 0
+    if (form === TEXT) return others[place] ?? ''
     const time = textOf(this.timeOf(index), TIME_CHARS)
     return PREFIX + time + this.half(2 * place) + this.half(2 * place + 1)
   }
@@ -120,7 +127,8 @@ export class RequestIds {
   }
 
   private timeOf(index: number): number {
-    return (this.scoredAtMs[index] ?? 0) - (this.times[this.places[index] ?? 0] ?? 0)
+    const { places, times } = this.found()
+    return (this.scoredAtMs[index] ?? 0) - (times[places[index] ?? 0] ?? 0)
   }
 
   private half(index: number): string {
@@ -128,6 +136,18 @@ export class RequestIds {
     const low = this.low.readUIntLE(index * HALF_BYTES, HALF_BYTES)
     return textOf(low + bits * HIGH, HALF_CHARS)
   }
+}
+
+function idPlaces(forms: Uint8Array, packed: number, from: ByteReader): IdPlaces {
+  const places = new Uint32Array(forms.length)
+  let [ofPacked, ofOthers] = [0, 0]
+  for (const [index, form] of forms.entries()) {
+    places[index] = form === PACKED ? ofPacked++ : ofOthers++
+  }
+  const times = new Float64Array(packed)
+  from.zigzags(times)
+  const others = Array.from({ length: ofOthers }, () => from.block().toString('latin1'))
+  return { places, times, others }
 }
 
 /** The number that characters stand for; -1 if one is not of the alphabet. */

@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
-import { type CompiledModel, EngineError, scoreOfCells } from '../../engine/index.ts'
+import { type CompiledModel, EngineError, scoreColumns, scoreOfCells } from '../../engine/index.ts'
 import { NO_GRADE } from '../record/record-v4.ts'
 import type { ResultColumns } from './block.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
-import { readPlanes, writePlanes } from './columns.ts'
+import { laterPlanes, readPlanes, writePlanes } from './columns.ts'
 
 const STORED = 0
 const DERIVED = 1
@@ -68,14 +68,14 @@ export class ResultsColumn {
 }
 
 /**
- * @param cellsOf cells of a scored row
+ * @param cells of the scored rows, a column for each feature
  * @throws Error if the model is needed and unknown, or gives other results than were logged
  */
 export function readResults(
   from: ByteReader,
   count: number,
   model: CompiledModel | null,
-  cellsOf: (index: number) => ArrayLike<number>,
+  cells: readonly ArrayLike<number>[],
 ): ResultColumns {
   const results = {
     scores: new Float64Array(count),
@@ -91,13 +91,7 @@ export function readResults(
   }
   if (model === null) throw new Error('the model of a logged score is not in the database')
   const checksum = from.u32()
-  for (let index = 0; index < count; index++) {
-    const result = resultOf(model, cellsOf(index))
-    if (result === null) continue
-    scores[index] = result.score
-    pds[index] = result.pd
-    grades[index] = result.grade
-  }
+  scoreColumns(model, cells, results)
   for (let rest = from.varint(); rest > 0; rest--) {
     const index = from.varint()
     scores[index] = from.f64()
@@ -113,14 +107,14 @@ export function readResults(
 /** Reads over the results. */
 export function skipResults(from: ByteReader, count: number): void {
   if (from.u8() === STORED) {
-    from.take(2 * F64_BYTES * count)
-    readPlanes(from, count)
+    from.skip(2 * F64_BYTES * count)
+    laterPlanes(from, count)
     return
   }
   from.u32()
   for (let rest = from.varint(); rest > 0; rest--) {
     from.varint()
-    from.take(2 * F64_BYTES + 4)
+    from.skip(2 * F64_BYTES + 4)
   }
 }
 

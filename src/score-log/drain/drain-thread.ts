@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { WorkerThread } from '../../platform/worker-thread.ts'
 import type { SegmentRange } from '../spool/reader.ts'
 import type { DrainedRange, RangeDrainer } from './drained-range.ts'
 
@@ -16,18 +16,12 @@ interface DrainThreadOptions extends DrainWorkerData {
   readonly onSilent: () => void
 }
 
-/** Message that ends the thread after its current range. */
-export const END = 'end'
-/** Message that the database did not answer in time. */
-export const SILENT = 'silent'
-
 const WORKER = new URL('./drain-worker.ts', import.meta.url)
 /** Longer than the thread's own deadline for the database. */
 const DEADLINE_MS = 15_000
 const RESTART_PAUSE_MS = 5_000
-const CLOSE_TIMEOUT_MS = 1_000
 /** A batch is at most 8 MiB, in a buffer outside the heap. */
-const MEMORY_MB = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 }
+const MEMORY_MB = { old: 256, young: 24 }
 
 /**
  * A thread that reads records from the spool's files and writes them to PostgreSQL. On the thread
@@ -37,28 +31,36 @@ const MEMORY_MB = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 }
  * may or may not be in the log then.
  */
 export class DrainThread implements RangeDrainer {
-  private readonly options: DrainThreadOptions
-  private worker: Worker | null = null
-  private endedAtMs = Number.NEGATIVE_INFINITY
-  private isClosed = false
+  private readonly thread: WorkerThread<SegmentRange, DrainedRange | null>
+  private readonly onCrash: (error: unknown) => void
   private onReply: (drained: DrainedRange | null) => void = () => undefined
 
-  constructor(options: DrainThreadOptions) {
-    this.options = options
-    this.start()
+  constructor({ databaseUrl, writer, onCrash, onSilent }: DrainThreadOptions) {
+    const workerData: DrainWorkerData = { databaseUrl, writer }
+    this.onCrash = onCrash
+    this.thread = new WorkerThread({
+      file: WORKER,
+      name: 'score log',
+      workerData,
+      memoryMb: MEMORY_MB,
+      restartPauseMs: RESTART_PAUSE_MS,
+      onReply: (drained) => this.onReply(drained),
+      onEnded: () => this.onReply(null),
+      onCrash,
+      onSilent,
+    })
+    this.thread.start()
   }
 
   async drainRange(range: SegmentRange): Promise<DrainedRange | null> {
-    if (this.worker === null) this.start()
-    const { worker } = this
-    if (worker === null) return null
+    if (!this.thread.start()) return null
     const { promise, resolve } = Promise.withResolvers<DrainedRange | null>()
     this.onReply = resolve
     const overdue = setTimeout(() => {
-      this.options.onCrash(new Error('it did not answer in time'))
-      void worker.terminate()
+      this.onCrash(new Error('it did not answer in time'))
+      this.thread.terminate()
     }, DEADLINE_MS)
-    worker.postMessage(range)
+    this.thread.post(range)
     try {
       return await promise
     } finally {
@@ -66,45 +68,7 @@ export class DrainThread implements RangeDrainer {
     }
   }
 
-  async close(): Promise<void> {
-    this.isClosed = true
-    const { worker } = this
-    if (worker === null) return
-    const ended = new Promise((resolve) => worker.once('exit', resolve))
-    const overdue = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT_MS)
-    worker.postMessage(END)
-    await ended
-    clearTimeout(overdue)
-  }
-
-  private start(): void {
-    if (this.isClosed || performance.now() - this.endedAtMs < RESTART_PAUSE_MS) return
-    const { databaseUrl, writer, onCrash, onSilent } = this.options
-    const workerData: DrainWorkerData = { databaseUrl, writer }
-    let worker: Worker
-    try {
-      worker = new Worker(WORKER, {
-        workerData,
-        execArgv: [],
-        name: 'score log',
-        resourceLimits: MEMORY_MB,
-      })
-    } catch (error) {
-      // The system can't create another thread.
-      this.endedAtMs = performance.now()
-      onCrash(error)
-      return
-    }
-    worker.on('message', (message: DrainedRange | null | typeof SILENT) => {
-      if (message === SILENT) onSilent()
-      else this.onReply(message)
-    })
-    worker.on('error', onCrash)
-    worker.on('exit', () => {
-      this.worker = null
-      this.endedAtMs = performance.now()
-      this.onReply(null)
-    })
-    this.worker = worker
+  close(): Promise<void> {
+    return this.thread.close()
   }
 }

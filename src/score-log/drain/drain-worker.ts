@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { parentPort, workerData } from 'node:worker_threads'
-import { DATABASE_DEADLINE_MS, guardStore } from '../../platform/db/guard.ts'
-import { connectPostgres } from '../../platform/db/postgres.ts'
+import { workerData } from 'node:worker_threads'
+import { openThreadDatabase } from '../../platform/db/thread-database.ts'
 import { RollupSums } from '../../rollups/rollup-sums.ts'
 import { encodeBlocks } from '../blocks/encode-blocks.ts'
 import { ErasureList, ErasuresMovedError } from '../erasure/erasure-list.ts'
@@ -12,7 +11,7 @@ import { servedOf } from '../record/served.ts'
 import { type ByteRange, scanFrames } from '../spool/frames.ts'
 import type { SegmentRange } from '../spool/reader.ts'
 import type { Appended } from './drain.ts'
-import { type DrainWorkerData, END, SILENT } from './drain-thread.ts'
+import type { DrainWorkerData } from './drain-thread.ts'
 import type { DrainedRange } from './drained-range.ts'
 import { type LogBatch, PostgresScoreLogStore } from './store.ts'
 
@@ -29,31 +28,17 @@ const PORTION_BYTES = 100 * 1024
 const LINE_BREAK = 0x0a
 
 const { databaseUrl, writer }: DrainWorkerData = workerData
-const connections = connectPostgres(databaseUrl, 1)
-const models = modelsOf(connections.db)
-const guard = {
-  deadlineMs: DATABASE_DEADLINE_MS,
-  onOverdue: () => {
-    connections.renew()
-    parentPort?.postMessage(SILENT)
-  },
-}
-const store = guardStore(new PostgresScoreLogStore(connections.db, writer, models), guard)
-const erasures = new ErasureList(connections.db)
-const erasureLoads = guardStore({ load: () => erasures.load() }, guard)
+const { db, guarded, answer } = openThreadDatabase(databaseUrl, 1)
+const models = modelsOf(db)
+const store = guarded(new PostgresScoreLogStore(db, writer, models))
+const erasures = new ErasureList(db)
+const erasureLoads = guarded({ load: () => erasures.load() })
 /** Reused for each range: clearing fresh memory costs the system more than reading into it. */
 const bytes = Buffer.allocUnsafeSlow(BYTES_MAX)
 let shares = SHARES
 
-parentPort?.on('message', async (message: SegmentRange | typeof END) => {
-  if (message === END) {
-    await connections.close()
-    parentPort?.close()
-    return
-  }
-  // The drain finds the reason of a failure and handles it.
-  parentPort?.postMessage(await drainRange(message).catch(() => null))
-})
+// The drain finds the reason of a failure and handles it.
+answer((range: SegmentRange) => drainRange(range).catch(() => null))
 
 async function drainRange({
   path,

@@ -1,4 +1,10 @@
-import type { BlockGroup, ModelColumns, OpenBlock, ResultColumns } from '../blocks/block.ts'
+import type {
+  BlockGroup,
+  ModelColumns,
+  NameHasher,
+  OpenBlock,
+  ResultColumns,
+} from '../blocks/block.ts'
 import type { LoggedModel, LoggedRequest } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import type { ScanQuery } from './log-query.ts'
@@ -8,6 +14,8 @@ export interface ScannedModel {
   readonly modelId: string
   readonly role: 'champion' | 'challenger'
   readonly challengerId: string | null
+  /** The baseline of reasons in force then; null for none, and in the first form. */
+  readonly baselineId: string | null
   /** 1 where the model gave a result, 0 where it failed. */
   readonly scored: Uint8Array
   readonly scores: Float64Array
@@ -33,6 +41,10 @@ export interface ScannedColumns {
   recordIndex(row: number): number
   /** Reference of a single request, or the id of a record as text; null for none. */
   reference(row: number): string | null
+  /** Whether an applicant can have a reference. */
+  readonly hasReferences: boolean
+  /** Hands over the reference without making a string of it. @returns false without one */
+  hashReference(row: number, hasher: NameHasher): boolean
   scoredAtMs(request: number): number
   latencyMs(request: number): number
   /** Number of applicants of the request. */
@@ -62,6 +74,11 @@ export function columnsOfBlock(
       requestId: (request: number) => block.requestId(request),
       recordIndex: (row: number) => row - block.firstRowOf(group.requestOfRow[row] ?? 0),
       reference: (row: number) => blockReference(block, group, row),
+      hasReferences: block.hasNames(index),
+      hashReference: (row: number, hasher: NameHasher) => {
+        const request = group.requestOfRow[row] ?? 0
+        return block.hashName(request, row - block.firstRowOf(request), hasher)
+      },
       scoredAtMs: (request: number) => block.scoredAtMs(request),
       latencyMs: (request: number) => block.latencyMs(request),
       applicants: (request: number) => block.applicants(request),
@@ -76,6 +93,7 @@ class BlockModel implements ScannedModel {
   readonly modelId: string
   readonly role: ScannedModel['role']
   readonly challengerId: string | null
+  readonly baselineId: string | null
   readonly gradeNames: readonly string[]
   private readonly model: ModelColumns
   private readonly readResults: () => ResultColumns
@@ -88,6 +106,7 @@ class BlockModel implements ScannedModel {
     this.modelId = model.modelId
     this.role = model.role
     this.challengerId = model.challengerId
+    this.baselineId = model.baselineId
     this.gradeNames = gradeNames
     this.model = model
     this.readResults = readResults
@@ -126,12 +145,14 @@ export function wantedRows(block: OpenBlock, group: BlockGroup, query: ScanQuery
   const { teamId, deploymentId, fromMs, toMs } = query
   const isOther = deploymentId !== null && group.deploymentId !== deploymentId
   if (group.teamId !== teamId || isOther) return new Int32Array()
-  const rows: number[] = []
-  for (let row = 0; row < group.rows; row++) {
-    const atMs = block.scoredAtMs(group.requestOfRow[row] ?? 0)
-    if (atMs >= fromMs && atMs < toMs) rows.push(row)
+  const rows = new Int32Array(group.rows)
+  const { requestOfRow } = group
+  let wanted = 0
+  for (let row = 0; row < rows.length; row++) {
+    const atMs = block.scoredAtMs(requestOfRow[row] ?? 0)
+    if (atMs >= fromMs && atMs < toMs) rows[wanted++] = row
   }
-  return Int32Array.from(rows)
+  return rows.subarray(0, wanted)
 }
 
 /** The columns of requests: one part for each set of models. */
@@ -147,14 +168,16 @@ export function columnsOfRequests(requests: readonly LoggedRequest[]): ScannedCo
   return [...parts.values()].map(columnsOfPart)
 }
 
-const nameOf = ({ modelId, challengerId }: LoggedModel) => `${modelId} ${challengerId}`
+const nameOf = ({ modelId, challengerId, baselineId }: LoggedModel) =>
+  `${modelId} ${challengerId} ${baselineId}`
 
 function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
   const rows = requests.flatMap((request, index) =>
     request.rows.map((row, recordIndex) => ({ row, index, recordIndex })),
   )
   const [first] = requests
-  const models = (first?.models ?? []).map(({ modelId, role, challengerId }, position) => {
+  const models = (first?.models ?? []).map((model, position) => {
+    const { modelId, role, challengerId, baselineId } = model
     const columns = {
       scored: new Uint8Array(rows.length),
       scores: new Float64Array(rows.length).fill(Number.NaN),
@@ -177,8 +200,15 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
     const cells = (features?.row.results[position]?.cells ?? []).map((_, feature) =>
       Int16Array.from(rows, ({ row }) => row.results[position]?.cells[feature] ?? 0),
     )
-    return { modelId, role, challengerId, ...columns, gradeNames: [...gradeIndexes.keys()], cells }
+    const gradeNames = [...gradeIndexes.keys()]
+    return { modelId, role, challengerId, baselineId, ...columns, gradeNames, cells }
   })
+  const reference = (row: number) => {
+    const { isBatch, reference: ofRequest } = at(rows[row]?.index ?? 0)
+    const id = rows[row]?.row.id ?? null
+    if (!isBatch) return ofRequest
+    return id === null ? null : String(id)
+  }
   const at = (request: number): LoggedRequest => {
     const found = requests[request]
     if (found === undefined) throw new RangeError('there is no such request')
@@ -190,11 +220,12 @@ function columnsOfPart(requests: readonly LoggedRequest[]): ScannedColumns {
     requestOfRow: Int32Array.from(rows, ({ index }) => index),
     requestId: (request) => at(request).requestId,
     recordIndex: (row) => rows[row]?.recordIndex ?? 0,
-    reference: (row) => {
-      const { isBatch, reference } = at(rows[row]?.index ?? 0)
-      const id = rows[row]?.row.id ?? null
-      if (!isBatch) return reference
-      return id === null ? null : String(id)
+    reference,
+    hasReferences: rows.some((_, row) => reference(row) !== null),
+    hashReference: (row, hasher) => {
+      const found = reference(row)
+      if (found !== null) hasher.ofText(found)
+      return found !== null
     },
     scoredAtMs: (request) => at(request).scoredAtMs,
     latencyMs: (request) => at(request).latencyMs,

@@ -1,6 +1,6 @@
 import type { OpenBlock } from '../blocks/block.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
-import type { BlockReader } from '../blocks/block-store.ts'
+import type { BlockQuery, BlockReader } from '../blocks/block-store.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
@@ -98,7 +98,8 @@ export class LogBlocks implements LogPart {
   }
 
   async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
-    for await (const block of this.openIn(query)) {
+    // A report over a part of a day would be wrong without a sign.
+    for await (const block of this.openIn(query, { isWhole: true })) {
       yield columnsOfBlock(block, await this.modelsOf(block), query)
     }
   }
@@ -110,13 +111,17 @@ export class LogBlocks implements LogPart {
     }
   }
 
-  private async *openIn({ deploymentId, fromMs, toMs }: ScanQuery): AsyncGenerator<OpenBlock> {
+  private async *openIn(
+    { deploymentId, fromMs, toMs }: ScanQuery,
+    options: Pick<BlockQuery, 'isWhole'> = {},
+  ): AsyncGenerator<OpenBlock> {
     const { blocks } = this.options
     for await (const stored of blocks.blocksIn({
       ...(deploymentId !== null && { deploymentId }),
       fromMs,
       toMs,
       order: 'oldest',
+      ...options,
     })) {
       yield openBlock(stored)
     }

@@ -1,8 +1,7 @@
-import type { Database } from '../../platform/db/client.ts'
+import type { Database, Statements } from '../../platform/db/client.ts'
 import type { ArchiveBytes } from '../archive/archive-bytes.ts'
 import type { ArchivePlace } from '../archive/archive-place.ts'
-import { type BlockQuery, type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
-import type { StoredBlock } from '../blocks/stored-block.ts'
+import { type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
 import { type ArchiveRewriter, LogEraser } from '../erasure/eraser.ts'
 import { ErasureList } from '../erasure/erasure-list.ts'
 import { PostgresErasureStore } from '../erasure/erasure-store.ts'
@@ -61,7 +60,9 @@ export function openLogReader(options: LogReaderOptions): OpenLogReader {
     },
   })
   const tail = spool === undefined ? null : new SpoolTail(spool, models, erased)
-  const blocks = new GuardedBlockReader(new PostgresBlockReader(db, archive?.files), guarded)
+  // Each statement by itself: what the store of an archive takes must not count as the database's.
+  const statements = guarded<Statements>({ execute: (statement) => db.execute(statement) })
+  const blocks = new PostgresBlockReader(statements, archive?.files)
   const rows = guarded(new PostgresFirstFormStore(db))
   const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
   const store = guarded(new PostgresErasureStore(db))
@@ -78,38 +79,5 @@ export function openLogReader(options: LogReaderOptions): OpenLogReader {
     eraser,
     blocks,
     openAnew: () => openLogReader({ db, guarded, archive }),
-  }
-}
-
-/** Bounds each step of reading blocks, as a guarded store bounds each of its calls. */
-class GuardedBlockReader implements BlockReader {
-  private readonly blocks: BlockReader
-  private readonly steps: { next<T>(iterator: AsyncIterator<T>): Promise<IteratorResult<T>> }
-
-  constructor(blocks: BlockReader, guarded: Guard) {
-    this.blocks = blocks
-    this.steps = guarded({ next: (iterator) => iterator.next() })
-  }
-
-  blocksAt(idMs: number): AsyncIterable<StoredBlock> {
-    return this.guard(this.blocks.blocksAt(idMs))
-  }
-
-  blocksIn(query: BlockQuery): AsyncIterable<StoredBlock> {
-    return this.guard(this.blocks.blocksIn(query))
-  }
-
-  private async *guard<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
-    const iterator = items[Symbol.asyncIterator]()
-    try {
-      for (;;) {
-        const step = await this.steps.next(iterator)
-        if (step.done === true) return
-        yield step.value
-      }
-    } finally {
-      // Not awaited: after a step that took too long it would wait for that step.
-      iterator.return?.().catch(() => undefined)
-    }
   }
 }

@@ -23,7 +23,7 @@ import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const PROCESS = fileURLToPath(new URL('../../support/archive/archiver-process.ts', import.meta.url))
 /** More than a process has. */
-const STEPS_MAX = 36
+const STEPS_MAX = 72
 /** By default only some steps: a process has to start for each. */
 const KILLS_ALL = (process.env['SCORELINE_TEST_KILLS'] ?? '') !== ''
 const TIMEOUT_MS = KILLS_ALL ? 1_200_000 : 120_000
@@ -83,7 +83,7 @@ const endLease = ({ handle }: ArchivedLog) =>
 
 describe.each(backends)('on $name', (backend) => {
   /** Steps from one kill to the next. */
-  const step = KILLS_ALL ? 1 : backend.name === 'PostgreSQL' ? 5 : 9
+  const step = KILLS_ALL ? 1 : backend.name === 'PostgreSQL' ? 7 : 11
 
   async function started(): Promise<{ place: Place; ids: string[] }> {
     const database = await backend.create()

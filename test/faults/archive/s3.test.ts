@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/platform/clock.ts'
+import { guardStore } from '../../../src/platform/db/guard.ts'
+import { DatabaseHealth } from '../../../src/platform/db/health.ts'
 import {
   ArchivedLog,
   DAY,
@@ -84,13 +87,25 @@ test('a file that the bucket gives back otherwise keeps the day in the database'
   expect(await requests()).toHaveLength(RECORDS.length)
 })
 
-test('a bucket that is silent makes reads unavailable in bounded time', async () => {
+// A replica must not become unready, nor renew its connections, because of a bucket.
+test('a bucket that is silent or gone makes reads unavailable, and not the database', async () => {
   await log.round(inBucket())
+  const health = new DatabaseHealth(systemClock)
+  let overdue = 0
+  const guard = { deadlineMs: 3_000, onOverdue: () => overdue++, health }
+  const guarded = <Store extends object>(one: Store) => guardStore(one, guard)
+  const place = inBucket()
+  const reading = () => log.reading(requestsOf, true, { ...place, guarded })
+  const isAway = { code: 'unavailable', message: expect.stringContaining('archive') }
   server.delayMs = 60_000
   const beganMs = performance.now()
-  await expect(requests()).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(reading()).rejects.toMatchObject(isAway)
   expect(performance.now() - beganMs).toBeLessThan(15_000)
-}, 30_000)
+  await server.close()
+  await expect(reading()).rejects.toMatchObject(isAway)
+  expect([overdue, health.calls.away, health.calls.overdue]).toEqual([0, 0, 0])
+  expect(health.calls.ok).toBeGreaterThan(0)
+}, 40_000)
 
 test('the operator learns that a server ignores conditions', async () => {
   server.options = { ignoresConditions: true }

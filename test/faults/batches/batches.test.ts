@@ -1,7 +1,11 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { PostgresBatchStore } from '../../../src/batches/store.ts'
+import { AppError } from '../../../src/errors.ts'
 import { BatchCaller, csvLine, jsonLines } from '../../support/batches/batches.ts'
+import { teamOf } from '../../support/batches/example.ts'
 import { backends } from '../../support/start/databases.ts'
 import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
@@ -17,7 +21,7 @@ describe.each(backends)('on $name', (backend) => {
     teams = await startTwoTeams(backend, { env: { BATCH_MAX_BYTES: '1000000' } })
     team = teams.team
     caller = new BatchCaller(teams.service, team.owner)
-    teamId = teamOf(team)
+    teamId = teamOf(team.owner)
   })
   afterAll(() => teams.service.close())
 
@@ -260,6 +264,71 @@ describe.each(backends)('on $name', (backend) => {
     expect(await caller.end(id)).toMatchObject({ status: 'failed', error: 'input_changed' })
   })
 
+  // The answer to a commit can be lost: the file of a batch that is there must stay.
+  test('a file stays, and its batch runs, where the answer to the commit was lost', async () => {
+    const slug = await newDeployment()
+    const add = PostgresBatchStore.prototype.add
+    const spy = vi.spyOn(PostgresBatchStore.prototype, 'add')
+    spy.mockImplementationOnce(async function lose(this: PostgresBatchStore, ...order) {
+      await add.apply(this, order)
+      throw new AppError('unavailable', 'the connection is lost')
+    })
+    const response = await caller.send(slug, FILE)
+    spy.mockRestore()
+    expect(response.statusCode, response.body).toBe(202)
+    expect(await caller.end(response.json().id)).toMatchObject({
+      status: 'done',
+      counts: { scored: 3 },
+    })
+  })
+
+  test('a file is not kept in the store where its batch was refused', async () => {
+    const slug = await newDeployment()
+    const spy = vi.spyOn(PostgresBatchStore.prototype, 'add').mockResolvedValueOnce(false)
+    const before = readdirSync(join(teams.service.config.dataDir, 'batches', teamId, 'batches'))
+    expect((await caller.send(slug, FILE)).statusCode).toBe(503)
+    spy.mockRestore()
+    const folder = join(teams.service.config.dataDir, 'batches', teamId, 'batches')
+    const added = readdirSync(folder).filter((name) => !before.includes(name))
+    expect(added.flatMap((name) => readdirSync(join(folder, name)))).toEqual([])
+    expect(readdirSync(join(teams.service.config.dataDir, 'uploads'))).toEqual([])
+  })
+
+  test.each([
+    ['text/csv; charset=iso-8859-1', 415],
+    ['text/csv; charset="UTF-8"', 202],
+    ['multipart/form-data; boundary=x', 415],
+  ])('a file of the type %s is answered with %i', async (type, status) => {
+    const response = await teams.service.inject({
+      method: 'POST',
+      url: `/v1/batches/upload?deployment=${await newDeployment()}`,
+      headers: { authorization: `Bearer ${caller.token}`, 'content-type': type },
+      payload: FILE,
+    })
+    expect(response.statusCode, response.body).toBe(status)
+  })
+
+  test('a file that is compressed as a whole is named so', async () => {
+    const batch = await caller.score(await newDeployment(), gzipSync(FILE))
+    expect(batch).toMatchObject({
+      status: 'failed',
+      error: 'invalid_file',
+      message: 'the file is compressed by gzip: unpack it first',
+    })
+  })
+
+  test('references of results as CSV are no formulas, and numbers stay numbers', async () => {
+    const slug = await newDeployment()
+    const lines = ['{"id":"=1+1","income":1}', '{"id":-7,"income":1}']
+    const { id } = await caller.score(slug, `${lines.join('\n')}\n`, {
+      format: 'ndjson',
+      query: '&results=csv',
+    })
+    const [, first, second] = String(await caller.bytes(id)).split('\r\n')
+    expect(first).toMatch(/^1,'=1\+1,1002,/)
+    expect(second).toMatch(/^2,-7,1002,/)
+  })
+
   test('a result has the fields of a batch over HTTP and its place, in every line', async () => {
     const slug = await newDeployment()
     const { id } = await caller.score(slug, FILE, { query: '&results=ndjson' })
@@ -271,8 +340,3 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 })
-
-function teamOf({ owner }: Team): string {
-  const [, payload = ''] = owner.split('.')
-  return JSON.parse(Buffer.from(payload, 'base64url').toString()).team
-}

@@ -1,12 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rowsOf } from '../../../src/platform/db/client.ts'
-import { csvLine, jsonLines, type ShownBatch } from '../../support/batches/batches.ts'
+import { csvLine } from '../../support/batches/batches.ts'
+import { BatchReplica, hasEnded } from '../../support/batches/replica.ts'
 import { loggedFacts } from '../../support/score-log/log-rows.ts'
 import {
   type Backend,
@@ -16,94 +16,12 @@ import {
   postgres,
   type TestDatabase,
 } from '../../support/start/databases.ts'
-import { post, ServiceProcess } from '../../support/start/process.ts'
-import { PROCESS_OWNER } from '../../support/start/running.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
-import { numberedSpec } from '../../support/start/team.ts'
 
 const ROWS = 60_000
 const FILE = `id,income\n${Array.from({ length: ROWS }, (_, row) =>
   csvLine([`A-${row}`, row % 7 === 0 ? null : (row % 5) - 2]),
 ).join('')}`
-const SETTINGS = {
-  JWT_SECRET: 'secret of the tests, long enough',
-  BOOTSTRAP_OWNER_EMAIL: PROCESS_OWNER.email,
-  BOOTSTRAP_OWNER_PASSWORD: PROCESS_OWNER.password,
-  RATE_LIMIT_PER_MINUTE: '1000000',
-}
-
-/** A process with a database that tests may kill, and what they ask of it. */
-class Replica {
-  readonly process: ServiceProcess
-  readonly url: string
-  readonly token: string
-
-  private constructor(process: ServiceProcess, url: string, token: string) {
-    this.process = process
-    this.url = url
-    this.token = token
-  }
-
-  static async start(
-    { databaseUrl, dataDir }: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>,
-    env: Readonly<Record<string, string>> = {},
-  ): Promise<Replica> {
-    const process = ServiceProcess.start({
-      DATA_DIR: dataDir,
-      ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }),
-      ...SETTINGS,
-      ...env,
-    })
-    onTestFinished(async () => void (await process.stop('SIGKILL')))
-    const url = await process.url()
-    const { body } = await post(`${url}/api/auth/login`, PROCESS_OWNER)
-    return new Replica(process, url, String(body['access_token']))
-  }
-
-  async deploy(): Promise<string> {
-    const order = { spec: numberedSpec(1), environment: 'production', auto_deploy: true }
-    const { body } = await post(`${this.url}/v1/models/deploy`, order, this.token)
-    return String((body['deployment'] as { slug: string }).slug)
-  }
-
-  async send(slug: string): Promise<string> {
-    const path = `/v1/batches/upload?deployment=${slug}&results=ndjson`
-    const response = await this.fetch(path, {
-      method: 'POST',
-      headers: { 'content-type': 'text/csv' },
-      body: FILE,
-    })
-    expect(response.status).toBe(202)
-    return ((await response.json()) as ShownBatch).id
-  }
-
-  async get(id: string): Promise<ShownBatch> {
-    return (await (await this.fetch(`/v1/batches/${id}`)).json()) as ShownBatch
-  }
-
-  /** Waits until a batch is so far. */
-  async until(id: string, isSo: (batch: ShownBatch) => boolean): Promise<ShownBatch> {
-    const untilMs = performance.now() + 120_000
-    for (;;) {
-      const batch = await this.get(id)
-      if (isSo(batch)) return batch
-      if (performance.now() > untilMs) expect.fail(`it is ${JSON.stringify(batch)}`)
-      await delay(5)
-    }
-  }
-
-  async results(id: string) {
-    return jsonLines(await (await this.fetch(`/v1/batches/${id}/results`)).text())
-  }
-
-  private fetch(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = { ...init.headers, authorization: `Bearer ${this.token}` }
-    return fetch(this.url + path, { ...init, headers })
-  }
-}
-
-const hasEnded = ({ finished_at: end }: ShownBatch) => end !== null
-
 /** As if the time of the dead run's lease had passed. */
 function endLeases(database: TestDatabase): Promise<void> {
   return withDatabase(database, async (db) => {
@@ -144,19 +62,19 @@ describe.each(backends)('on $name', (backend: Backend) => {
   test('a batch whose process is killed goes on, with every applicant once', async () => {
     const database = await backend.create()
     onTestFinished(() => database.drop())
-    let replica = await Replica.start(database)
+    let replica = await BatchReplica.start(database)
     const slug = await replica.deploy()
-    const id = await replica.send(slug)
+    const id = await replica.send(slug, FILE)
     for (const scored of [10_000, 35_000]) {
       await replica.until(id, ({ counts }) => counts.scored >= scored)
       await replica.process.stop('SIGKILL')
       await endLeases(database)
-      replica = await Replica.start(database)
+      replica = await BatchReplica.start(database)
     }
     const batch = await replica.until(id, hasEnded)
     expect(batch).toMatchObject({ status: 'done', counts: { scored: ROWS, errors: 0 } })
     const results = await replica.results(id)
-    const again = await replica.send(slug)
+    const again = await replica.send(slug, FILE)
     await replica.until(again, hasEnded)
     expect(scoresOf(results)).toEqual(scoresOf(await replica.results(again)))
     expect(await replica.process.stop()).toBe(0)
@@ -173,12 +91,16 @@ describe.skipIf(!hasPostgres)('on PostgreSQL alone', () => {
       rmSync(store, { recursive: true, force: true })
     })
     const env = { BATCH_STORE: pathToFileURL(store).href }
-    const first = await Replica.start(database, env)
+    const first = await BatchReplica.start(database, env)
     const dataDir = newDataDir()
     mkdirSync(dataDir, { recursive: true })
-    const second = await Replica.start({ ...database, dataDir }, env)
+    const second = await BatchReplica.start({ ...database, dataDir }, env)
     const slug = await first.deploy()
-    const ids = [await first.send(slug), await first.send(slug), await second.send(slug)]
+    const ids = [
+      await first.send(slug, FILE),
+      await first.send(slug, FILE),
+      await second.send(slug, FILE),
+    ]
     await first.until(ids[0] ?? '', ({ counts }) => counts.scored >= 10_000)
     await first.process.stop('SIGKILL')
     await endLeases(database)

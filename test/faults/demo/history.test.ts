@@ -110,7 +110,7 @@ test('the alarm was evaluated, and says so in the marks', async () => {
 test('what became of the first accounts is known', async () => {
   const [definition] = await services.outcomeDefinitions.list(caller.teamId)
   const query = { definition: definition?.id ?? '' }
-  const { report } = await services.performance.get(caller, history.deploymentId, query)
+  const report = await services.performance.get(caller, history.deploymentId, query)
   expect(report.n).toBeGreaterThan(1_000)
   expect(report.bad).toBeGreaterThan(20)
   expect(report.auc).toBeGreaterThan(0.6)

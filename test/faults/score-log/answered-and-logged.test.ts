@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectReconciled } from '../../support/expect/reconciliation.ts'
+import { expectRecounted } from '../../support/expect/recount.ts'
 import { onServer } from '../../support/global-setup.ts'
 import { LoadedService } from '../../support/load/loaded-service.ts'
 import {
@@ -43,6 +44,7 @@ describe.each(backends)('on $name', (backend) => {
     }
     await service.endAndDrain()
     await expectReconciled(database, service.load)
+    await expectRecounted(database)
   }, 300_000)
 
   test('every answer is logged once when the service is told to end under load', async () => {

@@ -1,5 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { putFile } from '../../support/batches/example.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { changesOf, type KeyedCall, keyed, newKey } from '../../support/scenarios/idempotency.ts'
 import { IMPORTED, routesOf } from '../../support/scenarios/routes.ts'
@@ -98,6 +99,18 @@ const OPERATIONS: Readonly<Record<string, Prepare>> = {
     url: v1(slug, '/rollback'),
     body: { reason: 'a test wants it' },
   }),
+  'batches.start': async (team, slug) => {
+    putFile(team, 'applicants.csv', 'income\n1\n')
+    return {
+      url: '/v1/batches',
+      body: { deployment: slug, input: { path: 'applicants.csv' } },
+    }
+  },
+  'batches.upload': async (_, slug) => ({
+    url: `/v1/batches/upload?deployment=${slug}`,
+    body: 'income\n1\n',
+    headers: { 'content-type': 'text/csv' },
+  }),
   'scorecards.add_challenger': async (team, slug) => {
     await team.register(numberedSpec(3))
     const body = { challenger_version: '3.0', mode: 'live', traffic_pct: 5 }
@@ -192,7 +205,7 @@ describe.each(backends)('on $name', (backend) => {
       expect([header?.in, header?.required], operationId).toEqual(
         isTaken ? ['header', false] : [undefined, undefined],
       )
-      const success = responses['200'] ?? responses['201']
+      const success = responses['200'] ?? responses['201'] ?? responses['202']
       const headers = Object.keys(success?.headers ?? {})
       for (const name of ['Idempotent-Replayed', 'Idempotency-Kept']) {
         expect(headers.includes(name), operationId).toBe(isTaken)

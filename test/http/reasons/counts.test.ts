@@ -20,6 +20,16 @@ describe.each(backends)('on $name', (backend) => {
     for (const [a, b] of values) await team.score(slug, { a, b })
   }
 
+  test('a model of another environment looks like one that does not exist', async () => {
+    const { slug } = await team.deploy(stepCard({ method: 'max' }))
+    const staged = await team.deploy({ ...stepCard({ method: 'max' }), version: '9' }, 'staging')
+    const counts = (model: string) => team.call('GET', at(slug, `/reason-counts?model=${model}`))
+    expect(outcomeOf(await counts(staged.modelId))).toBe('404 model_not_found')
+    const unknown = { model_id: 'mod_1', method: 'mean_at_cutoff' }
+    const refused = await team.call('POST', at(slug, '/reason-baselines'), unknown)
+    expect(outcomeOf(refused)).toBe('400 invalid_request')
+  })
+
   test('reasons are counted by grade, for every answer and for no other model', async () => {
     const card = {
       ...stepCard({ method: 'max', max: 1 }),

@@ -51,6 +51,31 @@ describe.each(backends)('on $name', (backend) => {
     expect((await replay(slug, { from: scored_at })).result.n).toBe(1)
   })
 
+  // How far a job is tells how many applicants a lender has.
+  test('a replay is the own team\x27s alone: its progress, its total and its end', async () => {
+    const { slug } = await team.deploy(sampleSpec())
+    const stranger = teams.otherTeam
+    const { slug: foreign } = await stranger.deploy(sampleSpec())
+    for (let score = 0; score < 5; score++) await stranger.score(foreign, {})
+    await team.score(slug, {})
+    await statsWith(teams.service, team.owner, slug, 1)
+    await statsWith(teams.service, stranger.owner, foreign, 5)
+    const job = await replay(slug)
+    expect(job.progress).toEqual({ done: 1, total: 1 })
+    const unknown = `${job.id.slice(0, -4)}0000`
+    for (const [method, action] of [
+      ['GET', ''],
+      ['POST', '/cancel'],
+    ] as const) {
+      const of = (id: string) => stranger.call(method, `/v1/jobs/${id}${action}`)
+      const [theirs, none] = [await of(job.id), await of(unknown)]
+      expect([theirs.statusCode, none.statusCode]).toEqual([404, 404])
+      const { request_id: _, ...refusal } = theirs.json()
+      expect(none.json()).toMatchObject(refusal)
+    }
+    expect((await team.done('GET', `/v1/jobs/${job.id}`)).status).toBe('done')
+  })
+
   describe('of a score', () => {
     const spec = card([
       numeric('age', [

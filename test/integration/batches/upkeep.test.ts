@@ -1,17 +1,19 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { NewBatch } from '../../../src/batches/batch.ts'
+import { DiskRoom } from '../../../src/batches/disk-room.ts'
 import { BatchFiles } from '../../../src/batches/files.ts'
 import { errorKey, resultKey } from '../../../src/batches/parts.ts'
 import { PostgresBatchStore } from '../../../src/batches/store.ts'
+import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
 import { BatchUpkeep } from '../../../src/batches/upkeep.ts'
+import { Uploads } from '../../../src/batches/uploads.ts'
 import { PostgresJobStore } from '../../../src/jobs/store.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { DirectoryStore } from '../../../src/platform/object-store/directory-store.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
@@ -24,7 +26,8 @@ describe.each(backends)('on $name', (backend) => {
   let handle: DatabaseHandle
   let store: PostgresBatchStore
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-upkeep-'))
-  const files = new BatchFiles(Promise.resolve(new DirectoryStore(directory)), directory)
+  const files = new BatchFiles(Promise.resolve(new TeamFolderStore(directory)))
+  const received = new Uploads(join(directory, 'uploads'), async () => new DiskRoom([], 0))
 
   beforeAll(async () => {
     database = await backend.create()
@@ -37,15 +40,18 @@ describe.each(backends)('on $name', (backend) => {
     rmSync(directory, { recursive: true })
   })
 
-  const upkeep = () =>
+  const upkeep = (
+    onFailed = (error: unknown, _batchId: string | null): void => {
+      throw error
+    },
+  ) =>
     new BatchUpkeep({
       store,
       files,
+      received,
       place: async () => PLACE,
       keptMs: 7 * DAY_MS,
-      onFailed: (error) => {
-        throw error
-      },
+      onFailed,
     })
 
   /** A batch of two chunks with their files, whose job ended so many days ago; null: it runs. */
@@ -124,6 +130,45 @@ describe.each(backends)('on $name', (backend) => {
     expect(await store.find(ended.id)).not.toBeNull()
     await upkeep().removeAll()
     expect(left(ended)).toEqual(RESULTS)
+  })
+
+  // A folder that nobody may write must not keep what is of all other teams for years.
+  test('a batch that stays stuck is named and does not hold up the others', async () => {
+    const [stuck, ...others] = [await newBatch(8), await newBatch(8), await newBatch(8)]
+    if (stuck === undefined) throw new Error('there is no batch')
+    const remove = vi.spyOn(files, 'remove').mockImplementation(async (key) => {
+      if (key.startsWith(stuck.folder)) throw new Error('no right')
+      rmSync(join(directory, key), { force: true })
+    })
+    const failed: (string | null)[] = []
+    const one = upkeep((_, batchId) => void failed.push(batchId))
+    await one.removeAll()
+    remove.mockRestore()
+    expect(failed).toEqual([stuck.id])
+    expect(one.failures).toBe(1)
+    for (const other of others) expect(await store.find(other.id)).toBeNull()
+    expect(await store.find(stuck.id)).not.toBeNull()
+    await upkeep().removeAll()
+    expect(await store.find(stuck.id)).toBeNull()
+  })
+
+  // A process can die between the store and the database: nobody would know of the file.
+  test('a file whose batch never came to be is removed, and that of a batch stays', async () => {
+    const [added, lost] = [await newBatch(null), newId('job_', Date.now())]
+    await files.write(`team_x/batches/${lost}/input.csv`, Buffer.from('x'))
+    mkdirSync(join(directory, 'uploads'), { recursive: true })
+    await received.note(added.id, added.input.key)
+    await received.note(lost, `team_x/batches/${lost}/input.csv`)
+    await upkeep().removeAll()
+    expect(readdirSync(join(directory, `team_x/batches/${lost}`))).toEqual(['input.csv'])
+    const hoursAgo = new Date(Date.now() - 2 * 3_600_000)
+    for (const name of readdirSync(join(directory, 'uploads'))) {
+      utimesSync(join(directory, 'uploads', name), hoursAgo, hoursAgo)
+    }
+    await upkeep().removeAll()
+    expect(readdirSync(join(directory, `team_x/batches/${lost}`))).toEqual([])
+    expect(left(added)).toContain('input.csv')
+    expect(readdirSync(join(directory, 'uploads'))).toEqual([])
   })
 
   test('the job of a batch is kept as long as its results', async () => {

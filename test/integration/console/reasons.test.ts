@@ -76,7 +76,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.go(`scores/${requestId}`)
     await visitor.sees('1. Duration of the credit')
     expect(await rowsOf('Reasons')).toHaveLength(1 + 4)
-    await visitor.sees('average points of all scored applications, 1,000 applications')
+    await visitor.sees('average points of the development sample, 1,000 applications')
     // The baseline, each feature, the score.
     expect(await rowsOf('Points against the baseline')).toHaveLength(1 + 2 + 13)
     await page.getByText('Your score was 356').waitFor()

@@ -243,8 +243,9 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
       const logged = Promise.all(more.map((id) => log(spool, id)))
       // Between two messages, amid a transaction, or while it starts.
       await new Promise((resolve) => setTimeout(resolve, 3 * round))
-      await Reflect.get(drainThread.thread, 'worker')?.terminate()
-      Reflect.set(drainThread.thread, 'endedAtMs', Number.NEGATIVE_INFINITY)
+      const thread = Reflect.get(drainThread.thread, 'thread')
+      await Reflect.get(thread, 'worker')?.terminate()
+      Reflect.set(thread, 'endedAtMs', Number.NEGATIVE_INFINITY)
       await logged
     }
     await expectExactly(wanted)

@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { openArchive } from '../../../src/archive/open.ts'
+import { type ArchiveParts, archiveParts } from '../../../src/archive/parts.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import type { ObjectStore } from '../../../src/platform/object-store/object-store.ts'
+import { openObjectStore } from '../../../src/platform/object-store/open-object-store.ts'
+import {
+  type ArchiveBytes,
+  StoredArchiveBytes,
+} from '../../../src/score-log/archive/archive-bytes.ts'
 import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
 import { type OpenLogReader, openLogReader } from '../../../src/score-log/reading/open-reader.ts'
 import type { LoggedRequest } from '../../../src/score-log/record/logged-request.ts'
@@ -67,6 +74,18 @@ export interface ArchiveRest {
   readonly url?: string
   readonly endpoint?: string
   readonly retentionDays?: number
+  /** By default none. */
+  readonly keepMs?: number
+  /** Bounds the calls of readers; by default nothing does. */
+  readonly guarded?: <Store extends object>(store: Store) => Store
+}
+
+/** What a process does otherwise than it should. */
+export interface ArchiveFaults extends Pick<ArchiveRest, 'keepMs'> {
+  /** Its store of objects. */
+  readonly objects?: (objects: ObjectStore) => ObjectStore
+  /** Its stores in the database. */
+  readonly guarded?: <Store extends object>(store: Store) => Store
 }
 
 /** An archive in a directory of its own, on a database with a log. */
@@ -76,6 +95,7 @@ export class ArchivedLog {
   readonly handle: DatabaseHandle
   private readonly root: string
   nowMs = NOW
+  readonly clock = { epochMs: () => this.nowMs, monotonicMs: () => performance.now() }
   readonly lines: { readonly message: string; readonly facts: Record<string, unknown> }[] = []
 
   /** @param root by default a new one */
@@ -99,6 +119,7 @@ export class ArchivedLog {
         scoreLogArchive: rest.url ?? pathToFileURL(this.directory).href,
         scoreLogArchiveAfterMs: 3 * DAY_MS,
         scoreLogRetentionDays: rest.retentionDays ?? 761,
+        spoolKeepMs: rest.keepMs ?? 0,
         awsEndpointUrl: rest.endpoint ?? null,
         awsRegion: 'us-east-1',
         usesPathStyle: true,
@@ -106,10 +127,56 @@ export class ArchivedLog {
       {
         database: this.handle,
         directory: join(this.root, 'work'),
-        clock: { epochMs: () => this.nowMs, monotonicMs: () => performance.now() },
+        clock: this.clock,
         log: { info: note, warn: note, error: note },
         factsOf: (error) => ({ error }),
       },
+    )
+  }
+
+  /** A process on the same archive that has faults. */
+  async faulty({
+    objects,
+    guarded,
+    keepMs,
+  }: ArchiveFaults = {}): Promise<ArchiveParts & { readonly files: ArchiveBytes }> {
+    const s3 = { endpoint: null, region: 'us-east-1', usesPathStyle: true }
+    const opened = await openObjectStore(pathToFileURL(this.directory).href, s3)
+    const store = objects?.(opened) ?? opened
+    const note = (message: string) => (facts: unknown) => {
+      this.lines.push({ message, facts: facts as Record<string, unknown> })
+    }
+    const files = new StoredArchiveBytes(store)
+    const parts = archiveParts({
+      db: this.handle.db,
+      guarded: guarded ?? ((one) => one),
+      objects: store,
+      files,
+      directory: join(this.root, 'work'),
+      clock: this.clock,
+      afterMs: 3 * DAY_MS,
+      retentionDays: 761,
+      keepMs: keepMs ?? 0,
+      log: {
+        archived: note('archived'),
+        failed: note('failed'),
+        foreign: note('foreign'),
+        missing: note('missing'),
+      },
+    })
+    return { ...parts, files }
+  }
+
+  /** Time passes for the files of the archive. */
+  async age(hours: number): Promise<void> {
+    await this.handle.db.execute(sql`update score_archive_files
+      set state_at = state_at - ${`${hours} hours`}::interval`)
+  }
+
+  /** The leases of processes that stand still run out. */
+  async endLeases(): Promise<void> {
+    await this.handle.db.execute(
+      sql`update score_archive set leased_until = now() - interval '1 second'`,
     )
   }
 
@@ -128,7 +195,7 @@ export class ArchivedLog {
     rest: ArchiveRest = {},
   ): Promise<T> {
     const archive = await this.open(rest)
-    const guarded = <Store extends object>(one: Store) => one
+    const guarded = rest.guarded ?? (<Store extends object>(one: Store) => one)
     try {
       return await work(
         openLogReader({

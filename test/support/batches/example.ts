@@ -14,12 +14,27 @@ export async function exampleBatch(
 ): Promise<{ readonly job?: string }> {
   if (operation === 'batches.upload') return {}
   if (operation === 'batches.start') {
-    const [, payload = ''] = token.split('.')
-    const { team } = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    const path = join(service.config.dataDir, 'batches', team, '2026-11/portfolio.csv')
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, EXAMPLE_FILE)
+    putFile({ service, owner: token }, '2026-11/portfolio.csv', EXAMPLE_FILE)
     return {}
   }
   return { job: (await new BatchCaller(service, token).score(slug, EXAMPLE_FILE)).id }
+}
+
+interface Owned {
+  readonly service: TestService
+  /** Access token of the owner. */
+  readonly owner: string
+}
+
+/** Puts a file into the folder of a team. */
+export function putFile({ service, owner }: Owned, path: string, text: string): void {
+  const file = join(service.config.dataDir, 'batches', teamOf(owner), path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
+
+/** The team of an access token. */
+export function teamOf(token: string): string {
+  const [, payload = ''] = token.split('.')
+  return JSON.parse(Buffer.from(payload, 'base64url').toString()).team
 }

@@ -1,6 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { newId } from '../../../src/platform/ids/ids.ts'
+import { putFile } from '../batches/example.ts'
 import type { TestService } from '../start/service.ts'
 import type { Team } from '../start/team.ts'
 import type { Route } from './routes.ts'
@@ -24,7 +23,7 @@ export const BATCH_ROUTES: Readonly<Record<string, Route>> = {
     operation: 'batches.upload',
     admitted: SENDER,
     query: `deployment=${NO_DEPLOYMENT}`,
-    file: { type: 'text/csv', text: 'income\n1\n' },
+    file: { type: 'text/csv', text: 'income\n1\n', query: 'deployment=<slug>' },
     success: '400 invalid_request',
   },
   'GET /v1/batches': { operation: 'batches.list', admitted: SENDER },
@@ -57,14 +56,21 @@ export const BATCH_ROUTES: Readonly<Record<string, Route>> = {
 /** The documented outcomes of these routes, but for the ones that all have. */
 const USER = ['401 unauthorized', '403 insufficient_role', '429 rate_limited', '503 unavailable']
 const FORM = '400 invalid_request'
+const CHANGES = [
+  '409 idempotency_in_progress',
+  '422 idempotency_key_reused',
+  '409 idempotency_answer_lost',
+]
 const FILE = ['413 payload_too_large', '415 unsupported_media_type']
 const DEPLOYMENT = '404 deployment_not_found'
 const ENDED = ['200', ...USER, NONE, '409 batch_not_ended']
 
 /** As `DECIDED`. */
 export const BATCH_OUTCOMES: Readonly<Record<string, readonly string[]>> = {
-  'POST /v1/batches': ['202', ...USER, FORM, DEPLOYMENT, ...FILE, '422 invalid_file'],
-  'POST /v1/batches/upload': ['202', ...USER, FORM, DEPLOYMENT, ...FILE],
+  'POST /v1/batches': [
+    ...['202', ...USER, FORM, DEPLOYMENT, ...FILE, '422 invalid_file', ...CHANGES],
+  ],
+  'POST /v1/batches/upload': ['202', ...USER, FORM, DEPLOYMENT, ...FILE, ...CHANGES],
   'GET /v1/batches': ['200', ...USER, FORM],
   'GET /v1/batches/{id}': ['200', ...USER, NONE],
   'POST /v1/batches/{id}/cancel': ['200', ...USER, NONE],
@@ -99,10 +105,8 @@ export const BATCH_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
   'POST /v1/batches': {
     '202': [
       'a file of the folder of the team',
-      async ({ team, service }, { slug }) => {
-        const folder = join(service.config.dataDir, 'batches', teamIdOf(team))
-        mkdirSync(folder, { recursive: true })
-        writeFileSync(join(folder, 'applicants.csv'), 'income\n1\n')
+      async ({ team }, { slug }) => {
+        putFile(team, 'applicants.csv', 'income\n1\n')
         return team.call('POST', '/v1/batches', {
           deployment: slug,
           input: { path: 'applicants.csv' },
@@ -177,10 +181,4 @@ function resultScenarios(what: string): Readonly<Record<string, Row>> {
     ],
     [NONE]: ['an unknown batch', ({ team }) => team.call('GET', `${UNKNOWN}/${what}`)],
   }
-}
-
-/** The team of an owner, as their access token names it. */
-function teamIdOf({ owner }: Team): string {
-  const [, payload = ''] = owner.split('.')
-  return JSON.parse(Buffer.from(payload, 'base64url').toString()).team
 }

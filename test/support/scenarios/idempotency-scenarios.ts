@@ -25,16 +25,18 @@ export function idempotencyScenarios(
 
 function meeting(row: string, { isSame, isClaimed }: (typeof HELD)[keyof typeof HELD]): Scenario {
   return async ({ service, team }, ids) => {
-    const { admitted, body } = ROUTES[row] ?? {}
+    const { admitted, body, file } = ROUTES[row] ?? {}
     const { method, path } = pathOf(row)
     const claim = spyOnStore('claim').mockImplementation(async ({ bodyHash }) => ({
       held: { bodyHash: isSame ? bodyHash : Buffer.alloc(32), answer: null, isClaimed },
     }))
     const answer = await keyed(service, newKey(), {
       method: method as 'POST',
-      url: withIds(path, ids),
+      // A file is received before its key is claimed, and only for a deployment that is there.
+      url: withIds(file?.query === undefined ? path : path.replace(/\?.*/, `?${file.query}`), ids),
       token: admitted === 'score key' ? team.key : team.owner,
       ...(body !== undefined && { body: withIds(JSON.stringify(body), ids) }),
+      ...(file !== undefined && { body: file.text, headers: { 'content-type': file.type } }),
     })
     claim.mockRestore()
     return answer

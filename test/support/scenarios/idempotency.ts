@@ -17,11 +17,13 @@ export interface KeyedCall {
   readonly url: string
   readonly token: string
   readonly body?: object | string
+  /** Beside the key. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends a request with a key, which may be no valid one. */
 export function keyed(service: TestService, key: string, call: KeyedCall) {
-  return service.call({ ...call, headers: { 'idempotency-key': key } })
+  return service.call({ ...call, headers: { ...call.headers, 'idempotency-key': key } })
 }
 
 /** What the store does from now on, until the spy is restored. */

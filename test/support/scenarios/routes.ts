@@ -29,7 +29,12 @@ export interface Route {
   /** A body that can be sent again and again; a route without it reads none. */
   readonly body?: object
   /** A file that it takes in place of a body of JSON. */
-  readonly file?: { readonly type: string; readonly text: string }
+  readonly file?: {
+    readonly type: string
+    readonly text: string
+    /** The query with which it is received, and its `Idempotency-Key` claimed. */
+    readonly query?: string
+  }
   /** What the route answers to whoever it admits; 200 when left out. */
   readonly success?: string
   /** Further bodies that name things, which may belong to another team. */

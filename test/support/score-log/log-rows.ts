@@ -103,6 +103,6 @@ export async function rollupOver(
   deploymentId: string,
 ): Promise<Rollup | null> {
   const range = { span, fromMs: -Infinity, toMs: Infinity }
-  const rollups = await new PostgresStatsStore(db, modelsOf(db)).rollups(deploymentId, [range])
+  const rollups = await new PostgresStatsStore(db).rollups(deploymentId, [range])
   return mergedRollup(rollups.map(({ rollup }) => rollup))
 }

@@ -23,6 +23,7 @@ export function scanned(
       modelId,
       role: position === 0 ? 'champion' : 'challenger',
       challengerId: position === 0 ? null : `ch_${modelId}`,
+      baselineId: null,
       scored: Uint8Array.from(results, (result) => (result === null ? 0 : 1)),
       scores: Float64Array.from(results, (result) => result?.score ?? Number.NaN),
       pds: Float64Array.from(results, (result) => result?.pd ?? Number.NaN),
@@ -46,6 +47,12 @@ export function scanned(
     isFirstForm: false,
     recordIndex: () => 0,
     reference: (row) => applicants[row]?.reference ?? null,
+    hasReferences: applicants.some(({ reference }) => reference !== undefined),
+    hashReference: (row, hasher) => {
+      const reference = applicants[row]?.reference
+      if (reference !== undefined) hasher.ofText(reference)
+      return reference !== undefined
+    },
   }
 }
 

@@ -79,12 +79,12 @@ test('changes are enough when made, and no fewer are', () => {
           : 'CBA'.indexOf(score.grade ?? '') * sign >= 'CBA'.indexOf(target.grade) * sign
       const isActionable = (feature: number) => fixed[feature] !== true
       const options = { isActionable, leastOnly: false }
-      const found = counterfactualsOf(spec, model, now.slots, target, options)
+      const found = counterfactualsOf({ spec, model, slots: now.slots }, target, options)
       const brief = { isActionable, leastOnly: true }
       const least = found.single.filter(
         ({ feature }, at, all) => all.findIndex((one) => one.feature === feature) === at,
       )
-      expect(counterfactualsOf(spec, model, now.slots, target, brief)).toEqual({
+      expect(counterfactualsOf({ spec, model, slots: now.slots }, target, brief)).toEqual({
         ...found,
         single: least,
       })

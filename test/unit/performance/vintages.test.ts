@@ -3,6 +3,7 @@ import { APPLICANTS_MAX } from '../../../src/performance/bounds.ts'
 import type { ScoringFacts } from '../../../src/performance/labelled.ts'
 import { PerformanceService } from '../../../src/performance/service.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
+import { ScanQueue } from '../../../src/score-log/reading/scan-queue.ts'
 import { timedTurns } from '../../support/expect/turns.ts'
 
 const PORTION = 2_000
@@ -35,7 +36,9 @@ function vintagesOf(applicants: number, windowMonths: number) {
     },
   }
   const definitions = { get: async () => ({ id: 'gb', windowMonths, maturityMonths: 0 }) }
-  const service = new PerformanceService({ store, definitions, log: {}, models: {} } as never)
+  const queue = new ScanQueue()
+  const parts = { store, definitions, log: {}, models: {}, queue }
+  const service = new PerformanceService(parts as never)
   const caller = { kind: 'user', userId: 'usr_1', teamId: 'team_1' } as never
   return service.vintages(caller, SLUG, { definition: 'gb' })
 }

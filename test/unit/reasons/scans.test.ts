@@ -1,35 +1,29 @@
 import { expect, test } from 'vitest'
-import { ReasonService } from '../../../src/reasons/service.ts'
+import { LoggedReasons } from '../../../src/reasons/scans.ts'
+import { ScanQueue } from '../../../src/score-log/reading/scan-queue.ts'
 import { compiledCard, worksheetCard } from '../../support/cards/reason-cards.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
 
 const MODEL = 'mod_0000000000000000000000'
+const EVER = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
 
 // A page that is opened again and again must not keep other teams from their reports.
 test('a team has three counts under way at most, and others find a place', async () => {
   const { spec, model } = compiledCard(worksheetCard())
   const open = Promise.withResolvers<void>()
-  const log = {
-    async *scan() {
-      await open.promise
-      yield []
+  const scans = new LoggedReasons({
+    log: {
+      async *columns() {
+        await open.promise
+        yield []
+      },
     },
-  }
-  const service = new ReasonService({
-    store: {
-      hasModel: async () => true,
-      championOf: async () => ({ modelId: MODEL, baselineId: null }),
-      baseline: async () => null,
-    },
-    log,
     models: { get: async () => new Map([[MODEL, { card: { spec, model } }]]) },
-    deployments: {},
-    visible: { requireDeployment: async () => {} },
-    clock: new ManualClock(),
-    // The service calls no other methods of these to count.
-  } as unknown as ConstructorParameters<typeof ReasonService>[0])
+    baseline: async () => null,
+    queue: new ScanQueue(),
+    // A count asks these for nothing else.
+  } as unknown as ConstructorParameters<typeof LoggedReasons>[0])
   const count = (teamId: string) =>
-    service.countReasons({ teamId } as never, 'dep_1', { lang: 'en' }).then(
+    scans.counts({ teamId } as never, 'dep_1', { modelId: MODEL, range: EVER, lang: 'en' }).then(
       ({ all }) => all.n,
       (error) => error.code,
     )

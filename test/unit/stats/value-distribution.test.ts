@@ -72,3 +72,13 @@ describe.each([1, 1e-3, 1e6])('a distribution of many values times %d', (factor)
     expect((distribution.average ?? 0) / average).toBeCloseTo(1, 12)
   })
 })
+
+// Bands end at these: an end that misses the score of many applicants moves them to another band.
+test('a percentile between equal values is that value to the bit', () => {
+  for (const value of [0.1, 459.38128662109375, -612.1, 1e-7]) {
+    const values = new ValueDistribution()
+    for (let n = 0; n < 8; n++) values.add(value)
+    const shares = [0.1, 0.2, 0.3, 0.35, 0.7, 0.9]
+    expect(values.percentiles(shares)).toEqual(shares.map(() => value))
+  }
+})

@@ -1,8 +1,17 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DirectoryStore } from '../../../../src/platform/object-store/directory-store.ts'
 import type { ObjectStore } from '../../../../src/platform/object-store/object-store.ts'
 import { openObjectStore } from '../../../../src/platform/object-store/open-object-store.ts'
 import { readObject } from '../../../../src/platform/object-store/read-object.ts'
@@ -150,6 +159,38 @@ describe('a directory', () => {
     })
   })
 
+  // Nobody would write to the directory of a closed day again.
+  test('loses what a killed process has left, after a day', async () => {
+    const store = await openDirectory()
+    await store.put('dt/a', text('a'))
+    const [old, young] = ['.1.unfinished', '.2.unfinished']
+    for (const name of [old, young]) writeFileSync(join(directory, 'dt', name), 'a')
+    const aDayAgo = Date.now() / 1_000 - 86_401
+    utimesSync(join(directory, 'dt', old), aDayAgo, aDayAgo)
+    await store.sweep()
+    expect(readdirSync(join(directory, 'dt')).sort()).toEqual([young, 'a'])
+  })
+
+  // A directory on a network that hangs must not take the threads of the whole process.
+  test('is away for writes while one hangs, and a write that goes on later changes nothing', async () => {
+    const store = new DirectoryStore(directory, { read: 1_000, write: 100 })
+    await store.put('a', text('a'))
+    const hung = Promise.withResolvers<void>()
+    const source = {
+      ...text('b'),
+      open: async function* () {
+        await hung.promise
+        yield Buffer.from('b')
+      },
+    }
+    await expect(store.put('b', source)).rejects.toMatchObject({ failure: 'away' })
+    await expect(store.put('c', text('c'))).rejects.toMatchObject({ failure: 'away' })
+    expect((await readObject(store, 'a', 1)).toString()).toBe('a')
+    hung.resolve()
+    await expect.poll(() => store.put('c', text('c')).catch(() => 'away')).toBe('stored')
+    expect(await store.head('b')).toBe(null)
+  })
+
   test('leaves no file behind when a source fails', async () => {
     const store = await openDirectory()
     const failing = {
@@ -203,7 +244,7 @@ describe('a bucket', () => {
       failure: 'refused',
       message: 'the object store fails: 403 (AccessDenied)',
     })
-    expect(server.requests).toHaveLength(1)
+    expect(server.requests.filter((request) => request.startsWith('PUT'))).toHaveLength(1)
   })
 
   test('that gives all of an object for a range gives the range here', async () => {
@@ -213,6 +254,24 @@ describe('a bucket', () => {
   })
 
   // Correctness rests on names and a lock, but the operator should know.
+  // A command that erases puts files, and has not probed its store.
+  test('that ignores conditions keeps its objects before that is known', async () => {
+    server.options = { ignoresConditions: true }
+    server.objects.set('some/prefix/a', Buffer.from('first'))
+    await expect(store.put('a', text('other'))).rejects.toMatchObject({ failure: 'conflict' })
+    expect(server.objects.get('some/prefix/a')?.toString()).toBe('first')
+  })
+
+  test('has nothing of a probe that failed', async () => {
+    server.delayMs = 100
+    const probing = store.probe()
+    probing.catch(() => undefined)
+    await expect.poll(() => server.objects.size, { interval: 10 }).toBe(1)
+    server.fail({ method: 'PUT', status: 403, code: 'AccessDenied', times: 1 })
+    await expect(probing).rejects.toMatchObject({ failure: 'refused' })
+    expect(server.objects.size).toBe(0)
+  })
+
   test.each([
     {
       what: 'ignores conditions',

@@ -132,3 +132,10 @@ test('the figures of a series have the bits of a whole index', () => {
     }),
   )
 })
+
+// One applicant in the only cell that the sample knows says nothing of a shift.
+test('samples that meet one cell alone have no verdict', () => {
+  const thresholds = { watch: 0.1, act: 0.25 }
+  const { psi, cv95 } = populationStability([10, 0], [1, 0], { kind: 'count', count: 0.5 })
+  expect(verdictOf({ psi, cv95 }, thresholds)).toBe('insufficient_data')
+})

@@ -1,8 +1,7 @@
-import type { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Caller } from '../../../src/access/caller.ts'
 import { AppError } from '../../../src/errors.ts'
-import { ReportsThread } from '../../../src/monitoring/thread/reports-thread.ts'
+import { ReportsThread } from '../../../src/reports/reports-thread.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { hasPostgres, postgres } from '../../support/start/databases.ts'
@@ -16,12 +15,18 @@ const CARD = card([
   ]),
 ])
 
+/** The worker of a thread, which `terminate` ends as `process.exit` in it would. */
+function workerOf(thread: ReportsThread): { terminate(): Promise<number> } {
+  return Reflect.get(Reflect.get(thread, 'thread'), 'worker')
+}
+
 // The embedded database belongs to one thread.
 describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   let service: TestService
   let team: Team
   let databaseUrl = ''
   let slug: string
+  let modelId: string
   let caller: Caller
 
   beforeAll(async () => {
@@ -34,26 +39,28 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
       },
     })
     team = await Team.of(service)
-    slug = (await team.deploy(CARD)).slug
+    ;({ slug, modelId } = await team.deploy(CARD))
     await team.scoreBatch(slug, [{ income: -1 }, { income: 1 }, { income: 2 }])
     await statsWith(service, team.key, slug, 3)
     caller = (await service.services.keys.callerOf(team.key)) ?? expect.fail()
   })
   afterAll(() => service?.close())
 
-  function startThread(): ReportsThread {
+  function startThread(memoryMb = 256): ReportsThread & { readonly crashes: unknown[] } {
+    const crashes: unknown[] = []
     const thread = new ReportsThread({
       databaseUrl,
       archive: null,
-      onCrash: () => undefined,
+      memoryMb,
+      onCrash: (error) => crashes.push(error),
       onSilent: () => undefined,
     })
     onTestFinished(() => thread.close())
-    return thread
+    return Object.assign(thread, { crashes })
   }
 
-  const order = (thread: ReportsThread) =>
-    thread.cutoffs(caller, slug, { cutoffs: [500], dedupe: 'none' })
+  const order = ({ reports }: ReportsThread) =>
+    reports.monitoring.cutoffs(caller, slug, { cutoffs: [500], dedupe: 'none' })
 
   test('a report of the thread is the one that the service answers', async () => {
     const found = await order(startThread())
@@ -62,20 +69,38 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     expect(await team.done('GET', url)).toEqual(found)
   })
 
+  // A class or a function would not come through, and a date would come as a text.
+  test('reports of every subject come back whole', async () => {
+    const { reports } = startThread()
+    const ever = { from: undefined, to: undefined }
+    expect(await reports.comparisons.compare(caller, slug, ever)).toMatchObject({ applicants: 3 })
+    const definition = { definition: 'none' }
+    const none = { code: 'definition_not_found' }
+    await expect(reports.performance.get(caller, slug, definition)).rejects.toMatchObject(none)
+    await expect(reports.performance.vintages(caller, slug, definition)).rejects.toMatchObject(none)
+    const model = { model: modelId }
+    expect(await reports.monitoring.sample(caller, slug, model)).toMatchObject({ n: 3 })
+    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+    const scan = { modelId: modelId, range, lang: 'en' }
+    const bare = { code: 'reasons_not_configured' }
+    await expect(reports.reasons.counts(caller, slug, scan)).rejects.toMatchObject(bare)
+  })
+
   test('callers who ask the same at once get the same report', async () => {
     const thread = startThread()
     const [one, other] = await Promise.all([order(thread), order(thread)])
     expect(other).toBe(one)
     expect(await order(thread)).not.toBe(one)
     const stranger = { ...caller, teamId: 'team_other' }
-    const asked = [order(thread), thread.cutoffs(stranger, slug, { cutoffs: [500] })]
+    const { cutoffs } = thread.reports.monitoring
+    const asked = [order(thread), cutoffs(stranger, slug, { cutoffs: [500] })]
     const [own, foreign] = await Promise.allSettled(asked)
     expect(own?.status).toBe('fulfilled')
     expect(foreign).toMatchObject({ reason: { code: 'deployment_not_found' } })
   })
 
   test('a refusal keeps its code on the way between the threads', async () => {
-    const asked = startThread().stability(caller, slug, {
+    const asked = startThread().reports.monitoring.stability(caller, slug, {
       zero_fill: '1e-4',
       watch: 2,
       act: 1,
@@ -87,10 +112,22 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   test('reports of a thread that dies are refused, and the next one starts another', async () => {
     const thread = startThread()
     await order(thread)
-    const interrupted = thread.cutoffs(caller, slug, { cutoffs: [501] })
-    const worker: Worker = Reflect.get(thread, 'worker')
-    const [outcome] = await Promise.all([Promise.allSettled([interrupted]), worker.terminate()])
+    const interrupted = thread.reports.monitoring.cutoffs(caller, slug, { cutoffs: [501] })
+    const ending = workerOf(thread).terminate()
+    const [outcome] = await Promise.all([Promise.allSettled([interrupted]), ending])
     expect(outcome).toMatchObject([{ status: 'rejected', reason: { code: 'unavailable' } }])
     expect(await order(thread)).toMatchObject({ n: 3 })
+  })
+
+  // Node ends the thread alone; the process, and with it every score, must go on.
+  test('a thread without memory refuses its report, and scores go on', async () => {
+    const starved = startThread(4)
+    await expect(order(starved)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(starved.crashes).toMatchObject([{ code: 'ERR_WORKER_OUT_OF_MEMORY' }])
+    const other = await team.deploy(CARD)
+    const { score } = await team.score(other.slug, { income: 1 })
+    expect(score).toEqual(expect.any(Number))
+    const asked = await team.call('GET', `/v1/deployments/${slug}/cutoffs?cutoff=500&dedupe=none`)
+    expect(asked.statusCode).toBe(200)
   })
 })

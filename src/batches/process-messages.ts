@@ -1,9 +1,9 @@
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
 import type { StoredSpec } from '../scoring/make-serving.ts'
 import type { DeploymentState } from '../scoring/serving.ts'
-import type { BatchOptions, BatchPosition } from './batch.ts'
+import type { BatchOptions, BatchPosition, UnknownColumns } from './batch.ts'
 
-/** Start data of the thread of a batch. */
+/** What the thread of a batch begins with. */
 export interface BatchTask {
   readonly batchId: string
   readonly by: string
@@ -17,20 +17,33 @@ export interface BatchTask {
   readonly isAtStart: boolean
 }
 
-/** What the process asks of the thread. */
+/** What the service asks of the thread. */
 export type ToThread =
   | { readonly kind: 'score'; readonly requestId: string; readonly scoredAtMs: number }
-  /** Null: the file can't be read; the process knows why. */
+  /** Null: the file can't be read; the service knows why. */
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array | null }
 
-/** What the thread says. */
-export type FromThread =
-  | { readonly kind: 'read'; readonly from: number; readonly bytes: number }
-  | { readonly kind: 'chunk'; readonly chunk: ThreadChunk | null }
+/** What the service asks of the process, which passes on what is for its thread. */
+export type ToProcess =
+  | { readonly kind: 'open'; readonly task: BatchTask; readonly memoryBytesMax: number }
+  | ToThread
+
+/** What the thread says, and the process about it. */
+export type FromProcess =
+  | {
+      readonly kind: 'read'
+      readonly from: number
+      readonly bytes: number
+      /** What is being read, such as a column of a row group; null: no part of it. */
+      readonly place: string | null
+    }
+  | { readonly kind: 'chunk'; readonly chunk: ScoredPortion | null }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  /** The file takes more memory or time than it may: the process ends. */
+  | { readonly kind: 'overrun'; readonly of: 'memory' | 'time' }
 
 /** A chunk that is scored and encoded. */
-export interface ThreadChunk {
+export interface ScoredPortion {
   readonly results: Uint8Array
   readonly errors: Uint8Array
   /** The record of the log, for an erasure that comes meanwhile; null where nobody was scored. */
@@ -40,7 +53,7 @@ export interface ThreadChunk {
   readonly faulty: number
   readonly warned: number
   readonly position: BatchPosition
-  readonly unknownColumns: readonly string[]
+  readonly unknownColumns: UnknownColumns
   /** Records of the whole file, where it is known. */
   readonly total: number | null
 }

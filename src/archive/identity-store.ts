@@ -1,0 +1,41 @@
+import { sql } from 'drizzle-orm'
+import { type Database, rowsOf } from '../platform/db/client.ts'
+import { checkHeld, type Holding } from './lease.ts'
+
+/** How this database knows its archive. */
+export interface OwnIdentity {
+  readonly archiveId: string
+  /** Tokens that this database has left in the store, oldest first. */
+  readonly owners: readonly string[]
+}
+
+/** Tokens that are remembered: a late write can bring one of the last back. */
+const OWNERS_MAX = 200
+
+/** The identity of the archive in PostgreSQL. */
+export class IdentityStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async identity(): Promise<OwnIdentity> {
+    const [row] = await rowsOf<{ archive_id: string; owners: string | null }>(
+      this.db,
+      sql`select archive_id, owners::text as owners from score_archive where name = 'log'`,
+    )
+    if (row === undefined) throw new Error('the archive has no identity yet')
+    return { archiveId: row.archive_id, owners: JSON.parse(row.owners ?? '[]') as string[] }
+  }
+
+  /** Remembers a token before it is left in the store. */
+  addOwner(lease: Holding, { archiveId, owners }: OwnIdentity, owner: string): Promise<void> {
+    const kept = JSON.stringify([...owners, owner].slice(-OWNERS_MAX))
+    return this.db.transaction(async (tx) => {
+      await checkHeld(tx, lease)
+      await tx.execute(sql`update score_archive set owners = ${kept}::text::json
+        where name = 'log' and archive_id = ${archiveId}`)
+    })
+  }
+}

@@ -1,0 +1,126 @@
+import { randomBase62 } from '../platform/ids/base62.ts'
+import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
+import { readObject } from '../platform/object-store/read-object.ts'
+import { bytesSource } from '../platform/object-store/sources.ts'
+import type { IdentityStore, OwnIdentity } from './identity-store.ts'
+import type { HeldLease } from './lease.ts'
+import { IDENTITY_KEY } from './names.ts'
+
+/** `_archive.json`: whose archive a store holds. */
+interface FoundIdentity {
+  readonly archive: string
+  /** Token of the round that wrote it; absent from the first version of the file. */
+  readonly owner?: string
+  /** Token of the round before it. */
+  readonly previous?: string
+}
+
+interface ArchiveIdentityOptions {
+  readonly objects: ObjectStore
+  readonly store: IdentityStore
+  readonly manifest: { hasFiles(): Promise<boolean> }
+}
+
+/** The store of objects is not the archive of this database. */
+export class ForeignArchiveError extends Error {}
+
+const IDENTITY_BYTES_MAX = 1_024
+const TOKEN_CHARS = 16
+const TRIES_MAX = 3
+const OTHER =
+  'SCORE_LOG_ARCHIVE holds the archive of another database: choose another directory or prefix'
+const NOT_MOUNTED =
+  'SCORE_LOG_ARCHIVE does not hold the archive: is its volume mounted, and its name right?'
+const COPY =
+  'another copy of this database works on SCORE_LOG_ARCHIVE, or this one was restored: see "A restored backup" in docs/operating.md'
+
+/**
+ * Makes sure that a store of objects is the archive of this database, and of no copy of it.
+ *
+ * Each round leaves a new token in the store, which the database has noted before. A copy of the
+ * database, such as a restored backup, does not know the tokens that came after it. It is refused
+ * before it can delete or write a file.
+ */
+export class ArchiveIdentity {
+  private readonly options: ArchiveIdentityOptions
+
+  constructor(options: ArchiveIdentityOptions) {
+    this.options = options
+  }
+
+  /**
+   * To be called before each change that can't be taken back: a volume can go while a round runs.
+   *
+   * @throws ForeignArchiveError, ObjectStoreError
+   */
+  async check(): Promise<void> {
+    const own = await this.options.store.identity()
+    const found = await this.found()
+    if (found === null) throw new ForeignArchiveError(NOT_MOUNTED)
+    compare(own, found)
+  }
+
+  /**
+   * Checks the store at the begin of a round, and leaves the next token there. The first round of
+   * all makes the store an archive.
+   *
+   * @throws ForeignArchiveError, ObjectStoreError
+   */
+  async confirm(lease: HeldLease): Promise<void> {
+    const { objects, store, manifest } = this.options
+    const own = await store.identity()
+    const found = await this.found()
+    if (found !== null) compare(own, found)
+    else if (await manifest.hasFiles()) throw new ForeignArchiveError(NOT_MOUNTED)
+    const owner = randomBase62(TOKEN_CHARS)
+    await store.addOwner(lease, own, owner)
+    const next: FoundIdentity = {
+      archive: own.archiveId,
+      owner,
+      previous: own.owners.at(-1) ?? '',
+    }
+    const source = bytesSource(Buffer.from(`${JSON.stringify(next)}\n`))
+    lease.check()
+    if (found === null) await objects.put(IDENTITY_KEY, source)
+    else await objects.replace(IDENTITY_KEY, source)
+  }
+
+  private async found(): Promise<FoundIdentity | null> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const bytes = await readObject(this.options.objects, IDENTITY_KEY, IDENTITY_BYTES_MAX)
+        return identityIn(bytes.toString())
+      } catch (error) {
+        if (!(error instanceof ObjectStoreError)) throw error
+        if (error.failure === 'missing') return null
+        // A round leaves its token at this moment.
+        if (error.failure !== 'changed' || tries === TRIES_MAX) throw error
+      }
+    }
+  }
+}
+
+/** @throws ForeignArchiveError if it is something else */
+function identityIn(text: string): FoundIdentity {
+  try {
+    const found: unknown = JSON.parse(text)
+    if (typeof found === 'object' && found !== null && 'archive' in found) {
+      return found as FoundIdentity
+    }
+  } catch {
+    // The same as any other text.
+  }
+  throw new ForeignArchiveError(OTHER)
+}
+
+/**
+ * A failover can lose the note of the last token: then the one before it is the database's last.
+ *
+ * @throws ForeignArchiveError
+ */
+function compare({ archiveId, owners }: OwnIdentity, { archive, owner, previous }: FoundIdentity) {
+  if (archive !== archiveId) throw new ForeignArchiveError(OTHER)
+  if (owner === undefined || owners.includes(owner)) return
+  const last = owners.at(-1) ?? ''
+  if (last !== previous) throw new ForeignArchiveError(COPY)
+}

@@ -1,0 +1,235 @@
+import { access, constants, type FileHandle, mkdir, open, realpath } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { DirectoryStore } from '../platform/object-store/directory-store.ts'
+import {
+  type ByteRange,
+  checkKey,
+  type ListQuery,
+  type ObjectInfo,
+  type ObjectSource,
+  type ObjectStore,
+  ObjectStoreError,
+  READ_BYTES_MAX,
+} from '../platform/object-store/object-store.ts'
+
+/** Open files of this process by their numbers: a path through one stays in that directory. */
+const OPEN_FILES = '/proc/self/fd'
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
+const ABSENT = ['ENOENT', 'ENOTDIR']
+/** What does not pass by itself; a link is told as ELOOP or ENOTDIR. */
+const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR', 'ELOOP']
+
+/**
+ * A directory with a folder for each team, into which the team's own programs write.
+ *
+ * The first part of a key is the folder of a team, and nothing outside of it is read, written or
+ * removed for such a key: a link may lead to another place of the same folder only. On Linux this
+ * also holds if somebody exchanges a folder for a link meanwhile: each part of the path is opened
+ * in the directory that was opened before it, and none of them may be a link by then. Elsewhere, a
+ * folder that is exchanged between the check and the use is followed. A hard link is the file
+ * itself, and can't be told from it.
+ */
+export class TeamFolderStore implements ObjectStore {
+  readonly url: string
+  private readonly root: string
+  private readonly whole: DirectoryStore
+  private hasOpenFiles: boolean | null = null
+
+  constructor(root: string) {
+    this.root = root
+    this.url = pathToFileURL(root).href
+    this.whole = new DirectoryStore(root)
+  }
+
+  put(key: string, source: ObjectSource): Promise<'stored' | 'present'> {
+    return this.within(key, true, (folder, name) => folder.put(name, source))
+  }
+
+  replace(key: string, source: ObjectSource): Promise<void> {
+    return this.within(key, true, (folder, name) => folder.replace(name, source))
+  }
+
+  async delete(key: string): Promise<void> {
+    try {
+      await this.within(key, false, (folder, name) => folder.delete(name))
+    } catch (error) {
+      if (!(error instanceof ObjectStoreError) || error.failure !== 'missing') throw error
+    }
+  }
+
+  async head(key: string): Promise<ObjectInfo | null> {
+    try {
+      return await this.opened(key, async (file) => infoOf(key, await file.stat()))
+    } catch (error) {
+      if (error instanceof ObjectStoreError && error.failure === 'missing') return null
+      throw error
+    }
+  }
+
+  read(key: string, { from, bytes }: ByteRange, version?: string): Promise<Buffer> {
+    if (bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
+    return this.opened(key, async (file) => {
+      const info = infoOf(key, await file.stat())
+      if (version !== undefined && info.version !== version) {
+        throw new ObjectStoreError('changed', 'the object has changed')
+      }
+      const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(bytes, info.bytes - from)))
+      let filled = 0
+      while (filled < buffer.length) {
+        const left = buffer.length - filled
+        const { bytesRead } = await file.read(buffer, filled, left, from + filled)
+        if (bytesRead === 0) break
+        filled += bytesRead
+      }
+      return buffer.subarray(0, filled)
+    })
+  }
+
+  list(query: ListQuery): Promise<readonly ObjectInfo[]> {
+    return this.whole.list(query)
+  }
+
+  probe(): Promise<boolean> {
+    return this.whole.probe()
+  }
+
+  sweep(): Promise<void> {
+    return this.whole.sweep()
+  }
+
+  close(): void {}
+
+  private opened<T>(key: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
+    checkKey(key)
+    return reporting(async () => {
+      const parts = await this.realParts(key.split('/'))
+      const name = parts.pop() ?? ''
+      return this.inFolder(parts, false, async (path) => {
+        const file = await open(join(path, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        try {
+          if ((await file.stat()).isFile()) return await work(file)
+          throw new ObjectStoreError('missing', 'there is no such object')
+        } finally {
+          await file.close()
+        }
+      })
+    })
+  }
+
+  /** Works in the folder of a key, as a store of its own. */
+  private within<T>(
+    key: string,
+    isMade: boolean,
+    work: (folder: DirectoryStore, name: string) => Promise<T>,
+  ): Promise<T> {
+    checkKey(key)
+    return reporting(async () => {
+      const parts = key.split('/')
+      const name = parts.pop() ?? ''
+      const real = await this.realParts(parts)
+      return this.inFolder(real, isMade, (path) => work(new DirectoryStore(path), name))
+    })
+  }
+
+  /**
+   * The parts of a path without links, as far as it exists.
+   *
+   * @throws ObjectStoreError `refused` if it leaves the folder of its team
+   */
+  private async realParts(parts: readonly string[]): Promise<string[]> {
+    const [team] = parts
+    if (team === undefined) return []
+    const root = await realpath(this.root)
+    const folder = join(root, team)
+    for (let known = parts.length; known > 0; known--) {
+      const path = join(root, ...parts.slice(0, known))
+      const real = await realpath(path).catch((error: unknown) => {
+        if (ABSENT.includes(codeOf(error))) return null
+        throw error
+      })
+      if (real === null) continue
+      if (real !== folder && !real.startsWith(folder + sep)) {
+        throw new ObjectStoreError('refused', 'the object is outside of the folder of its team')
+      }
+      return [...relative(root, real).split(sep), ...parts.slice(known)]
+    }
+    return [...parts]
+  }
+
+  /**
+   * Opens a folder part by part, so that none of them is a link, and works with a path that leads
+   * there as long as it is open.
+   */
+  private async inFolder<T>(
+    parts: readonly string[],
+    isMade: boolean,
+    work: (path: string) => Promise<T>,
+  ): Promise<T> {
+    this.hasOpenFiles ??= await access(OPEN_FILES).then(
+      () => process.platform === 'linux',
+      () => false,
+    )
+    let path = this.root
+    let folder = await open(path, O_RDONLY | O_DIRECTORY)
+    try {
+      for (const part of parts) {
+        const next = await openPart(join(this.pathOf(folder, path), part), isMade ? folder : null)
+        await folder.close()
+        folder = next
+        path = join(path, part)
+      }
+      return await work(this.pathOf(folder, path))
+    } finally {
+      await folder.close()
+    }
+  }
+
+  private pathOf({ fd }: FileHandle, path: string): string {
+    return this.hasOpenFiles === true ? join(OPEN_FILES, String(fd)) : path
+  }
+}
+
+/** @param parent in which a folder is made that is not there; null: none is */
+async function openPart(path: string, parent: FileHandle | null): Promise<FileHandle> {
+  const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+  try {
+    return await open(path, flags)
+  } catch (error) {
+    if (parent === null || codeOf(error) !== 'ENOENT') throw error
+    await mkdir(path).catch((failure: unknown) => {
+      // Another one was first.
+      if (codeOf(failure) !== 'EEXIST') throw failure
+    })
+    await parent.sync()
+    return open(path, flags)
+  }
+}
+
+async function reporting<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ObjectStoreError || error instanceof RangeError) throw error
+    const code = codeOf(error)
+    if (code === 'ENOENT') throw new ObjectStoreError('missing', 'there is no such object', error)
+    const failure = REFUSALS.includes(code) ? 'refused' : 'away'
+    throw new ObjectStoreError(failure, `the directory of batches fails: ${code}`, error)
+  }
+}
+
+interface FileFacts {
+  readonly size: number
+  readonly mtimeMs: number
+  readonly ino: number
+}
+
+/** The version is that of `DirectoryStore`. */
+function infoOf(key: string, { size, mtimeMs, ino }: FileFacts): ObjectInfo {
+  return { key, bytes: size, version: `${ino}-${size}-${mtimeMs}` }
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : 'unknown error'
+}

@@ -1,0 +1,99 @@
+import type { NameHasher } from '../score-log/blocks/block.ts'
+import { mixed, TextHash } from '../score-log/reading/text-hash.ts'
+
+/** Tables of a part of the names each, so that none takes long to grow. */
+const PARTS = 64
+const SLOTS_FIRST = 64
+const LOAD_MAX = 0.7
+/** No name is in a slot. */
+const FREE = -1
+
+interface Part {
+  slots: number
+  used: number
+  high: Uint32Array
+  low: Uint32Array
+  places: Int32Array
+}
+
+/**
+ * Numbers names from 0 on, in the order in which they come. A name is handed over by `ofText` or
+ * `ofUtf8` and kept as a hash, see `TextHash`: 12 to 34 bytes.
+ */
+export class NameTable implements NameHasher {
+  private readonly hash = new TextHash()
+  private readonly parts: Part[] = Array.from({ length: PARTS }, () => newPart(SLOTS_FIRST))
+  private high = 0
+  private low = 0
+  /** Number of names. */
+  size = 0
+
+  ofText(text: string): void {
+    this.hash.ofText(text)
+  }
+
+  ofUtf8(bytes: Uint8Array, start: number, end: number): void {
+    this.hash.ofUtf8(bytes, start, end)
+  }
+
+  /** The number of the name; -1 for an unknown one. */
+  find(): number {
+    const part = this.partOf()
+    return part.places[slotOf(part, this.high, this.low)] ?? FREE
+  }
+
+  /** The number of the name, which is numbered now if it is unknown. */
+  findOrAdd(): number {
+    const part = this.partOf()
+    const slot = slotOf(part, this.high, this.low)
+    const known = part.places[slot] ?? FREE
+    if (known !== FREE) return known
+    part.high[slot] = this.high
+    part.low[slot] = this.low
+    part.places[slot] = this.size
+    if (++part.used > part.slots * LOAD_MAX) grow(part)
+    return this.size++
+  }
+
+  private partOf(): Part {
+    this.high = mixed(this.hash.high)
+    this.low = mixed(this.hash.low ^ this.high)
+    const part = this.parts[this.high % PARTS]
+    if (part === undefined) throw new RangeError('there is no such part')
+    return part
+  }
+}
+
+function newPart(slots: number): Part {
+  return {
+    slots,
+    used: 0,
+    high: new Uint32Array(slots),
+    low: new Uint32Array(slots),
+    places: new Int32Array(slots).fill(FREE),
+  }
+}
+
+/** The slot with this hash, or the free one where it belongs. */
+function slotOf({ slots, places, high: highs, low: lows }: Part, high: number, low: number) {
+  let slot = low & (slots - 1)
+  while (places[slot] !== FREE && (highs[slot] !== high || lows[slot] !== low)) {
+    slot = (slot + 1) & (slots - 1)
+  }
+  return slot
+}
+
+function grow(part: Part): void {
+  const larger = newPart(2 * part.slots)
+  for (let old = 0; old < part.slots; old++) {
+    const place = part.places[old] ?? FREE
+    if (place === FREE) continue
+    const high = part.high[old] ?? 0
+    const low = part.low[old] ?? 0
+    const slot = slotOf(larger, high, low)
+    larger.high[slot] = high
+    larger.low[slot] = low
+    larger.places[slot] = place
+  }
+  Object.assign(part, larger, { used: part.used })
+}

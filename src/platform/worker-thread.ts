@@ -1,0 +1,108 @@
+import { Worker } from 'node:worker_threads'
+
+/** Message that ends a thread after its current work. */
+export const END = 'end'
+/** Message of a thread that the database did not answer in time. */
+export const SILENT = 'silent'
+
+interface WorkerThreadOptions<Reply> {
+  /** Entry point. It closes its port at the message `END`. */
+  readonly file: URL
+  readonly name: string
+  /** Start data; must be structured-cloneable. */
+  readonly workerData: object
+  /** Bounds of the heap; buffers lie outside of it. */
+  readonly memoryMb: { readonly old: number; readonly young: number }
+  /** Least time from the end of a thread, or a start that failed, to the next start. */
+  readonly restartPauseMs: number
+  readonly onReply: (reply: Reply) => void
+  /** Called when a thread has ended, also one that was told to. */
+  readonly onEnded: () => void
+  /** Called if a thread ends by an error or can't be started. */
+  readonly onCrash: (error: unknown) => void
+  /** Called if the database did not answer the thread: other connections can be dead too. */
+  readonly onSilent: () => void
+}
+
+const CLOSE_TIMEOUT_MS = 1_000
+
+/**
+ * A thread that takes one message after the other.
+ *
+ * States: *off*, until `start` or `post`, and again after the thread has died; *on*; *closed*, from
+ * `close` on: no thread is started any more.
+ */
+export class WorkerThread<Message, Reply> {
+  private readonly options: WorkerThreadOptions<Reply>
+  private worker: Worker | null = null
+  private endedAtMs = Number.NEGATIVE_INFINITY
+  private isClosed = false
+
+  constructor(options: WorkerThreadOptions<Reply>) {
+    this.options = options
+  }
+
+  /** Starts a thread unless one is on. @returns whether one is on */
+  start(): boolean {
+    this.worker ??= this.newWorker()
+    return this.worker !== null
+  }
+
+  /** Sends a message. @returns false if no thread can take it */
+  post(message: Message): boolean {
+    if (!this.start()) return false
+    this.worker?.postMessage(message)
+    return true
+  }
+
+  /** Ends the thread amid its work; the next message starts another. */
+  terminate(): void {
+    void this.worker?.terminate()
+  }
+
+  /** Ends the thread after its current work, or after a second. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    const { worker } = this
+    if (worker === null) return
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    const overdue = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT_MS)
+    worker.postMessage(END)
+    await ended
+    clearTimeout(overdue)
+  }
+
+  private newWorker(): Worker | null {
+    const { file, name, workerData, memoryMb, restartPauseMs } = this.options
+    if (this.isClosed || performance.now() - this.endedAtMs < restartPauseMs) return null
+    const { onReply, onEnded, onCrash, onSilent } = this.options
+    let worker: Worker
+    try {
+      worker = new Worker(file, {
+        workerData,
+        execArgv: [],
+        name,
+        resourceLimits: {
+          maxOldGenerationSizeMb: memoryMb.old,
+          maxYoungGenerationSizeMb: memoryMb.young,
+        },
+      })
+    } catch (error) {
+      // The system can't create another thread.
+      this.endedAtMs = performance.now()
+      onCrash(error)
+      return null
+    }
+    worker.on('message', (message: Reply | typeof SILENT) => {
+      if (message === SILENT) onSilent()
+      else onReply(message)
+    })
+    worker.on('error', onCrash)
+    worker.on('exit', () => {
+      this.worker = null
+      this.endedAtMs = performance.now()
+      onEnded()
+    })
+    return worker
+  }
+}

@@ -1,0 +1,37 @@
+/** A block of an hour, before its data are read. */
+export interface ListedBlock {
+  readonly block_id: string
+  readonly first_at_ms: number
+  readonly bytes: number
+  readonly checksum: number
+  readonly is_archived: boolean
+}
+
+/** Bytes of data in one statement; a single block can be larger. */
+const PORTION_BYTES = 4 * 1024 * 1024
+/** Blocks in the first statement of an hour, and at most: many readers want only a few. */
+const PORTION_BLOCKS_MIN = 4
+const PORTION_BLOCKS_MAX = 512
+
+/** Splits blocks into those that one statement reads. */
+export function* portionsOf(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
+  let portion: ListedBlock[] = []
+  let bytes = 0
+  let blocksMax = PORTION_BLOCKS_MIN
+  for (const block of listed) {
+    if (portion.length > 0 && bytes + block.bytes > PORTION_BYTES) {
+      yield portion
+      portion = []
+      bytes = 0
+    }
+    portion.push(block)
+    bytes += block.bytes
+    if (portion.length >= blocksMax) {
+      yield portion
+      blocksMax = Math.min(PORTION_BLOCKS_MAX, 2 * blocksMax)
+      portion = []
+      bytes = 0
+    }
+  }
+  if (portion.length > 0) yield portion
+}

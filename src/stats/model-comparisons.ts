@@ -1,0 +1,49 @@
+import type { Caller } from '../access/caller.ts'
+import { readTimeRange } from '../rollups/moment.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import { type ScanQueue, untilAborted } from '../score-log/reading/scan-queue.ts'
+import { type Comparison, compareModels } from './comparison.ts'
+import { type DeploymentEnvironments, requireVisible } from './visible-deployment.ts'
+
+/** Comparisons of models: what makes them can be on another thread. */
+export interface Comparisons {
+  /**
+   * Compares the models of a deployment over all applicants of a time range.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`; `unavailable` at a bound of the
+   *   queue
+   */
+  compare(caller: Caller, slug: string, query: ComparedRange): Promise<Comparison>
+}
+
+interface ComparedRange {
+  /** ISO 8601; undefined: no bound. */
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
+interface ModelComparisonOptions {
+  readonly store: DeploymentEnvironments
+  readonly log: Pick<LogReader, 'columns'>
+  /** Shared with the other reports of this process. */
+  readonly queue: ScanQueue
+}
+
+/** Compares models by a scan of the log. */
+export class ModelComparisons implements Comparisons {
+  private readonly options: ModelComparisonOptions
+
+  constructor(options: ModelComparisonOptions) {
+    this.options = options
+  }
+
+  async compare(caller: Caller, slug: string, query: ComparedRange): Promise<Comparison> {
+    const { store, log, queue } = this.options
+    const range = readTimeRange(query)
+    await requireVisible(store, caller, slug)
+    const scan = { teamId: caller.teamId, deploymentId: slug, ...range }
+    return queue.run(caller.teamId, (signal) =>
+      compareModels(untilAborted(log.columns(scan), signal)),
+    )
+  }
+}

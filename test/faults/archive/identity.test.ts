@@ -1,0 +1,126 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { expect, onTestFinished, test } from 'vitest'
+import { rowsOf } from '../../../src/platform/db/client.ts'
+import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
+import {
+  ArchivedLog,
+  DAY,
+  insertModel,
+  logged,
+  makeDay,
+  NOW,
+  requestsOf,
+  store,
+} from '../../support/archive/archived-log.ts'
+import { withFiles } from '../../support/archive/faults.ts'
+import { backends } from '../../support/start/databases.ts'
+import { openTestDatabase } from '../../support/start/seeded-database.ts'
+
+const RECORDS = Array.from({ length: 12 }, (_, n) => logged(n * 1_000, { reference: 'A-1' }))
+const ERASURE = { teamId: 'team_1', reference: 'A-1', untilMs: NOW }
+
+async function started(): Promise<ArchivedLog> {
+  const [backend] = backends
+  if (backend === undefined) throw new Error('there is no database')
+  const database = await backend.create()
+  const handle = await openTestDatabase(database)
+  const log = new ArchivedLog(handle)
+  onTestFinished(async () => {
+    await handle.close()
+    await database.drop()
+    log.remove()
+  })
+  await insertModel(handle)
+  await makeDay(handle, DAY)
+  await store(handle, RECORDS)
+  return log
+}
+
+const identityOf = (log: ArchivedLog) => join(log.directory, '_archive.json')
+const ownersOf = async ({ handle }: ArchivedLog) => {
+  const [row] = await rowsOf<{ owners: string }>(
+    handle.db,
+    sql`select owners::text as owners from score_archive where name = 'log'`,
+  )
+  return JSON.parse(row?.owners ?? '[]') as string[]
+}
+const setOwners = ({ handle }: ArchivedLog, owners: readonly string[]) =>
+  handle.db.execute(sql`update score_archive set owners = ${JSON.stringify(owners)}::text::json
+    where name = 'log'`)
+const reasons = (log: ArchivedLog) => log.lines.map(({ facts }) => facts['reason'])
+
+// It would write to the directory below the mount, and drop the only other copy of the day.
+test('a day stays in the database when its volume goes while the round runs', async () => {
+  const log = await started()
+  const { archiver } = await log.faulty({
+    objects: (objects) =>
+      withFiles(objects, {
+        put: async (put, key, source) => {
+          const result = await put(key, source)
+          rmSync(identityOf(log))
+          return result
+        },
+      }),
+  })
+  expect(await archiver.run()).toBe(false)
+  expect(await log.reading(requestsOf, false)).toHaveLength(RECORDS.length)
+})
+
+// Restored for a test, with the same variables: it must not touch the files of the original.
+test('a copy of the database neither deletes nor writes a file', async () => {
+  const log = await started()
+  await log.round()
+  const asCopied = await ownersOf(log)
+  await log.round()
+  await log.round()
+  const asNow = await ownersOf(log)
+  const files = log.files()
+  const identity = readFileSync(identityOf(log), 'utf8')
+
+  await setOwners(log, asCopied)
+  await store(log.handle, [logged(23 * 3_600_000)])
+  expect(await log.round({ retentionDays: 2 })).toBe(false)
+  expect(reasons(log).at(-1)).toContain('another copy of this database')
+  const erasing = log.reading(({ eraser }) => eraser.erase(ERASURE, new ErasedPlaces()))
+  await expect(erasing).rejects.toMatchObject({ code: 'unavailable' })
+  expect(log.files()).toEqual(files)
+  expect(readFileSync(identityOf(log), 'utf8')).toBe(identity)
+  expect(await log.reading(requestsOf)).toHaveLength(RECORDS.length + 1)
+
+  await setOwners(log, asNow)
+  expect(await log.round()).toBe(true)
+})
+
+test('a copy that is to go on is given the token of the archive by hand', async () => {
+  const log = await started()
+  await log.round()
+  await setOwners(log, ['of another time'])
+  expect(await log.round()).toBe(false)
+  const { owner } = JSON.parse(readFileSync(identityOf(log), 'utf8')) as { owner: string }
+  await setOwners(log, [owner])
+  expect(await log.round()).toBe(true)
+})
+
+// An asynchronous standby can lack the last commit.
+test('a failover that has lost the last token goes on', async () => {
+  const log = await started()
+  await log.round()
+  await log.round()
+  await setOwners(log, (await ownersOf(log)).slice(0, -1))
+  expect(await log.round()).toBe(true)
+})
+
+test('an archive of the version before is taken over', async () => {
+  const log = await started()
+  await log.round()
+  const { archive } = JSON.parse(readFileSync(identityOf(log), 'utf8')) as { archive: string }
+  writeFileSync(identityOf(log), `${JSON.stringify({ archive })}\n`)
+  await log.handle.db.execute(sql`update score_archive set owners = null`)
+  expect(await log.round()).toBe(true)
+  expect(JSON.parse(readFileSync(identityOf(log), 'utf8'))).toMatchObject({
+    archive,
+    owner: (await ownersOf(log)).at(-1),
+  })
+})

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { zstdCompressSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { ScoringProcess } from '../../../src/batches/scoring-process.ts'
+import { newId } from '../../../src/platform/ids/ids.ts'
+import { BatchCaller } from '../../support/batches/batches.ts'
+import { craftedParquet, dataPage, numberPage } from '../../support/batches/crafted-parquet.ts'
+import { anyBackend } from '../../support/start/long-lists.ts'
+import { TestService } from '../../support/start/service.ts'
+import { numberedSpec, Team } from '../../support/start/team.ts'
+
+let service: TestService
+let team: Team
+let caller: BatchCaller
+
+beforeAll(async () => {
+  const [backend] = anyBackend
+  if (backend === undefined) throw new Error('there is no database')
+  service = await TestService.start(backend)
+  team = await Team.of(service)
+  caller = new BatchCaller(service, team.key)
+})
+afterAll(() => service.close())
+
+const INCOME = { name: 'income', type: 'DOUBLE', repetition_type: 'OPTIONAL' } as const
+
+/** Eight rows, whose levels say that there are a billion. */
+function bombOfLevels(): Buffer {
+  const levels = [6, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x08, 1]
+  const body = Buffer.concat([Buffer.from(levels), Buffer.alloc(64)])
+  return craftedParquet({ element: INCOME, rows: 8, pages: [dataPage(body, { count: 8 })] })
+}
+
+// What is compressed can say anything: the library believes it, and asks for memory until it ends.
+test('a file that ends its decoder fails its batch with the place, and the service goes on', async () => {
+  const { slug } = await team.deploy(numberedSpec(1))
+  const bomb = await caller.score(slug, bombOfLevels(), { format: 'parquet' })
+  expect(bomb).toMatchObject({ status: 'failed', error: 'invalid_file' })
+  expect(bomb.message).toMatch(
+    /^the file that was sent, at row group 1, column "income",? (takes more than \d+ MiB of memory|ended the process)/,
+  )
+  const pages = [numberPage([1, 2])]
+  const element = { ...INCOME, repetition_type: 'REQUIRED' as const }
+  const good = await caller.score(slug, craftedParquet({ element, rows: 2, pages }), {
+    format: 'parquet',
+  })
+  expect(good).toMatchObject({ status: 'done', counts: { scored: 2, errors: 0 } })
+}, 60_000)
+
+/** Starts to score a file as the service does. */
+function scoring(file: Buffer, memoryBytesMax: number): ScoringProcess {
+  const spec = numberedSpec(1)
+  const scorer = new ScoringProcess({
+    task: {
+      batchId: newId('job_', Date.now()),
+      by: 'key_1',
+      state: {
+        deploymentId: 'dep_1',
+        teamId: 'team_1',
+        environment: 'production',
+        isActive: true,
+        shadowMode: false,
+        strictMode: false,
+        cacheVersion: 1,
+        championModelId: 'mod_1',
+        baselineId: null,
+        challengers: [],
+      },
+      specs: new Map([['mod_1', { spec, sha256: new Uint8Array(32) }]]),
+      options: {
+        format: 'parquet',
+        results: 'ndjson',
+        idField: 'id',
+        strictMode: false,
+        withContributions: false,
+        routingKey: null,
+      },
+      fileBytes: file.length,
+      position: { offset: 0, line: 0 },
+      isAtStart: true,
+    },
+    read: async (from, bytes) => file.subarray(from, from + bytes),
+    fileName: 'the file "a.parquet"',
+    memoryBytesMax,
+  })
+  onTestFinished(() => scorer.close())
+  return scorer
+}
+
+/** A file of some KiB whose one column takes these bytes. */
+function zeros(bytes: number): Buffer {
+  const body = zstdCompressSync(Buffer.alloc(bytes))
+  const rows = bytes / 8
+  return craftedParquet({
+    element: { ...INCOME, repetition_type: 'REQUIRED' },
+    rows,
+    pages: [dataPage(body, { count: rows, plain: bytes })],
+    column: { codec: 'ZSTD' },
+  })
+}
+
+test('a file that takes more memory than it may is refused with the bound', async () => {
+  const MIB = 1024 * 1024
+  const file = zeros(256 * MIB)
+  expect(file.length).toBeLessThan(100_000)
+  const scorer = scoring(file, 200 * MIB)
+  await expect(scorer.next(newId('req_', 0), 0)).rejects.toMatchObject({
+    code: 'invalid_file',
+    message: expect.stringMatching(
+      /^the file "a.parquet", at row group 1, column "income", takes more than 200 MiB of memory\. Write it anew/,
+    ),
+  })
+}, 60_000)
+
+test('the process that scores a file has no variables of the service', async () => {
+  process.env['SECRET_OF_THE_TEST'] = 'x'
+  onTestFinished(() => void delete process.env['SECRET_OF_THE_TEST'])
+  const scorer = scoring(zeros(8), 1024 ** 3)
+  expect(await scorer.next(newId('req_', 0), 0)).toMatchObject({ scored: 1 })
+  expect(readFileSync(`/proc/${scorer['child'].pid}/environ`, 'utf8')).not.toContain('SECRET')
+})

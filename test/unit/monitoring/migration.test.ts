@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { MigrationTally } from '../../../src/monitoring/migration.ts'
+import { scanApplicants } from '../../../src/score-log/reading/applicant-scan.ts'
+import { logOf, scanned } from '../../support/score-log/scanned.ts'
+
+const QUERY = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 1 }
+
+/** A log of applicants with these grades by the champion and the challenger; -1 for none. */
+function graded(names: readonly string[], pairs: readonly (readonly [number, number])[]) {
+  const columns = scanned(
+    ['a', 'b'],
+    pairs.map(() => ({
+      results: [
+        { score: 1, pd: 0.1 },
+        { score: 2, pd: 0.2 },
+      ],
+    })),
+  )
+  const models = columns.models.map((model, position) => ({
+    ...model,
+    grades: Int16Array.from(pairs, (pair) => pair[position] ?? -1),
+    gradeNames: names,
+  }))
+  return logOf({ ...columns, models })
+}
+
+async function migrationOf(
+  names: readonly string[],
+  pairs: readonly (readonly [number, number])[],
+) {
+  const tally = new MigrationTally()
+  const log = graded(names, pairs)
+  await scanApplicants({ log, query: QUERY, dedupe: 'none' }, tally.readerOf('ch_b'))
+  return tally
+}
+
+test('cells have the order of the card, other grades next and none last', async () => {
+  const pairs = [
+    [2, 0],
+    [-1, 1],
+    [0, 0],
+    [0, 1],
+    [0, 1],
+    [1, -1],
+  ] as const
+  const report = (await migrationOf(['A', 'B', 'old'], pairs)).report(['A', 'B'])
+  expect(report.n).toBe(6)
+  expect(report.stable_share).toBe(1 / 6)
+  const rows = report.cells.map((cell) => [cell.champion_grade, cell.challenger_grade, cell.n])
+  expect(rows).toEqual([
+    ['A', 'A', 1],
+    ['A', 'B', 2],
+    ['B', null, 1],
+    ['old', 'A', 1],
+    [null, 'B', 1],
+  ])
+  expect(report.cells[1]).toMatchObject({ row_share: 2 / 3, mean_pd_champion: 0.1 })
+})
+
+// A card can have hundreds of grades; the report is made on the thread that others wait for.
+test('a report over 250,000 pairs of grades is made at once', async () => {
+  const names = Array.from({ length: 500 }, (_, grade) => `G${grade}`)
+  const pairs = names.flatMap((_, from) => names.map((_, to) => [from, to] as const))
+  const tally = await migrationOf(names, pairs)
+  const beganMs = performance.now()
+  expect(tally.report(names).cells).toHaveLength(250_000)
+  expect(performance.now() - beganMs).toBeLessThan(4_000)
+})
