@@ -1,3 +1,5 @@
+import { type DemoApplicant, readSample } from './sample.ts'
+
 /** The sample card as its file has it. */
 export interface SampleCard {
   readonly name: string
@@ -5,7 +7,7 @@ export interface SampleCard {
   readonly base_points: number
   readonly features: readonly {
     readonly name: string
-    readonly bins: readonly object[]
+    readonly bins: readonly { readonly points: number; readonly range?: string }[]
   }[]
 }
 
@@ -40,5 +42,14 @@ export function explainedCard(card: SampleCard, { reason_codes, features }: Samp
         bins: bins.map((bin, at) => ({ ...bin, baseline_count: counts[at] ?? 0 })),
       }
     }),
+  }
+}
+
+/** The explained card and the applicants of the sample. */
+export function readExplainedSample() {
+  const card = readSample<SampleCard>('spec.json')
+  return {
+    spec: explainedCard(card, readSample<SampleReasons>('reasons.json')),
+    sample: readSample<DemoApplicant[]>('applicants.json'),
   }
 }

@@ -7,8 +7,7 @@ import { loadConfig } from '../config.ts'
 import { type RunningServer, startFailureText, startServer } from '../server.ts'
 import type { Services } from '../services.ts'
 import { DemoClient } from './client.ts'
-import { explainedCard, type SampleCard, type SampleReasons } from './explained-card.ts'
-import type { DemoSpec } from './history/cards.ts'
+import { readExplainedSample } from './explained-card.ts'
 import { HistoryClock } from './history/clock.ts'
 import { historyStartMs, type MadeHistory, makeHistory } from './history/make-history.ts'
 import {
@@ -19,7 +18,6 @@ import {
   printScore,
   printWhole,
 } from './print.ts'
-import { type DemoApplicant, readSample } from './sample.ts'
 
 const OWNER_EMAIL = 'owner@demo.example'
 const BATCH_SIZE = 5
@@ -47,7 +45,7 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
     logFromMs: historyStartMs(clock.epochMs()),
     prepare: async (services: Services) => {
       // A second start, on another port, finds what the first one has made.
-      history ??= await makeHistory({ services, clock, owner, ...readCard() })
+      history ??= await makeHistory({ services, clock, owner, ...readExplainedSample() })
     },
   }
   const start = (port: string | undefined) =>
@@ -71,15 +69,9 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
   }
 }
 
-function readCard(): { readonly spec: DemoSpec; readonly sample: readonly DemoApplicant[] } {
-  return { spec: readSample('spec.json'), sample: readSample('applicants.json') }
-}
-
 /** Deploys the sample scorecard, creates a key, scores, and prints the results. */
 async function show(url: string, password: string, history: MadeHistory | null): Promise<void> {
-  const card = readSample<SampleCard>('spec.json')
-  const spec = explainedCard(card, readSample<SampleReasons>('reasons.json'))
-  const applicants = readSample<DemoApplicant[]>('applicants.json')
+  const { spec, sample: applicants } = readExplainedSample()
   const [first] = applicants
   if (first === undefined) throw new Error('the sample has no applicants')
   const client = await DemoClient.signIn(url, OWNER_EMAIL, password)

@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks'
 import { api } from './api.ts'
 import { HistogramChart, TimeChart } from './charts.ts'
 import { ComparisonView } from './comparison.ts'
-import { count, milliseconds, number, percent, when } from './format.ts'
-import { type Mark, useMarks } from './marks.ts'
+import { count, milliseconds, number, percent, span, when } from './format.ts'
+import { type Mark, MarksFailure, useMarks } from './marks.ts'
 import { modelNames } from './names.ts'
 import { useLoaded } from './state.ts'
 import type { Comparison, Deployment, Histogram, Series, Stats } from './types.ts'
@@ -57,7 +57,7 @@ export function Activity({ deployment }: { deployment: Deployment }) {
     [slug, range],
     { everyMs: isLarge ? 0 : COMPARISON_MS, also: deployment.cache_version },
   )
-  const marks = useMarks(slug, '', deployment.cache_version).data ?? []
+  const marks = useMarks(slug, '', deployment.cache_version)
   const names = useLoaded(modelNames, [slug], { also: deployment.cache_version })
   const choose = (event: Event) => setRange((event.currentTarget as HTMLSelectElement).value)
   return html`<section>
@@ -72,11 +72,11 @@ export function Activity({ deployment }: { deployment: Deployment }) {
     <${Shown} of=${stats}>${(found: Answered) =>
       found.stats.summary.total_requests === 0
         ? html`<${Empty} title="No scores in this time range"><p>Choose a longer one, or <a href=${`#/try/${slug}`}>score an applicant</a>.</p><//>`
-        : html`<${Summary} stats=${found.stats} /><${Charts} found=${found} marks=${marks} />`}<//>
+        : html`<${Summary} stats=${found.stats} /><${MarksFailure} marks=${marks} /><${Charts} found=${found} marks=${marks.data ?? []} />`}<//>
   </section>
   <${Shown} of=${comparison}>${(found: Comparison) =>
     found.applicants > 0 &&
-    html`<${ComparisonView} comparison=${found} deployment=${deployment} names=${names.data ?? new Map()} marks=${marks} />`}<//>
+    html`<${ComparisonView} comparison=${found} deployment=${deployment} names=${names.data ?? new Map()} marks=${marks.data ?? []} />`}<//>
   ${stats.data && stats.data.stats.recent_scores.length > 0 && html`<${Recent} stats=${stats.data.stats} />`}`
 }
 
@@ -137,27 +137,28 @@ function Charts({ found, marks }: { found: Answered; marks: readonly Mark[] }) {
     }),
   })
   const { summary } = stats
+  const basis = { n: summary.total_requests, period: span(fromMs, toMs) }
   const histogram = histogramOf(summary.score_buckets)
   const [only] = series.points
   const isOfOneMinute = only !== undefined && series.points.length === 1
   const times = isOfOneMinute
     ? html`<p class="muted">All scores are from one minute, ${when(only.starts_at)}. Curves appear when there are scores from several minutes.</p>`
     : html`<div class="charts">
-    <${TimeChart} title=${`Applicants by ${series.step}`} shape="bars" along=${along} marks=${marks}
+    <${TimeChart} title=${`Applicants by ${series.step}`} shape="bars" along=${along} marks=${marks} basis=${{ ...basis, unit: 'applicants' }}
       summary=${`${count(summary.total_requests)} in all`}
       curves=${[{ ...curve('Applicants', (point) => point.total_requests), values: along.map((at) => byStart.get(at)?.total_requests ?? 0) }]} />
-    <${TimeChart} title="Average probability of default" along=${along} marks=${marks} format=${percent}
+    <${TimeChart} title="Average probability of default" along=${along} marks=${marks} format=${percent} basis=${{ ...basis, unit: 'percent' }}
       summary=${`${percent(summary.avg_pd)} over all`} curves=${[curve('PD', (point) => point.avg_pd)]} />
-    <${TimeChart} title="Latency" along=${along} marks=${marks} format=${milliseconds}
+    <${TimeChart} title="Latency" along=${along} marks=${marks} format=${milliseconds} basis=${{ ...basis, unit: 'milliseconds' }}
       summary=${`95 percent of the scores took ${milliseconds(summary.p95_latency_ms)} or less`}
       curves=${[curve('p50', (point) => point.p50_latency_ms), curve('p95', (point) => point.p95_latency_ms)]} />
-    <${TimeChart} title="Average score" along=${along} marks=${marks}
+    <${TimeChart} title="Average score" along=${along} marks=${marks} basis=${{ ...basis, unit: 'points' }}
       summary=${`${number(summary.avg_score)} over all`} curves=${[curve('Score', (point) => point.avg_score)]} />
   </div>`
   return html`${times}<div class="charts">
     ${
       histogram &&
-      html`<${HistogramChart} title=${`Scores, by ${histogram.width} points`}
+      html`<${HistogramChart} title=${`Scores, by ${histogram.width} points`} basis=${{ ...basis, unit: 'applicants' }}
       summary=${`from ${number(summary.min_score)} to ${number(summary.max_score)}, ${number(summary.avg_score)} on average`}
       histograms=${[{ name: 'Applicants', histogram }]} />`
     }

@@ -3,7 +3,10 @@ import type { Feature } from './types.ts'
 /** A range of values, or a category, with the points of both versions of a card. */
 export interface AlignedBin {
   readonly value: string
-  /** Null where the version has no bin for it. */
+  /**
+   * What a value gets. Null where the version has no bin for it, which gives 0 points; a category
+   * without a bin of its own gets the points of the Missing bin.
+   */
   readonly points: number | null
   readonly otherPoints: number | null
 }
@@ -107,8 +110,8 @@ function alignedValues(one: Feature | null, other: Feature | null): AlignedBin[]
     { values: string[]; points: number | null; otherPoints: number | null }
   >()
   for (const value of new Set([...ofOne.keys(), ...ofOther.keys()])) {
-    const points = ofOne.get(value) ?? null
-    const otherPoints = ofOther.get(value) ?? null
+    const points = ofOne.get(value) ?? unseenPoints(one)
+    const otherPoints = ofOther.get(value) ?? unseenPoints(other)
     const name = `${points} ${otherPoints}`
     const row = rows.get(name) ?? { values: [], points, otherPoints }
     row.values.push(value)
@@ -120,22 +123,34 @@ function alignedValues(one: Feature | null, other: Feature | null): AlignedBin[]
   }))
 }
 
+/** Points of a category without a bin: those of the Missing bin, as scoring gives them. */
+function unseenPoints(feature: Feature | null): number | null {
+  return feature?.type === 'categorical' ? missingPoints(feature) : null
+}
+
 function pointsByValue(feature: Feature | null): Map<string, number> {
-  const bins = feature?.bins ?? []
+  if (feature === null) return new Map()
   return new Map(
-    bins.flatMap(({ range, value, points }) =>
-      (value ?? range ?? '')
-        .split(DELIMITER)
-        .filter((one) => one.trim() !== MISSING)
-        .map((one) => [one, points] as const),
-    ),
+    feature.bins
+      .filter((bin) => !isMissing(feature, bin))
+      .flatMap(({ range, value, points }) =>
+        (value ?? range ?? '').split(DELIMITER).map((one) => [one, points] as const),
+      ),
   )
 }
 
 function missingRow(one: Feature | null, other: Feature | null): AlignedBin | null {
-  const find = (feature: Feature | null) =>
-    feature?.bins.find(({ range, value }) => (range ?? value ?? '').trim() === MISSING)?.points ??
-    null
-  const [points, otherPoints] = [find(one), find(other)]
+  const [points, otherPoints] = [missingPoints(one), missingPoints(other)]
   return points === null && otherPoints === null ? null : { value: MISSING, points, otherPoints }
+}
+
+/** Null without a Missing bin. */
+function missingPoints(feature: Feature | null): number | null {
+  return feature?.bins.find((bin) => isMissing(feature, bin))?.points ?? null
+}
+
+/** As the engine tells it: around a range white space is free, a category is compared exactly. */
+function isMissing({ type }: Feature, { range, value }: Feature['bins'][number]): boolean {
+  const text = range ?? value ?? ''
+  return (type === 'numeric' ? text.trim() : text) === MISSING
 }

@@ -1,12 +1,19 @@
 import { html } from 'htm/preact'
-import { HistogramChart } from './charts.ts'
+import { type Basis, HistogramChart } from './charts.ts'
 import { count, number, percent } from './format.ts'
 import { between, decimals } from './performance-verdict.ts'
 import type { BacktestResult, SwapCell } from './types.ts'
 import { Badge, Empty, numberHead, Table } from './ui.ts'
 
 /** What a candidate card would have done. */
-export function BacktestResultView({ result }: { result: BacktestResult }) {
+export function BacktestResultView({
+  result,
+  period,
+}: {
+  result: BacktestResult
+  /** From when to when. */
+  period: string
+}) {
   const { n, exact_share: exactShare, scores, psi, features, swap_set: swapSet } = result
   if (n === 0) {
     return html`<${Empty} title="No applicants"><p>The deployment scored nobody in this period.</p><//>`
@@ -24,7 +31,7 @@ export function BacktestResultView({ result }: { result: BacktestResult }) {
     ${swapSet && html`<${Swaps} of=${swapSet} />`}
     ${result.performance && html`<${Known} of=${result.performance} />`}
     <${Features} of=${features} />
-    <${Scores} bands=${scores.bands} />
+    <${Scores} bands=${scores.bands} basis=${{ unit: 'applicants', n, period }} />
   </section>`
 }
 
@@ -57,7 +64,7 @@ function Features({ of: features }: { of: BacktestResult['features'] }) {
     <//>`
 }
 
-function Scores({ bands }: { bands: BacktestResult['scores']['bands'] }) {
+function Scores({ bands, basis }: { bands: BacktestResult['scores']['bands']; basis: Basis }) {
   const [first] = bands
   const last = bands.at(-1)
   if (first === undefined || last === undefined) return null
@@ -73,7 +80,7 @@ function Scores({ bands }: { bands: BacktestResult['scores']['bands'] }) {
     ...(isExact ? [] : [{ name: 'At most', histogram: histogramOf('n_possible') }]),
   ]
   return html`<h2>Scores</h2>
-    <${HistogramChart} title="Applicants by score of the candidate" summary=${`from ${number(first.min)} to ${number(last.max)}`} histograms=${histograms} />
+    <${HistogramChart} title="Applicants by score of the candidate" basis=${basis} summary=${`from ${number(first.min)} to ${number(last.max)}`} histograms=${histograms} />
     <${Table} caption="Scores by band" head=${[numberHead('From'), numberHead('To'), numberHead('Applicants')]}>
       ${bands.map(
         (band) => html`<tr><td class="number">${number(band.min)}</td>

@@ -2,7 +2,7 @@ import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
 import { api, type Session } from './api.ts'
 import { BacktestResultView } from './backtest-result.ts'
-import { count } from './format.ts'
+import { count, span } from './format.ts'
 import { useAction, useLoaded } from './state.ts'
 import type { BacktestJob, ListedDeployment, OutcomeDefinition } from './types.ts'
 import { Empty, Failure, Field, Notice, Page, Shown, Submit } from './ui.ts'
@@ -33,6 +33,7 @@ function Trial() {
     [],
   )
   const [job, setJob] = useState<BacktestJob | null>(null)
+  const [period, setPeriod] = useState('')
   const starting = useAction()
   const following = useAction()
   const isOpen = job !== null && job.finished_at === null
@@ -53,7 +54,10 @@ function Trial() {
       const days = Number(form.get('days'))
       const cutoff = String(form.get('cutoff'))
       const definition = String(form.get('definition') ?? '')
-      const from = new Date(Date.now() - days * DAY_MS).toISOString()
+      const nowMs = Date.now()
+      const fromMs = nowMs - days * DAY_MS
+      const from = new Date(fromMs).toISOString()
+      setPeriod(days > 0 ? span(fromMs, nowMs) : 'the whole log')
       const rest = JSON.stringify({
         source: { deployment: form.get('deployment'), ...(days > 0 && { from }) },
         ...(cutoff !== '' && { cutoffs: [Number(cutoff)] }),
@@ -103,7 +107,7 @@ function Trial() {
     ${isOpen && html`<${Running} job=${job} onCancel=${cancel} />`}
     ${job?.status === 'failed' && html`<${Notice} kind="fault"><p>${job.message}</p><//>`}
     ${job?.status === 'cancelled' && html`<${Notice} kind="info"><p>The backtest was cancelled.</p><//>`}
-    ${job?.status === 'done' && job.result && html`<${BacktestResultView} result=${job.result} />`}`
+    ${job?.status === 'done' && job.result && html`<${BacktestResultView} result=${job.result} period=${period} />`}`
 }
 
 function Running({ job, onCancel }: { job: BacktestJob; onCancel: () => void }) {

@@ -1,7 +1,8 @@
 import { html } from 'htm/preact'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { count, number, when } from './format.ts'
+import { count, number, sampleSize, when } from './format.ts'
 import { type Mark, MarkList, marksWithin } from './marks.ts'
 import { useTheme } from './state.ts'
 import type { Histogram } from './types.ts'
@@ -13,8 +14,24 @@ interface Curve {
   readonly values: readonly (number | null)[]
 }
 
+/** What every chart says below its title. */
+export interface Basis {
+  /** Unit of the values. */
+  readonly unit: string
+  /** Number of applicants, or of what the unit counts. */
+  readonly n: number
+  /** From when to when. */
+  readonly period: string
+}
+
+/** The unit, the number and the period of a chart. */
+export function BasisLine({ basis: { unit, n, period } }: { basis: Basis }) {
+  return html`<p class="basis small muted">${unit} · ${sampleSize(n)} · ${period}</p>`
+}
+
 interface ChartProps {
   readonly title: string
+  readonly basis: Basis
   /** Text alternative of the chart, for screen readers. */
   readonly summary: string
   readonly curves: readonly Curve[]
@@ -25,6 +42,8 @@ interface ChartProps {
   readonly marks?: readonly Mark[]
   /** Head of the first column of the table; absent: of times or scores. */
   readonly alongName?: string
+  /** In place of the table that the chart makes of its values. */
+  readonly table?: ComponentChildren
 }
 
 const HEIGHT_PX = 200
@@ -39,14 +58,17 @@ export function NumberChart(props: ChartProps) {
   return html`<${Chart} ...${props} isTime=${false} shape="line" />`
 }
 
+/** Bands of scores, which may differ in width; one more edge than values. */
+export function BandChart({ edges, ...props }: Omit<ChartProps, 'along'> & { edges: number[] }) {
+  const curves = props.curves.map(({ name, values }) => ({ name, values: [...values, 0] }))
+  return html`<${Chart} ...${props} curves=${curves} along=${edges} isTime=${false} shape="steps" />`
+}
+
 /** Histograms with a common bin width, for one or several models. */
 export function HistogramChart({
-  title,
-  summary,
   histograms,
-}: {
-  title: string
-  summary: string
+  ...named
+}: Pick<ChartProps, 'title' | 'basis' | 'summary'> & {
   histograms: readonly { name: string; histogram: Histogram }[]
 }) {
   const [first] = histograms
@@ -58,13 +80,13 @@ export function HistogramChart({
     name,
     values: [...histogram.counts, 0],
   }))
-  return html`<${Chart} title=${title} summary=${summary} curves=${curves} along=${along} isTime=${false} shape="steps" format=${(value: number | null) => (value === null ? '–' : count(value))} />`
+  return html`<${Chart} ...${named} curves=${curves} along=${along} isTime=${false} shape="steps" format=${(value: number | null) => (value === null ? '–' : count(value))} />`
 }
 
 type Shape = 'line' | 'bars' | 'steps'
 
 function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
-  const { title, summary, curves, along, isTime, shape, format = number } = props
+  const { title, basis, summary, curves, along, isTime, shape, format = number } = props
   const [first = 0, last = 0] = [along[0], along.at(-1)]
   const step = along.length > 1 ? (last - first) / (along.length - 1) : 0
   const marks = marksWithin(props.marks ?? [], first, last + step)
@@ -111,20 +133,29 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
 
   return html`<figure class="chart">
     <figcaption>${title}</figcaption>
+    <${BasisLine} basis=${basis} />
     <div class="plot" role="img" aria-label=${`${title}: ${summary}`} ref=${place}></div>
     <${MarkList} marks=${marks} />
     <details>
       <summary>As a table</summary>
-      <${Table} caption=${title} head=${[props.alongName ?? (isTime ? 'From' : 'From score'), ...curves.map(({ name }) => numberHead(name))]}>
-        ${along.map((at, index) =>
-          curves.every(({ values }) => !values[index])
-            ? null
-            : html`<tr><th scope="row">${isTime ? when(new Date(at * 1000).toISOString()) : number(at)}</th>
-              ${curves.map(({ values }) => html`<td class="number">${format(values[index] ?? null)}</td>`)}</tr>`,
-        )}
-      <//>
+      ${props.table ?? html`<${ValueTable} ...${props} />`}
     </details>
   </figure>`
+}
+
+function ValueTable(props: ChartProps & { isTime: boolean; shape: Shape }) {
+  const { title, curves, along, isTime, shape, format = number } = props
+  const head = props.alongName ?? (isTime ? 'From' : 'From score')
+  // The last edge of bins only ends the last one.
+  const rows = shape === 'steps' ? along.slice(0, -1) : along
+  return html`<${Table} caption=${title} head=${[head, ...curves.map(({ name }) => numberHead(name))]}>
+    ${rows.map((at, row) =>
+      curves.every(({ values }) => (values[row] ?? null) === null)
+        ? null
+        : html`<tr><th scope="row">${isTime ? when(new Date(at * 1000).toISOString()) : number(at)}</th>
+          ${curves.map(({ values }) => html`<td class="number">${format(values[row] ?? null)}</td>`)}</tr>`,
+    )}
+  <//>`
 }
 
 interface Look {
@@ -254,7 +285,7 @@ const SERIES_COLOURS = 6
 /** Bars start at 0; a curve gets a margin. */
 function rangeOf(least: number | null, most: number | null, shape: Shape): [number, number] {
   const [low, high] = [least ?? 0, most ?? 1]
-  if (shape !== 'line') return [0, Math.max(1, high * 1.05)]
+  if (shape !== 'line') return [0, high > 0 ? high * 1.05 : 1]
   const air = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1
   return [low >= 0 ? Math.max(0, low - air) : low - air, high + air]
 }

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
-import { HistogramChart, TimeChart } from './charts.ts'
-import { count, milliseconds, number, percent, signed } from './format.ts'
+import { type Basis, BasisLine, HistogramChart, TimeChart } from './charts.ts'
+import { count, milliseconds, number, percent, signed, span } from './format.ts'
 import type { Mark } from './marks.ts'
 import type { Names } from './names.ts'
 import type { ComparedChallenger, ComparedModel, Comparison, Deployment } from './types.ts'
@@ -37,16 +37,22 @@ export function ComparisonView({ comparison, deployment, names, marks }: Compari
       )}
     <//>
     <div class="charts">
-      <${HistogramChart} title="Scores, by model" summary=${models.map((model) => `${nameOf(model.model_id)} ${number(model.avg_score)} on average`).join(', ')} histograms=${drawn} />
+      <${HistogramChart} title="Scores, by model" basis=${basisOf(comparison)} summary=${models.map((model) => `${nameOf(model.model_id)} ${number(model.avg_score)} on average`).join(', ')} histograms=${drawn} />
       <${ServedChart} models=${models} comparison=${comparison} nameOf=${nameOf} marks=${marks} />
     </div>
   </section>
   ${
     challengers.length > 0 &&
     html`<section><h2>Challengers compared with the champion</h2>
-    ${challengers.map((one) => html`<${ChallengerView} key=${`${one.challenger_id} ${one.champion_model_id}`} compared=${one} isPresent=${present.has(one.challenger_id)} nameOf=${nameOf} />`)}
+    ${challengers.map((one) => html`<${ChallengerView} key=${`${one.challenger_id} ${one.champion_model_id}`} compared=${one} isPresent=${present.has(one.challenger_id)} nameOf=${nameOf} basis=${{ ...basisOf(comparison), n: one.compared }} />`)}
   </section>`
   }`
+}
+
+function basisOf({ applicants, first_at: firstAt, last_at: lastAt }: Comparison): Basis {
+  const period =
+    firstAt === null || lastAt === null ? '–' : span(Date.parse(firstAt), Date.parse(lastAt))
+  return { unit: 'applicants', n: applicants, period }
 }
 
 interface ServedChartProps {
@@ -68,7 +74,7 @@ function ServedChart({ models, comparison, nameOf, marks }: ServedChartProps) {
   const curves = models
     .filter(({ served }) => served > 0)
     .map((model) => ({ name: nameOf(model.model_id), values: model.served_by_slice }))
-  return html`<${TimeChart} title="Applicants answered, by model" along=${along} marks=${marks} curves=${curves} format=${(value: number | null) => (value === null ? '–' : count(value))}
+  return html`<${TimeChart} title="Applicants answered, by model" basis=${basisOf(comparison)} along=${along} marks=${marks} curves=${curves} format=${(value: number | null) => (value === null ? '–' : count(value))}
     summary=${curves.map(({ name, values }) => `${name} ${count(values.reduce((sum, one) => sum + one, 0))}`).join(', ')} />`
 }
 
@@ -76,9 +82,10 @@ interface ChallengerViewProps {
   readonly compared: ComparedChallenger
   readonly isPresent: boolean
   readonly nameOf: (id: string) => string
+  readonly basis: Basis
 }
 
-function ChallengerView({ compared, isPresent, nameOf }: ChallengerViewProps) {
+function ChallengerView({ compared, isPresent, nameOf, basis }: ChallengerViewProps) {
   const name = nameOf(compared.model_id)
   const champion = nameOf(compared.champion_model_id)
   const moved = compared.grades.filter((one) => one.champion !== one.challenger)
@@ -98,8 +105,8 @@ function ChallengerView({ compared, isPresent, nameOf }: ChallengerViewProps) {
     <h3>${name} <span class="muted">compared with ${champion}</span> ${!isPresent && html`<${Badge} kind="off">ended<//>`}</h3>
     <dl class="tiles">${facts.map(([term, value]) => html`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
     <div class="charts">
-      ${compared.differences && html`<${HistogramChart} title=${`Score of ${name} minus that of ${champion}`} summary=${`${signed(compared.avg_difference)} on average`} histograms=${[{ name: 'Applicants', histogram: compared.differences }]} />`}
-      <${Migration} compared=${compared} name=${name} champion=${champion} />
+      ${compared.differences && html`<${HistogramChart} title=${`Score of ${name} minus that of ${champion}`} basis=${{ ...basis, unit: 'applicants by points' }} summary=${`${signed(compared.avg_difference)} on average`} histograms=${[{ name: 'Applicants', histogram: compared.differences }]} />`}
+      <${Migration} compared=${compared} name=${name} champion=${champion} basis=${basis} />
     </div>
   </article>`
 }
@@ -109,7 +116,9 @@ function Migration({
   compared,
   name,
   champion,
+  basis,
 }: {
+  basis: Basis
   compared: ComparedChallenger
   name: string
   champion: string
@@ -121,6 +130,7 @@ function Migration({
   const found = (from: string | null, to: string | null) =>
     grades.find((one) => one.champion === from && one.challenger === to)?.applicants ?? 0
   return html`<figure class="chart"><figcaption>Grades: ${champion} in rows, ${name} in columns</figcaption>
+    <${BasisLine} basis=${basis} />
     <${Table} caption=${`Grade migration from ${champion} to ${name}`} head=${['', ...all.map((grade) => numberHead(grade ?? 'none'))]}>
       ${all.map(
         (from) => html`<tr><th scope="row">${from ?? 'none'}</th>

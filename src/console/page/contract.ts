@@ -13,6 +13,9 @@ export const TOOLS = [
   ...['scorecard-bundle', 'pmml'],
 ]
 
+/** Bins of a card up to which an explanation lists the score with each other bin. */
+export const LISTED_BINS_MAX = 20_000
+
 /** Types of events that a webhook can choose. */
 export const EVENT_TYPES = [
   ...['model.deployed', 'model.archived', 'model.restored', 'model.baseline_set'],

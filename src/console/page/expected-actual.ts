@@ -105,6 +105,8 @@ function Chart({
   marks: readonly Mark[]
   label: string
 }) {
+  const n = months.reduce((sum, one) => sum + one.n, 0)
+  const period = [months[0], months.at(-1)].map((one) => MONTH.format((one?.atSec ?? 0) * 1000))
   const curves = [
     { name: 'Expected', values: months.map(({ expected }) => expected) },
     { name: 'Observed', values: months.map(({ observed }) => observed) },
@@ -113,8 +115,8 @@ function Chart({
     ${
       months.length === 1
         ? html`<p class="muted">All outcomes are of one month; a curve needs two.</p>`
-        : html`<${TimeChart} title="Bad rate by month" along=${months.map(({ atSec }) => atSec)} curves=${curves} marks=${marks} format=${percent}
-        summary=${`${count(months.reduce((sum, { n }) => sum + n, 0))} applicants in ${months.length} months`} />`
+        : html`<${TimeChart} title="Bad rate by month" basis=${{ unit: 'percent of the applicants', n, period: period.join(' – ') }} along=${months.map(({ atSec }) => atSec)} curves=${curves} marks=${marks} format=${percent}
+        summary=${`${count(n)} applicants in ${months.length} months`} />`
     }
     <${Table} caption="Expected and observed by month" head=${['Month', numberHead('Applicants'), numberHead('Bad'), numberHead('Expected'), numberHead('Observed')]}>
       ${months.map(

@@ -1,7 +1,8 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api } from './api.ts'
-import { NONE, number, signed } from './format.ts'
+import { LISTED_BINS_MAX } from './contract.ts'
+import { count, NONE, number, signed } from './format.ts'
 import { hasLetter, letterText } from './letter.ts'
 import { LanguageField, ReasonList } from './reason-list.ts'
 import { languageName, languagesOf } from './reason-words.ts'
@@ -152,7 +153,9 @@ function binWords({ label, range, value = '' }: BinWords): string {
 
 /** What every other bin would have given. */
 function OtherBins({ found: { sensitivity, score } }: { found: Explanation }) {
-  if (sensitivity === null) return null
+  if (sensitivity === null) {
+    return html`<p class="muted">The score with each other bin is not listed: the card has more than ${count(LISTED_BINS_MAX)} bins.</p>`
+  }
   const rows = sensitivity.flatMap(({ feature, bins }) => bins.map((bin) => ({ feature, ...bin })))
   if (rows.length === 0) return null
   return html`<details><summary>The score with each other bin</summary>

@@ -17,6 +17,11 @@ export function count(value: number): string {
   return COUNT.format(value)
 }
 
+/** The size of a sample, which stays on one line. */
+export function sampleSize(n: number): string {
+  return `n\u00a0=\u00a0${count(n)}`
+}
+
 /** An index or a probability: four digits. */
 export function index(value: number | null): string {
   if (value === null) return NONE
@@ -50,6 +55,15 @@ export function when(timestamp: string): string {
 
 export function whenExactly(timestamp: string): string {
   return SECONDS.format(new Date(timestamp))
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
+const DAY_MS = 86_400_000
+
+/** A period from its start to its end: days, or times where it is short. */
+export function span(fromMs: number, toMs: number): string {
+  const format = toMs - fromMs < 2 * DAY_MS ? WHEN : DAY
+  return `${format.format(fromMs)} – ${format.format(toMs)}`
 }
 
 export const ROLE_NAMES: Readonly<Record<Role, string>> = {

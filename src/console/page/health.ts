@@ -1,13 +1,13 @@
 import { html } from 'htm/preact'
 import { AlarmLight, withLevels } from './alarm.ts'
 import { api } from './api.ts'
-import { count, index, percent } from './format.ts'
+import { count, index, percent, sampleSize } from './format.ts'
 import { type Mark, useMarks } from './marks.ts'
 import { periodQuery } from './periods.ts'
-import { useLoaded } from './state.ts'
+import { type Loaded, useLoaded } from './state.ts'
 import type { Alarm, Deployment, Stability } from './types.ts'
 import { Shown, When } from './ui.ts'
-import { VerdictBadge } from './verdict.ts'
+import { noFeatureVerdict, noScoreVerdict, VerdictBadge } from './verdict.ts'
 
 interface Found {
   readonly stability: Stability
@@ -23,12 +23,12 @@ export function Health({ deployment }: { deployment: Deployment }) {
     const query = withLevels(periodQuery('month'), alarm)
     return { alarm, stability: await api<Stability>('GET', `${path}?${query}`) }
   }, [slug, champion.id])
-  const marks = useMarks(slug, '', deployment.cache_version).data ?? []
+  const marks = useMarks(slug, '', deployment.cache_version)
   return html`<section>
     <div class="section-head"><h2>Health, last 30 days</h2>
       <a href=${`#/deployments/${slug}/stability`}>Which feature moved?</a>
     </div>
-    <${Shown} of=${loaded}>${(found: Found) => html`<${Tiles} ...${found} deployment=${deployment} last=${marks.at(-1) ?? null} />`}<//>
+    <${Shown} of=${loaded}>${(found: Found) => html`<${Tiles} ...${found} deployment=${deployment} marks=${marks} />`}<//>
   </section>`
 }
 
@@ -36,8 +36,8 @@ function Tiles({
   stability,
   alarm,
   deployment,
-  last,
-}: Found & { deployment: Deployment; last: Mark | null }) {
+  marks,
+}: Found & { deployment: Deployment; marks: Loaded<readonly Mark[]> }) {
   const { features, score, n } = stability
   const [moved] = [...features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
   const [worst] = [...features].sort((a, b) => unusual(b) - unusual(a))
@@ -46,17 +46,17 @@ function Tiles({
     ['Applicants', count(n)],
     [
       'Score',
-      html`<${VerdictBadge} verdict=${score.verdict} /> ${score.psi !== null && html`PSI ${index(score.psi)} <span class="muted small">n = ${count(n)}</span>`}`,
+      html`<${VerdictBadge} verdict=${score.verdict} without=${noScoreVerdict(stability)} /> ${score.psi !== null && `PSI ${index(score.psi)}`} <span class="muted small">${sampleSize(n)}</span>`,
     ],
     [
       'Most moved feature',
       moved === undefined || moved.csi_psi === null
-        ? '–'
-        : html`${moved.name} <${VerdictBadge} verdict=${moved.verdict} />`,
+        ? html`<span class="muted">${noFeatureVerdict(stability)}</span>`
+        : html`${moved.name} <${VerdictBadge} verdict=${moved.verdict} /> PSI ${index(moved.csi_psi)} <span class="muted small">${sampleSize(moved.n)}</span>`,
     ],
-    ['Values in no bin', n === 0 || worst === undefined ? '–' : qualityOf(features, worst)],
+    ['Missing or in no bin', n === 0 || worst === undefined ? '–' : qualityOf(features, worst)],
     ['Alarm', html`<${AlarmLight} alarm=${alarm} />`],
-    ['Last change', last === null ? 'none' : html`${last.text}, <${When} at=${last.at} />`],
+    ['Last change', html`<${LastChange} marks=${marks} />`],
     ['Champion', `${champion.name} ${champion.version}`],
     [
       isShadow ? 'Challengers in shadow' : 'Challengers',
@@ -68,7 +68,17 @@ function Tiles({
   return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-/** The share of all values without a bin, and the feature that has most of them. */
+/** A history that could not be read is not one without changes. */
+function LastChange({ marks: { data, error, reload } }: { marks: Loaded<readonly Mark[]> }) {
+  if (data === null) {
+    if (error === null) return '…'
+    return html`could not be read <button type="button" class="small-button" onClick=${reload}>Read the changes again</button>`
+  }
+  const last = data.at(-1)
+  return last === undefined ? 'none' : html`${last.text}, <${When} at=${last.at} />`
+}
+
+/** The share of all values that are missing or in no bin, and the feature that has most of them. */
 function qualityOf(features: Stability['features'], worst: Stability['features'][number]): string {
   const mean = features.reduce((sum, feature) => sum + unusual(feature), 0) / features.length
   if (mean === 0) return 'none'

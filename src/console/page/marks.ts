@@ -3,6 +3,7 @@ import { api } from './api.ts'
 import { when } from './format.ts'
 import { type Loaded, useLoaded } from './state.ts'
 import type { DeploymentHistory, HistoryChange } from './types.ts'
+import { Failure } from './ui.ts'
 import { verdictName } from './verdict.ts'
 
 /** A change that charts over time mark. */
@@ -25,6 +26,14 @@ export function useMarks(
   const load = async () =>
     marksOf(await api<DeploymentHistory>('GET', `v1/deployments/${slug}/history?${from}`))
   return useLoaded(load, [slug, from.length === 0], { also })
+}
+
+/** Says that charts show no marks, because the changes could not be read. */
+export function MarksFailure({ marks }: { marks: Loaded<readonly Mark[]> }) {
+  const { error, reload } = marks
+  if (error === null) return null
+  return html`<p class="muted">The changes of this deployment could not be read, so the charts mark ${marks.data === null ? 'none' : 'only the earlier ones'}.</p>
+    <${Failure} error=${error} retry=${reload} />`
 }
 
 /** Promotions, rollbacks, shares and verdicts as marks; other changes move no curve. */

@@ -40,7 +40,7 @@ export function Grades({ found }: { found: Performance }) {
 }
 
 /** The same by bands of scores, as curves. */
-export function Bands({ found }: { found: Performance }) {
+export function Bands({ found, period }: { found: Performance; period: string }) {
   const { bands } = found.calibration
   if (bands.length < 2) return null
   const curves = [
@@ -54,7 +54,7 @@ export function Bands({ found }: { found: Performance }) {
       meanPd !== null && (meanPd < low || meanPd > high),
   )
   const summary = `${count(outside.length)} of ${count(bands.length)} bands have an expected share outside of the interval of 95 percent`
-  return html`<section><${NumberChart} title="Bad applicants by band of scores" summary=${summary} curves=${curves} along=${bands.map(({ min }) => min)} format=${percent} /></section>`
+  return html`<section><${NumberChart} title="Bad applicants by band of scores" basis=${{ unit: 'percent of the applicants', n: found.n, period }} summary=${summary} curves=${curves} along=${bands.map(({ min }) => min)} format=${percent} /></section>`
 }
 
 /** What a cut-off at each band would approve. */

@@ -6,7 +6,7 @@ import { modelNames } from './names.ts'
 import { OutcomeUpload } from './outcome-upload.ts'
 import { Bands, Bins, Challengers, Gains, Grades } from './performance-figures.ts'
 import { between, decimals, verdictsOf } from './performance-verdict.ts'
-import { PeriodField, periodQuery } from './periods.ts'
+import { PeriodField, periodQuery, periodSpan } from './periods.ts'
 import { go, useLoaded } from './state.ts'
 import type { OutcomeDefinition, Performance } from './types.ts'
 import { Badge, Empty, Field, numberHead, Page, Shown, Table } from './ui.ts'
@@ -73,11 +73,11 @@ function Chosen({ slug, chosen, all }: ChosenProps) {
       ) =>
         html`<input ...${field} type="number" min="0" max="1" step="any" value=${development} onChange=${change} />`}<//>
     </div>
-    <${Report} slug=${slug} query=${parts.filter((part) => part !== '').join('&')} />
+    <${Report} slug=${slug} period=${period} query=${parts.filter((part) => part !== '').join('&')} />
     <${VintageCurves} slug=${slug} definition=${chosen.id} />`
 }
 
-function Report({ slug, query }: { slug: string; query: string }) {
+function Report({ slug, query, period }: { slug: string; query: string; period: string }) {
   const path = `v1/deployments/${slug}/performance?${query}`
   const loaded = useLoaded(
     async () => ({ found: await api<Performance>('GET', path), names: await modelNames() }),
@@ -93,7 +93,7 @@ function Report({ slug, query }: { slug: string; query: string }) {
     <${Verdict} found=${found} />
     <${Coverage} found=${found} />
     <${Grades} found=${found} />
-    <${Bands} found=${found} />
+    <${Bands} found=${found} period=${periodSpan(period)} />
     <${Bins} found=${found} />
     <${Gains} found=${found} />
     <${Challengers} found=${found} names=${names} />

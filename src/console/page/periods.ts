@@ -1,4 +1,5 @@
 import { html } from 'htm/preact'
+import { span } from './format.ts'
 import { Field } from './ui.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,6 +21,13 @@ export function periodQuery(period: string): string {
   // A whole hour: consoles that look at the same time share one report.
   const fromMs = Math.floor((Date.now() - days * DAY_MS) / HOUR_MS) * HOUR_MS
   return days === 0 ? '' : `from=${new Date(fromMs).toISOString()}`
+}
+
+/** The same for readers: from when to when. */
+export function periodSpan(period: string): string {
+  const days = PERIODS[period]?.days ?? 0
+  const nowMs = Date.now()
+  return days === 0 ? 'the whole log' : span(nowMs - days * DAY_MS, nowMs)
 }
 
 export function periodName(period: string): string {

@@ -2,15 +2,16 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { AlarmPanel, withLevels } from './alarm.ts'
 import { api } from './api.ts'
-import { TimeChart } from './charts.ts'
+import { type Basis, TimeChart } from './charts.ts'
+import { Distribution } from './distribution.ts'
 import { ExpectedActual } from './expected-actual.ts'
-import { count, index, number, percent, signed } from './format.ts'
-import { type Mark, useMarks } from './marks.ts'
+import { count, index, number, percent, sampleSize, signed, span } from './format.ts'
+import { type Mark, MarksFailure, useMarks } from './marks.ts'
 import { PERIOD_DEFAULT, PeriodField, periodName, periodQuery, ReportLinks } from './periods.ts'
 import { useLoaded } from './state.ts'
 import type { Alarm, FeatureStability, Stability, StabilitySeries } from './types.ts'
 import { Empty, numberHead, optionalHead, Page, Shown, Table, When } from './ui.ts'
-import { VerdictBadge } from './verdict.ts'
+import { noFeatureVerdict, noScoreVerdict, VerdictBadge } from './verdict.ts'
 
 /** Features in the chart over time. */
 const CHARTED = 3
@@ -37,7 +38,7 @@ export function StabilityPage({ slug }: { slug: string }) {
     <${Shown} of=${loaded}>${({ alarm, stability, series }: Found) =>
       stability.n === 0
         ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one: ${periodName(period)} has no scores of the champion.</p><//>`
-        : html`<${Report} stability=${stability} series=${series} marks=${marks.data ?? []} /><${AlarmPanel} slug=${slug} alarm=${alarm} onSet=${loaded.reload} /><${ExpectedActual} slug=${slug} marks=${marks.data ?? []} />`}<//>
+        : html`<${MarksFailure} marks=${marks} /><${Report} stability=${stability} series=${series} marks=${marks.data ?? []} /><${AlarmPanel} slug=${slug} alarm=${alarm} onSet=${loaded.reload} /><${ExpectedActual} slug=${slug} marks=${marks.data ?? []} />`}<//>
   <//>`
 }
 
@@ -60,10 +61,15 @@ function Report({
     ['Development sample', baseline === null ? '–' : count(baseline.n)],
     ['PSI of the score', index(score.psi)],
     ['By chance up to', index(score.cv_95)],
-    ['Verdict', html`<${VerdictBadge} verdict=${score.verdict} />`],
+    [
+      'Verdict',
+      html`<${VerdictBadge} verdict=${score.verdict} without=${noScoreVerdict(stability)} /> <span class="muted small">${sampleSize(n)}</span>`,
+    ],
     [
       `Newest ${series.interval}`,
-      html`<${VerdictBadge} verdict=${newest?.score.verdict ?? null} />`,
+      newest === undefined
+        ? '–'
+        : html`<${VerdictBadge} verdict=${newest.score.verdict} without=${noScoreVerdict(stability)} /> <span class="muted small">${sampleSize(newest.n)}</span>`,
     ],
     ['Mean score', number(score.mean)],
     ['In the sample', number(score.mean_expected)],
@@ -76,8 +82,8 @@ function Report({
         ? html`<${Empty} title="No development sample"><p>Without one there is nothing to compare with. Send counts or a period to <code>PUT /v1/models/${stability.model_id}/baseline</code>.</p><//>`
         : html`<p class="muted">Compared with ${baseline.origin === 'period' ? 'a period of scores' : 'the counts'} of <${When} at=${baseline.created_at} />. A verdict needs so many applicants that chance alone stays below ${number(stability.watch)}.</p>`
     }
-    <${OverTime} features=${features} series=${series} marks=${marks} />
-    ${score.bands.length > 0 && html`<${Bands} score=${score} />`}
+    <${OverTime} features=${features} stability=${stability} series=${series} marks=${marks} />
+    <${Distribution} stability=${stability} basis=${basisOf(stability, series)} />
   </section>
   <section>
     <h2>Features, most moved first</h2>
@@ -85,7 +91,7 @@ function Report({
       ${features.map(
         (feature) => html`<tr key=${feature.name}>
         <th scope="row"><a href=${`#${idOf(feature)}`} onClick=${(event: Event) => open(event, feature)}>${feature.name}</a></th>
-        <td><${VerdictBadge} verdict=${feature.verdict} /></td>
+        <td><${VerdictBadge} verdict=${feature.verdict} without=${noFeatureVerdict(stability)} /></td>
         <td class="number">${index(feature.csi_psi)}</td>
         <td class="number optional">${index(feature.cv_95)}</td>
         <td class="number">${signed(feature.csi_points)}</td>
@@ -109,15 +115,27 @@ function open(event: Event, feature: FeatureStability): void {
   details.querySelector('summary')?.focus()
 }
 
+/** What charts of the report stand on: without a period of its own, that of the intervals. */
+function basisOf(stability: Stability, { points }: StabilitySeries): Omit<Basis, 'unit'> {
+  const { n, from, to } = stability
+  const nowMs = Date.now()
+  const fromMs = Date.parse(from ?? points[0]?.from ?? new Date(nowMs).toISOString())
+  return { n, period: span(fromMs, to === null ? nowMs : Date.parse(to)) }
+}
+
 function OverTime({
   features,
-  series: { points, interval },
+  stability,
+  series,
   marks,
 }: {
+  stability: Stability
   features: readonly FeatureStability[]
   series: StabilitySeries
   marks: readonly Mark[]
 }) {
+  const { points, interval } = series
+  const basis = basisOf(stability, series)
   if (points.length < 2) {
     return html`<p class="muted">A curve over time needs applicants of at least two ${interval}s.</p>`
   }
@@ -132,28 +150,15 @@ function OverTime({
   return html`<div class="charts">
     ${
       (hasScore || ofFeatures.length > 0) &&
-      html`<${TimeChart} title=${`PSI by ${interval}`} along=${along} format=${index} marks=${marks}
+      html`<${TimeChart} title=${`PSI by ${interval}`} along=${along} format=${index} marks=${marks} basis=${{ ...basis, unit: 'PSI' }}
         summary=${`the most moved features are ${moved.map(({ name }) => name).join(', ')}`}
         curves=${[...(hasScore ? [ofScore] : []), ...ofFeatures]} />`
     }
-    <${TimeChart} title=${`Mean score by ${interval}`} along=${along} marks=${marks}
+    <${TimeChart} title=${`Mean score by ${interval}`} along=${along} marks=${marks} basis=${{ ...basis, unit: 'points' }}
       summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Mean score', values: points.map(({ score }) => score.mean) }]} />
-    <${TimeChart} title=${`Applicants by ${interval}`} shape="bars" along=${along} marks=${marks}
+    <${TimeChart} title=${`Applicants by ${interval}`} shape="bars" along=${along} marks=${marks} basis=${{ ...basis, unit: 'applicants' }}
       summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Applicants', values: points.map(({ n }) => n) }]} />
   </div>`
-}
-
-function Bands({ score }: { score: Stability['score'] }) {
-  return html`<details class="panel"><summary>Score by band</summary>
-    <${Table} caption="Score by band" head=${['Band', numberHead('Sample'), numberHead('Now'), numberHead('Applicants'), numberHead('PSI')]}>
-      ${score.bands.map(
-        (band) => html`<tr>
-        <th scope="row">${band.min === null ? 'below' : `${number(band.min)} to`} ${band.max === null ? 'the highest' : `below ${number(band.max)}`}</th>
-        <td class="number">${percent(band.expected_share)}</td><td class="number">${percent(band.actual_share)}</td>
-        <td class="number">${count(band.actual)}</td><td class="number">${index(band.psi)}</td>
-      </tr>`,
-      )}
-    <//></details>`
 }
 
 /** The cells behind the index of a feature. */

@@ -2,63 +2,107 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api } from './api.ts'
 import { count, index, number, percent } from './format.ts'
+import { modelNames } from './names.ts'
 import { PERIOD_DEFAULT, PeriodField, periodQuery, ReportLinks } from './periods.ts'
 import { useLoaded } from './state.ts'
-import type { Cutoffs, Deployment, Migration, SwapSet } from './types.ts'
+import type { Comparison, Cutoffs, Deployment, Migration, SwapSet } from './types.ts'
 import { Empty, Field, numberHead, Page, Shown, Table } from './ui.ts'
 
 const RULES = {
   same_cutoff: 'Same cut-off',
   same_approval_rate: 'Same approval rate',
   same_bad_rate: 'Same expected bad rate',
+  explicit: 'A cut-off of its own',
 } as const
 
 /** Whom a challenger would decide differently. */
 export function SwapSetPage({ slug }: { slug: string }) {
-  const deployment = useLoaded(() => api<Deployment>('GET', `v1/deployments/${slug}`), [slug])
+  const [period, setPeriod] = useState(PERIOD_DEFAULT)
+  const loaded = useLoaded(() => challengersOf(slug, periodQuery(period)), [slug, period])
   const above = html`<a href=${`#/deployments/${slug}`}>Deployment</a>`
   return html`<${Page} title="Champion and challengers" above=${above}>
-    <${Shown} of=${deployment}>${({ challengers }: Deployment) =>
+    <div class="section-head">
+      <${ReportLinks} slug=${slug} present="swap-set" />
+      <${PeriodField} period=${period} onChoose=${setPeriod} />
+    </div>
+    <${Shown} of=${loaded}>${(challengers: readonly Choosable[]) =>
       challengers.length === 0
-        ? html`<${ReportLinks} slug=${slug} present="swap-set" /><${Empty} title="No challengers"><p>Add a challenger to the deployment: in shadow mode it scores the same applicants, and answers none.</p><//>`
-        : html`<${Choice} slug=${slug} challengers=${challengers} />`}<//>
+        ? html`<${Empty} title="No challengers"><p>None is active, and none has scored in this period. Add a challenger to the deployment: in shadow mode it scores the same applicants, and answers none.</p><//>`
+        : html`<${Choice} key=${period} slug=${slug} challengers=${challengers} period=${period} />`}<//>
   <//>`
 }
 
-type Challengers = Deployment['challengers']
+/** A challenger that has scores, or will have some. */
+interface Choosable {
+  readonly id: string
+  readonly name: string
+}
 
-function Choice({ slug, challengers }: { slug: string; challengers: Challengers }) {
-  const [period, setPeriod] = useState(PERIOD_DEFAULT)
+/**
+ * Active challengers, then those that scored in the period and have ended since: a promoted one is
+ * the champion now, and its scores beside the former champion's stay.
+ */
+async function challengersOf(slug: string, from: string): Promise<readonly Choosable[]> {
+  const path = `v1/deployments/${slug}`
+  const [{ challengers: active }, { challengers: compared }, names] = await Promise.all([
+    api<Deployment>('GET', path),
+    api<Comparison>('GET', `${path}/stats/models?${from}`),
+    modelNames(),
+  ])
+  const found = new Map(
+    active.map(({ id, model_name, model_version }) => [id, `${model_name} ${model_version}`]),
+  )
+  for (const { challenger_id: id, model_id: modelId } of compared) {
+    if (!found.has(id)) found.set(id, `${names.get(modelId) ?? modelId} (ended)`)
+  }
+  return [...found].map(([id, name]) => ({ id, name }))
+}
+
+interface ChoiceProps {
+  readonly slug: string
+  readonly challengers: readonly Choosable[]
+  readonly period: string
+}
+
+function Choice({ slug, challengers, period }: ChoiceProps) {
   const [id, setId] = useState(challengers[0]?.id ?? '')
   const [rule, setRule] = useState<string>('same_cutoff')
   const [cutoff, setCutoff] = useState<number | null>(null)
+  const [ownCutoff, setOwnCutoff] = useState<number | null>(null)
   const median = useLoaded(() => medianOf(slug, periodQuery(period)), [slug, period])
   const wanted = cutoff ?? median.data
+  const ownWanted = ownCutoff ?? wanted
   const choose = (set: (value: string) => void) => (event: Event) =>
     set((event.currentTarget as HTMLInputElement).value)
-  const typed = choose((value) => setCutoff(value.trim() === '' ? null : Number(value)))
-  return html`<div class="section-head">
-      <${ReportLinks} slug=${slug} present="swap-set" />
-    </div>
-    <div class="filters">
-      <${PeriodField} period=${period} onChoose=${setPeriod} />
+  const typed = (set: (value: number | null) => void) =>
+    choose((value) => set(value.trim() === '' ? null : Number(value)))
+  const isExplicit = rule === 'explicit'
+  const own = isExplicit ? `&challenger_cutoff=${ownWanted}` : ''
+  return html`<div class="filters">
       <${Field} label="Challenger">${(
         field: object,
       ) => html`<select ...${field} value=${id} onChange=${choose(setId)}>
-        ${challengers.map((one) => html`<option value=${one.id}>${one.model_name} ${one.model_version}</option>`)}</select>`}<//>
-      <${Field} label="Champion's cut-off">${(field: object) => html`<input ...${field} type="number" step="any" value=${wanted ?? ''} onChange=${typed} />`}<//>
+        ${challengers.map((one) => html`<option value=${one.id}>${one.name}</option>`)}</select>`}<//>
+      <${Field} label="Champion's cut-off">${(field: object) => html`<input ...${field} type="number" step="any" value=${wanted ?? ''} onChange=${typed(setCutoff)} />`}<//>
       <${Field} label="Challenger's cut-off by">${(
         field: object,
       ) => html`<select ...${field} value=${rule} onChange=${choose(setRule)}>
         ${Object.entries(RULES).map(([value, name]) => html`<option value=${value}>${name}</option>`)}</select>`}<//>
+      ${
+        isExplicit &&
+        html`<${Field} label="Challenger's own cut-off">${(field: object) => html`<input ...${field} type="number" step="any" value=${ownWanted ?? ''} onChange=${typed(setOwnCutoff)} />`}<//>`
+      }
     </div>
     <${Shown} of=${median}>${() =>
       wanted === null
         ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one.</p><//>`
-        : html`<${Report} slug=${slug} id=${id} cutoff=${wanted} rule=${rule} period=${period} />`}<//>`
+        : html`<${Report} slug=${slug} id=${id} decision=${`cutoff=${wanted}&rule=${rule}${own}`} period=${period} />`}<//>`
 }
 
-/** The lower end of the band with the median score, as a first cut-off; null without scores. */
+/**
+ * The lower end of the band with the median score of all applicants, as a first cut-off; null
+ * without scores.
+ */
 async function medianOf(slug: string, from: string): Promise<number | null> {
   const { bands, n } = await api<Cutoffs>('GET', `v1/deployments/${slug}/cutoffs?${from}`)
   let below = 0
@@ -72,21 +116,18 @@ async function medianOf(slug: string, from: string): Promise<number | null> {
 interface ReportProps {
   readonly slug: string
   readonly id: string
-  readonly cutoff: number
-  readonly rule: string
+  /** Cut-offs and rule as a query. */
+  readonly decision: string
   readonly period: string
 }
 
-function Report({ slug, id, cutoff, rule, period }: ReportProps) {
+function Report({ slug, id, decision, period }: ReportProps) {
   const loaded = useLoaded(async () => {
     const query = `challenger_id=${id}&${periodQuery(period)}`
     const path = `v1/deployments/${slug}`
-    const swap = await api<SwapSet>(
-      'GET',
-      `${path}/swap-set?cutoff=${cutoff}&rule=${rule}&${query}`,
-    )
+    const swap = await api<SwapSet>('GET', `${path}/swap-set?${decision}&${query}`)
     return { swap, migration: await api<Migration>('GET', `${path}/migration?${query}`) }
-  }, [slug, id, cutoff, rule, period])
+  }, [slug, id, decision, period])
   return html`<${Shown} of=${loaded}>${({
     swap,
     migration,

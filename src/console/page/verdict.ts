@@ -13,12 +13,30 @@ const WORDS: Readonly<Record<NonNullable<Verdict>, { name: string; kind: string 
 
 /** A verdict in words. */
 export function verdictName(verdict: Verdict): string {
-  return verdict === null ? 'no baseline' : WORDS[verdict].name
+  return verdict === null ? NO_BASELINE : WORDS[verdict].name
+}
+
+const NO_BASELINE = 'no baseline'
+
+/** Why a score has no verdict. Counts of bins tell nothing of the distribution of scores. */
+export function noScoreVerdict({ baseline }: Pick<Stability, 'baseline'>): string {
+  return baseline === null ? NO_BASELINE : 'bin counts only: no distribution of scores'
+}
+
+/** Why a feature has no verdict. */
+export function noFeatureVerdict({ baseline }: Pick<Stability, 'baseline'>): string {
+  return baseline === null ? NO_BASELINE : 'no counts of this feature'
+}
+
+interface VerdictBadgeProps {
+  readonly verdict: Verdict
+  /** Text in place of a verdict. */
+  readonly without?: string
 }
 
 /** A verdict as a word with a colour. */
-export function VerdictBadge({ verdict }: { verdict: Verdict }) {
-  if (verdict === null) return html`<span class="muted">no baseline</span>`
+export function VerdictBadge({ verdict, without = NO_BASELINE }: VerdictBadgeProps) {
+  if (verdict === null) return html`<span class="muted">${without}</span>`
   const { name, kind } = WORDS[verdict]
   return html`<${Badge} kind=${kind}>${name}<//>`
 }

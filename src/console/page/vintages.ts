@@ -32,8 +32,13 @@ function Curves({ vintages }: { vintages: readonly Vintage[] }) {
     values: values.slice(0, months),
   }))
   const along = Array.from({ length: months }, (_, month) => month)
+  const basis = {
+    unit: 'percent of the accounts',
+    n: vintages.reduce((sum, { n }) => sum + n, 0),
+    period: `booked in ${vintages[0]?.cohort} – ${vintages.at(-1)?.cohort}`,
+  }
   const summary = `share of bad accounts of ${count(vintages.length)} months of booking`
-  return html`<${NumberChart} title="Bad accounts by months since booking" summary=${summary} curves=${curves} along=${along} format=${percent} alongName="After months" />`
+  return html`<${NumberChart} basis=${basis} title="Bad accounts by months since booking" summary=${summary} curves=${curves} along=${along} format=${percent} alongName="After months" />`
 }
 
 /** The last month that any account was observed for; -1 without one. */

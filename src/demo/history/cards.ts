@@ -1,6 +1,8 @@
 interface DemoBin {
   readonly points: number
   readonly range?: string
+  /** Applicants of the sample, on a card that explains its scores. */
+  readonly baseline_count?: number
 }
 
 interface DemoFeature {
@@ -86,4 +88,20 @@ function withRanges(ranges: Readonly<Record<string, string>>): BinChange {
     const range = bin.range === undefined ? undefined : ranges[bin.range]
     return range === undefined ? bin : { ...bin, range }
   }
+}
+
+/** The card with the sample counted by its own bins: a version can have other ones. */
+export function recounted(
+  spec: DemoSpec,
+  counts: Readonly<Record<string, { readonly bins: readonly number[] }>>,
+): DemoSpec {
+  const features = spec.features.map((feature) => ({
+    ...feature,
+    bins: feature.bins.map((bin, place) =>
+      bin.baseline_count === undefined
+        ? bin
+        : { ...bin, baseline_count: counts[feature.name]?.bins[place] ?? 0 },
+    ),
+  }))
+  return { ...spec, features }
 }

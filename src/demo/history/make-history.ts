@@ -6,7 +6,7 @@ import { newId } from '../../platform/ids/ids.ts'
 import type { Services } from '../../services.ts'
 import type { DemoApplicant } from '../sample.ts'
 import { DriftingApplicants } from './applicants.ts'
-import { type DemoCards, type DemoSpec, demoCards } from './cards.ts'
+import { type DemoCards, type DemoSpec, demoCards, recounted } from './cards.ts'
 import type { HistoryClock } from './clock.ts'
 import { DemoOutcomes } from './outcomes.ts'
 import { randomSource } from './random.ts'
@@ -139,14 +139,15 @@ class DemoTeam {
   /** @returns ids of the model and of its new deployment, if it was to get one */
   async register(spec: DemoSpec, description: string, autoDeploy = false) {
     const { models, baselines } = this.services
+    const counts = this.countsOf(spec)
     const deployed = await models.deploy(this.caller, {
-      spec,
+      spec: recounted(spec, counts.features),
       environment: 'production',
       description,
       autoDeploy,
     })
     const { id } = deployed.model
-    await baselines.put(this.caller, id, { counts: this.countsOf(spec) })
+    await baselines.put(this.caller, id, { counts })
     return { modelId: id, deploymentId: deployed.deployment?.id ?? null }
   }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { UserCaller } from '../../../src/access/caller.ts'
 import { loadConfig } from '../../../src/config.ts'
+import { readExplainedSample } from '../../../src/demo/explained-card.ts'
 import type { DemoSpec } from '../../../src/demo/history/cards.ts'
 import { HistoryClock } from '../../../src/demo/history/clock.ts'
 import {
@@ -11,7 +12,6 @@ import {
   NEXT_CARD_DAY,
   PROMOTION_DAY,
 } from '../../../src/demo/history/make-history.ts'
-import { type DemoApplicant, readSample } from '../../../src/demo/sample.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import { createServices, type Services } from '../../../src/services.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
@@ -26,6 +26,7 @@ let services: Services
 let history: MadeHistory
 let caller: UserCaller
 const clock = new HistoryClock()
+const { spec, sample } = readExplainedSample()
 const startMs = historyStartMs(clock.epochMs())
 
 beforeAll(async () => {
@@ -39,8 +40,6 @@ beforeAll(async () => {
       throw error
     },
   })
-  const spec = readSample<DemoSpec>('spec.json')
-  const sample = readSample<DemoApplicant[]>('applicants.json')
   history = await makeHistory({ services, clock, owner: OWNER, spec, sample })
   caller = (await services.auth.login({ ...OWNER, clientAddress: '127.0.0.1' })).caller
 }, 120_000)
@@ -115,6 +114,28 @@ test('what became of the first accounts is known', async () => {
   expect(report.n).toBeGreaterThan(1_000)
   expect(report.bad).toBeGreaterThan(20)
   expect(report.auc).toBeGreaterThan(0.6)
+})
+
+test('every answer of the champion has its reasons', async () => {
+  const order = { from: day(HISTORY_DAYS - 5), lang: 'en' }
+  const { deploymentId } = history
+  const counts = await services.reasons.countReasons(caller, deploymentId, order)
+  expect(counts.withoutBaseline).toBe(0)
+  expect(counts.all.n).toBeGreaterThan(100)
+  const texts = counts.all.reasons.map(({ text }) => text)
+  expect(texts).toContain('Balance of the checking account')
+})
+
+test('a card with other bins has the sample counted by these', async () => {
+  const { challengers } = await services.deployments.get(caller.teamId, history.deploymentId)
+  const [next] = await Promise.all(
+    challengers.map(({ model }) => services.models.get(caller.teamId, model.id)),
+  )
+  const { features } = JSON.parse(next?.specText ?? '{}') as DemoSpec
+  const bins = features.find(({ name }) => name === 'credit_amount')?.bins ?? []
+  const counted = bins.find(({ range }) => range === '[4000, 8000)')?.baseline_count
+  const amounts = sample.map(({ applicant }) => Number(applicant['credit_amount']))
+  expect(counted).toBe(amounts.filter((amount) => amount >= 4000 && amount < 8000).length)
 })
 
 test('the clock follows the system again', () => {

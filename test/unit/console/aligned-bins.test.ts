@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { alignedBins } from '../../../src/console/page/aligned-bins.ts'
 import { csvOf } from '../../../src/console/page/csv.ts'
 import { marksOf, marksWithin } from '../../../src/console/page/marks.ts'
-import type { HistoryChange } from '../../../src/console/page/types.ts'
+import type { Feature, HistoryChange } from '../../../src/console/page/types.ts'
+import { card } from '../../support/cards/cards.ts'
+import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 
 const numeric = (...bins: readonly (readonly [string, number])[]) => ({
   name: 'age',
@@ -47,6 +49,49 @@ test('categories with the same pair of points are one row', () => {
     { value: 'own', points: 6, otherPoints: 6 },
   ])
 })
+
+// docs/decisions.md 4.3
+test('a category without a bin has the points of the Missing bin, as in scoring', () => {
+  const one = categorical(['car', 3], ['Missing', -7])
+  const other = categorical(['car', 3], ['boat', 4], ['Missing', -7])
+  const boat = { value: 'boat', points: -7, otherPoints: 4 }
+  expect(alignedBins(one, other)).toContainEqual(boat)
+  expect(alignedBins(other, one)).toContainEqual({ value: 'boat', points: 4, otherPoints: -7 })
+  // Without a Missing bin it gets nothing, and so does a number between the ranges.
+  expect(alignedBins(categorical(['car', 3]), other)).toContainEqual({ ...boat, points: null })
+  const wide = numeric(['[0, 20)', 2], ['Missing', -7])
+  const narrow = numeric(['[0, 10)', 2], ['Missing', -7])
+  const outside = { value: '[10, 20)', points: 2, otherPoints: null }
+  expect(alignedBins(wide, narrow)).toContainEqual(outside)
+})
+
+test('the points beside each other are those that scoring gives', () => {
+  const cards = [
+    [categorical(['car', 3], ['van%,%boat', 5]), categorical(['car', 3], ['Missing', -7])],
+    [categorical(['car', 3], [' Missing ', 9], ['Missing', 1]), categorical(['boat', 2])],
+  ]
+  for (const [one, other] of cards) {
+    if (one === undefined || other === undefined) throw new Error('there are two')
+    for (const { value, points, otherPoints } of alignedBins(one, other)) {
+      for (const text of value.split(', ')) {
+        expect([text, points ?? 0]).toEqual([text, scored(one, text)])
+        expect([text, otherPoints ?? 0]).toEqual([text, scored(other, text)])
+      }
+    }
+  }
+})
+
+/** What a text gets; `Missing` is a missing value. */
+function scored(feature: Feature, text: string): number {
+  const bins = feature.bins.map(({ range, value, points }) => ({
+    points,
+    ...(range !== undefined && { range }),
+    ...(value !== undefined && { value }),
+  }))
+  const spec = card([{ name: feature.name, type: feature.type, bins }], { base_points: 0 })
+  const value = text === 'Missing' ? null : text
+  return evaluateNaively(spec, { [feature.name]: value }).score
+}
 
 // A spreadsheet runs what begins like a formula.
 test('a table is saved as CSV with numbers in full, and no text is a formula', () => {

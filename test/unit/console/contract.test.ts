@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.ts'
 import { IMPORT_TOOLS } from '../../../schemas/import.ts'
+import { Explanation } from '../../../schemas/reasons.ts'
 import { EventType } from '../../../schemas/webhooks.ts'
 import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/access/caller.ts'
 import { SIGN_ON_REFUSALS } from '../../../src/auth/oidc/refusals.ts'
 import {
   EVENT_TYPES,
+  LISTED_BINS_MAX,
   SHARE_MAX,
   SHARE_MIN,
   SIGN_ON_FAULTS,
@@ -41,4 +43,9 @@ test('the console offers each type of event, but for that of tests', () => {
 test('the console has a sentence for each reason of a refused sign-on', () => {
   const others = ['unavailable', 'not_found']
   expect(Object.keys(SIGN_ON_FAULTS)).toEqual([...Object.keys(SIGN_ON_REFUSALS), ...others])
+})
+
+test('the console names the bins up to which an explanation lists the others', () => {
+  const { description } = Explanation.properties.sensitivity
+  expect(description).toContain(`more than ${LISTED_BINS_MAX.toLocaleString('en')} bins`)
 })
