@@ -22,6 +22,7 @@ import { LogErasureService } from '../reading/erasure/service.ts'
 import { LogExportService } from '../reading/export/service.ts'
 import type { ReadingStore } from '../reading/service.ts'
 import { PostgresReadingStore } from '../reading/store.ts'
+import { type BlockIndexReader, PostgresBlockIndex } from '../score-log/blocks/block-index.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import { CheckpointSigner } from '../score-log/proof/checkpoint.ts'
 import type { TreeStore } from '../score-log/proof/log-tree.ts'
@@ -45,6 +46,7 @@ export interface CliServices {
   /** What the verification of the log reads. */
   readonly verification: {
     readonly blocks: BlockReader
+    readonly index: BlockIndexReader
     readonly models: ModelSource
     readonly trees: TreeStore
     readonly signer: CheckpointSigner
@@ -128,6 +130,7 @@ export async function createCliServices(
     reading,
     verification: {
       blocks: log.blocks,
+      index: guarded(new PostgresBlockIndex(db)),
       models: log.models,
       trees: guarded(new PostgresTreeStore(db)),
       signer: new CheckpointSigner(
