@@ -52,12 +52,7 @@ class Span {
 
 /** What the encoder of a block has computed of its records. It gives way to the event loop. */
 async function factsOf(block: OpenBlock) {
-  const [at, ids, filter, turns] = [
-    new Span(),
-    new Span(),
-    new ReferenceFilter(),
-    new TurnTaker(),
-  ]
+  const [at, ids, filter, turns] = [new Span(), new Span(), new ReferenceFilter(), new TurnTaker()]
   let applicants = 0
   for (let record = 0; record < block.count; record++) {
     const scoredAtMs = block.scoredAtMs(record)

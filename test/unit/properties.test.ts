@@ -35,10 +35,7 @@ const PROPERTIES: Readonly<Record<string, readonly (readonly [file: string, titl
     ['test/unit/performance/reference.test.ts', 'have the discrimination of the libraries'],
   ],
   'swap cells add up, are exchanged with the models, and are empty for equal models': [
-    [
-      'test/unit/monitoring/swap-set.test.ts',
-      'the cells add up to all applicants by the rule %s',
-    ],
+    ['test/unit/monitoring/swap-set.test.ts', 'the cells add up to all applicants by the rule %s'],
     [
       'test/unit/monitoring/swap-set.test.ts',
       'exchanging champion and challenger exchanges those who are swapped in and out',

@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { endOfJob } from '../../support/expect/jobs.ts'
 import { statsWith } from '../../support/expect/stats.ts'
+import { backends } from '../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 import {
   DEFINITION,
   OutcomeHistory,
   scoredAs,
   step,
 } from '../../support/suites/outcome-histories.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 
 const applicants = sampleApplicants().map(({ applicant }) => applicant)
 

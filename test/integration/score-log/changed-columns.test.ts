@@ -137,8 +137,11 @@ describe.each(backends)('on $name', (backend) => {
     ['score_blocks', 'records = 20 and superseded_at is null'],
     ['score_blocks', 'applicants = 4'],
     ['log_trees', `team_id = '${TEAM}'`],
-    ['log_tree_nodes', `position = 1 and tree_id = (select id from log_trees
-      where team_id = '${TEAM}')`],
+    [
+      'log_tree_nodes',
+      `position = 1 and tree_id = (select id from log_trees
+      where team_id = '${TEAM}')`,
+    ],
   ])('a change of any column of %s where %s is found', async (table, row) => {
     const columns = await columnsOf(table)
     expect(columns.length).toBeGreaterThan(5)
@@ -156,9 +159,9 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test.each([
-    ['beyond the end', '0, 1000, sha256(\'\'), 1, now()'],
-    ['of a level that is not stored', '3, 0, sha256(\'\'), null, null'],
-    ['of a higher level with a number of applicants', '8, 0, sha256(\'\'), 1, null'],
+    ['beyond the end', "0, 1000, sha256(''), 1, now()"],
+    ['of a level that is not stored', "3, 0, sha256(''), null, null"],
+    ['of a higher level with a number of applicants', "8, 0, sha256(''), 1, null"],
   ])('a row of the tree %s is named', async (_, values) => {
     const found = await foundAfter(`insert into log_tree_nodes
       (tree_id, level, position, hash, applicants, first_at)

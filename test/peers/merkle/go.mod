@@ -1,6 +1,6 @@
 module scoreline/merkle
 
-go 1.24.0
+go 1.26.0
 
 require (
 	github.com/transparency-dev/merkle v0.0.2

@@ -110,7 +110,10 @@ function writeBlock(size: number): void {
 }
 
 const powers = fc
-  .tuple(fc.integer({ min: 6, max: Math.floor(Math.log2(LEAVES_MAX)) }), fc.integer({ min: -1, max: 1 }))
+  .tuple(
+    fc.integer({ min: 6, max: Math.floor(Math.log2(LEAVES_MAX)) }),
+    fc.integer({ min: -1, max: 1 }),
+  )
   .map(([power, beside]) => Math.min(LEAVES_MAX, 2 ** power + beside))
 const sizes = fc.oneof(fc.integer({ min: SMALL_MAX + 1, max: LEAVES_MAX }), powers)
 const samples = fc.sample(fc.tuple(sizes, sizes, fc.double({ min: 0, max: 1, noNaN: true })), {
@@ -118,7 +121,8 @@ const samples = fc.sample(fc.tuple(sizes, sizes, fc.double({ min: 0, max: 1, noN
   seed: Number(seed),
 })
 const small = Array.from({ length: SMALL_MAX }, (_, index) => index + 1)
-const tree = new GrownTree(new Set([...small, ...samples.flatMap(([one, other]) => [one, other])]))
+const sampled = [...samples.map(([one]) => one), ...samples.map(([, other]) => other)]
+const tree = new GrownTree(new Set([...small, ...sampled]))
 
 for (const size of small) {
   writeBlock(size)

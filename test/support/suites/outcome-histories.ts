@@ -34,7 +34,7 @@ const reference = fc.constantFrom('A', 'A', 'B', 'B', 'C', 'D', null)
 const moment = fc.constantFrom('2026-01-31', '2026-03-31', '2026-06-30')
 const applicant = fc.nat(applicants.length - 4)
 /** What a lender says of an applicant, and amends: the same moment again with other content. */
-export const tell: fc.Arbitrary<Step> = fc.record({
+export const tell = fc.record({
   do: fc.constant('tell' as const),
   by: fc.constantFrom('request' as const, 'reference' as const),
   scoring: fc.nat(9),

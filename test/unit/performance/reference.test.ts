@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { orderOf, type PointsGroup } from '../../../src/performance/statistics/bin-order.ts'
 import { probabilityFitOf } from '../../../src/performance/statistics/brier.ts'
 import { calibrationOf, hosmerLemeshow } from '../../../src/performance/statistics/calibration.ts'
-import { orderOf, type PointsGroup } from '../../../src/performance/statistics/bin-order.ts'
 import {
-  developmentCheckOf,
   type Direction,
+  developmentCheckOf,
   discriminationOf,
 } from '../../../src/performance/statistics/discrimination.ts'
 import { expectedPerformance } from '../../../src/performance/statistics/expected.ts'
@@ -202,7 +202,14 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
     const bands = await gainsOf(counts, 1)
     const wanted = reference.gains ?? []
     expect(
-      bands.map((one) => [one.minScore, one.maxScore, one.count, one.bad, one.cumCount, one.cumBad]),
+      bands.map((one) => [
+        one.minScore,
+        one.maxScore,
+        one.count,
+        one.bad,
+        one.cumCount,
+        one.cumBad,
+      ]),
     ).toEqual(
       wanted.map((one) => [one.min, one.max, one.count, one.bad, one.cum_count, one.cum_bad]),
     )

@@ -79,10 +79,13 @@ test('an index is symmetric, not negative, and the sum of its cells', () => {
   )
 })
 
-const filled = fc.array(fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 50 })), {
-  minLength: 2,
-  maxLength: 12,
-})
+const filled = fc.array(
+  fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 50 })),
+  {
+    minLength: 2,
+    maxLength: 12,
+  },
+)
 
 test('an index is 0 where the shares are equal, and nowhere else', () => {
   fc.assert(
