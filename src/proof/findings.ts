@@ -73,14 +73,6 @@ export class Findings {
     this.add('tree_changed', sequence, message)
   }
 
-  /** The time in a row of the tree is finer than the drain writes it. */
-  brokenTime(treeId: number, { sequence }: TreeLeaf): void {
-    const message =
-      `the row of log_tree_nodes with tree_id ${treeId}, level 0, position ${sequence} was ` +
-      'changed: its first_at is not a whole millisecond'
-    this.add('tree_changed', sequence, message)
-  }
-
   /** A row of the tree that the drain has not written so. */
   stray(treeId: number, { level, position }: StrayNode): void {
     const message =

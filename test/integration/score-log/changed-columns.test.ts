@@ -54,7 +54,7 @@ const CHANGES: Record<string, (column: string) => string> = {
   _int4: (name) => `array[${name}[1] # 1] || ${name}[2:]`,
   bool: (name) => `not ${name}`,
   text: (name) => `${name} || 'x'`,
-  timestamptz: (name) => `coalesce(${name} + interval '1 microsecond', now())`,
+  timestamptz: (name) => `coalesce(${name} + interval '1 millisecond', now())`,
 }
 
 /** Ends a transaction whose change was only tried. */
