@@ -246,7 +246,7 @@ def figures(n, has_ties):
         "groups": groups,
         "hosmer_lemeshow": hosmer_lemeshow(groups),
         "expected_bads": float(pd.sum()),
-        "gains": gains(champion, bad) if n <= 2000 else None,
+        "gains": gains(champion, bad),
         "expected_auc": expected_auc(pd, -champion) if n <= 2000 else None,
     }
 
