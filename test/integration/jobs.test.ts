@@ -70,6 +70,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a job is run once with its input, shows its progress, and keeps its result', async () => {
     const team = await newTeam()
+    const other = await newTeam()
     const { id } = await team.start({ of: 'the caller' })
     const inputs: unknown[] = []
     const go = Promise.withResolvers<void>()
@@ -81,6 +82,7 @@ describe.each(backends)('on $name', (backend) => {
       return { answer: 42 }
     })
     await until(async () => (await team.get(id)).progress.done === 1)
+    await expect(other.get(id)).rejects.toMatchObject({ code: 'job_not_found' })
     expect(await team.get(id)).toMatchObject({ status: 'running', result: null, finishedAt: null })
     go.resolve()
     await until(async () => (await team.get(id)).status === 'done')
@@ -128,6 +130,19 @@ describe.each(backends)('on $name', (backend) => {
     await until(async () => (await team.get(id)).status === 'done')
     expect((await team.get(id)).result).toEqual({ by: 'the second run' })
     expect(runner.counts).toMatchObject({ done: 1, failed: 0, interrupted: 1 })
+  })
+
+  // What never succeeds must not take the turns of others for ever.
+  test('a job that is interrupted each time fails after five runs', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    const away = async () => {
+      throw new AppError('unavailable', 'the database is away')
+    }
+    const runner = run(team.kind, away, { leaseMs: 20 })
+    await until(async () => (await team.get(id)).finishedAt !== null)
+    expect(await team.get(id)).toMatchObject({ status: 'failed', result: null })
+    expect(runner.counts).toMatchObject({ interrupted: 5, failed: 1 })
   })
 
   test('a result waits for a database that is away, and is stored once it is back', async () => {
@@ -217,6 +232,19 @@ describe.each(backends)('on $name', (backend) => {
     runner.wake()
     await vi.waitFor(() => expect(order).toHaveLength(4), 10_000)
     expect(order).toEqual(['one', 'other', 'one', 'one'])
+  })
+
+  // A replica more must not give more of them to whoever queued most.
+  test('a team that has no running job comes before one that has, on all replicas', async () => {
+    const [one, other] = [await newTeam(), await newTeam()]
+    for (let job = 0; job < 3; job++) await one.start()
+    await other.start()
+    const kinds = [one.kind, other.kind]
+    const taken: (string | undefined)[] = []
+    for (const replica of ['1', '2', '3', '4']) {
+      taken.push((await store.take(kinds, `${one.kind} ${replica}`, 60_000))?.teamId)
+    }
+    expect(taken).toEqual([one.teamId, other.teamId, one.teamId, one.teamId])
   })
 
   test('a job leaves a week after its end', async () => {
