@@ -38,7 +38,7 @@ const APPLICANTS = randomApplicants(CARD, 20_000)
 const MODEL = testModel(makeSpec(CARD), 'mod_0VbcS4T982wOdiA3oiOZvU')
 const MODELS = new Map([[MODEL.modelId, MODEL.model]])
 
-/** Scores of a drained batch: what gathers in a quarter of a second at 200 and at 4,000 a second. */
+/** Scores of a drained batch: a quarter of a second at 200 and at 4,000 a second. */
 const SHAPES = [
   { name: 'singles, 50 a block', isBatch: false, scores: 50 },
   { name: 'singles, 1000 a block', isBatch: false, scores: 1_000 },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** What must hold of statistics, outcomes, proofs, replay and backtest, and the tests that hold it. */
+/** What must hold of statistics, outcomes, proofs, replay and backtest, and which tests hold it. */
 const PROPERTIES: Readonly<Record<string, readonly (readonly [file: string, title: string])[]>> = {
   'the stability index is symmetric, 0 for equal shares alone, and never raised by joined cells': [
     [

@@ -73,9 +73,9 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     expect(await left()).toEqual([0, false])
     for (const history of played) {
       const { scorings, facts } = history
-      // What is left is the scorings that someone has told about.
-      const told = new Set(facts.map(({ key }) => key))
-      const books = { scorings: scorings.filter(({ key }) => told.has(key)), facts }
+      // What is left is the scorings that someone has known about.
+      const known = new Set(facts.map(({ key }) => key))
+      const books = { scorings: scorings.filter(({ key }) => known.has(key)), facts }
       await history.expectReport(books, { isLogGone: true })
     }
   }, 60_000)

@@ -28,7 +28,7 @@ import { openTestDatabase } from '../../support/start/seeded-database.ts'
 const TEAM = 'team_1'
 const MODELS = new Map([['mod_1', CARD.model]])
 const HOUR_MS = 3_600_000
-/** Two blocks of the first hour, which are merged, and two of the second: one of them of two teams. */
+/** Two blocks of the first hour, which are merged, and two of the second, one of two teams. */
 const RECORDS = [
   ...Array.from({ length: 20 }, (_, n) => logged(n * 1_000, { reference: `A-${n}` })),
   ...Array.from({ length: 10 }, (_, n) => logged(HOUR_MS + n, { reference: `B-${n}` })),
