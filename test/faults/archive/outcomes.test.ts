@@ -73,7 +73,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     expect(await left()).toEqual([0, false])
     for (const history of played) {
       const { scorings, facts } = history
-      // What is left is the scorings that someone has known about.
+      // What is left is the scorings of which something is known.
       const known = new Set(facts.map(({ key }) => key))
       const books = { scorings: scorings.filter(({ key }) => known.has(key)), facts }
       await history.expectReport(books, { isLogGone: true })
