@@ -32,9 +32,10 @@ export async function writeFacts(
   const named = new Set(matched.map(({ fact }) => fact.definition))
   const definitions = await definitionsOf(tx, sender.teamId, [...named])
   const ids = await applicantIds(tx, sender.teamId, matched, definitions)
-  const facts = matched.map(({ applicant, fact }) => ({
+  const facts = matched.map(({ applicant, fact, heldAtMs = null }) => ({
     applicantId: ids.get(keyOf(applicant)) ?? 0,
     fact,
+    heldAtMs,
   }))
   const { statuses, added } = await revisionsOf(tx, facts)
   if (added.length > 0) await insertFacts(tx, sender, added)
@@ -133,6 +134,16 @@ async function applicantIds(
 interface AddedFact {
   readonly applicantId: number
   readonly fact: OutcomeFact
+  /** Null for one that was never held. */
+  readonly heldAtMs: number | null
+}
+
+interface StoredFact {
+  readonly a: number
+  readonly d: string
+  readonly at_ms: number
+  readonly content: string
+  readonly came_at_ms: number
 }
 
 /** Compares facts, in order, with the newest revisions, and with those before them. */
@@ -147,25 +158,34 @@ async function revisionsOf(
     d: fact.definition,
     t: momentText(fact.asOfMs),
   }))
-  const stored = await rowsOf<{ a: number; d: string; at_ms: number; content: string }>(
+  const stored = await rowsOf<StoredFact>(
     tx,
     sql`select distinct on (applicant_id, definition, as_of) applicant_id::float8 as a,
-        definition as d, ${epochMs(sql`as_of`)} as at_ms, content::text as content
+        definition as d, ${epochMs(sql`as_of`)} as at_ms, content::text as content,
+        ${epochMs(sql`coalesce(held_at, recorded_at)`)} as came_at_ms
       from outcomes join json_to_recordset(${JSON.stringify(given)}::json)
         as given(a bigint, d text, t timestamptz)
         on applicant_id = a and definition = d collate "C" and as_of = t
       order by applicant_id, definition, as_of, revision desc`,
   )
-  const newest = new Map(stored.map(({ a, d, at_ms, content }) => [`${a} ${at_ms} ${d}`, content]))
+  const newest = new Map(
+    stored.map(({ a, d, at_ms, content, came_at_ms }) => [
+      `${a} ${at_ms} ${d}`,
+      { content, cameAtMs: came_at_ms },
+    ]),
+  )
   const statuses: WriteStatus[] = []
   const added: AddedFact[] = []
   for (const one of facts) {
     const key = factKey(one)
     const content = JSON.stringify(one.fact.content)
     const before = newest.get(key)
-    statuses.push(before === undefined ? 'accepted' : before === content ? 'unchanged' : 'revised')
-    if (before === content) continue
-    newest.set(key, content)
+    // What was held says less than what came after it.
+    const isLate = one.heldAtMs !== null && one.heldAtMs < (before?.cameAtMs ?? -Infinity)
+    const isSame = isLate || before?.content === content
+    statuses.push(before === undefined ? 'accepted' : isSame ? 'unchanged' : 'revised')
+    if (isSame) continue
+    newest.set(key, { content, cameAtMs: one.heldAtMs ?? Number.POSITIVE_INFINITY })
     added.push(one)
   }
   return { statuses, added }
@@ -177,19 +197,20 @@ async function insertFacts(
   added: readonly AddedFact[],
 ): Promise<void> {
   const rows = JSON.stringify(
-    added.map(({ applicantId, fact }, index) => ({
+    added.map(({ applicantId, fact, heldAtMs }, index) => ({
       n: index,
       a: applicantId,
       d: fact.definition,
       t: momentText(fact.asOfMs),
       c: fact.content,
+      h: heldAtMs === null ? null : momentText(heldAtMs),
     })),
   )
   // The time of the clock, not of the transaction: it lies behind the lock.
   await tx.execute(sql`insert into outcomes
-      (applicant_id, definition, as_of, content, recorded_at, recorded_by)
-    select a, d, t, c, clock_timestamp(), ${by}::text
+      (applicant_id, definition, as_of, content, held_at, recorded_at, recorded_by)
+    select a, d, t, c, h, clock_timestamp(), ${by}::text
     from json_to_recordset(${rows}::json)
-      as given(n integer, a bigint, d text, t timestamptz, c json)
+      as given(n integer, a bigint, d text, t timestamptz, c json, h timestamptz)
     order by n`)
 }

@@ -80,7 +80,7 @@ export class OutcomeMatcher {
     const byReference = await this.referencesOf(scope, targets, sinceMs)
     return targets.map((target) =>
       target.by === 'request'
-        ? matchOfRequest(target, byRequest.get(target.requestId) ?? [], this.notYet)
+        ? matchOfRequest(target, byRequest.get(target.requestId) ?? null, this.notYet)
         : (byReference.get(target.deploymentId)?.(target.reference) ?? UNKNOWN_DEPLOYMENT),
     )
   }
@@ -107,9 +107,15 @@ export class OutcomeMatcher {
     const named = new Set(
       wanted.filter(({ recordId }) => recordId !== null).map(({ requestId }) => requestId),
     )
+    // Batches without a record, by their deployment.
+    const empty = new Map<string, string>()
     const missing = isOne.filter((id) => !isComplete(id) || named.has(id))
     for await (const request of this.logged(teamId, missing)) {
       if (request.teamId !== teamId) continue
+      if (request.rows.length === 0) {
+        empty.set(request.requestId, request.deploymentId)
+        continue
+      }
       found.set(
         request.requestId,
         request.rows.map(({ id }, recordIndex) => ({
@@ -118,7 +124,7 @@ export class OutcomeMatcher {
         })),
       )
     }
-    return this.visible(teamId, environment, found)
+    return this.visible({ teamId, environment }, found, empty)
   }
 
   private async *logged(
@@ -139,17 +145,22 @@ export class OutcomeMatcher {
     }
   }
 
+  /** The requests of the environment, with an empty list for a batch without a record. */
   private async visible(
-    teamId: string,
-    environment: Environment | null,
+    { teamId, environment }: MatchScope,
     found: Map<string, Candidate[]>,
+    empty: ReadonlyMap<string, string>,
   ): Promise<Map<string, Candidate[]>> {
-    if (environment === null) return found
-    const ids = new Set([...found.values()].flat().map(({ applicant }) => applicant.deploymentId))
-    const environments = await this.known.environmentsOf(teamId, [...ids])
+    const deployments = new Map(empty)
     for (const [requestId, [first]] of found) {
-      const own = environments.get(first?.applicant.deploymentId ?? '')
-      if (own !== environment) found.delete(requestId)
+      if (first !== undefined) deployments.set(requestId, first.applicant.deploymentId)
+    }
+    for (const requestId of empty.keys()) found.set(requestId, [])
+    if (environment === null) return found
+    const ids = [...new Set(deployments.values())]
+    const environments = await this.known.environmentsOf(teamId, ids)
+    for (const [requestId, deploymentId] of deployments) {
+      if (environments.get(deploymentId) !== environment) found.delete(requestId)
     }
     return found
   }
@@ -260,15 +271,21 @@ const UNKNOWN_DEPLOYMENT: Match = {
   isLater: false,
 }
 
+const NO_RECORD: Match = {
+  kind: 'unmatched',
+  message: 'the request has no such record',
+  isLater: false,
+}
+
 function matchOfRequest(
   { recordIndex, recordId }: OutcomeTarget & { by: 'request' },
-  candidates: readonly Candidate[],
+  candidates: readonly Candidate[] | null,
   notYet: string,
 ): Match {
+  if (candidates === null) return { kind: 'unmatched', message: notYet, isLater: true }
   const [first] = candidates
-  if (first === undefined) return { kind: 'unmatched', message: notYet, isLater: true }
-  const { isBatch, applicants } = first.applicant
-  if (isBatch && applicants > 1 && recordIndex === null && recordId === null) {
+  if (first === undefined) return NO_RECORD
+  if (first.applicant.isBatch && recordIndex === null && recordId === null) {
     const message = 'the request is a batch: name the record by record_index or record_id'
     return { kind: 'ambiguous', message }
   }
@@ -277,7 +294,7 @@ function matchOfRequest(
   )
   const [found, other] = named
   if (found === undefined) {
-    return { kind: 'unmatched', message: 'the request has no such record', isLater: false }
+    return NO_RECORD
   }
   if (other !== undefined) {
     const message = 'records of the batch share this id: send record_index instead'

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { AppError } from '../../src/errors.ts'
 import type { JobHandler } from '../../src/jobs/job.ts'
@@ -6,7 +7,7 @@ import { JobRunner } from '../../src/jobs/runner.ts'
 import { JobService, OPEN_JOBS_MAX } from '../../src/jobs/service.ts'
 import { PostgresJobStore } from '../../src/jobs/store.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import type { DatabaseHandle } from '../../src/platform/db/client.ts'
+import { type DatabaseHandle, rowsOf } from '../../src/platform/db/client.ts'
 import { newId } from '../../src/platform/ids/ids.ts'
 import { backends, type TestDatabase } from '../support/start/databases.ts'
 import { openTestDatabase } from '../support/start/seeded-database.ts'
@@ -245,6 +246,38 @@ describe.each(backends)('on $name', (backend) => {
       taken.push((await store.take(kinds, `${one.kind} ${replica}`, 60_000))?.teamId)
     }
     expect(taken).toEqual([one.teamId, other.teamId, one.teamId, one.teamId])
+  })
+
+  // A body of four megabytes would else stay for a week, also of a job that was cancelled.
+  test('what a job was to do leaves with its end, and of those that ended the oldest leave', async () => {
+    const team = await newTeam()
+    const inputOf = async (id: string) => {
+      const [row] = await rowsOf<{ input: string }>(
+        handle.db,
+        sql`select input::text as input from jobs where id = ${id}`,
+      )
+      return row?.input
+    }
+    const cancelled = await team.start({ a: 'body' })
+    expect(await inputOf(cancelled.id)).toBe('{"a":"body"}')
+    await team.cancel(cancelled.id)
+    expect(await inputOf(cancelled.id)).toBe('{}')
+    const { id } = await team.start({ a: 'body' })
+    run(team.kind, async () => ({}))
+    await until(async () => (await team.get(id)).status === 'done')
+    expect(await inputOf(id)).toBe('{}')
+    await handle.db.execute(sql`insert into jobs (id, team_id, kind, status, input, progress_done,
+        progress_total, attempts, created_by, created_at, finished_at)
+      select 'old ' || n || ${team.teamId}, ${team.teamId}, 'old', 'done', '{}', 0, 0, 0, 'usr_1',
+        now(), now() - n * interval '1 minute' from generate_series(1, 1200) as n`)
+    await team.start()
+    const [left] = await rowsOf<{ n: number }>(
+      handle.db,
+      sql`select count(*)::integer as n from jobs
+        where team_id = ${team.teamId} and finished_at is not null`,
+    )
+    expect(left?.n).toBe(1_000)
+    expect((await team.get(id)).status).toBe('done')
   })
 
   test('a job leaves a week after its end', async () => {
