@@ -8,6 +8,9 @@ import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { OutcomeItem, OutcomeTarget } from './item.ts'
 import type { HeldItem, Holding, OutcomeWrite } from './service.ts'
 
+/** An item of this many bytes is about ten times a usual one: a million of them is 4 GB. */
+const ITEM_BYTES_MAX = 4_096
+
 /** What a team gets of a round, however many teams wait. */
 const SHARE_MIN = 20
 
@@ -37,8 +40,9 @@ export async function hold(
     sql`select count(*)::float8 as held from held_outcomes where team_id = ${teamId}`,
   )
   const isFull = (count?.held ?? 0) >= heldMax
-  const holdings = rows.map(({ ref }): Holding => {
+  const holdings = rows.map(({ item, ref }): Holding => {
     if (ref !== null && erased.has(ref)) return 'erased'
+    if (Buffer.byteLength(JSON.stringify(item)) > ITEM_BYTES_MAX) return 'long'
     return isFull ? 'full' : 'held'
   })
   const kept = rows.filter((_, index) => holdings[index] === 'held')

@@ -194,7 +194,7 @@ export class OutcomeMatcher {
       matches.set(deploymentId, (reference) => {
         const found = scorings.get(hashOfReference(teamId, reference))
         if (found === undefined) return { kind: 'unmatched', message: this.notYet, isLater: true }
-        return { kind: 'matched', applicant: found.last, matchedOf: found.seen.size }
+        return { kind: 'matched', applicant: found.last, matchedOf: found.seen.size + found.others }
       })
     }
     return matches
@@ -208,38 +208,42 @@ export class OutcomeMatcher {
     sinceMs,
   }: WantedScorings): Promise<ReadonlyMap<string, Scorings>> {
     const scorings = new Map<string, Scorings>()
-    const add = (applicant: ScoredApplicant) => {
+    // The log has each scoring once: only those from elsewhere must be remembered.
+    const add = (applicant: ScoredApplicant, isLogged: boolean) => {
       const name = applicant.referenceHash ?? ''
       const key = `${applicant.requestId}/${applicant.recordIndex}`
       const found = scorings.get(name)
-      if (found === undefined) {
-        scorings.set(name, { last: applicant, seen: new Set([key]) })
-        return
-      }
-      found.seen.add(key)
-      if (isLaterScoring(applicant, found.last)) found.last = applicant
+      const own = found ?? { last: applicant, seen: new Set<string>(), others: 0 }
+      scorings.set(name, own)
+      if (!isLogged) own.seen.add(key)
+      else if (!own.seen.has(key)) own.others++
+      if (isLaterScoring(applicant, own.last)) own.last = applicant
     }
     const hashes = [...references].map((reference) => hashOfReference(teamId, reference))
-    for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) add(known)
+    for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) {
+      add(known, false)
+    }
     const range = { fromMs: sinceMs, toMs: Number.POSITIVE_INFINITY }
     const query = { teamId, deploymentId, ...range }
-    const take = (request: LoggedRequest) => {
+    const take = (request: LoggedRequest, isLogged: boolean) => {
       if (request.deploymentId !== deploymentId) return
       for (const index of request.rows.keys()) {
         const own = referenceOf(request, index)
-        if (own !== null && references.has(own)) add(applicantOf(request, index))
+        if (own !== null && references.has(own)) add(applicantOf(request, index), isLogged)
       }
     }
-    waiting.forEach(take)
+    for (const request of waiting) take(request, false)
     if (references.size <= LOOKED_UP_MAX) {
       for (const reference of references) {
         const limit = new SearchLimit()
         const found = this.reader.search({ ...query, reference, before: null, limit })
-        for await (const request of found) take(request)
+        for await (const request of found) take(request, true)
       }
     } else {
       const picked = { requestIds: new Set<string>(), references }
-      for await (const requests of this.reader.pick(query, picked)) requests.forEach(take)
+      for await (const requests of this.reader.pick(query, picked)) {
+        for (const request of requests) take(request, true)
+      }
     }
     return scorings
   }
@@ -262,7 +266,10 @@ interface WantedScorings {
 
 interface Scorings {
   last: ScoredApplicant
+  /** Those that are stored with outcomes, and those in the spool. */
   readonly seen: Set<string>
+  /** Number of those that only the log has. */
+  others: number
 }
 
 const UNKNOWN_DEPLOYMENT: Match = {

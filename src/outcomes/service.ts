@@ -58,8 +58,11 @@ export interface OutcomeWrite {
   readonly progress?: (written: OutcomeWritten) => ImportStep
 }
 
-/** What became of an item that waits for its score; `full`: the team has too many of them. */
-export type Holding = 'held' | 'full' | 'erased'
+/**
+ * What became of an item that waits for its score. `full`: the team has too many of them; `long`: it
+ * takes too much room.
+ */
+export type Holding = 'held' | 'full' | 'long' | 'erased'
 
 /** What one transaction has stored. */
 export interface OutcomeWritten {
@@ -346,6 +349,7 @@ function resultOf({ status, message }: JudgedItem): OutcomeResult {
 
 const DROPPED: Readonly<Record<Exclude<Holding, 'held'>, string>> = {
   full: 'no score of the team is known by this name, and too many outcomes of the team wait for theirs: send it again when the score is there',
+  long: 'no score of the team is known by this name, and the outcome is too long to wait for it: send it again when the score is there, or with less text',
   erased: 'the reference was erased while this outcome was on its way: it is not tried again',
 }
 
