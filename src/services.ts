@@ -179,6 +179,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const idempotency = openIdempotency({
     database,
     secret: jwtSecret,
+    formerSecret: config.formerJwtSecret,
     bytesMax: config.idempotencyBytesMax,
     clock,
     log,
@@ -327,8 +328,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     shedder,
     database: health,
   })
-  // While the database is unavailable, scoring continues from memory until all cached entries have
-  // expired.
+  // While the database is away, scoring continues from memory until what is held has expired.
   readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
   health.startProbes(guarded({ ping }).ping)
   const runner = new ImportThread()

@@ -1,4 +1,5 @@
 import { capacityCosts, capacityPlan } from './capacity-tables.ts'
+import { batchFiles, longLog, tracing } from './log-tables.ts'
 import { peersHttp, peersInProcess } from './peer-tables.ts'
 import type { StoredResult } from './results.ts'
 import {
@@ -42,6 +43,12 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   'capacity-costs': { scenarios: ['capacity'], rows: capacityCosts },
   'capacity-plan': { scenarios: ['capacity'], rows: capacityPlan },
   operated: { scenarios: ['propagation', 'rolling-restart'], rows: operatedRows },
+  'long-log': {
+    scenarios: ['archive', 'replay', 'monitoring', 'outcomes'],
+    rows: longLog,
+  },
+  'batch-files': { scenarios: ['batches'], rows: batchFiles },
+  tracing: { scenarios: ['tracing'], rows: tracing },
   'engine-us': {
     scenarios: ['engine'],
     text: (engine) => {

@@ -6,10 +6,16 @@
  *   npm run bench -- batches [--applicants 1000000] [--rounds 1] [--formats csv,ndjson,parquet]
  *     [--rate 0: half of what was measured]
  *
- * Needs the programs of PostgreSQL and Redis, of which it starts its own.
+ * A process of its own (curl) sends the file and takes the results, so that the load generator
+ * stands still for neither. Needs curl and the programs of PostgreSQL and Redis, of which it starts
+ * its own.
  */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import autocannon from 'autocannon'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { openDatabase } from '../../src/platform/db/open.ts'
@@ -96,14 +102,24 @@ async function call({ url, deployed }: Service, path: string, init: RequestInit 
   return response
 }
 
-/** Scores a file to its end; seconds without and with the upload. */
-async function scored(service: Service, format: Format, file: Buffer) {
+const run = promisify(execFile)
+
+/** @returns the answer's body, unless it goes to a file */
+async function curl({ url, deployed }: Service, path: string, args: string[]): Promise<string> {
+  const key = `Authorization: Bearer ${deployed.key}`
+  const { stdout } = await run('curl', ['-sS', '--fail', '-H', key, ...args, url + path])
+  return stdout
+}
+
+/** Scores a file to its end; seconds of each step. */
+async function scored(service: Service, format: Format, file: string, onUploaded = () => {}) {
   const startedMs = performance.now()
   const path = `/v1/batches/upload?deployment=${service.deployed.slug}`
-  const headers = { 'content-type': TYPES[format] }
-  const sent = await call(service, path, { method: 'POST', headers, body: new Uint8Array(file) })
+  const type = `Content-Type: ${TYPES[format]}`
+  const sent = await curl(service, path, ['-X', 'POST', '-T', file, '-H', type])
   const uploadedMs = performance.now()
-  const { id } = (await sent.json()) as { id: string }
+  onUploaded()
+  const { id } = JSON.parse(sent) as { id: string }
   for (;;) {
     const batch = (await (await call(service, `/v1/batches/${id}`)).json()) as {
       status: string
@@ -116,12 +132,21 @@ async function scored(service: Service, format: Format, file: Buffer) {
     await setTimeout(POLL_MS)
   }
   const endedMs = performance.now()
-  const results = await (await call(service, `/v1/batches/${id}/results`)).arrayBuffer()
   return {
+    id,
     uploadSeconds: (uploadedMs - startedMs) / 1_000,
     seconds: (endedMs - uploadedMs) / 1_000,
-    downloadSeconds: (performance.now() - endedMs) / 1_000,
-    resultMiB: results.byteLength / 2 ** 20,
+  }
+}
+
+async function downloaded(service: Service, id: string, directory: string) {
+  const startedMs = performance.now()
+  const to = join(directory, 'results')
+  await curl(service, `/v1/batches/${id}/results`, ['-o', to])
+  const { size } = await stat(to)
+  return {
+    downloadSeconds: (performance.now() - startedMs) / 1_000,
+    resultMiB: size / 2 ** 20,
   }
 }
 
@@ -164,11 +189,14 @@ async function round(format: Format, servers: Servers): Promise<Round> {
     throw error
   }
   const handle = await openDatabase({ url: fleet.databaseUrl, directory: '', onCrash })
+  const directory = await mkdtemp(join(tmpdir(), 'bench-batches-'))
   try {
     const url = fleet.urlOf(0)
     const deployed = await deployOnly(url, await fleet.signIn(), handle.db, SPEC)
     const service = { url, deployed }
-    const file = fileOf(format)
+    const bytes = fileOf(format)
+    const file = join(directory, `applicants.${format}`)
+    await writeFile(file, bytes)
     const processId = fleet.replicas[0]?.child.pid ?? 0
     const postgres = () => processesCpuMs(servers.postgresId) / 1_000
     const before = { service: processesCpuMs(processId), postgres: postgres() }
@@ -176,16 +204,25 @@ async function round(format: Format, servers: Servers): Promise<Round> {
     const alone = await scored(service, format, file)
     const threadSeconds = watched.stop()
     const after = { service: processesCpuMs(processId), postgres: postgres() }
+    const { id, ...times } = alone
+    const results = await downloaded(service, id, directory)
     const full = checked(await load(service, FULL_SECONDS).result)
     const rate = Number(values.rate) || Math.round(full.requests.average / 2)
     const quiet = checked(await load(service, ALONE_SECONDS, rate).result)
-    const scoring = load(service, LOAD_SECONDS, rate)
-    const beside = await scored(service, format, file)
+    // Beside the upload first, then beside the job that runs.
+    let scoring = load(service, LOAD_SECONDS, rate)
+    const besideUpload = scoring.result
+    const beside = await scored(service, format, file, () => {
+      scoring.stop()
+      scoring = load(service, LOAD_SECONDS, rate)
+    })
     scoring.stop()
     const busy = checked(await scoring.result)
+    const uploading = checked(await besideUpload)
     const figures: Round = {
-      fileMiB: file.length / 2 ** 20,
-      ...alone,
+      fileMiB: bytes.length / 2 ** 20,
+      ...times,
+      ...results,
       applicantsPerSecond: ROWS / alone.seconds,
       serviceCpuSeconds: (after.service - before.service) / 1_000,
       threadCpuSeconds: threadSeconds,
@@ -198,6 +235,8 @@ async function round(format: Format, servers: Servers): Promise<Round> {
       besideP50Ms: busy.latency.p50,
       besideP99Ms: busy.latency.p99,
       besideMaxMs: busy.latency.max,
+      uploadP99Ms: uploading.latency.p99,
+      uploadMaxMs: uploading.latency.max,
       besideSeconds: beside.seconds,
       p99Ratio: busy.latency.p99 / quiet.latency.p99,
     }
@@ -206,6 +245,7 @@ async function round(format: Format, servers: Servers): Promise<Round> {
   } finally {
     await handle.close()
     await fleet.remove()
+    await rm(directory, { recursive: true })
   }
 }
 

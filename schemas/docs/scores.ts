@@ -109,7 +109,7 @@ export const SCORE_DOCS = {
     tag: 'Score log',
     summary: 'Erase a reference',
     description:
-      'Takes a reference out of the score log of the team: the `X-Reference-Id` of single requests, and the `id` of records of batches. Afterwards it is null where scores are read, and finds nothing. Scores, bins and statistics stay. Requests that wait in a spool lose it when they are drained; they are not counted. Later requests can have the same reference again. Erasing twice is harmless. The audit log records each erasure with a hash of the reference.',
+      'Takes a reference out of the score log of the team: the `X-Reference-Id` of single requests, and the `id` of records of batches. Afterwards it is null where scores are read, and finds nothing. Scores, bins and statistics stay. Requests that wait in a spool lose it when they are drained; they are not counted. Scores of the next two seconds lose it too, because clocks of replicas differ; later ones can have it again. An answer that is kept for an `Idempotency-Key` has it for a day. Erasing twice is harmless. The audit log records each erasure with a hash of the reference.',
     request: { 'An application': { reference: 'A-1017' } },
     success: {
       description: 'What was erased',

@@ -56,6 +56,8 @@ export interface UserCaller {
 export interface IdempotencyClaim {
   /** Names the key, and who sent it where. */
   readonly keyHash: Uint8Array
+  /** The same by the other secret while the service has two: a replica may have that one alone. */
+  readonly otherKeyHash: Uint8Array | null
   /** Names the request. */
   readonly claimId: string
 }

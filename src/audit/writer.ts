@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { IdempotencyClaim } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
 import { insertEvent } from '../outbox/writer.ts'
@@ -34,13 +34,17 @@ export async function insertAuditRecord(
  * Notes that the change of a claim is made. Whatever happens to the process or to the connection
  * next, no later request with the same `Idempotency-Key` makes the change again.
  */
-async function noteChange(tx: Transaction, { keyHash, claimId }: IdempotencyClaim): Promise<void> {
+async function noteChange(
+  tx: Transaction,
+  { keyHash, otherKeyHash, claimId }: IdempotencyClaim,
+): Promise<void> {
+  const hashes = otherKeyHash === null ? [keyHash] : [keyHash, otherKeyHash]
   const noted = await tx
     .update(idempotencyKeys)
     .set({ changedAt: sql`now()` })
-    .where(and(eq(idempotencyKeys.keyHash, keyHash), eq(idempotencyKeys.claimId, claimId)))
+    .where(and(inArray(idempotencyKeys.keyHash, hashes), eq(idempotencyKeys.claimId, claimId)))
     .returning({ claimId: idempotencyKeys.claimId })
-  if (noted.length > 0) return
+  if (noted.length === hashes.length) return
   const message = 'another request with this Idempotency-Key is under way'
   throw new AppError('idempotency_in_progress', message, { retryAfterMs: 1_000 })
 }

@@ -30,6 +30,7 @@ export {
   LANGUAGE_TAG,
   REASONS_MAX,
   type ReasonMethod,
+  type ReasonSpec,
   type Texts,
 } from './reason-spec.ts'
 export {
@@ -63,6 +64,6 @@ export {
   type ScalingSpec,
   type ScorecardSpec,
 } from './spec.ts'
-export { DEFAULT_LANGUAGE, textIn } from './texts.ts'
+export { charsOf, DEFAULT_LANGUAGE, languageKey, tagsOf, textIn } from './texts.ts'
 export { checkSpec, checkStoredSpec, type SpecCheck, type SpecIssue } from './validate.ts'
 export { ENGINE_VERSION } from './version.ts'

@@ -19,6 +19,29 @@ export function textIn(texts: Texts | undefined, lang: string): string | null {
   return entries[0]?.[1] ?? null
 }
 
+/**
+ * Tags with the same key have the same texts, whatever else they say.
+ *
+ * @param tags those of all texts, in lower case
+ */
+export function languageKey(lang: string, tags: ReadonlySet<string>): string {
+  const wanted = new Set([...shorterTags(lang.toLowerCase()), DEFAULT_LANGUAGE])
+  return [...wanted].filter((tag) => tags.has(tag)).join()
+}
+
+/** The tags of a text, in lower case; none for a text without languages. */
+export function tagsOf(texts: Texts | undefined): string[] {
+  if (texts === undefined || typeof texts === 'string') return []
+  return Object.keys(texts).map((tag) => tag.toLowerCase())
+}
+
+/** Characters of a text in all its languages. */
+export function charsOf(texts: Texts | undefined): number {
+  if (texts === undefined) return 0
+  if (typeof texts === 'string') return texts.length
+  return Object.values(texts).reduce((sum, text) => sum + text.length, 0)
+}
+
 export const DEFAULT_LANGUAGE = 'en'
 
 /** The tag itself first. */

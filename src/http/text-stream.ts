@@ -23,6 +23,8 @@ export async function sendChunks(
   const iterator = chunks[Symbol.asyncIterator]()
   const first = await iterator.next()
   const body = Readable.from(noting(first, iterator, reply, what), { objectMode: false })
+  // A client that has gone before the first read: the generator, which never began, ends nothing.
+  body.once('close', () => void iterator.return?.().catch(() => undefined))
   return reply.headers(headers).send(body)
 }
 

@@ -12,6 +12,8 @@ interface IdempotencyOptions {
   readonly database: DatabaseHandle
   /** Key of the service, from which others are derived. */
   readonly secret: string | Buffer
+  /** The other one while the secret is rotated; null: there is none. */
+  readonly formerSecret: string | null
   /** Bound of what is kept. */
   readonly bytesMax: number
   readonly clock: Clock
@@ -32,7 +34,7 @@ const MAINTENANCE_DEADLINE_MS = 60_000
 
 /** Opens idempotency and the maintenance of what it stores. */
 export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
-  const { database, secret, bytesMax, clock, log, factsOf } = options
+  const { database, secret, formerSecret, bytesMax, clock, log, factsOf } = options
   const store = new PostgresIdempotencyStore(database.db)
   const throttle = new LogThrottle(clock)
   const logFailure = (text: string) => (error: unknown) => {
@@ -51,6 +53,7 @@ export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
     room,
     clock,
     secret,
+    formerSecret,
     onFailure: logFailure('an answer could not be kept for its Idempotency-Key'),
   })
   const maintenance = new KeyMaintenance({

@@ -16,7 +16,10 @@ export interface KeyedRequest {
   readonly bodyDigest: Uint8Array
 }
 
-export interface NewClaim extends IdempotencyClaim {
+/** A claim of one hash of a key. */
+export type HashClaim = Omit<IdempotencyClaim, 'otherKeyHash'>
+
+export interface NewClaim extends HashClaim {
   readonly bodyHash: Uint8Array
 }
 
@@ -38,9 +41,9 @@ export interface IdempotencyStore {
    *
    * @returns false if another request has taken over the claim
    */
-  keep(claim: IdempotencyClaim, answer: Uint8Array): Promise<boolean>
+  keep(claim: HashClaim, answer: Uint8Array): Promise<boolean>
   /** Ends a claim without an answer. The key is free unless its change is made. */
-  release(claim: IdempotencyClaim): Promise<void>
+  release(claim: HashClaim): Promise<void>
   /** Extends claims that are still in force. */
   renew(claimIds: readonly string[]): Promise<void>
 }
@@ -61,6 +64,8 @@ interface IdempotencyOptions {
   readonly room: Pick<TeamRoom, 'hasRoom' | 'note'>
   /** Key of the service, from which others are derived. */
   readonly secret: string | Buffer
+  /** The other one while the secret is rotated; null: there is none. */
+  readonly formerSecret: string | null
   /** Receives what made the store fail. */
   readonly onFailure: (error: unknown) => void
 }
@@ -98,6 +103,9 @@ const CLAIM_ID_CHARS = 22
  * or when the process dies; if a change was committed under it, it ends in *lost*, since the change
  * must not be made again.
  *
+ * While the service has two secrets, a key is claimed and kept under the hashes of both, so that
+ * replicas which have one of them alone execute no request twice.
+ *
  * While the store fails, requests are executed without a claim. They say so.
  */
 export class IdempotencyService {
@@ -107,6 +115,7 @@ export class IdempotencyService {
   isFull = false
   private readonly options: IdempotencyOptions
   private readonly sealer: AnswerSealer
+  private readonly otherSealer: AnswerSealer | null
   /** Claims of this process by their ids, with the times since when they are renewed. */
   private readonly open = new Map<string, number>()
   private readonly renewals: NodeJS.Timeout
@@ -114,7 +123,9 @@ export class IdempotencyService {
 
   constructor(options: IdempotencyOptions) {
     this.options = options
-    this.sealer = new AnswerSealer(options.secret)
+    const { secret, formerSecret } = options
+    this.sealer = new AnswerSealer(secret)
+    this.otherSealer = formerSecret === null ? null : new AnswerSealer(formerSecret)
     this.renewals = setInterval(() => this.renew(), RENEW_EVERY_MS).unref()
   }
 
@@ -126,18 +137,37 @@ export class IdempotencyService {
    */
   async begin({ bodyDigest, ...scope }: KeyedRequest): Promise<Begun> {
     if (this.storeRests) return this.notKept()
-    const keyHash = this.sealer.keyHash(scope)
-    const bodyHash = this.sealer.bodyHash(keyHash, bodyDigest)
-    const claim = { keyHash, claimId: randomBase62(CLAIM_ID_CHARS) }
-    const found = await this.attempt(() => this.options.store.claim({ ...claim, bodyHash }))
-    if (found === null) return this.notKept()
-    const { held } = found
-    if (held === null) {
-      this.counts.claimed++
-      this.open.set(claim.claimId, this.options.clock.monotonicMs())
-      return { kind: 'claimed', claim }
+    const claimId = randomBase62(CLAIM_ID_CHARS)
+    const own = this.sealer.keyHash(scope)
+    const asked = [{ sealer: this.sealer, keyHash: own }]
+    const other = this.otherSealer?.keyHash(scope) ?? null
+    if (this.otherSealer !== null && other !== null) {
+      asked.push({ sealer: this.otherSealer, keyHash: other })
     }
-    return { kind: 'answered', answer: this.answerOf(keyHash, bodyHash, held) }
+    const taken: HashClaim[] = []
+    // In the same order in all replicas, so that of two requests one gets both hashes.
+    for (const { sealer, keyHash } of asked.sort(byHash)) {
+      const bodyHash = sealer.bodyHash(keyHash, bodyDigest)
+      const found = await this.attempt(() =>
+        this.options.store.claim({
+          keyHash,
+          claimId,
+          bodyHash,
+        }),
+      )
+      if (found === null || found.held !== null) await this.releaseAll(taken)
+      if (found === null) return this.notKept()
+      if (found.held !== null) {
+        return {
+          kind: 'answered',
+          answer: this.answerOf({ sealer, keyHash, bodyHash }, found.held),
+        }
+      }
+      taken.push({ keyHash, claimId })
+    }
+    this.counts.claimed++
+    this.open.set(claimId, this.options.clock.monotonicMs())
+    return { kind: 'claimed', claim: { keyHash: own, otherKeyHash: other, claimId } }
   }
 
   /**
@@ -153,10 +183,16 @@ export class IdempotencyService {
       await this.release(claim)
       return false
     }
-    const sealed = this.sealer.seal(claim.keyHash, answer)
-    const isKept = await this.attempt(() => this.options.store.keep(claim, sealed))
+    const { keyHash, otherKeyHash, claimId } = claim
+    const sealed = this.sealer.seal(keyHash, answer)
+    const isKept = await this.attempt(() => this.options.store.keep({ keyHash, claimId }, sealed))
     if (isKept === true) {
-      this.open.delete(claim.claimId)
+      if (otherKeyHash !== null && this.otherSealer !== null) {
+        const again = this.otherSealer.seal(otherKeyHash, answer)
+        await this.attempt(() => this.options.store.keep({ keyHash: otherKeyHash, claimId }, again))
+        room.note(teamId, again.length)
+      }
+      this.open.delete(claimId)
       room.note(teamId, sealed.length)
       return true
     }
@@ -169,16 +205,24 @@ export class IdempotencyService {
    * Ends the claim of a request that was refused or has failed. If that fails, it ends by its time.
    */
   async release(claim: IdempotencyClaim): Promise<void> {
-    this.open.delete(claim.claimId)
-    if (this.storeRests) return
-    await this.attempt(() => this.options.store.release(claim))
+    const { keyHash, otherKeyHash, claimId } = claim
+    this.open.delete(claimId)
+    const hashes = otherKeyHash === null ? [keyHash] : [keyHash, otherKeyHash]
+    await this.releaseAll(hashes.map((hash) => ({ keyHash: hash, claimId })))
+  }
+
+  private async releaseAll(claims: readonly HashClaim[]): Promise<void> {
+    for (const claim of claims) {
+      if (this.storeRests) return
+      await this.attempt(() => this.options.store.release(claim))
+    }
   }
 
   close(): void {
     clearInterval(this.renewals)
   }
 
-  private answerOf(keyHash: Uint8Array, bodyHash: Uint8Array, held: HeldKey): KeptAnswer {
+  private answerOf({ sealer, keyHash, bodyHash }: AskedHash, held: HeldKey): KeptAnswer {
     if (Buffer.compare(held.bodyHash, bodyHash) !== 0) {
       this.counts.reused++
       const message = 'this Idempotency-Key came with another body: use a new key for a new request'
@@ -186,7 +230,7 @@ export class IdempotencyService {
     }
     if (held.answer !== null) {
       this.counts.answered++
-      return this.sealer.open(keyHash, held.answer)
+      return sealer.open(keyHash, held.answer)
     }
     if (held.isClaimed) {
       this.counts.in_progress++
@@ -233,4 +277,14 @@ export class IdempotencyService {
     if (this.open.size === 0) return
     this.options.store.renew([...this.open.keys()]).catch(this.options.onFailure)
   }
+}
+
+interface AskedHash {
+  readonly sealer: AnswerSealer
+  readonly keyHash: Uint8Array
+  readonly bodyHash: Uint8Array
+}
+
+function byHash(one: { readonly keyHash: Buffer }, other: { readonly keyHash: Buffer }): number {
+  return Buffer.compare(one.keyHash, other.keyHash)
 }

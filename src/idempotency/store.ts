@@ -1,8 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { IdempotencyClaim } from '../access/caller.ts'
 import { type Database, rowsOf } from '../platform/db/client.ts'
 import type { KeyMaintenanceStore } from './maintenance.ts'
-import { CLAIM_MS, type HeldKey, type IdempotencyStore, KEPT_MS, type NewClaim } from './service.ts'
+import {
+  CLAIM_MS,
+  type HashClaim,
+  type HeldKey,
+  type IdempotencyStore,
+  KEPT_MS,
+  type NewClaim,
+} from './service.ts'
 import type { Usage, UsageStore, UsageTotals } from './team-room.ts'
 
 interface ClaimRow {
@@ -62,7 +68,7 @@ export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanc
     return { held: { bodyHash, answer: null, isClaimed: true } }
   }
 
-  async keep({ keyHash, claimId }: IdempotencyClaim, answer: Uint8Array): Promise<boolean> {
+  async keep({ keyHash, claimId }: HashClaim, answer: Uint8Array): Promise<boolean> {
     const kept = await rowsOf(
       this.db,
       sql`update idempotency_keys set answer = ${answer}::bytea, expires_at = ${KEPT_END}
@@ -71,7 +77,7 @@ export class PostgresIdempotencyStore implements IdempotencyStore, KeyMaintenanc
     return kept.length > 0
   }
 
-  async release({ keyHash, claimId }: IdempotencyClaim): Promise<void> {
+  async release({ keyHash, claimId }: HashClaim): Promise<void> {
     const isOwn = sql`key_hash = ${keyHash}::bytea and claim_id = ${claimId} and answer is null`
     await this.db.execute(
       sql`with freed as (delete from idempotency_keys where ${isOwn} and changed_at is null)

@@ -5,6 +5,7 @@ import { PendingRequests } from './pending-requests.ts'
 export class QuotaBatch {
   private groups: PendingRequests[] = []
   private groupBySubject = new Map<string, PendingRequests>()
+  private size = 0
   private readonly onThrown: (error: unknown) => void
 
   /** @param onThrown receives what the callback of a request throws */
@@ -14,6 +15,10 @@ export class QuotaBatch {
 
   get isEmpty(): boolean {
     return this.groups.length === 0
+  }
+
+  get requests(): number {
+    return this.size
   }
 
   /** @param isNoted whether the local limiter has admitted the request already */
@@ -29,12 +34,14 @@ export class QuotaBatch {
       this.groupBySubject.set(subject, group)
     }
     group.add(onDecision)
+    this.size++
   }
 
   /** Returns all requests by subject, and starts anew. */
   take(): PendingRequests[] {
     const { groups } = this
     this.groups = []
+    this.size = 0
     // Not `clear`: V8 keeps the entries of a cleared map in its old table, which points to the next
     // table. Once a table is in the old generation, it keeps all of them, with their requests, from
     // collection.

@@ -42,6 +42,8 @@ const KEYS_PER_CALL_MAX = 256
  */
 const CALLS_AT_ONCE = 2
 const GATHER_MS_MAX = 5
+/** A call that may leave at once waits so long at most, while each turn brings further requests. */
+const TURNS_MS_MAX = 1
 /** A connection that held for this long is a good one. */
 const STEADY_MS = 10_000
 const NO_DEADLINE = Number.MAX_SAFE_INTEGER
@@ -56,9 +58,10 @@ interface Call {
 /**
  * The limiter that replicas share, by a log in Redis.
  *
- * One call decides all requests of one turn of the event loop, those of one subject together. While
- * two calls are under way, requests gather for the next call, so that under load fewer calls decide
- * more.
+ * One call decides many requests, those of one subject together. It leaves after the first turn of
+ * the event loop that brings no further request: at once when the service is idle, and after 1 ms
+ * at the most when it is busy. While two calls are under way, requests gather for the next call. So
+ * under load fewer calls decide more.
  *
  * *Shared*: Redis decides, and the local limiter notes what Redis admits. A reply that takes 50 ms,
  * a refused call or a lost connection makes the limiter *degraded*: the local limiter decides all
@@ -97,6 +100,11 @@ export class RedisLimiter implements Limiter {
   /** Until then the local limiter must admit too; null: it need not. */
   private guardUntilMs: number | null = null
   private gatherTimer: NodeJS.Timeout | undefined
+  /** Whether a call leaves within the next turns of the event loop. */
+  private isLeaving = false
+  private leaveAtMs = 0
+  /** Requests that had gathered when the turn before ended. */
+  private gathered = 0
   private steadyTimer: NodeJS.Timeout | undefined
 
   constructor(options: RedisLimiterOptions) {
@@ -214,8 +222,28 @@ export class RedisLimiter implements Limiter {
   }
 
   private gather(): void {
-    if (this.calls.length < CALLS_AT_ONCE) setImmediate(this.flush)
+    if (this.calls.length < CALLS_AT_ONCE) this.leaveSoon()
     else this.gatherTimer = setTimeout(this.flush, GATHER_MS_MAX)
+  }
+
+  private leaveSoon(): void {
+    if (this.isLeaving) return
+    this.isLeaving = true
+    this.leaveAtMs = this.clock.monotonicMs() + TURNS_MS_MAX
+    this.gathered = this.batch.requests
+    setImmediate(this.leave)
+  }
+
+  /** Each further request costs a call less, as long as the process has other work meanwhile. */
+  private readonly leave = (): void => {
+    const { requests } = this.batch
+    if (requests > this.gathered && this.clock.monotonicMs() < this.leaveAtMs) {
+      this.gathered = requests
+      setImmediate(this.leave)
+      return
+    }
+    this.isLeaving = false
+    this.flush()
   }
 
   private readonly flush = (): void => {
@@ -278,7 +306,7 @@ export class RedisLimiter implements Limiter {
       else this.denials.forget(subject)
       group.settle(admitted, count, waitMs)
     }
-    if (!this.batch.isEmpty) setImmediate(this.flush)
+    if (!this.batch.isEmpty) this.leaveSoon()
   }
 
   private giveUpWaiting(): void {

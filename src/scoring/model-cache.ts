@@ -84,14 +84,15 @@ function modelsOf(deployment: ServingDeployment | null): ServingModel[] {
   return [deployment.champion, ...challengers]
 }
 
-/** With its specification, and the texts of reasons in up to eight languages. */
-const REASON_WEIGHT = 12
-
 /** The parts of answers, as text and as bytes, are as large as the tables each. */
+const TABLES_WEIGHT = 3
+/** The specification, which reasons need. */
+const SPEC_WEIGHT = 2
+
 function weightOf(deployment: ServingDeployment): number {
-  const bytes = modelsOf(deployment).map(
-    ({ modelScore, reasonSource }) =>
-      (reasonSource === null ? 3 : REASON_WEIGHT) * modelScore.model.sizeBytes,
-  )
+  const bytes = modelsOf(deployment).map(({ modelScore, reasonSource, reasonTexts }) => {
+    const weight = TABLES_WEIGHT + (reasonSource === null ? 0 : SPEC_WEIGHT)
+    return weight * modelScore.model.sizeBytes + (reasonTexts?.heldBytesMax ?? 0)
+  })
   return bytes.reduce((sum, size) => sum + size, deployment.assignments?.byteLength ?? 0)
 }

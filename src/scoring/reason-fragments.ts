@@ -1,19 +1,24 @@
 import { REASONS_MAX, type ReasonFinder } from '../engine/index.ts'
+import { type BytesLeft, LazyFragments } from '../platform/bytes/lazy-fragments.ts'
 import { PreparedFragments } from '../platform/bytes/prepared-fragments.ts'
 import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 
 /** What reasons are made of in one language, as JSON. */
 export interface ReasonParts {
-  /** Code and text of each code, up to the distance. */
-  readonly heads: readonly string[]
-  /** Codes alone. */
-  readonly codes: readonly string[]
-  /** The name of each feature. */
-  readonly names: readonly string[]
-  /** The label of each slot's bin. */
-  readonly labels: readonly string[]
+  /** Numbers of codes, features and slots of the model. */
+  readonly counts: { readonly codes: number; readonly features: number; readonly slots: number }
+  /** Code and text of a code, up to the distance. */
+  readonly head: (code: number) => string
+  /** The code alone. */
+  readonly code: (code: number) => string
+  /** The name of a feature. */
+  readonly name: (feature: number) => string
+  /** The label of a slot's bin. */
+  readonly label: (slot: number) => string
   /** All that a reason says after its rank, for a slot that alone makes the reason. */
-  readonly reasons: readonly string[]
+  readonly reason: (slot: number) => string
+  /** For the bytes of all of them. */
+  readonly left: BytesLeft
 }
 
 /** What opens the reason at each rank. */
@@ -43,19 +48,20 @@ const KEY_FACTORS = 6
  */
 export class ReasonFragments {
   private readonly finder: ReasonFinder
-  private readonly heads: PreparedFragments
-  private readonly codes: PreparedFragments
-  private readonly names: PreparedFragments
-  private readonly labels: PreparedFragments
-  private readonly reasons: PreparedFragments
+  private readonly heads: LazyFragments
+  private readonly codes: LazyFragments
+  private readonly names: LazyFragments
+  private readonly labels: LazyFragments
+  private readonly reasons: LazyFragments
 
   constructor(finder: ReasonFinder, parts: ReasonParts) {
     this.finder = finder
-    this.heads = new PreparedFragments(parts.heads)
-    this.codes = new PreparedFragments(parts.codes)
-    this.names = new PreparedFragments(parts.names)
-    this.labels = new PreparedFragments(parts.labels)
-    this.reasons = new PreparedFragments(parts.reasons)
+    const { counts, left } = parts
+    this.heads = new LazyFragments({ count: counts.codes, textOf: parts.head, left })
+    this.codes = new LazyFragments({ count: counts.codes, textOf: parts.code, left })
+    this.names = new LazyFragments({ count: counts.features, textOf: parts.name, left })
+    this.labels = new LazyFragments({ count: counts.slots, textOf: parts.label, left })
+    this.reasons = new LazyFragments({ count: counts.slots, textOf: parts.reason, left })
   }
 
   /** Writes reasons and key factors of an applicant, each property with a comma before it. */
@@ -67,7 +73,7 @@ export class ReasonFragments {
     for (let rank = 0; rank < shown; rank++) {
       into.writeFragment(RANKS, rank)
       const slot = finder.slotAt(rank, slots)
-      if (slot >= 0) into.writeFragment(this.reasons, slot)
+      if (slot >= 0) this.reasons.write(into, slot)
       else this.writeComposed(into, rank, slots)
     }
     into.writeFragment(FRAME, CLOSE)
@@ -77,24 +83,24 @@ export class ReasonFragments {
     const factors = finder.keyFactors(count, slots)
     for (let at = 0; at < factors.length; at++) {
       if (at > 0) into.writeFragment(FRAME, COMMA)
-      into.writeFragment(this.codes, factors[at] ?? 0)
+      this.codes.write(into, factors[at] ?? 0)
     }
     into.writeFragment(FRAME, CLOSE)
   }
 
   private writeComposed(into: Utf8Writer, rank: number, slots: ArrayLike<number>): void {
     const { code, distance, features } = this.finder.reasonAt(rank, slots)
-    into.writeFragment(this.heads, code)
+    this.heads.write(into, code)
     into.writeString(String(distance))
     into.writeFragment(FRAME, FEATURES)
     for (let at = 0; at < features.length; at++) {
       if (at > 0) into.writeFragment(FRAME, COMMA)
-      into.writeFragment(this.names, features[at] ?? 0)
+      this.names.write(into, features[at] ?? 0)
     }
     into.writeFragment(FRAME, LABELS)
     for (let at = 0; at < features.length; at++) {
       if (at > 0) into.writeFragment(FRAME, COMMA)
-      into.writeFragment(this.labels, slots[features[at] ?? 0] ?? 0)
+      this.labels.write(into, slots[features[at] ?? 0] ?? 0)
     }
     into.writeFragment(FRAME, CLOSE_REASON)
   }

@@ -10,6 +10,7 @@ import {
   textIn,
 } from '../engine/index.ts'
 import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
+import { HeldLanguages, type LanguageTexts } from './language-texts.ts'
 import { type ReasonBaseline, reasonFinderOf, reasonMethodOf } from './reason-baseline.ts'
 import { flagsText, ReasonFragments } from './reason-fragments.ts'
 
@@ -35,23 +36,9 @@ export function reasonsWanted(
   return { max: include === true ? null : include, lang: lang ?? DEFAULT_LANGUAGE }
 }
 
-/** Texts of a language as JSON, each made when it is first needed. */
-interface LanguageTexts {
-  readonly lang: string
-  /** Code and text of each code. */
-  readonly codes: (string | undefined)[]
-  /** The label of each slot's bin. */
-  readonly bins: (string | undefined)[]
-  /** All that a reason says after its rank, for a slot that alone makes the reason. */
-  readonly reasons: (string | undefined)[]
-  /** The same as UTF-8, for batches; null before the first batch. */
-  prepared: ReasonFragments | null
-}
-
-/** Tags that callers name can't fill the memory: beyond these, texts are made anew. */
-const LANGUAGES_HELD_MAX = 8
 /** The texts of a larger card are not prepared for batches: they would fill the memory. */
 const PREPARED_SLOTS_MAX = 4_096
+const CHAR_BYTES = 2
 
 /**
  * Writes the reasons of a model's scores as JSON, from prepared pieces: everyone in a bin has the
@@ -61,9 +48,7 @@ export class ReasonTexts {
   readonly finder: ReasonFinder
   private readonly spec: ScorecardSpec
   private readonly model: CompiledModel
-  private readonly languages = new Map<string, LanguageTexts>()
-  /** The texts that were asked for last: most callers have one language. */
-  private latest: LanguageTexts | null = null
+  private readonly languages: HeldLanguages
   /** Names of features and codes as JSON. */
   private readonly names: readonly string[]
   private readonly codes: readonly string[]
@@ -79,6 +64,7 @@ export class ReasonTexts {
     this.spec = spec
     this.model = model
     this.finder = finder
+    this.languages = new HeldLanguages(finder.rules.spec, model.sizeBytes)
     this.names = model.featureNames.map((name) => JSON.stringify(name))
     this.codes = finder.rules.codes.map((code) => JSON.stringify(code))
     const method = JSON.stringify(reasonMethodOf(finder, baseline))
@@ -97,13 +83,18 @@ export class ReasonTexts {
     return finder === null ? null : new ReasonTexts(spec, model, finder, baseline)
   }
 
+  /** Bytes that its texts may take. */
+  get heldBytesMax(): number {
+    return this.languages.heldBytesMax
+  }
+
   /** The reasons of an applicant, and all that `find` says of them. */
   answers(
     slots: ArrayLike<number>,
     lang: string,
   ): { readonly found: FoundReasons; readonly reasons: readonly ReasonAnswer[] } {
     const found = this.finder.find(slots, this.finder.rules.max)
-    const items = this.itemsText(found.reasons.length, slots, this.textsOf(lang))
+    const items = this.itemsText(found.reasons.length, slots, this.languages.of(lang))
     return { found, reasons: JSON.parse(`[${items}]`) }
   }
 
@@ -112,13 +103,13 @@ export class ReasonTexts {
     const { finder } = this
     const count = finder.rank(slots)
     const shown = Math.min(count, max ?? finder.rules.max)
-    const items = this.itemsText(shown, slots, this.textsOf(lang))
+    const items = this.itemsText(shown, slots, this.languages.of(lang))
     return `,"reasons":[${items}${this.endText(shown, count, slots)}`
   }
 
   /** Writes what `reasons` returns: in a batch, each string costs more than its bytes. */
   writeReasons(into: Utf8Writer, slots: ArrayLike<number>, wanted: ReasonsWanted): void {
-    const texts = this.textsOf(wanted.lang)
+    const texts = this.languages.of(wanted.lang)
     const prepared = this.preparedOf(texts)
     if (prepared === null) {
       into.writeString(this.reasons(slots, wanted))
@@ -142,28 +133,40 @@ export class ReasonTexts {
     const known = texts.reasons[slot]
     if (known !== undefined) return known
     const text = this.composedText(this.finder.reasonAt(rank, slots), slots, texts)
-    texts.reasons[slot] = text
+    const { left } = texts
+    if (CHAR_BYTES * text.length <= left.bytes) {
+      left.bytes -= CHAR_BYTES * text.length
+      texts.reasons[slot] = text
+    }
     return text
   }
 
   /** Null for a card with too many slots. */
   private preparedOf(texts: LanguageTexts): ReasonFragments | null {
     if (texts.prepared !== null) return texts.prepared
-    const { slotStart, points } = this.model
+    const { points } = this.model
     if (points.length > PREPARED_SLOTS_MAX) return null
-    const labels: string[] = []
-    const reasons: string[] = []
-    for (const feature of this.model.features.keys()) {
-      const end = slotStart[feature + 1] ?? 0
-      for (let slot = slotStart[feature] ?? 0; slot < end; slot++) {
-        labels[slot] = this.binText(feature, slot, texts)
-        reasons[slot] = this.slotText(feature, slot, texts)
-      }
-    }
-    const { codes, names } = this
-    const heads = codes.map((_, code) => `${this.codeText(code, texts)},"distance":`)
-    texts.prepared = new ReasonFragments(this.finder, { heads, codes, names, labels, reasons })
+    texts.prepared = new ReasonFragments(this.finder, {
+      counts: {
+        codes: this.codes.length,
+        features: this.names.length,
+        slots: points.length,
+      },
+      head: (code) => `${this.codeText(code, texts)},"distance":`,
+      code: (code) => this.codes[code] ?? '',
+      name: (feature) => this.names[feature] ?? '',
+      label: (slot) => this.binText(this.featureOf(slot), slot, texts),
+      reason: (slot) => this.slotText(this.featureOf(slot), slot, texts),
+      left: texts.left,
+    })
     return texts.prepared
+  }
+
+  private featureOf(slot: number): number {
+    const { slotStart } = this.model
+    let feature = 0
+    while ((slotStart[feature + 1] ?? Number.POSITIVE_INFINITY) <= slot) feature++
+    return feature
   }
 
   private slotText(feature: number, slot: number, texts: LanguageTexts): string {
@@ -223,20 +226,6 @@ export class ReasonTexts {
     const text = JSON.stringify(own)
     bins[slot] = text
     return text
-  }
-
-  private textsOf(lang: string): LanguageTexts {
-    if (this.latest?.lang === lang) return this.latest
-    const known = this.languages.get(lang)
-    if (known !== undefined) {
-      this.latest = known
-      return known
-    }
-    if (this.languages.size >= LANGUAGES_HELD_MAX) this.languages.clear()
-    const texts = { lang, codes: [], bins: [], reasons: [], prepared: null }
-    this.languages.set(lang, texts)
-    this.latest = texts
-    return texts
   }
 }
 

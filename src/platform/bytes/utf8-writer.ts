@@ -3,6 +3,7 @@ import type { PreparedFragments } from './prepared-fragments.ts'
 /** A longer text is written faster by a native call. */
 const SHORT_MAX = 40
 export const UTF8_BYTES_MAX = 3
+const WORD_BYTES = 4
 
 /**
  * A text that grows at its end, as UTF-8 ready to be sent: joining as many strings costs twice as
@@ -41,6 +42,23 @@ export class Utf8Writer {
   /** Writes the fragments with these indices, in their order. */
   writeFragments(fragments: PreparedFragments, indices: Int32Array): void {
     for (let n = 0; n < indices.length; n++) this.writeFragment(fragments, indices[n] ?? 0)
+  }
+
+  /**
+   * Writes a prepared text, word by word.
+   *
+   * @param words the text as UTF-8, four bytes each, the first one lowest
+   * @param first index of its first word
+   * @param bytes how long it is
+   */
+  writeWords(words: Int32Array, first: number, bytes: number): void {
+    this.reserve(bytes + WORD_BYTES)
+    const { view, used } = this
+    const end = used + bytes
+    for (let at = used, word = first; at < end; at += WORD_BYTES, word++) {
+      view.setInt32(at, words[word] ?? 0, true)
+    }
+    this.used = end
   }
 
   /** Replaces the byte at an offset by an ASCII character. */

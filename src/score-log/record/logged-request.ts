@@ -119,12 +119,17 @@ function loggedResult(
   { modelId, bytesPerCell }: RecordModel,
   models: ReadonlyMap<string, CompiledModel>,
 ): LoggedResult {
+  let numbers: readonly number[] | null = null
   return {
     score,
     pd: Number.isNaN(pd) ? null : pd,
     grade: grade === null ? null : gradeName(models.get(modelId), grade),
     warningCount,
-    cells: cellsOf(cellBytes, bytesPerCell),
+    // Made when they are read: who wants one record of a batch reads those of one.
+    get cells() {
+      numbers ??= cellsOf(cellBytes, bytesPerCell)
+      return numbers
+    },
   }
 }
 

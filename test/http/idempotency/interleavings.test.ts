@@ -33,6 +33,23 @@ interface Attempt {
   readonly fault: (typeof FAULTS)[number]
 }
 
+interface ProcessSecrets {
+  readonly secret: string
+  readonly formerSecret: string | null
+}
+
+const OLD = 'secret of the tests, long enough'
+const NEW = 'another secret, of the same length'
+const process = (secret: string, formerSecret: string | null = null) => ({ secret, formerSecret })
+
+/** What two replicas have at once while the secret is rotated. */
+const SECRETS = [
+  { name: 'one secret', processes: [process(OLD), process(OLD)] },
+  { name: 'the old one, and both', processes: [process(OLD), process(NEW, OLD)] },
+  { name: 'both, in two orders', processes: [process(OLD, NEW), process(NEW, OLD)] },
+  { name: 'both, and the new one', processes: [process(NEW, OLD), process(NEW)] },
+] as const
+
 type Outcome = 'executed' | 'replayed' | 'refused' | 'died' | string
 
 const attempt: fc.Arbitrary<Attempt> = fc.record({
@@ -62,10 +79,12 @@ describe.each(backends)('on $name', (backend) => {
     readonly key = newKey()
     private readonly scheduler: fc.Scheduler
     private readonly faults = new Map<string, Attempt['fault']>()
-    private readonly processes = [this.process(), this.process()]
+    private readonly processes: readonly IdempotencyService[]
 
-    constructor(scheduler: fc.Scheduler) {
+    /** @param secrets of the two processes */
+    constructor(scheduler: fc.Scheduler, secrets: readonly ProcessSecrets[]) {
       this.scheduler = scheduler
+      this.processes = secrets.map((one) => this.process(one))
     }
 
     /** One request as the plugin runs it, up to the moment when its process dies. */
@@ -121,7 +140,7 @@ describe.each(backends)('on $name', (backend) => {
       return this.scheduler.schedule(Promise.resolve())
     }
 
-    private process(): IdempotencyService {
+    private process({ secret, formerSecret }: ProcessSecrets): IdempotencyService {
       const store = new PostgresIdempotencyStore(handle.db)
       const isTo = (claimId: string, ...faults: string[]) =>
         faults.includes(this.faults.get(claimId) ?? 'none')
@@ -147,7 +166,8 @@ describe.each(backends)('on $name', (backend) => {
         store: faulty,
         room: { hasRoom: () => true, note: () => undefined },
         clock: systemClock,
-        secret: 'secret of the tests, long enough',
+        secret,
+        formerSecret,
         onFailure: () => {},
       })
       service.close()
@@ -156,14 +176,14 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   // A second rollback undoes the first one; a second key is a secret that nobody knows of.
-  test('whatever happens when, a change is made once for a key', async () => {
+  test.each(SECRETS)('whatever happens when, a change is made once ($name)', async (secrets) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(attempt, { minLength: 2, maxLength: 6 }),
         fc.nat(2),
         fc.scheduler(),
         async (attempts, pauses, scheduler) => {
-          const requests = new Requests(scheduler)
+          const requests = new Requests(scheduler, secrets.processes)
           const running = attempts.map((one) => requests.run(one))
           for (let pause = 0; pause < pauses; pause++) running.push(passed(requests.passTime()))
           const outcomes = await scheduler.waitFor(Promise.all(running))
@@ -183,29 +203,35 @@ describe.each(backends)('on $name', (backend) => {
           if (executed.length + replayed.size > 0) expect(last).not.toMatch(/^executed/)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 
-  test('without faults all requests get the one answer, or are asked to come again', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 2, max: 8 }), fc.scheduler(), async (n, scheduler) => {
-        const requests = new Requests(scheduler)
-        const all = Array.from({ length: n }, (_, at) => ({ ...PLAIN, process: at % 2 }) as Attempt)
-        const running = all.map((one) => requests.run(one))
-        const outcomes = await scheduler.waitFor(Promise.all(running))
-        expect(await requests.changes()).toBe(1)
-        const [executed, ...others] = namesOf(outcomes, 'executed')
-        expect(others).toEqual([])
-        for (const name of namesOf(outcomes, 'replayed')) expect(name).toBe(executed)
-        const rest = outcomes.filter((outcome) => !/^(executed|replayed)/.test(outcome))
-        expect(rest.every((outcome) => outcome === 'idempotency_in_progress')).toBe(true)
-        const last = await scheduler.waitFor(requests.run(PLAIN))
-        expect(last).toBe(`replayed ${executed}`)
-      }),
-      { numRuns: 30 },
-    )
-  })
+  test.each(SECRETS)(
+    'without faults all get one answer or shall come again ($name)',
+    async ({ processes }) => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 2, max: 8 }), fc.scheduler(), async (n, scheduler) => {
+          const requests = new Requests(scheduler, processes)
+          const all = Array.from(
+            { length: n },
+            (_, at) => ({ ...PLAIN, process: at % 2 }) as Attempt,
+          )
+          const running = all.map((one) => requests.run(one))
+          const outcomes = await scheduler.waitFor(Promise.all(running))
+          expect(await requests.changes()).toBe(1)
+          const [executed, ...others] = namesOf(outcomes, 'executed')
+          expect(others).toEqual([])
+          for (const name of namesOf(outcomes, 'replayed')) expect(name).toBe(executed)
+          const rest = outcomes.filter((outcome) => !/^(executed|replayed)/.test(outcome))
+          expect(rest.every((outcome) => outcome === 'idempotency_in_progress')).toBe(true)
+          const last = await scheduler.waitFor(requests.run(PLAIN))
+          expect(last).toBe(`replayed ${executed}`)
+        }),
+        { numRuns: 20 },
+      )
+    },
+  )
 })
 
 const PLAIN: Attempt = { process: 0, body: 'same', isRefused: false, fault: 'none' }

@@ -66,6 +66,12 @@ function share(): void {
   admitAll()
 }
 
+/** Two turns of the event loop: after the second, which brings no request, a call leaves. */
+async function untilSent(): Promise<void> {
+  await setImmediate()
+  await setImmediate()
+}
+
 // A call for each request would cost 40 percent of the throughput.
 test('all requests of one turn are one call, those of one subject counted together', async () => {
   share()
@@ -75,7 +81,7 @@ test('all requests of one turn are one call, those of one subject counted togeth
     decideAll(limiter, 'key_a', 10, 2),
   ]
   expect(calls).toEqual([])
-  await setImmediate()
+  await untilSent()
   expect(calls.map(({ wanted }) => wanted)).toEqual([
     [
       { subject: 'key_a', quota: 10, requests: 5 },
@@ -87,23 +93,40 @@ test('all requests of one turn are one call, those of one subject counted togeth
   expect(remaining).toEqual([7, 6, 5, 19, 4, 3])
 })
 
+// Each call that is saved is processor time of Redis and of this process.
+test('a call waits while each turn brings further requests, for 1 ms at the most', async () => {
+  share()
+  const decisions = []
+  for (let turn = 0; turn < 4; turn++) {
+    decisions.push(decideAll(limiter, 'key_a', 100, 1))
+    await setImmediate()
+    expect(calls).toEqual([])
+  }
+  clock.advance(1)
+  decisions.push(decideAll(limiter, 'key_a', 100, 1))
+  await setImmediate()
+  expect(calls.map(({ wanted }) => wanted[0]?.requests)).toEqual([5])
+  admitAll(5)
+  expect(await Promise.all(decisions)).toHaveLength(5)
+})
+
 // Under load a call for each turn costs Redis and this process as much as the answers do.
 test('while two calls are under way requests gather for the next, for 5 ms at the most', async () => {
   share()
   const decisions = [decideAll(limiter, 'key_a', 100, 1)]
-  await setImmediate()
+  await untilSent()
   decisions.push(decideAll(limiter, 'key_a', 100, 1))
-  await setImmediate()
+  await untilSent()
   for (let turn = 0; turn < 3; turn++) {
     decisions.push(decideAll(limiter, 'key_a', 100, 1))
-    await setImmediate()
+    await untilSent()
   }
   expect(calls).toHaveLength(2)
   admitAll(1)
-  await setImmediate()
+  await untilSent()
   expect(calls.map(({ wanted }) => wanted[0]?.requests)).toEqual([1, 3])
   decisions.push(decideAll(limiter, 'key_a', 100, 1))
-  await setImmediate()
+  await untilSent()
   expect(calls).toHaveLength(2)
   // Slow replies keep no later request waiting.
   await expect.poll(() => calls.length, { interval: 1 }).toBe(3)
@@ -120,7 +143,7 @@ test('requests that gather while both must admit, and those after them, are all 
   clock.advance(WINDOW_MS - 1)
   for (const subject of ['key_b', 'key_c']) {
     void decideAll(limiter, subject, 100, 1)
-    await setImmediate()
+    await untilSent()
   }
   expect(calls).toHaveLength(2)
   const decisions = [decideAll(limiter, 'key_a', 2, 1)]
@@ -134,7 +157,7 @@ test('requests that gather while both must admit, and those after them, are all 
 test('a call may count within 40 ms on the clock of Redis, and no later', async () => {
   share()
   void decideAll(limiter, 'key_a', 10, 1)
-  await setImmediate()
+  await untilSent()
   expect(calls[0]?.notAfterMs).toBe(redisNow() + 1 + 40)
 })
 
@@ -143,11 +166,11 @@ test("the estimate of Redis's clock is corrected by no more than a reply proves"
   share()
   const notAfterOfNext = async (answeredAfterMs: number, redisAheadMs: number) => {
     void decideAll(limiter, 'key_a', 1_000, 1)
-    await setImmediate()
+    await untilSent()
     clock.advance(answeredAfterMs)
     calls.shift()?.answered([clock.monotonicMs() + redisAheadMs, 1, 1, 0], '')
     void decideAll(limiter, 'key_a', 1_000, 1)
-    await setImmediate()
+    await untilSent()
     const call = calls.shift()
     call?.answered([clock.monotonicMs() + redisAheadMs, 1, 1, 0], '')
     return (call?.notAfterMs ?? 0) - clock.monotonicMs() - REDIS_AHEAD_MS
@@ -164,7 +187,7 @@ test("the estimate of Redis's clock is corrected by no more than a reply proves"
 test('a call that came too late is decided in process, and Redis probed at once', async () => {
   share()
   const decision = decideAll(limiter, 'key_a', 10, 2)
-  await setImmediate()
+  await untilSent()
   calls.shift()?.answered([redisNow() + 41], '')
   expect((await decision).map(({ remaining }) => remaining)).toEqual([9, 8])
   expect(transitions).toEqual([true])
@@ -177,9 +200,9 @@ test('a call that came too late is decided in process, and Redis probed at once'
 test('Redis that was held up for a moment is back as soon as it has answered everything', async () => {
   share()
   const decisions = [decideAll(limiter, 'key_a', 10, 1)]
-  await setImmediate()
+  await untilSent()
   decisions.push(decideAll(limiter, 'key_b', 10, 1))
-  await setImmediate()
+  await untilSent()
   clock.advance(50)
   expect(await Promise.all(decisions)).toMatchObject([[{ remaining: 9 }], [{ remaining: 9 }]])
   expect(transitions).toEqual([true])
@@ -203,7 +226,7 @@ test('before the first answer requests are decided in process at once', async ()
 test('after a loss, waiting and new requests are decided in process at once', async () => {
   share()
   const waiting = decideAll(limiter, 'key_b', 2, 1)
-  await setImmediate()
+  await untilSent()
   const sameTurn = decideAll(limiter, 'key_b', 2, 1)
   lose()
   const decisions = [...(await waiting), ...(await sameTurn)]
@@ -221,7 +244,7 @@ test('after a loss, waiting and new requests are decided in process at once', as
 test('an answer that comes after all is ignored', async () => {
   share()
   const decision = decideAll(limiter, 'key_a', 5, 1)
-  await setImmediate()
+  await untilSent()
   const [late] = calls
   lose()
   await decision
@@ -233,7 +256,7 @@ test('an answer that comes after all is ignored', async () => {
 test('one replica admits no more than the quota in a window, across loss and return', async () => {
   share()
   const first = decideAll(limiter, 'key_a', 10, 6)
-  await setImmediate()
+  await untilSent()
   admitAll()
   await first
   lose()
@@ -246,7 +269,7 @@ test('one replica admits no more than the quota in a window, across loss and ret
   expect(denied).toMatchObject({ isAdmitted: false, retryAfterMs: WINDOW_MS - 1_000 })
   clock.advance(WINDOW_MS)
   const later = decideAll(limiter, 'key_a', 10, 1)
-  await setImmediate()
+  await untilSent()
   admitAll()
   expect(await later).toMatchObject([{ isAdmitted: true, remaining: 9 }])
 })
@@ -254,7 +277,7 @@ test('one replica admits no more than the quota in a window, across loss and ret
 test('a refused call degrades, and the reason leaves out what Redis quoted', async () => {
   share()
   const decision = decideAll(limiter, 'key_a', 10, 1)
-  await setImmediate()
+  await untilSent()
   calls.shift()?.answered(null, 'it refused a call (OOM)')
   expect(await decision).toMatchObject([{ isAdmitted: true }])
   expect(renewals).toBe(1)
@@ -283,7 +306,7 @@ test('a callback that throws keeps no other request from its decision', async ()
     decide('key_b')
   }
   decideThree()
-  await setImmediate()
+  await untilSent()
   admitAll()
   expect(decided).toEqual(['key_a 9', 'key_a 7', 'key_b 9'])
   expect(thrown).toEqual([failure])
