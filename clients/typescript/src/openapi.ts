@@ -1753,7 +1753,7 @@ export interface paths {
         put?: never;
         /**
          * Erase a reference
-         * @description Takes a reference out of the score log of the team: the `X-Reference-Id` of single requests, and the `id` of records of batches. Afterwards it is null where scores are read, and finds nothing. Scores, bins and statistics stay. Requests that wait in a spool lose it when they are drained; they are not counted. Later requests can have the same reference again. Erasing twice is harmless. The audit log records each erasure with a hash of the reference.
+         * @description Takes a reference out of the score log of the team: the `X-Reference-Id` of single requests, and the `id` of records of batches. Afterwards it is null where scores are read, and finds nothing. Scores, bins and statistics stay. Requests that wait in a spool lose it when they are drained; they are not counted. Scores of the next two seconds lose it too, because clocks of replicas differ; later ones can have it again. An answer that is kept for an `Idempotency-Key` has it for a day. Erasing twice is harmless. The audit log records each erasure with a hash of the reference.
          *
          *     **Caller:** a member with the role `owner` or `admin`.
          */
@@ -1951,7 +1951,7 @@ export interface paths {
         put?: never;
         /**
          * Backtest a candidate card
-         * @description Starts a job that says what a candidate card would have given to the applicants of a period, from their logged bins: the log has no values. Where each bin of the candidate follows from logged ones, a score is exact; elsewhere it lies between two bounds, and both can be true. The `result` has `n`, `exact_share`, `features` (`map`: `exact`, `bounded`, or `impossible` where no logged model has the feature), `scores` (means and bands), `psi` against the served scores, `swap_set` at the first cut-off and `swap_sets` at each. Of several scorings of a reference the last counts, or what `dedupe` says. With `definition`, `performance` has AUC, Gini, KS with their intervals and the Brier score of the candidate, over applicants with an exact score and a good or bad outcome, and `coverage`; without, it is null. With ten open jobs of the team the answer is 503.
+         * @description Starts a job that says what a candidate card would have given to the applicants of a period, from their logged bins: the log has no values. Where each bin of the candidate follows from logged ones, a score is exact; elsewhere it lies between two bounds, and both can be true. The `result` has `n`, `exact_share`, `features` (`map`: `exact`, `bounded`, or `impossible` where no logged model has the feature), `scores` (`mean` only where every score is exact, bounds of the mean, and bands), `psi` against the served scores, `swap_set` at the first cut-off and `swap_sets` at each. Of several scorings of a reference the last counts, or what `dedupe` says. With `definition`, `performance` has AUC, Gini, KS with their intervals and the Brier score of the candidate, over applicants with an exact score and a good or bad outcome, and `coverage`; without, it is null. With ten open jobs of the team the answer is 503.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `modeler`.
          */
@@ -2470,6 +2470,37 @@ export interface components {
             /** @description Name of the file in the folder of the team, which is the id of the team in the store of `BATCH_STORE`; with `/` between its parts */
             path: string;
             format?: components["schemas"]["BatchFormat"];
+        };
+        BinOrder: {
+            /**
+             * Format: double
+             * @description Rank correlation of points, signed so that more is better, and bad rate over the bins: -1 where they agree; null where one of them is the same in all bins
+             */
+            spearman: number | null;
+            /** @description Neighbouring points of which the better ones have the higher bad rate, with p below 0.05 */
+            inversions: {
+                better: {
+                    /** Format: double */
+                    points: number;
+                    /** Format: int64 */
+                    n: number;
+                    /** Format: double */
+                    bad_rate: number;
+                };
+                worse: {
+                    /** Format: double */
+                    points: number;
+                    /** Format: int64 */
+                    n: number;
+                    /** Format: double */
+                    bad_rate: number;
+                };
+                /**
+                 * Format: double
+                 * @description Two-sided, that both have one bad rate
+                 */
+                p_value: number;
+            }[];
         };
         BinPerformance: {
             outcome: components["schemas"]["FeatureOutcome"] | null;
@@ -3260,6 +3291,7 @@ export interface components {
         FeatureOutcome: "matched" | "missing" | "unseen_category" | "no_bin" | "not_a_number";
         FeaturePerformance: {
             name: string;
+            order: components["schemas"]["BinOrder"];
             bins: components["schemas"]["BinPerformance"][];
         };
         FeatureSensitivity: {
@@ -12741,10 +12773,18 @@ export interface operations {
                      *       "features": [
                      *         {
                      *           "name": "age",
+                     *           "order": {
+                     *             "spearman": null,
+                     *             "inversions": []
+                     *           },
                      *           "bins": []
                      *         },
                      *         {
                      *           "name": "purpose",
+                     *           "order": {
+                     *             "spearman": null,
+                     *             "inversions": []
+                     *           },
                      *           "bins": []
                      *         }
                      *       ],
