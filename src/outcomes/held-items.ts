@@ -47,7 +47,7 @@ export async function hold(
   })
   const kept = rows.filter((_, index) => holdings[index] === 'held')
   if (kept.length === 0) return holdings
-  // The time of the clock, not of the transaction: it lies behind the lock, as those of outcomes do.
+  // The time of the clock, not of the transaction: it lies behind the lock.
   await tx.execute(sql`insert into held_outcomes (team_id, item, item_hash, reference_hash,
       environment, held_by, received_at, next_try_at, tries)
     select ${teamId}::text, item, hash, ref, ${environment}, ${by}, clock_timestamp(), now(), 0

@@ -59,8 +59,8 @@ export interface OutcomeWrite {
 }
 
 /**
- * What became of an item that waits for its score. `full`: the team has too many of them; `long`: it
- * takes too much room.
+ * What became of an item that waits for its score. `full`: the team has too many of them; `long`:
+ * it takes too much room.
  */
 export type Holding = 'held' | 'full' | 'long' | 'erased'
 

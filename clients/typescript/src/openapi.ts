@@ -2478,29 +2478,7 @@ export interface components {
              */
             spearman: number | null;
             /** @description Neighbouring points of which the better ones have the higher bad rate, with p below 0.05 */
-            inversions: {
-                better: {
-                    /** Format: double */
-                    points: number;
-                    /** Format: int64 */
-                    n: number;
-                    /** Format: double */
-                    bad_rate: number;
-                };
-                worse: {
-                    /** Format: double */
-                    points: number;
-                    /** Format: int64 */
-                    n: number;
-                    /** Format: double */
-                    bad_rate: number;
-                };
-                /**
-                 * Format: double
-                 * @description Two-sided, that both have one bad rate
-                 */
-                p_value: number;
-            }[];
+            inversions: components["schemas"]["PointsInversion"][];
         };
         BinPerformance: {
             outcome: components["schemas"]["FeatureOutcome"] | null;
@@ -4627,6 +4605,15 @@ export interface components {
             cv_95: number | null;
             verdict: components["schemas"]["Verdict"] | null;
         };
+        PointsInversion: {
+            better: components["schemas"]["RateOfPoints"];
+            worse: components["schemas"]["RateOfPoints"];
+            /**
+             * Format: double
+             * @description Two-sided, that both have one bad rate
+             */
+            p_value: number;
+        };
         /** @enum {string} */
         Population: "all" | "served";
         /** @description The champion after a rollback; absent if there was only one champion so far */
@@ -4681,6 +4668,14 @@ export interface components {
             baseline_id: string;
             /** Format: int64 */
             cache_version: number;
+        };
+        RateOfPoints: {
+            /** Format: double */
+            points: number;
+            /** Format: int64 */
+            n: number;
+            /** Format: double */
+            bad_rate: number;
         };
         Reason: {
             /** Format: int64 */

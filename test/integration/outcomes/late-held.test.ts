@@ -11,7 +11,7 @@ import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
 
-/** What was said of one applicant and one moment, in this order; some of it waited for the score. */
+/** What was said of one applicant and moment, in this order; some of it waited for the score. */
 const history = fc.array(fc.record({ amount: fc.nat(3), isHeld: fc.boolean() }), {
   minLength: 2,
   maxLength: 6,
