@@ -37,7 +37,7 @@ export async function writeFacts(
     fact,
     heldAtMs,
   }))
-  const { statuses, added } = await revisionsOf(tx, facts)
+  const { statuses, added } = await revisionsOf(tx, sender.teamId, facts)
   if (added.length > 0) await insertFacts(tx, sender, added)
   const unused = [...definitions].filter(([id, { isUsed }]) => {
     return !isUsed && added.some(({ fact }) => fact.definition === id)
@@ -149,6 +149,7 @@ interface StoredFact {
 /** Compares facts, in order, with the newest revisions, and with those before them. */
 async function revisionsOf(
   tx: Transaction,
+  teamId: string,
   facts: readonly AddedFact[],
 ): Promise<{ statuses: WriteStatus[]; added: AddedFact[] }> {
   const factKey = ({ applicantId, fact }: AddedFact) =>
@@ -174,6 +175,7 @@ async function revisionsOf(
       { content, cameAtMs: came_at_ms },
     ]),
   )
+  const heldUntilMs = stored.length === 0 ? Number.NEGATIVE_INFINITY : await newestHeld(tx, teamId)
   const statuses: WriteStatus[] = []
   const added: AddedFact[] = []
   for (const one of facts) {
@@ -184,11 +186,23 @@ async function revisionsOf(
     const isLate = one.heldAtMs !== null && one.heldAtMs < (before?.cameAtMs ?? -Infinity)
     const isSame = isLate || before?.content === content
     statuses.push(before === undefined ? 'accepted' : isSame ? 'unchanged' : 'revised')
-    if (isSame) continue
+    // Said again, it must stand against what was held since it was said first.
+    const isAgain = !isLate && (before?.cameAtMs ?? Infinity) < heldUntilMs
+    if (isSame && !isAgain) continue
     newest.set(key, { content, cameAtMs: one.heldAtMs ?? Number.POSITIVE_INFINITY })
     added.push(one)
   }
   return { statuses, added }
+}
+
+/** When the newest held outcome of a team came; -Infinity without one. */
+async function newestHeld(tx: Transaction, teamId: string): Promise<number> {
+  const [row] = await rowsOf<{ at_ms: number }>(
+    tx,
+    sql`select ${epochMs(sql`received_at`)} as at_ms from held_outcomes
+      where team_id = ${teamId} order by id desc limit 1`,
+  )
+  return row?.at_ms ?? Number.NEGATIVE_INFINITY
 }
 
 async function insertFacts(

@@ -34,7 +34,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // A lender corrects an outcome whose first version still waits: the correction must stay.
   test('what came last is current, in whatever order held outcomes are attached', async () => {
-    for (const said of fc.sample(fc.tuple(history, fc.infiniteStream(fc.nat())), 12)) {
+    for (const said of fc.sample(fc.tuple(history, fc.infiniteStream(fc.nat())), 25)) {
       const [events, order] = said
       const teamId = await insertTeam(handle.db)
       const applicant = applicantOf(teamId)
