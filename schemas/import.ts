@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, plainText } from './common.ts'
-import { DeployResult, NewParityCertificate, SampleFields, SpecWarning } from './models.ts'
+import { DeployResult, ParityProof, SampleFields, SpecWarning } from './models.ts'
 import { RiskGrades, ScorecardSpec } from './spec.ts'
 
 const literals = <Value extends string>(values: readonly Value[], description: string) =>
@@ -154,6 +154,16 @@ export const ParityDifference = Type.Object({
   features: Type.Array(FeatureDifference),
 })
 
+export const RoundedRow = Type.Object({
+  path: Type.String({ description: 'Row of the sample' }),
+  id: Type.Union([Type.String(), Type.Null()]),
+  expected_score: Type.Number(),
+  actual_score: Type.Number(),
+  ulps: Type.Integer({
+    description: 'How many steps, from one double to the next, lie between the two scores',
+  }),
+})
+
 export const ImportResult = Type.Object({
   tool: Type.Union([Type.String(), Type.Null()]),
   spec: Type.Union([ScorecardSpec, Type.Null()], { description: 'Null when there are faults' }),
@@ -162,9 +172,13 @@ export const ImportResult = Type.Object({
   }),
   faults: Type.Array(ImportNote),
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
-  parity: Type.Union([NewParityCertificate, Type.Null()]),
+  parity: Type.Union([ParityProof, Type.Null()]),
   differences: Type.Array(ParityDifference, {
     description: 'The first rows of the sample that differ',
+  }),
+  rounded: Type.Array(RoundedRow, {
+    description:
+      'The first 1,000 rows of `within_rounding`: the tool adds the same points in another order',
   }),
   registered: Type.Union([DeployResult, Type.Null()]),
 })

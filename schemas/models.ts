@@ -88,7 +88,7 @@ const certificate = {
 }
 
 /** Proof that a specification gives the same scores as the tool it comes from. */
-export const NewParityCertificate = Type.Object(certificate)
+export const ParityProof = Type.Object(certificate)
 
 /** A stored certificate. Those of earlier versions lack the optional fields. */
 export const ParityCertificate = Type.Object({
@@ -121,7 +121,7 @@ export const DeployResult = Type.Object({
       description: 'Holes between bins, and features without a Missing bin',
     }),
   ),
-  parity: Type.Optional(NewParityCertificate),
+  parity: Type.Optional(ParityProof),
 })
 
 export const ModelStatus = Type.Union([Type.Literal('active'), Type.Literal('archived')], {

@@ -130,6 +130,7 @@ export const IMPORT_DOCS = {
         faults: [],
         parity: PARITY,
         differences: [],
+        rounded: [],
         registered: null,
       },
     },

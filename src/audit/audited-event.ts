@@ -28,7 +28,7 @@ const TYPE_OF: Partial<Record<AuditAction, EventType>> = {
 const FIELDS = [
   ...['is_active', 'champion_model_id', 'previous_champion_model_id', 'shadow_mode'],
   ...['strict_mode', 'require_approval', 'cache_version', 'environment', 'copied_from'],
-  ...['emergency', 'change_request_id', 'action', 'expires_at'],
+  ...['emergency', 'undone_change_request_ids', 'change_request_id', 'action', 'expires_at'],
 ]
 
 type AuditedChange = Omit<NewAuditRecord, 'claim' | 'consequences'>

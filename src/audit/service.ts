@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
+import { Places } from '../platform/places.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from './record.ts'
 
 /** A management change from the audit log. */
@@ -34,14 +35,14 @@ export type PlacedRecord = AuditRecord & { readonly position: number }
 
 /** Records in one part of an export. */
 const PART_RECORDS = 500
-/** Exports under way in a process: each reads the database. */
-const EXPORTS_MAX = 2
+/** Exports under way in a process, each of which reads the database. */
+const EXPORTS = { ofOwnerMax: 2, max: 8 }
 
 /** Reads who changed what, when and why. `insertAuditRecord` writes the records. */
 export class AuditLogService {
   private readonly store: AuditLogStore
   private readonly clock: Clock
-  private exporting = 0
+  private readonly exporting = new Places(EXPORTS)
 
   constructor(store: AuditLogStore, clock: Clock) {
     this.store = store
@@ -58,15 +59,13 @@ export class AuditLogService {
    * stored first and comes last, so the next export continues after it. Memory does not grow.
    *
    * @param after id of the last record that is known; absent: from the first
-   * @throws AppError `invalid_request` for an unknown id; `unavailable` when too many exports are
-   *   under way
+   * @throws AppError `invalid_request` for an unknown id; `unavailable` while too many
+   *   exports of the team, or of all teams, are under way in this process
    */
   async *export(actor: Actor, after: string | undefined): AsyncGenerator<readonly AuditRecord[]> {
     const { teamId } = actor
-    if (this.exporting >= EXPORTS_MAX) {
-      throw new AppError('unavailable', 'other exports are under way: try again when they are done')
-    }
-    this.exporting++
+    const full = this.exporting.take(teamId)
+    if (full !== null) throw noPlace(full)
     try {
       let position = after === undefined ? 0 : await this.store.positionOf(teamId, after)
       if (position === null) throw unknownRecord()
@@ -85,9 +84,17 @@ export class AuditLogService {
         position = part.at(-1)?.position ?? end
       }
     } finally {
-      this.exporting--
+      this.exporting.leave(teamId)
     }
   }
+}
+
+function noPlace(full: 'owner' | 'all'): AppError {
+  const message =
+    full === 'owner'
+      ? `${EXPORTS.ofOwnerMax} exports of the audit log of this team are running: try again when one has ended`
+      : 'too many exports of audit logs are running: try again in a minute'
+  return new AppError('unavailable', message)
 }
 
 function unknownRecord(): AppError {

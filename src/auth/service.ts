@@ -263,9 +263,15 @@ export class AuthService {
    * nothing.
    */
   async logout(presented: string): Promise<void> {
-    if (!isRefreshToken(presented)) return
-    const state = await this.options.store.refreshTokenState(refreshTokenHashOf(presented))
-    if (state !== null) await this.endFamily(state, 'signed out')
+    if (isRefreshToken(presented)) {
+      await this.endSessionOf(refreshTokenHashOf(presented), 'signed out')
+    }
+  }
+
+  /** Ends the session of a refresh token that is known by its hash, in force or used. */
+  async endSessionOf(tokenHash: string, reason: string): Promise<void> {
+    const state = await this.options.store.refreshTokenState(tokenHash)
+    if (state !== null) await this.endFamily(state, reason)
   }
 
   /**

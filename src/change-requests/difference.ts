@@ -87,7 +87,7 @@ export class DifferenceReader {
       return { shares, models: models ?? null, affected }
     }
     if (this.turn.pendingCount >= WAITING_MAX) {
-      const message = 'other change requests are being looked at: try again in a minute'
+      const message = 'the service is comparing other change requests: try again in a minute'
       throw new AppError('unavailable', message)
     }
     return this.turn(async () => ({ shares, ...(await this.compute(request, exchanges)) }))

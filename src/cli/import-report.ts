@@ -122,12 +122,21 @@ function distanceText(rows: number, largest: number, unit: string): string {
   return rows === 0 ? '' : ` (by ${largest}${unit} at most)`
 }
 
-function scoresText({ rows, equal, withinRounding, withinTolerance, tolerance }: Parity): string {
+function scoresText(parity: Parity): string {
+  const { rows, equal, withinRounding, withinTolerance, tolerance } = parity
   const more = [
-    ...(withinRounding > 0 ? [`${withinRounding} within the rounding of a sum`] : []),
+    ...(withinRounding > 0
+      ? [`${withinRounding} within the rounding of a sum${ulpsText(parity)}`]
+      : []),
     ...(withinTolerance > 0 ? [`${withinTolerance} within ${tolerance} points`] : []),
   ]
   return `${[`${equal} of ${rows} scores are equal to the bit`, ...more].join(', ')}.`
+}
+
+/** How far the rounded scores are off; nothing where not all of them are known. */
+function ulpsText({ rounded, withinRounding }: Parity): string {
+  if (rounded.length < withinRounding) return ''
+  return ` (${Math.max(...rounded.map(({ ulps }) => ulps))} ulp at most)`
 }
 
 /** Equal scores with different probabilities mean right points and a wrong scale. */

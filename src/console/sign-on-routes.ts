@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ANYONE } from '../access/caller.ts'
 import { signOnRefusalOf, signOnRefused } from '../auth/oidc/refusals.ts'
 import { SIGN_ON_LIFE_SEC, type SignOnService } from '../auth/oidc/service.ts'
 import { forbidStoring } from '../auth/plugin.ts'
+import { refreshTokenHashOf } from '../auth/refresh-tokens.ts'
 import type { AuthService } from '../auth/service.ts'
 import { AppError } from '../errors.ts'
 import { clientNetwork } from '../http/client-network.ts'
@@ -68,11 +69,15 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
     '/console/sign-on',
     { config: { operation: 'console.start_sign_on', access: ANYONE } },
     async (request, reply) => {
+      // Another site could send the browser here unasked: then the console's page shows its button.
+      if (isFromElsewhere(request)) return leave(reply, '../console')
       try {
-        const { url, flow } = await signOn.begin('console', `${publicUrl}/console/callback`)
-        // The new session will replace this one, which could not be ended then.
         const former = session.tokenOf(request)
-        if (former !== null) await auth.logout(former)
+        const { url, flow } = await signOn.begin(
+          'console',
+          `${publicUrl}/console/callback`,
+          former === null ? null : refreshTokenHashOf(former),
+        )
         const isSecure = session.isSecure(request)
         const maxAgeSec = SIGN_ON_LIFE_SEC
         reply.header('set-cookie', SIGN_ON_COOKIE.header(flow, { maxAgeSec, isSecure }))
@@ -99,6 +104,11 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
         if (flow === null) throw signOnRefused('flow')
         const answer = answerOf(request.query)
         const started = await signOn.finish({ use: 'console', flow, answer, clientAddress })
+        const { formerTokenHash } = started
+        // The browser forgets that session now, so it could not be ended later.
+        if (formerTokenHash !== null) {
+          await auth.endSessionOf(formerTokenHash, 'another sign-in took its place')
+        }
         session.keep(request, reply, started.refreshToken)
         return leave(reply, '../console')
       } catch (error) {
@@ -106,6 +116,12 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
       }
     },
   )
+}
+
+/** Whether a page of another origin sends the browser; programs and old browsers do not tell. */
+function isFromElsewhere({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site']
+  return site === 'cross-site' || site === 'same-site'
 }
 
 /** @throws AppError `sign_on_refused` for an answer without a code */

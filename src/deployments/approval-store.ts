@@ -7,6 +7,7 @@ import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../p
 import { changeRequests } from '../tables/change-requests.ts'
 import type { ChangeRequest } from './approval.ts'
 import type { ApprovalStore, ChangeRequestFilter } from './approvals.ts'
+import { requestOf } from './request-writer.ts'
 import { applyChange, readDeployment, readerOf } from './store.ts'
 
 /** Requests for approval in PostgreSQL. */
@@ -156,14 +157,4 @@ async function close(
   >,
 ): Promise<void> {
   await tx.update(changeRequests).set(end).where(eq(changeRequests.id, requestId))
-}
-
-/** The documents were written by `newProposal`. */
-function requestOf(row: typeof changeRequests.$inferSelect): ChangeRequest {
-  return {
-    ...row,
-    order: row.order as ChangeRequest['order'],
-    before: row.before as ChangeRequest['before'],
-    after: row.after as ChangeRequest['after'],
-  }
 }

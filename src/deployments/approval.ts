@@ -70,14 +70,16 @@ export function refuseRequester(
   { email, since }: Pick<PresentManager, 'email' | 'since'>,
 ): void {
   if (!userId.startsWith('usr_')) {
-    throw ownRequest("a service account can't decide on a change: a person has to")
+    throw ownRequest("a service account can't decide on a change: an owner or admin must")
   }
   if (requesters.includes(userId) || (email !== null && requesterEmails.includes(email))) {
-    throw ownRequest("who asked for a change can't decide on it: ask another owner or admin")
+    throw ownRequest(
+      "you can't decide on a change that you or your service account asked for: ask another owner or admin",
+    )
   }
   if (since.getTime() > createdAt.getTime()) {
-    const message = "who joined after a change was asked for can't decide on it"
-    throw ownRequest(`${message}: ask another owner or admin`)
+    const message = 'you joined the team after this change was asked for'
+    throw ownRequest(`${message}: ask an owner or admin who was there before`)
   }
 }
 
@@ -90,7 +92,7 @@ export function requireWaiting({ state, expiresAt }: ChangeRequest, nowMs: numbe
   if (state === 'waiting' && expiresAt.getTime() > nowMs) return
   if (state === 'outdated') throw outdated()
   const ended = state === 'waiting' ? 'expired' : state
-  const message = `the change request is ${ended} already: make the request anew if it is still wanted`
+  const message = `the change request is already ${ended}: ask for the change again if you still want it`
   throw new AppError('change_request_closed', message)
 }
 
@@ -106,7 +108,7 @@ function ownRequest(message: string): AppError {
 export function outdated(): AppError {
   return new AppError(
     'change_outdated',
-    'the deployment has changed since the request: look at its present state, and request anew',
+    'the deployment has changed since the request: look at its present state, and ask for the change again',
   )
 }
 

@@ -1,12 +1,6 @@
 import type { UserCaller } from '../access/caller.ts'
 import { type PresentManager, requireManager } from '../access/manager.ts'
-import {
-  type Actor,
-  type AuditAction,
-  auditRecord,
-  type NewAuditRecord,
-  SERVICE,
-} from '../audit/record.ts'
+import { type AuditAction, type NewAuditRecord, SERVICE } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
@@ -18,6 +12,7 @@ import {
   refuseRequester,
   requireWaiting,
 } from './approval.ts'
+import { decisionRecord } from './decision-record.ts'
 import type { ChangeReader, Deployment } from './deployment.ts'
 import { changeOf } from './order.ts'
 import { type AuditOf, auditOf, type Changed } from './service.ts'
@@ -205,30 +200,4 @@ export class ApprovalService {
       decisionAudit: decisionRecord(actor, { action, comment, epochMs }),
     }
   }
-}
-
-function decisionRecord(
-  actor: Actor,
-  {
-    action,
-    comment,
-    epochMs,
-  }: { action: AuditAction; comment?: string | undefined; epochMs: number },
-): (request: ChangeRequest) => NewAuditRecord {
-  return (request) =>
-    auditRecord(
-      actor,
-      {
-        action,
-        subject: request.deploymentId,
-        after: {
-          change_request_id: request.id,
-          action: request.order.action,
-          requested_by: request.requestedBy,
-          expires_at: request.expiresAt.toISOString(),
-        },
-        ...(comment !== undefined && { reason: comment }),
-      },
-      epochMs,
-    )
 }

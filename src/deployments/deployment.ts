@@ -70,6 +70,11 @@ export interface ChangeReader {
   model(modelId: string): Promise<Candidate | null>
   /** Active models with this version and the champion's name and environment, newest first. */
   modelsOfVersion(deployment: Deployment, version: string): Promise<Candidate[]>
+  /**
+   * Ids of approved change requests whose changes a rollback takes away: those since the present
+   * champion came, its own promotion included. The newest first.
+   */
+  approvedSinceChampion(deployment: Pick<Deployment, 'id'>): Promise<readonly string[]>
 }
 
 /** State of a new deployment in the audit log, beside its name and environment. */

@@ -59,7 +59,7 @@ export function newProposal(
   return {
     propose: ({ ids, emails }: Requesters, waitingCount: number) => {
       if (waitingCount >= WAITING_MAX) {
-        const message = `${WAITING_MAX} changes of this deployment wait already: decide on one first`
+        const message = `${WAITING_MAX} changes of this deployment are waiting for approval: decide on one of them first`
         throw new AppError('limit_reached', message)
       }
       const asked = { ...request, requesters: ids, requesterEmails: emails }

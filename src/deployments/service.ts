@@ -197,7 +197,7 @@ export class DeploymentService {
 
   /**
    * Brings the previous champion back. An emergency does not wait for a second person, where the
-   * deployment allows that; the audit log says so.
+   * deployment allows that; the audit log says so, and which approved changes it takes away.
    *
    * @throws AppError `deployment_not_found`, `no_rollback_target`, `limit_reached`
    */
@@ -231,8 +231,10 @@ export class DeploymentService {
     const decide = async (present: Deployment, read: ChangeReader): Promise<Change | Proposal> => {
       const order = await plan(present, read)
       const change = await changeOf(order, present, read, at)
-      const isExempt = isEmergency && present.emergencyRollback
-      if (isExempt || !waitsForApproval(order, present)) return change
+      if (!waitsForApproval(order, present)) return change
+      if (isEmergency && present.emergencyRollback) {
+        return { ...change, undoneRequestIds: await read.approvedSinceChampion(present) }
+      }
       return newProposal(actor, { order, present, change }, epochMs, this.options.requestLifeMs)
     }
     const extra = isEmergency ? { emergency: true } : {}
@@ -290,14 +292,19 @@ export function doneAs<Done, As>(outcome: Outcome<Done>, as: (done: Done) => As)
  * @param extra what else the records say of the change
  */
 export function auditOf(actor: Actor, epochMs: number, extra: object = {}): AuditOf {
-  return (present, { action, next, reason }, consequences) =>
+  return (present, { action, next, reason, undoneRequestIds }, consequences) =>
     auditRecord(
       actor,
       {
         action,
         subject: present.id,
         before: auditedState(present),
-        after: { ...auditedState(next), ...consequences, ...extra },
+        after: {
+          ...auditedState(next),
+          ...consequences,
+          ...extra,
+          ...(undoneRequestIds && { undone_change_request_ids: undoneRequestIds }),
+        },
         ...(reason !== undefined && { reason }),
       },
       epochMs,

@@ -9,7 +9,7 @@ import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
 import { reasonBaselinesInForce } from '../tables/reasons.ts'
 import type { Candidate, Challenger, ChangeReader, Deployment } from './deployment.ts'
-import { insertRequest } from './request-writer.ts'
+import { approvedSinceChampion, endOutdated, insertRequest } from './request-writer.ts'
 import type {
   AuditOf,
   Changed,
@@ -79,14 +79,14 @@ export class PostgresDeploymentStore implements DeploymentStore {
       if (before === null) return null
       const decided = await decide(before, readerOf(tx, teamId))
       if (!('propose' in decided)) return applyChange(tx, { before, change: decided, at, audit })
-      return { request: await insertRequest(tx, decided, { teamId, deploymentId, userId, at }) }
+      return { request: await insertRequest(tx, decided, { present: before, userId, at }) }
     })
   }
 }
 
 /**
- * Makes a change with its consequences and its audit record. The team must be locked. Direct and
- * approved changes both come here.
+ * Makes a change with its consequences and its audit record, and ends requests that wait for the
+ * state before. The team must be locked. Direct and approved changes both come here.
  */
 export async function applyChange(
   tx: Transaction,
@@ -122,6 +122,7 @@ export async function applyChange(
     for (const { deployment_id } of ended) touchedIds.push(deployment_id)
   }
   await insertAuditRecord(tx, { ...audit(before, change, consequences), consequences: effects })
+  await endOutdated(tx, next, at)
   const active = next.challengers.filter(({ isActive }) => isActive)
   const after = { ...next, challengers: active }
   return { before, after, challengerId: change.challengerId, touchedIds }
@@ -211,6 +212,7 @@ export function readerOf(tx: Transaction, teamId: string): ChangeReader {
           eq(models.status, 'active'),
         ),
       ),
+    approvedSinceChampion: (deployment) => approvedSinceChampion(tx, deployment),
   }
 }
 

@@ -14,6 +14,8 @@ export interface Change {
   readonly reason?: string
   /** Puts a reason baseline in force for a model of the deployment. */
   readonly reasonBaseline?: { readonly modelId: string; readonly baselineId: string }
+  /** Approved change requests that it takes away without an approval. */
+  readonly undoneRequestIds?: readonly string[]
 }
 
 interface NewChallenger {

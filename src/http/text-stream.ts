@@ -4,20 +4,27 @@ import { AppError } from '../errors.ts'
 import { errorFacts } from './error-facts.ts'
 import { traceFactsOf } from './trace.ts'
 
+type Chunk = string | Uint8Array
+
 interface SentChunks {
   /** For the log, such as `an export`. */
   readonly what: string
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** A reader that takes less holds a place that others wait for, and a snapshot of the database. */
+const BYTES_PER_SEC_MIN = 16 * 1024
+/** A reader may pause for so long, once for each chunk. */
+const PAUSE_MS_MAX = 30_000
+
 /**
  * Sends a body in chunks as they are made. The first chunk is made before the head is sent, so that
  * an error until then has its usual response. A body that can't be made to its end breaks off, and
- * its connection ends.
+ * its connection ends. So does one whose reader takes longer for a chunk than `patienceMs` says.
  */
 export async function sendChunks(
   reply: FastifyReply,
-  chunks: AsyncIterable<string | Uint8Array>,
+  chunks: AsyncIterable<Chunk>,
   { what, headers }: SentChunks,
 ): Promise<FastifyReply> {
   const iterator = chunks[Symbol.asyncIterator]()
@@ -28,21 +35,38 @@ export async function sendChunks(
   return reply.headers(headers).send(body)
 }
 
+/** How long a reader may take for a chunk, in milliseconds. */
+export function patienceMs(chunk: Chunk): number {
+  return PAUSE_MS_MAX + (Buffer.byteLength(chunk) / BYTES_PER_SEC_MIN) * 1_000
+}
+
 /** Logs a failure here: whoever ends the connection would log the error with its message. */
 async function* noting(
-  first: IteratorResult<string | Uint8Array>,
-  rest: AsyncIterator<string | Uint8Array>,
-  { request }: FastifyReply,
+  first: IteratorResult<Chunk>,
+  rest: AsyncIterator<Chunk>,
+  reply: FastifyReply,
   what: string,
-): AsyncGenerator<string | Uint8Array> {
-  try {
-    for (let chunk = first; chunk.done !== true; chunk = await rest.next()) yield chunk.value
-  } catch (error) {
+): AsyncGenerator<Chunk> {
+  const { request } = reply
+  const facts = () => {
     const { operation } = request.routeOptions.config
-    request.log.warn(
-      { requestId: request.id, operation, ...traceFactsOf(request), err: errorFacts(error) },
-      `${what} broke off`,
-    )
+    return { requestId: request.id, operation, ...traceFactsOf(request) }
+  }
+  const endSlow = () => {
+    request.log.warn(facts(), `${what} broke off: its reader is too slow`)
+    reply.raw.destroy()
+  }
+  try {
+    for (let chunk = first; chunk.done !== true; chunk = await rest.next()) {
+      const timer = setTimeout(endSlow, patienceMs(chunk.value))
+      try {
+        yield chunk.value
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+  } catch (error) {
+    request.log.warn({ ...facts(), err: errorFacts(error) }, `${what} broke off`)
     throw new AppError('unavailable', `${what} could not be read to its end`)
   } finally {
     await rest.return?.()

@@ -1,6 +1,7 @@
 import { compileModel, ModelScore, type ScorecardSpec, scoreApplicant } from '../engine/index.ts'
 import { hasWholePoints, roundingMax } from './build/build.ts'
 import type { SampleRow } from './sample.ts'
+import { ulpsBetween } from './ulps.ts'
 
 /** The result of comparing the engine with the source tool. */
 export interface Parity {
@@ -32,6 +33,18 @@ export interface Parity {
   readonly largestPdDifference: number | null
   /** The first rows that differ. */
   readonly differences: readonly Difference[]
+  /** The first of the rows `withinRounding`. */
+  readonly rounded: readonly RoundedRow[]
+}
+
+/** A row whose score is another double, because its points were added in another order. */
+export interface RoundedRow {
+  readonly path: string
+  readonly id: string | null
+  readonly expectedScore: number
+  readonly actualScore: number
+  /** Steps from one double to the next that lie between the scores. */
+  readonly ulps: number
 }
 
 export interface Difference {
@@ -58,6 +71,7 @@ interface FeatureDifference {
 }
 
 const DIFFERENCES_MAX = 20
+const ROUNDED_MAX = 1_000
 /** Largest difference of tools that compute the probability in another way. */
 const PD_ROUNDING = 1e-9
 /** Half the distance between 1 and the next double. */
@@ -86,6 +100,7 @@ export function compare(
   const tally = { equal: 0, withinRounding: 0, withinTolerance: 0, differing: 0 }
   const differingBy = { score: 0, points: 0, pd: 0 }
   const differences: Difference[] = []
+  const rounded: RoundedRow[] = []
   let pdRows = 0
   let largestDifference = 0
   let largestPdDifference: number | null = null
@@ -109,8 +124,10 @@ export function compare(
         differences.push(differenceOf(spec, modelScore, row, differing))
       }
     } else if (distance === 0) tally.equal++
-    else if (distance <= roundingOf(modelScore)) tally.withinRounding++
-    else tally.withinTolerance++
+    else if (distance <= roundingOf(modelScore)) {
+      tally.withinRounding++
+      if (rounded.length < ROUNDED_MAX) rounded.push(roundedRow(row, modelScore.score))
+    } else tally.withinTolerance++
   }
   const [first] = sample
   return {
@@ -125,6 +142,7 @@ export function compare(
     largestPdDifference,
     tolerance,
     differences,
+    rounded,
     comparedFeatures: first?.points.filter((points) => points !== null).length ?? 0,
   }
 }
@@ -144,6 +162,11 @@ function hasPd(
     Math.abs(pd - row.pd) <=
     Math.max(...changes, 0) + Math.max(roundings * row.pdRounding, PD_ROUNDING)
   )
+}
+
+function roundedRow({ path, id, score }: SampleRow, actualScore: number): RoundedRow {
+  const ulps = ulpsBetween(score, actualScore)
+  return { path, id, expectedScore: score, actualScore, ulps }
 }
 
 /** Largest change of a score, in points, from another order of the sum. */

@@ -1,4 +1,4 @@
-import type { Difference } from './parity.ts'
+import type { Difference, RoundedRow } from './parity.ts'
 import type { Certificate, ImportOutcome } from './run-import.ts'
 
 /** A certificate in the form in which it is returned, printed and stored. */
@@ -43,7 +43,12 @@ export function importFields({
     ...(warnings.length > 0 && { spec_warnings: [...warnings] }),
     parity: certificate && certificateFields(certificate),
     differences: parity?.differences.map(differenceFields) ?? [],
+    rounded: parity?.rounded.map(roundedFields) ?? [],
   }
+}
+
+function roundedFields({ path, id, expectedScore, actualScore, ulps }: RoundedRow) {
+  return { path, id, expected_score: expectedScore, actual_score: actualScore, ulps }
 }
 
 function differenceFields(difference: Difference) {

@@ -25,7 +25,7 @@ export interface CheckInput extends SampleOptions {
 }
 
 /** Proof of a check: the hashes of what was compared, and the result. */
-export interface Certificate extends Omit<Parity, 'differences'> {
+export interface Certificate extends Omit<Parity, 'differences' | 'rounded'> {
   /** Null when a specification was checked instead of the card of a tool. */
   readonly tool: Tool | null
   /** Hash of the bytes of the card; null when `tool` is null. */
@@ -163,7 +163,7 @@ function comparison(
   isFitted: boolean,
 ) {
   const parity = compare(spec, sample, { tolerance, isFitted })
-  const { differences: _, ...counts } = parity
+  const { differences: _differences, rounded: _rounded, ...counts } = parity
   const hashes = { sampleSha256: sha256(bytes), specSha256: sha256(JSON.stringify(spec)) }
   return { parity, counts: { ...counts, ...hashes } }
 }

@@ -15,7 +15,26 @@ export function readExpiry(
   if (text === undefined) return null
   const endMs = Date.parse(text)
   if (endMs > epochMs && endMs - epochMs <= lifeMsMax) return new Date(endMs)
-  const message = `must be ahead, at most ${Math.floor(lifeMsMax / 86_400_000)} days`
+  const message = `must be in the future, at most ${Math.floor(lifeMsMax / 86_400_000)} days from now`
+  const details = [{ path: 'expires_at', message }]
+  throw new AppError('invalid_request', `expires_at ${message}`, { details })
+}
+
+/**
+ * When the new secret of a rotation ends: as asked, else when the one before it does.
+ *
+ * @param wanted from `readExpiry`; null: no end was asked for
+ * @param present the end before the rotation; null: none
+ * @throws AppError `invalid_request` if the new secret would have expired already
+ */
+export function rotatedExpiry<End extends Date | null>(
+  wanted: Date | null,
+  present: End,
+  epochMs: number,
+): Date | End {
+  if (wanted !== null) return wanted
+  if (present === null || present.getTime() > epochMs) return present
+  const message = `is required, because the present end is past: ${present.toISOString()}`
   const details = [{ path: 'expires_at', message }]
   throw new AppError('invalid_request', `expires_at ${message}`, { details })
 }

@@ -51,8 +51,8 @@ export type KeyColumns =
 export interface KeyRotation {
   readonly keyHash: string
   readonly keyPrefix: string
-  /** The new end of the key; absent: unchanged. */
-  readonly expiresAt?: Date
+  /** The end of the key from now on; null: none. */
+  readonly expiresAt: Date | null
   /** Until when the present secret stays valid. */
   readonly previousUntil: Date
 }

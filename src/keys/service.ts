@@ -12,7 +12,7 @@ import {
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
 import type { Page, PageRequest } from '../platform/paging.ts'
-import { previousSecretEnd, readExpiry } from './expiry.ts'
+import { previousSecretEnd, readExpiry, rotatedExpiry } from './expiry.ts'
 import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
 import { LastUses } from './last-uses.ts'
 import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
@@ -122,7 +122,8 @@ export class KeyService {
    *
    * @param order `overlapSeconds`: how long the present secret stays valid, 0 or more, unless it
    *   ends before
-   * @throws AppError `key_not_found`; `invalid_request` for an end that is past or too far ahead
+   * @throws AppError `key_not_found`; `invalid_request` for an end that is past or too far
+   *   ahead, and without one for a key that has expired
    */
   async rotate(
     actor: Actor,
@@ -139,7 +140,7 @@ export class KeyService {
         keySecret = newKeySecret(environment)
         const previousUntil = previousSecretEnd(expiresAt, { epochMs, overlapSeconds })
         const next = { keyHash: keyHashOf(keySecret), keyPrefix: keyPrefixOf(keySecret) }
-        return { ...next, previousUntil, ...(end && { expiresAt: end }) }
+        return { ...next, previousUntil, expiresAt: rotatedExpiry(end, expiresAt, epochMs) }
       },
       audit: (key) => {
         const keyPrefix = keyPrefixOf(keySecret)

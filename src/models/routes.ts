@@ -7,7 +7,7 @@ import {
   ModelList,
   Model as ModelSchema,
   ModelsQuery,
-  type NewParityCertificate,
+  type ParityProof,
   UpdatedModel,
   UpdateModelRequest,
 } from '../../schemas/models.ts'
@@ -55,7 +55,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       const { parity } = deployed.model
       const fields = deployedFields(deployed, publicUrl ?? addressedUrl(request))
       // `certificateFields` creates it in this form.
-      return { ...fields, ...(parity && { parity: parity as Static<typeof NewParityCertificate> }) }
+      return { ...fields, ...(parity && { parity: parity as Static<typeof ParityProof> }) }
     },
   )
 

@@ -1,7 +1,7 @@
--- Counts requests of any number of subjects, see script.ts. WINDOW, STAMPS, COUNTS and now come from there.
+-- Counts requests of any number of subjects, see script.ts. Names in capitals and now come from there.
 local call = redis.call
 if now > tonumber(ARGV[1]) then return {now} end
-local stamp = now % STAMPS
+local stamp
 
 local function runOf(counted) return string.format('%.0f', counted % COUNTS * STAMPS + stamp) end
 local function countedAt(run) return math.floor(run / STAMPS) end
@@ -28,11 +28,18 @@ local answer = {now}
 for i, key in ipairs(KEYS) do
   local quota, wanted = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
   local left, count, oldest, latest = 0, 0, nil, nil
+  -- How far the latest run is ahead of this clock, where another node has stamped it.
+  local ahead = 0
+  stamp = now % STAMPS
 
   local head = call('LRANGE', key, 0, 1)
   if head[2] then
     left, oldest = countedAt(tonumber(head[1])), tonumber(head[2])
     latest = tonumber(call('LINDEX', key, -1))
+    if ageOf(latest) >= STAMPS - SKEW then
+      ahead = STAMPS - ageOf(latest)
+      stamp = latest % STAMPS
+    end
     if ageOf(latest) > STAMPS / 2 then
       count = (countedAt(latest) - left) % COUNTS
       left, latest = 0, runOf(count)
@@ -74,7 +81,7 @@ for i, key in ipairs(KEYS) do
     if count > quota and not isEnough(oldest) then
       oldest = tonumber(call('LINDEX', key, firstThat(key, 1, isEnough)))
     end
-    wait = WINDOW - ageOf(oldest)
+    wait = math.min(WINDOW, WINDOW - ageOf(oldest) + ahead)
   end
 
   answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = admitted, count, wait

@@ -7,6 +7,9 @@ const REDIS_TIME = `(function()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end)()`
 
+/** Nodes of a cluster may differ by this: clocks that are kept by NTP differ by far less. */
+const SKEW_MS_MAX = 2_000
+
 const COUNTING = readFileSync(new URL('./script.lua', import.meta.url), 'utf8')
 
 /**
@@ -26,14 +29,17 @@ const COUNTING = readFileSync(new URL('./script.lua', import.meta.url), 'utf8')
  * hold.
  *
  * The 70 minutes of STAMPS tell a run's age, since a log expires a window after its last admission;
- * ages of more than half of it are negative ones: the clock was set back. The log is then restamped
- * as if all were admitted now, which never admits too many, and forgets within a window.
+ * ages of more than half of it are negative ones. If the last run is at most `SKEW_MS_MAX` ahead,
+ * the log came from a node whose clock is a little ahead: the time of that run counts as now until
+ * this clock is there, so that nothing is counted longer than a window and that difference. If it
+ * is further ahead, the clock was set back: the log is restamped as if all were admitted now, which
+ * never admits too many, and forgets within a window.
  *
  * @param nowLua expression for the time, for tests that have a clock of their own
  */
 export function countingScript(nowLua: string = REDIS_TIME): string {
   return `
-local WINDOW, STAMPS, COUNTS = ${WINDOW_MS}, ${2 ** 22}, ${2 ** 31}
+local WINDOW, STAMPS, COUNTS, SKEW = ${WINDOW_MS}, ${2 ** 22}, ${2 ** 31}, ${SKEW_MS_MAX}
 local now = ${nowLua}
 ${COUNTING}`
 }

@@ -3,7 +3,7 @@ import { outranks, type Role, type UserCaller } from '../access/caller.ts'
 import { type PresentManager, requireManager } from '../access/manager.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
-import { previousSecretEnd, readExpiry } from '../keys/expiry.ts'
+import { previousSecretEnd, readExpiry, rotatedExpiry } from '../keys/expiry.ts'
 import type { AdmitManager } from '../keys/key.ts'
 import { type KeyUse, LastUses } from '../keys/last-uses.ts'
 import { keyHashOf, keyPrefixOf } from '../keys/secret.ts'
@@ -167,7 +167,8 @@ export class ServiceAccountService {
    * @param order `overlapSeconds`: how long the present token stays valid, 0 or more,
    *   unless it ends before
    * @throws AppError `service_account_not_found`; `insufficient_role` if the account's role is not
-   *   below the actor's; `invalid_request` for an end that is past or too far ahead
+   *   below the actor's; `invalid_request` for an end that is past or too far ahead, and
+   *   without one for an account that has expired
    */
   async rotate(
     actor: UserCaller,
@@ -181,7 +182,7 @@ export class ServiceAccountService {
     const { overlapSeconds } = order
     const untilOf = (ending: Date) => previousSecretEnd(ending, { epochMs, overlapSeconds })
     const before = await this.change(actor, accountId, (account) => {
-      const expiresAt = end ?? account.expiresAt
+      const expiresAt = rotatedExpiry(end, account.expiresAt, epochMs)
       const previousUntil = untilOf(account.expiresAt)
       const set = { tokenHash: keyHashOf(token), tokenPrefix, expiresAt, previousUntil }
       const after = {

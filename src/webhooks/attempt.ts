@@ -52,7 +52,8 @@ export async function endOf(
   })
   request.on('information', () => {
     informationCount++
-    if (informationCount > INFORMATION_MAX) fail(`more than ${INFORMATION_MAX} answers of 1xx`)
+    if (informationCount > INFORMATION_MAX)
+      fail(`more than ${INFORMATION_MAX} interim responses (status 1xx)`)
   })
   // Without a listener Node destroys the socket and says nothing but `close`.
   request.on('upgrade', ({ statusCode = 101 }: IncomingMessage, socket: Socket) => {

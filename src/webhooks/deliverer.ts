@@ -160,7 +160,10 @@ export class Deliverer {
     const message = this.messageOf(delivery)
     const result: SendResult =
       message === null
-        ? { status: null, error: 'the secret was sealed with another JWT_SECRET: rotate it' }
+        ? {
+            status: null,
+            error: 'the secret was encrypted with another JWT_SECRET: rotate the secret',
+          }
         : await sender.send(message, this.ending.signal)
     if (result.error !== null && this.ending.signal.aborted) {
       await store.release(delivery)

@@ -1,10 +1,10 @@
-import { and, arrayContains, eq, exists, gt, isNull, lte, or, sql } from 'drizzle-orm'
+import { and, arrayContains, eq, gt, isNull, lte, notExists, or, sql } from 'drizzle-orm'
 import type { EventType, NewEvent } from '../outbox/event.ts'
 import { insertEvent } from '../outbox/writer.ts'
 import type { Database } from '../platform/db/client.ts'
 import { apiKeys } from '../tables/keys.ts'
-import { webhooks } from '../tables/webhooks.ts'
-import type { ExpiringKey, NoticeStore } from './notices.ts'
+import { webhookEvents, webhooks } from '../tables/webhooks.ts'
+import { type ExpiringKey, type NoticeStore, ONCE_KEY_START } from './notices.ts'
 
 /** What notices are about, in PostgreSQL. */
 export class PostgresNoticeStore implements NoticeStore {
@@ -22,27 +22,39 @@ export class PostgresNoticeStore implements NoticeStore {
     return rows.map(({ teamId }) => teamId)
   }
 
-  async expiringKeys(from: Date, to: Date): Promise<readonly ExpiringKey[]> {
-    const wanting = this.db
+  async expiringKeys(
+    teamId: string,
+    { from, to, day }: Parameters<NoticeStore['expiringKeys']>[1],
+    limit: number,
+  ): Promise<readonly ExpiringKey[]> {
+    const sent = this.db
       .select({ one: sql`1` })
-      .from(webhooks)
-      .where(and(eq(webhooks.teamId, apiKeys.teamId), wants('key.expiring')))
+      .from(webhookEvents)
+      .where(
+        and(
+          eq(webhookEvents.teamId, teamId),
+          // Ids have a collation of their own, which the index of the names does not.
+          eq(
+            webhookEvents.onceKey,
+            sql`(${ONCE_KEY_START} || ${apiKeys.id} || '/' || ${day}) collate "default"`,
+          ),
+        ),
+      )
     const rows = await this.db
-      .select({ id: apiKeys.id, teamId: apiKeys.teamId, expiresAt: apiKeys.expiresAt })
+      .select({ id: apiKeys.id, expiresAt: apiKeys.expiresAt })
       .from(apiKeys)
       .where(
         and(
+          eq(apiKeys.teamId, teamId),
           isNull(apiKeys.revokedAt),
           gt(apiKeys.expiresAt, from),
           lte(apiKeys.expiresAt, to),
-          exists(wanting),
+          notExists(sent),
         ),
       )
-      .orderBy(apiKeys.expiresAt)
-      .limit(KEYS_MAX)
-    return rows.flatMap(({ expiresAt, ...row }) =>
-      expiresAt === null ? [] : { ...row, expiresAt },
-    )
+      .orderBy(apiKeys.expiresAt, apiKeys.id)
+      .limit(limit)
+    return rows.flatMap(({ id, expiresAt }) => (expiresAt === null ? [] : { id, expiresAt }))
   }
 
   async add(event: NewEvent): Promise<void> {
@@ -51,9 +63,6 @@ export class PostgresNoticeStore implements NoticeStore {
     })
   }
 }
-
-/** Keys of a round, the first to expire first. */
-const KEYS_MAX = 10_000
 
 function wants(type: EventType) {
   return and(

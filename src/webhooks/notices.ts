@@ -5,14 +5,22 @@ import type { Clock } from '../platform/clock.ts'
 export interface NoticeStore {
   /** Teams with a webhook for a type. */
   teamsWanting(type: EventType): Promise<readonly string[]>
-  /** Keys in force that expire within a period, of teams with a webhook for that. */
-  expiringKeys(from: Date, to: Date): Promise<readonly ExpiringKey[]>
+  /**
+   * A team's keys in force that expire within a period and have no event of the day yet, the first
+   * to expire first.
+   *
+   * @param period `from` excluded, `to` included; `day` as in the names of its events
+   */
+  expiringKeys(
+    teamId: string,
+    period: { readonly from: Date; readonly to: Date; readonly day: string },
+    limit: number,
+  ): Promise<readonly ExpiringKey[]>
   add(event: NewEvent): Promise<void>
 }
 
 export interface ExpiringKey {
   readonly id: string
-  readonly teamId: string
   readonly expiresAt: Date
 }
 
@@ -41,6 +49,10 @@ const DAILY_EVERY_MS = 3_600_000
 const FIRST_MS = 60_000
 const STATE_EVERY_MS = 5_000
 const EXPIRY_NOTICE_MS = 14 * 24 * 3_600_000
+/** Keys of a team in one turn; then the next team has its turn. */
+const KEYS_OF_TURN = 100
+/** Turns of a team in a round, so that it ends. The next one, an hour later, takes the rest. */
+const TURNS_MAX = 20
 /** A database that is away for less is not worth a message. */
 const AWAY_MS_MIN = 10_000
 
@@ -72,12 +84,7 @@ export class Notices {
     const { store, clock, checkpointOf } = this.options
     const at = new Date(clock.epochMs())
     const day = at.toISOString().slice(0, 10)
-    const until = new Date(at.getTime() + EXPIRY_NOTICE_MS)
-    for (const { id, teamId, expiresAt } of await store.expiringKeys(at, until)) {
-      const data = { key_id: id, expires_at: expiresAt.toISOString() }
-      const onceKey = `key.expiring/${id}/${day}`
-      await store.add({ teamId, type: 'key.expiring', at, data, onceKey })
-    }
+    await this.tellExpiringKeys(at, day)
     for (const teamId of await store.teamsWanting('log.checkpoint')) {
       const { size, root, note } = await checkpointOf(teamId)
       if (size === 0) continue
@@ -115,6 +122,26 @@ export class Notices {
     await this.running
   }
 
+  /** The teams take turns, so that none waits for all the keys of another. */
+  private async tellExpiringKeys(at: Date, day: string): Promise<void> {
+    const { store } = this.options
+    const period = { from: at, to: new Date(at.getTime() + EXPIRY_NOTICE_MS), day }
+    let teamIds = await store.teamsWanting('key.expiring')
+    for (let turn = 0; turn < TURNS_MAX && teamIds.length > 0; turn++) {
+      const unfinished: string[] = []
+      for (const teamId of teamIds) {
+        const keys = await store.expiringKeys(teamId, period, KEYS_OF_TURN)
+        for (const { id, expiresAt } of keys) {
+          const data = { key_id: id, expires_at: expiresAt.toISOString() }
+          const onceKey = onceKeyOf(id, day)
+          await store.add({ teamId, type: 'key.expiring', at, data, onceKey })
+        }
+        if (keys.length === KEYS_OF_TURN) unfinished.push(teamId)
+      }
+      teamIds = unfinished
+    }
+  }
+
   private async toAll(event: Omit<NewEvent, 'teamId'>): Promise<void> {
     const { store } = this.options
     for (const teamId of await store.teamsWanting(event.type)) {
@@ -126,3 +153,11 @@ export class Notices {
     this.running = this.running.then(work).catch(this.options.onFailed)
   }
 }
+
+/** Name of the event of a key on a day, which is stored once. */
+function onceKeyOf(keyId: string, day: string): string {
+  return `${ONCE_KEY_START}${keyId}/${day}`
+}
+
+/** How those names begin; key and day follow, with a slash between them. */
+export const ONCE_KEY_START = 'key.expiring/'

@@ -74,7 +74,9 @@ export function openWebhooks({
     sender: new Sender({ rules, resolve: (name) => names.addressesOf(name) }),
     sealer,
     retryMs: config.webhookRetryMs,
-    onFailed: logFailure('webhooks could not be taken or ended, and will be tried again'),
+    onFailed: logFailure(
+      'deliveries of webhooks could not be read or updated, and will be tried again',
+    ),
   })
   const upkeep = new WebhookUpkeep({
     store: guarded(new PostgresUpkeepStore(db)),

@@ -48,7 +48,9 @@ export class SecretSealer {
   open(webhookId: string, sealed: Uint8Array, sealedWith: string): Buffer {
     const found = this.keys.get(sealedWith)
     if (found === undefined || sealed[0] !== FORM) {
-      throw new Error('the secret of the webhook was sealed with another JWT_SECRET: rotate it')
+      throw new Error(
+        'the secret of the webhook was encrypted with another JWT_SECRET: rotate the secret',
+      )
     }
     const bytes = Buffer.from(sealed)
     const iv = bytes.subarray(1, 1 + IV_BYTES)

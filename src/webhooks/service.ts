@@ -208,7 +208,10 @@ export class WebhookService {
       webhookId,
     })
     if (delivery === null) {
-      throw new AppError('limit_reached', 'too many deliveries wait: mend the receiver first')
+      throw new AppError(
+        'limit_reached',
+        'too many deliveries are waiting: repair the receiver first',
+      )
     }
     onDue()
     return delivery
@@ -299,10 +302,13 @@ function notFound(): AppError {
 }
 
 function inactive(): AppError {
-  return new AppError('webhook_inactive', 'the webhook is switched off: set is_active first')
+  return new AppError(
+    'webhook_inactive',
+    'the webhook is switched off: set is_active to true first',
+  )
 }
 
 function tooMany(): AppError {
-  const message = `the team has ${WEBHOOKS_MAX} webhooks, the most that it may have: remove one`
+  const message = `a team can have ${WEBHOOKS_MAX} webhooks: remove one first`
   return new AppError('limit_reached', message)
 }

@@ -25,7 +25,7 @@ export function targetRules(allowedNetworks: readonly string[]): TargetRules {
     isAllowed(address) || (protocol === 'https:' && isPublicAddress(address))
   const checkUrl = (text: string) => {
     const url = URL.parse(text)
-    if (url === null) throw invalid('is not a URL: it starts with https://')
+    if (url === null) throw invalid('is not a valid URL, such as https://risk.example.com/events')
     const isPlain = url.protocol === 'http:' && allowedNetworks.length > 0
     if (url.protocol !== 'https:' && !isPlain) throw invalid('must start with https://')
     if (url.username !== '' || url.password !== '') {
@@ -34,7 +34,9 @@ export function targetRules(allowedNetworks: readonly string[]): TargetRules {
     if (url.hash !== '') throw invalid('must not have a fragment, which is never sent')
     const host = hostOf(url)
     if (isIP(host) !== 0 && !admits(url, host)) {
-      throw invalid('names an address that is not public: the operator has to allow its network')
+      throw invalid(
+        'names an address that is not public: the operator can allow its network by WEBHOOK_ALLOWED_NETWORKS',
+      )
     }
     return url
   }

@@ -114,7 +114,8 @@ test('the log of mixed traffic at its most verbose level holds no personal data 
 })
 
 // A line for each score would cost as much as the score, and bury what matters.
-test('at the usual level scores write no line, changes one each, and refusals one for many', async () => {
+test('at the usual level scores write no line, refusals one for many, and changes one each that says when, where, who and what', async () => {
+  const beganMs = Date.now()
   const { process, url, endpoint, key, token } = await startWithSample(
     { LOG_LEVEL: 'info' },
     onTestFinished,
@@ -143,6 +144,16 @@ test('at the usual level scores write no line, changes one each, and refusals on
     userId: expect.stringMatching(/^usr_/),
     durationMs: expect.any(Number),
   })
+  for (const { time, level, pid, hostname } of logged) {
+    // Milliseconds since 1970, which know no time zone.
+    expect(time).toBeGreaterThanOrEqual(beganMs)
+    expect(time).toBeLessThanOrEqual(Date.now())
+    expect([level, pid, hostname]).toEqual([
+      expect.any(Number),
+      expect.any(Number),
+      expect.any(String),
+    ])
+  }
 })
 
 describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {

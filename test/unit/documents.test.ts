@@ -81,7 +81,18 @@ const SCRIPTS: Readonly<Record<string, (args: readonly string[], command: Comman
   },
 }
 
-const OWN_OPTIONS = ['capacity', 'propagation', 'rolling-restart', 'outages', 'soak']
+const OWN_OPTIONS = [
+  'capacity',
+  'propagation',
+  'rolling-restart',
+  'outages',
+  'soak',
+  'archive',
+  'replay',
+  'monitoring',
+  'outcomes',
+  'batches',
+]
 
 /** Programs of others that a reader may want, which `npm ci` does not bring. */
 const FOREIGN = ['openapi-typescript']
@@ -243,6 +254,9 @@ describe('a section with measured figures', () => {
     ['docs/performance.md', 'The score log'],
     ['docs/performance.md', 'The quota'],
     ['docs/performance.md', 'Other engines and servers'],
+    ['docs/performance.md', 'A long log'],
+    ['docs/performance.md', 'Tracing'],
+    ['docs/performance.md', 'Files of applicants'],
     ['docs/operating.md', 'Capacity'],
     ['docs/operating.md', 'What was measured'],
   ] as const

@@ -121,6 +121,16 @@ stability.features[["name", "csi_psi", "csi_points", "verdict"]].sort_values(
 ).head()
 
 # %% [markdown]
+# ## Cut-offs
+#
+# What would a cut-off have approved, and how many bad ones does the card expect?
+
+# %%
+client.cutoffs(deployed, [530, 550, 570]).cutoffs[
+    ["cutoff", "approved", "approval_rate", "mean_pd_approved", "expected_bads_approved"]
+]
+
+# %% [markdown]
 # ## Outcomes
 #
 # A year later it is known who paid. The definition says what bad means.

@@ -57,6 +57,7 @@ class Row(NamedTuple):
     rows: int
     client: int
     within: int
+    ulps: int
     scored: int
     command: int
     verdict: str
@@ -103,6 +104,7 @@ def compare(library: str, case: Case, client: Client) -> Row:
         rows=int(certificate["rows"]),
         client=int(certificate["equal"]),
         within=int(certificate["within_rounding"]),
+        ulps=0 if checked.rounded.empty else int(checked.rounded["ulps"].max()),
         scored=sum(same),
         command=command_line(body),
         verdict=checked.verdict,

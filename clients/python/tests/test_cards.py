@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -53,6 +54,38 @@ def test_a_card_gives_each_applicant_the_score_of_its_library(
     assert report.certificate["equal"].tolist() == [equal]
     assert report.differences.empty
     assert repr(report).startswith("AGREES IN SCORES, PROBABILITIES NOT CHECKED: 1000 applicants")
+
+
+def test_a_score_that_is_not_equal_to_the_bit_says_how_far_off_it_is(
+    client: Client, frame: pd.DataFrame
+) -> None:
+    expected_scores = fixture("toad-scores.csv")["score"]
+    report = client.check(RecordedToad(), frame, scores=expected_scores)
+    rounded = report.rounded
+    assert len(rounded) == report.certificate["within_rounding"].iloc[0] == 62
+    assert set(rounded.index) <= set(frame.index)
+    given = dict(zip(frame.index, expected_scores, strict=True))
+    for label, row in rounded.iterrows():
+        assert row["expected_score"] == given[label]
+        # Each step is to the next double.
+        stepped = row["score"]
+        for _ in range(int(row["ulps"])):
+            stepped = math.nextafter(stepped, row["expected_score"])
+        assert stepped == row["expected_score"] != row["score"]
+    most = rounded["ulps"].max()
+    assert f"62 within the rounding of a sum (by {most} ulp at most)" in repr(report)
+
+
+def test_what_to_compare_with_takes_applicants(client: Client) -> None:
+    before = len(client.get("/v1/models")["models"])
+    scores = expected()["score"]
+    with pytest.raises(ValueRefused, match="'scores' is for a comparison, and there is no frame"):
+        client.deploy(specification(), scores=scores)
+    with pytest.raises(ValueRefused, match="no frame"):
+        client.deploy(RecordedScorecard(), name="Never compared", scores=scores)
+    with pytest.raises(ValueRefused, match="'pds'"):
+        client.check(RecordedScorecard(), None, pds=scores)
+    assert len(client.get("/v1/models")["models"]) == before
 
 
 def test_a_checked_card_becomes_an_endpoint_with_its_certificate(

@@ -12,7 +12,7 @@ import pytest
 from sample import applicants, expected, specification
 from scoreline import Client, Deployed, Frames, ValueRefused
 from scoreline.frames import frames_of
-from scoreline.reports import date_text
+from scoreline.outcomes import date_text
 from service import Service
 from waiting import soon
 

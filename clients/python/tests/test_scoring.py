@@ -178,19 +178,10 @@ def test_reasons_are_columns(client: Client, frame: pd.DataFrame) -> None:
 def test_a_batch_that_the_service_calls_too_large_is_halved(
     client: Client, deployed: Deployed, frame: pd.DataFrame, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("scoreline.scoring.BATCH_ROWS_MAX", 5000)
+    monkeypatch.setattr("scoreline.batching.BATCH_ROWS_MAX", 5000)
     many = pd.concat([frame] * 3)
     scored = client.score(many, deployed, batch_rows=2500, points=False)
     assert scored["score"].tolist() == expected()["score"].tolist() * 3
-
-
-def test_batches_stay_small_enough_for_their_answers_to_be_kept() -> None:
-    from scoreline.scoring import Asked, _Sizer
-
-    assert _Sizer(Asked(), 13).rows == 1000
-    assert _Sizer(Asked(reasons=10), 100).rows < 400
-    with pytest.raises(ValueRefused, match="1 to 1000"):
-        _Sizer(Asked(batch_rows=1001), 1)
 
 
 def test_progress_says_how_long_the_rest_takes() -> None:

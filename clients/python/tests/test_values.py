@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 from decimal import Decimal
+from enum import Enum, IntEnum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,25 @@ from scoreline import ValueRefused
 from scoreline.values import column, encode, plain, records, require_columns
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT])
+class Housing(str, Enum):
+    OWN = "own"
+
+
+class Months(IntEnum):
+    YEAR = 12
+
+
+class Colour(Enum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT),
+        *(Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT")),
+    ],
+)
 def test_every_missing_value_is_null(value: Any) -> None:
     assert plain(value) is None
 
@@ -32,6 +52,10 @@ def test_every_missing_value_is_null(value: Any) -> None:
         (-0.0, "-0.0"),
         (2**53, "9007199254740992"),
         (Decimal("0.25"), "0.25"),
+        (Decimal("0.1"), "0.1"),
+        (Fraction(1, 4), "0.25"),
+        (Housing.OWN, '"own"'),
+        (Months.YEAR, "12"),
         (np.str_("own"), '"own"'),
         ("Übertrag, A", '"Übertrag, A"'),
     ],
@@ -48,10 +72,20 @@ def test_a_number_reads_back_to_the_same_bits(value: Any, sent: str) -> None:
         (float("inf"), "finite"),
         (np.float64("-inf"), "finite"),
         (2**53 + 1, "text"),
-        (datetime.date(2026, 1, 1), "date"),
-        (pd.Timestamp("2026-01-01"), "date"),
+        (Decimal("1e400"), "finite"),
+        (Fraction(10**400), "finite"),
+        (np.bool_(True), "boolean"),
+        (datetime.date(2026, 1, 1), r"a date or time \(datetime\.date\)"),
+        (pd.Timestamp("2026-01-01"), "Timestamp"),
+        (np.datetime64("2026-01-01"), r"numpy\.datetime64"),
+        (pd.Timedelta("1h"), "Timedelta"),
+        (pd.Period("2026-01"), "Period"),
+        (pd.Interval(0, 1), "Interval"),
+        (Colour.RED, r"Enum .*Colour.*\.value"),
+        (1 + 2j, "complex"),
         (b"own", "bytes"),
         (["own"], "list"),
+        (np.array([1.0]), "ndarray"),
     ],
 )
 def test_a_value_that_is_neither_number_nor_text_is_refused(value: Any, said: str) -> None:
@@ -63,6 +97,9 @@ def test_a_refusal_names_the_column_and_the_row() -> None:
     frame = pd.DataFrame({"age": [1.0, np.inf]}, index=["A-1", "A-2"])
     with pytest.raises(ValueRefused, match=r"'age' of row 'A-2'"):
         column(frame, "age", 0, 2)
+    dates = frame.assign(age=pd.to_datetime(["2026-01-01", "2026-02-01"]))
+    with pytest.raises(ValueRefused, match=r"'age' of row 'A-1' is a date .*Timestamp"):
+        column(dates, "age", 0, 2)
 
 
 def test_each_type_of_column_gives_its_values() -> None:

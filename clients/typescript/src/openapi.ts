@@ -3033,7 +3033,7 @@ export interface components {
             deployment: components["schemas"]["DeployedEndpoint"] | null;
             /** @description Holes between bins, and features without a Missing bin */
             spec_warnings?: components["schemas"]["SpecWarning"][];
-            parity?: components["schemas"]["NewParityCertificate"];
+            parity?: components["schemas"]["ParityProof"];
         };
         DeployedEndpoint: {
             /** @description `dep_…` */
@@ -3515,9 +3515,11 @@ export interface components {
             conversions: components["schemas"]["ImportNote"][];
             faults: components["schemas"]["ImportNote"][];
             spec_warnings?: components["schemas"]["SpecWarning"][];
-            parity: components["schemas"]["NewParityCertificate"] | null;
+            parity: components["schemas"]["ParityProof"] | null;
             /** @description The first rows of the sample that differ */
             differences: components["schemas"]["ParityDifference"][];
+            /** @description The first 1,000 rows of `within_rounding`: the tool adds the same points in another order */
+            rounded: components["schemas"]["RoundedRow"][];
             registered: components["schemas"]["DeployResult"] | null;
         };
         /** @description Scale of the card. Must be given, because no file of these tools contains it */
@@ -4132,66 +4134,6 @@ export interface components {
             /** Format: double */
             csi_psi: number;
         };
-        NewParityCertificate: {
-            /** @description True if every row has a `pd` that was compared: scores alone do not prove it */
-            pd_checked: boolean;
-            /** @description True if the import fitted the scale to the `pd` of this very sample: only another sample can then prove probabilities */
-            pd_fitted: boolean;
-            /**
-             * Format: int64
-             * @description Rows whose `pd` was compared
-             */
-            pd_rows: number;
-            /** @description Null if a specification was compared instead of the card of a tool */
-            tool: string | null;
-            /** @description True if no row differs in score, points or probability of default, as far as it has them */
-            agrees: boolean;
-            /** Format: int64 */
-            rows: number;
-            /**
-             * Format: int64
-             * @description Rows that agree and whose scores are bit-identical
-             */
-            equal: number;
-            /**
-             * Format: int64
-             * @description Further rows whose difference is within the rounding error of floating-point addition
-             */
-            within_rounding: number;
-            /**
-             * Format: int64
-             * @description Further rows within `tolerance`
-             */
-            within_tolerance: number;
-            /** Format: int64 */
-            differing: number;
-            differing_by: components["schemas"]["DifferingBy"];
-            /**
-             * Format: double
-             * @description Largest difference of scores, in points
-             */
-            largest_difference: number;
-            /**
-             * Format: double
-             * @description In points
-             */
-            tolerance: number;
-            /**
-             * Format: int64
-             * @description Number of features whose points were compared
-             */
-            compared_features: number;
-            /**
-             * Format: double
-             * @description Largest difference of probabilities of default; null if none was compared
-             */
-            largest_pd_difference: number | null;
-            /** @description SHA-256 of the card file; null if `tool` is null */
-            card_sha256: string | null;
-            sample_sha256: string;
-            /** @description SHA-256 of the specification as stored */
-            spec_sha256: string;
-        };
         NoBinMatchWarning: {
             /** @constant */
             type: "no_bin_match";
@@ -4536,6 +4478,66 @@ export interface components {
              */
             actual_pd: number | null;
             features: components["schemas"]["FeatureDifference"][];
+        };
+        ParityProof: {
+            /** @description True if every row has a `pd` that was compared: scores alone do not prove it */
+            pd_checked: boolean;
+            /** @description True if the import fitted the scale to the `pd` of this very sample: only another sample can then prove probabilities */
+            pd_fitted: boolean;
+            /**
+             * Format: int64
+             * @description Rows whose `pd` was compared
+             */
+            pd_rows: number;
+            /** @description Null if a specification was compared instead of the card of a tool */
+            tool: string | null;
+            /** @description True if no row differs in score, points or probability of default, as far as it has them */
+            agrees: boolean;
+            /** Format: int64 */
+            rows: number;
+            /**
+             * Format: int64
+             * @description Rows that agree and whose scores are bit-identical
+             */
+            equal: number;
+            /**
+             * Format: int64
+             * @description Further rows whose difference is within the rounding error of floating-point addition
+             */
+            within_rounding: number;
+            /**
+             * Format: int64
+             * @description Further rows within `tolerance`
+             */
+            within_tolerance: number;
+            /** Format: int64 */
+            differing: number;
+            differing_by: components["schemas"]["DifferingBy"];
+            /**
+             * Format: double
+             * @description Largest difference of scores, in points
+             */
+            largest_difference: number;
+            /**
+             * Format: double
+             * @description In points
+             */
+            tolerance: number;
+            /**
+             * Format: int64
+             * @description Number of features whose points were compared
+             */
+            compared_features: number;
+            /**
+             * Format: double
+             * @description Largest difference of probabilities of default; null if none was compared
+             */
+            largest_pd_difference: number | null;
+            /** @description SHA-256 of the card file; null if `tool` is null */
+            card_sha256: string | null;
+            sample_sha256: string;
+            /** @description SHA-256 of the specification as stored */
+            spec_sha256: string;
         };
         Performance: {
             definition: string;
@@ -5048,6 +5050,20 @@ export interface components {
              * @description Until when the old secret is accepted; absent if it no longer is
              */
             previous_valid_until?: string;
+        };
+        RoundedRow: {
+            /** @description Row of the sample */
+            path: string;
+            id: string | null;
+            /** Format: double */
+            expected_score: number;
+            /** Format: double */
+            actual_score: number;
+            /**
+             * Format: int64
+             * @description How many steps, from one double to the next, lie between the two scores
+             */
+            ulps: number;
         };
         Scaling: {
             /**
@@ -8362,6 +8378,7 @@ export interface operations {
                      *         "spec_sha256": "656586793bae96c2beed6b01ecb7bfcfd909f8a304574c3261f5695139b597ec"
                      *       },
                      *       "differences": [],
+                     *       "rounded": [],
                      *       "registered": null
                      *     }
                      */

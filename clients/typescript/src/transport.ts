@@ -7,6 +7,7 @@ import {
   urlOf,
 } from './calls.ts'
 import { NoAnswerError, ScorelineError } from './errors.ts'
+import { bearer, headerOf } from './headers.ts'
 import { isWorthAnother, type RetryRules, retryAfterMsOf, sleep, waitMsOf } from './retry.ts'
 
 /** What happens before another attempt. */
@@ -56,7 +57,7 @@ export class Transport {
 
   /**
    * @returns the parsed JSON, the text of a file, or undefined where the answer is empty
-   * @throws ScorelineError, NoAnswerError, or the reason of the caller's signal
+   * @throws ScorelineError, NoAnswerError, InvalidHeaderError, or the reason of the caller's signal
    */
   async call(method: Method, path: string, input: AnyInput): Promise<unknown> {
     const rules = checkedRules({ ...this.rules, ...defined(input) })
@@ -94,10 +95,10 @@ export class Transport {
       method,
       url: this.base + urlOf(path, input),
       headers: {
-        ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
+        ...Object.fromEntries(given.map(([name, value]) => [name, headerOf(name, value)])),
         accept: 'application/json, */*;q=0.5',
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(hasKey && { 'idempotency-key': idempotencyKey }),
+        ...(hasKey && { 'idempotency-key': headerOf('Idempotency-Key', idempotencyKey) }),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
       isRepeatable: isRepeatable(method, path, hasKey),
@@ -113,16 +114,14 @@ export class Transport {
     const { method, url, body } = message
     signal?.throwIfAborted()
     const secret = typeof token === 'function' ? await token() : token
+    const authorization = secret === undefined ? {} : { authorization: bearer(secret) }
     const timeout = AbortSignal.timeout(timeoutMs)
     let response: Response
     let text: string
     try {
       response = await send(url, {
         method,
-        headers: {
-          ...message.headers,
-          ...(secret !== undefined && { authorization: `Bearer ${secret}` }),
-        },
+        headers: { ...message.headers, ...authorization },
         // A redirect would make a GET of a POST, without its body.
         redirect: 'manual',
         signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),

@@ -28,6 +28,18 @@ interface SignOnOptions {
   readonly onChange: (userId: string) => void
 }
 
+/** A session that a sign-on has begun. */
+export interface SignedOn extends Session {
+  /** As `begin` was told. */
+  readonly formerTokenHash: string | null
+}
+
+/** What a sign-on keeps with the browser, sealed. */
+interface Flow extends Attempt {
+  readonly endsAtMs: number
+  readonly formerTokenHash: string | null
+}
+
 /** How long the person may take at the provider. */
 export const SIGN_ON_LIFE_SEC = 600
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
@@ -63,14 +75,20 @@ export class SignOnService {
   /**
    * Begins a sign-on.
    *
+   * @param formerTokenHash of the session that the new one replaces once it has begun; null: none
    * @returns where the browser must go; `flow` is secret, and comes back with the answer
    * @throws AppError `not_found` without an identity provider; `unavailable` while it is away
    */
-  async begin(use: SignOnUse, redirectUri: string): Promise<{ url: string; flow: string }> {
+  async begin(
+    use: SignOnUse,
+    redirectUri: string,
+    formerTokenHash: string | null = null,
+  ): Promise<{ url: string; flow: string }> {
     const { sealer, clock } = this.options
     const { provider } = this.configured()
     const { url, attempt } = await provider.begin(redirectUri)
-    const flow = { ...attempt, endsAtMs: clock.epochMs() + SIGN_ON_LIFE_SEC * 1000 }
+    const endsAtMs = clock.epochMs() + SIGN_ON_LIFE_SEC * 1000
+    const flow: Flow = { ...attempt, endsAtMs, formerTokenHash }
     return { url, flow: sealer.seal(JSON.stringify(flow), use) }
   }
 
@@ -85,14 +103,16 @@ export class SignOnService {
     readonly flow: string
     readonly answer: ProviderAnswer
     readonly clientAddress: string
-  }): Promise<Session> {
+  }): Promise<SignedOn> {
     const { use, flow, answer, clientAddress } = order
     const { provider, settings } = this.configured()
     const attempt = this.attemptOf(flow, use)
     if (answer.state !== attempt.state) throw signOnRefused('state')
     const found = await provider.redeem(answer, attempt)
     try {
-      return await this.signOn(settings, found, clientAddress)
+      const session = await this.signOn(settings, found, clientAddress)
+      // A sign-on that the version before began has none.
+      return { ...session, formerTokenHash: attempt.formerTokenHash ?? null }
     } catch (error) {
       const reason = signOnRefusalOf(error)
       const person = { issuer: found.issuer, subject: found.identity.subject, clientAddress }
@@ -110,11 +130,11 @@ export class SignOnService {
   }
 
   /** @throws AppError `sign_on_refused` for a text that is not a flow, or too old */
-  private attemptOf(flow: string, use: SignOnUse): Attempt {
+  private attemptOf(flow: string, use: SignOnUse): Flow {
     const { sealer, clock } = this.options
     const text = sealer.open(flow, use)
     if (text === null) throw signOnRefused('flow')
-    const attempt: Attempt & { readonly endsAtMs: number } = JSON.parse(text)
+    const attempt: Flow = JSON.parse(text)
     if (attempt.endsAtMs < clock.epochMs()) throw signOnRefused('flow')
     return attempt
   }
@@ -177,7 +197,7 @@ export class SignOnService {
 }
 
 function faultOfOwner({ role, passwordHash }: User): string | null {
-  if (role !== 'owner') return `they are ${role}, not owner`
+  if (role !== 'owner') return `their role is ${role}, not owner`
   if (passwordHash !== NO_PASSWORD) return null
   return 'they have no password: set one with "scoreline user reset-password"'
 }

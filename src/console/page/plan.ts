@@ -178,6 +178,11 @@ function rollbackOf(deployment: Deployment, inputs: Inputs): Draft {
     confirm: 'Roll back',
     notes: [
       `${modelName(champion)} is archived, unless it is the champion of another deployment. The audit log keeps the reason.`,
+      ...(inputs.isEmergency
+        ? [
+            'Changes that were approved since it became the champion end, too. The audit log names them.',
+          ]
+        : []),
     ],
   }
   if (previous === undefined) {

@@ -1,6 +1,7 @@
 import { type Actor, auditRecord, type NewAuditRecord } from '../../audit/record.ts'
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { Places } from '../../platform/places.ts'
 import { readTimeRange } from '../../rollups/moment.ts'
 import type { ScanQuery } from '../../score-log/reading/log-query.ts'
 import type { LogReader } from '../../score-log/reading/log-reader.ts'
@@ -27,14 +28,14 @@ interface LogExportOptions {
 }
 
 /** Exports under way in a process: each reads the database and keeps a core busy. */
-const EXPORTS_MAX = 2
+const EXPORTS = { ofOwnerMax: 2, max: 4 }
 /** Rows of a chunk. */
 const CHUNK_ROWS = 500
 
 /** Exports the score log of a team. */
 export class LogExportService {
   private readonly options: LogExportOptions
-  private running = 0
+  private readonly running = new Places(EXPORTS)
 
   constructor(options: LogExportOptions) {
     this.options = options
@@ -49,10 +50,9 @@ export class LogExportService {
   async *export(actor: Actor, query: LogExportQuery): AsyncGenerator<string | Uint8Array> {
     const { format = 'ndjson', deployment, from, to } = query
     const range = readTimeRange(query)
-    if (this.running >= EXPORTS_MAX) {
+    if (this.running.take(actor.teamId) !== null) {
       throw new AppError('unavailable', 'other exports are under way: try again when they are done')
     }
-    this.running++
     const writer = rowWriterOf(format)
     try {
       const { store, clock } = this.options
@@ -71,7 +71,7 @@ export class LogExportService {
       }
       yield await writer.end()
     } finally {
-      this.running--
+      this.running.leave(actor.teamId)
       await writer.close()
     }
   }

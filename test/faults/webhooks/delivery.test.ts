@@ -1,10 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { printFigures } from '../../support/expect/reconciliation.ts'
 import { WebhookReceiver } from '../../support/servers/webhook-receiver.ts'
 import { embeddedDataDir } from '../../support/start/databases.ts'
 import { ServiceProcess } from '../../support/start/process.ts'
 import { PROCESS_OWNER, startWithSample } from '../../support/start/running.ts'
 
+/** Ten real minutes with 600000; what is longer than 20 s has the retries of production. */
+const AWAY_MS = Number(process.env['SCORELINE_TEST_RECEIVER_AWAY_MS'] ?? 2_500)
+const IS_LONG = AWAY_MS > 20_000
+const SLICES = 10
+/** For each receiver that does not answer as it should. */
+const EVENTS = 3
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', WEBHOOK_RETRY_SECONDS: '1,1,2,2,3,3,5,5' }
 
 /** The parts of answers that these tests read. */
@@ -46,23 +53,81 @@ const deliveriesOf = async (service: Service, webhookId: string, state: string) 
   (await call(service, 'GET', `/v1/webhooks/${webhookId}/deliveries?state=${state}`)).deliveries
 
 describe('whatever becomes of receiver and service, each event is delivered or dead', () => {
-  test('a receiver that is down for a while gets all of them when it is back', async () => {
+  test('a receiver that is down for a while gets all of them when it is back', {
+    timeout: 2.5 * AWAY_MS + 120_000,
+  }, async () => {
     const first = await startReceiver()
     const { port } = new URL(first.url)
-    const service = await startWithSample(ENV, onTestFinished)
+    const { WEBHOOK_ALLOWED_NETWORKS } = ENV
+    const service = await startWithSample(
+      IS_LONG ? { WEBHOOK_ALLOWED_NETWORKS } : ENV,
+      onTestFinished,
+    )
     const { id } = await call(service, 'POST', '/v1/webhooks', { url: `${first.url}/ok` })
     await first.stop()
     const sent: string[] = []
-    for (let n = 0; n < 30; n++) {
+    const send = async () => {
       sent.push((await call(service, 'POST', `/v1/webhooks/${id}/test`)).event_id)
     }
-    await delay(2_500)
-    expect(await deliveriesOf(service, id, 'delivered')).toEqual([])
+    for (let n = 0; n < 30; n++) await send()
+    for (let slice = 0; slice < SLICES; slice++) {
+      await delay(AWAY_MS / SLICES)
+      await send()
+    }
+    const countOf = async (state: string) => (await deliveriesOf(service, id, state)).length
+    expect(await countOf('delivered')).toBe(0)
     const second = await startReceiver(Number(port))
-    const delivered = async () => (await deliveriesOf(service, id, 'delivered')).length
-    await expect.poll(delivered, { timeout: 40_000, interval: 500 }).toBe(sent.length)
+    const backAtMs = performance.now()
+    // The longest wait begins just before: ten minutes, and a fifth more.
+    await expect
+      .poll(() => countOf('delivered'), { timeout: 1.3 * AWAY_MS + 60_000, interval: 500 })
+      .toBe(sent.length)
     const ids = (await second.received()).map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids)).toEqual(new Set(sent))
+    printFigures({
+      awayMs: AWAY_MS,
+      sent: sent.length,
+      delivered: await countOf('delivered'),
+      dead: await countOf('dead'),
+      messages: ids.length,
+      allAfterMs: Math.round(performance.now() - backAtMs),
+    })
+  })
+
+  // What no attempt can deliver ends where somebody finds it, and holds up nothing else.
+  test('a slow receiver, a wrong status and a redirect end as dead, beside others that get all', {
+    timeout: 120_000,
+  }, async () => {
+    const receiver = await startReceiver()
+    const env = { ...ENV, WEBHOOK_RETRY_SECONDS: '1' }
+    const service = await startWithSample(env, onTestFinished)
+    const ends = {
+      '/ok': { state: 'delivered', attempts: 1, last_status: 204 },
+      '/once': { state: 'delivered', attempts: 2, last_status: 204 },
+      '/slow': { state: 'dead', attempts: 2, last_error: 'no answer within 10000 ms' },
+      '/status/500': { state: 'dead', attempts: 2, last_status: 500 },
+      '/redirect': { state: 'dead', attempts: 2, last_status: 307 },
+      '/hang-up': { state: 'dead', attempts: 2, last_status: null },
+    }
+    const hooks = new Map<string, string>()
+    for (const path of Object.keys(ends)) {
+      const { id } = await call(service, 'POST', '/v1/webhooks', { url: receiver.url + path })
+      hooks.set(path, id)
+      for (let n = 0; n < EVENTS; n++) await call(service, 'POST', `/v1/webhooks/${id}/test`)
+    }
+    const waiting = async () => {
+      const lists = [...hooks.values()].map((id) => deliveriesOf(service, id, 'waiting'))
+      return (await Promise.all(lists)).flat().length
+    }
+    await expect.poll(waiting, { timeout: 90_000, interval: 1_000 }).toBe(0)
+    for (const [path, id] of hooks) {
+      const { deliveries } = await call(service, 'GET', `/v1/webhooks/${id}/deliveries`)
+      const end = ends[path as keyof typeof ends]
+      expect(deliveries, path).toMatchObject(Array(EVENTS).fill(end))
+    }
+    // The redirect led to an address that no attempt may go to.
+    const paths = new Set((await receiver.received()).map(({ path }) => path))
+    expect(paths).toEqual(new Set(hooks.keys()))
   })
 
   // Killed at any point, the service knows afterwards what it has not delivered.

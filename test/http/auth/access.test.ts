@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROLES, type Role } from '../../../src/access/caller.ts'
 import { keyHashOf } from '../../../src/keys/secret.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
 import { users } from '../../../src/tables/auth.ts'
 import { deployments } from '../../../src/tables/deployments.ts'
 import { apiKeys } from '../../../src/tables/keys.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
+import { outcomeOf } from '../../support/expect/answers.ts'
 import { ANONYMOUS, bearer, type World } from '../../support/scenarios/anonymous-callers.ts'
+import { belongingsOf } from '../../support/scenarios/belongings.ts'
 import {
   type Admitted,
   type IdName,
@@ -22,11 +22,10 @@ import {
   UNKNOWN,
   withIds,
 } from '../../support/scenarios/routes.ts'
-import { changesOf } from '../../support/start/changes.ts'
 import { backends } from '../../support/start/databases.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
 import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
 
 const spec = card([plainFeature('income')])
@@ -204,49 +203,6 @@ describe.each(backends)('on $name', (backend) => {
     },
   )
 
-  /** What a team has, one of each. */
-  async function belongingsOf(team: Team): Promise<Ids> {
-    const { slug, modelId: model } = await team.deploy(numberedSpec(1, { name: spec.name }))
-    const entry = await team.challenge(
-      slug,
-      numberedSpec(77, { name: spec.name, version: 'theirs' }),
-      5,
-    )
-    const key = await team.done('POST', '/v1/keys', { name: 'theirs' })
-    const member = await team.done('POST', '/v1/members', {
-      email: `${newId('usr_', 0)}@other.example`,
-      password: 'a long password',
-      role: 'viewer',
-    })
-    const { request_id } = await team.score(slug, {})
-    const order = { name: 'theirs', role: 'viewer' }
-    const account = await team.done('POST', '/v1/service-accounts', order)
-    const credentials = { email: member.email, password: 'a long password' }
-    const tokens = jsonOf(await teams.service.call({ url: '/api/auth/login', body: credentials }))
-    const own = { method: 'GET', url: '/api/auth/sessions', token: tokens.access_token } as const
-    const session = jsonOf(await teams.service.call(own)).sessions[0].id
-    const { id: job } = await team.done('POST', `/v1/deployments/${slug}/replays`, {})
-    const sent = await team.service.call({
-      url: '/v1/outcomes/imports',
-      token: team.owner,
-      body: 'kind\n',
-      headers: { 'content-type': 'text/csv' },
-    })
-    const made = {
-      slug,
-      model,
-      import: sent.json().id,
-      definition: UNKNOWN.definition,
-      key: key.id,
-      member: member.id,
-      request_id,
-      account: account.id,
-      session,
-      job,
-    }
-    return { ...made, ...(await changesOf(team)), challenger: entry.id, version: entry.version }
-  }
-
   /** All that a team can read of what it has. */
   const shelfOf = async (team: Team) => {
     const lists = [
@@ -263,7 +219,7 @@ describe.each(backends)('on $name', (backend) => {
   // Any difference would tell a lender what another team has.
   test('a resource of another team is answered byte for byte like one that does not exist', async () => {
     const { team, otherTeam, service } = teams
-    const theirs = await belongingsOf(otherTeam)
+    const theirs = await belongingsOf(otherTeam, spec.name)
     const shelf = await shelfOf(otherTeam)
     const details = await otherTeam.deployment(theirs.slug)
     const compared: string[] = []
@@ -302,7 +258,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('no list shows anything of another team', async () => {
     const { team, otherTeam } = teams
-    const theirs = await belongingsOf(otherTeam)
+    const theirs = await belongingsOf(otherTeam, spec.name)
     const lists = Object.keys(ROUTES).filter((row) => row.startsWith('GET') && !row.includes(':'))
     for (const row of lists) {
       const { body } = await team.call('GET', pathOf(row).path)

@@ -121,7 +121,7 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     groups.shift()
     const third = await refresh(second.json().refresh_token)
     expect(outcomeOf(third)).toBe('401 invalid_refresh_token')
-    expect(third.json().message).toContain('no group of yours has a role here')
+    expect(third.json().message).toContain('none of your groups has a role here')
     groups.push(ADMINS)
     expect(outcomeOf(await refresh(elsewhere.refresh_token))).toBe('401 invalid_refresh_token')
     expect(outcomeOf(await refresh(second.json().refresh_token))).toBe('401 invalid_refresh_token')
@@ -292,6 +292,12 @@ describe('a provider that lies', () => {
       }),
     }
     expect(await outcomeWith(lie)).toBe('401 sign_on_refused email_verified')
+  })
+
+  // The request has the secret of this service.
+  test('a redirection of the request for tokens is not followed', async () => {
+    expect(await outcomeWith({ isElsewhere: true })).toBe('503 unavailable')
+    expect(provider.asked).not.toContain('/elsewhere')
   })
 
   test('a provider that never answers is away, after some seconds', async () => {

@@ -130,6 +130,63 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
     expect((await get(back, { cookie })).headers.location).toBe('../console#/sign-in/code')
   })
 
+  describe('in a browser that has a session', () => {
+    const renew = (cookie: string) =>
+      service.app.inject({
+        method: 'PUT',
+        url: '/console/session',
+        headers: { cookie },
+        payload: {},
+      })
+    /** @returns the cookie of a session */
+    async function signedOn(): Promise<string> {
+      const { cookie, back } = await awayAndBack('ann')
+      return cookieOf(await get(back, { cookie }), 'scoreline_session')
+    }
+    async function againWith(session: string) {
+      const start = await get('/console/sign-on', { cookie: session })
+      const back = await signInAtProvider(String(start.headers.location), 'ann')
+      return { cookie: cookieOf(start, 'scoreline_sign_on'), back: back.pathname + back.search }
+    }
+
+    // Whoever turns back at the provider, or is refused there, stays who they are.
+    test('a sign-on that comes to nothing leaves the session as it is', async () => {
+      const session = await signedOn()
+      const { cookie } = await againWith(session)
+      const refused = await get('/console/callback?error=access_denied&state=s', { cookie })
+      expect(cookieOf(refused, 'scoreline_session')).toBe('')
+      expect((await renew(session)).statusCode).toBe(200)
+    })
+
+    // The provider sends the browser back without this cookie, and the new one takes its place.
+    test('a sign-on that succeeds ends the session whose cookie it replaces', async () => {
+      const session = await signedOn()
+      const { cookie, back } = await againWith(session)
+      // Another tab renews the session meanwhile.
+      const renewed = cookieOf(await renew(session), 'scoreline_session')
+      const answer = await get(back, { cookie })
+      expect(answer.headers.location).toBe('../console')
+      expect((await renew(renewed)).statusCode).toBe(401)
+      expect((await renew(cookieOf(answer, 'scoreline_session'))).statusCode).toBe(200)
+    })
+  })
+
+  // A link or an image elsewhere must not sign anybody on who did not ask for it.
+  test.each([
+    ['cross-site', '../console'],
+    ['same-site', '../console'],
+    ['same-origin', 'the provider'],
+    ['none', 'the provider'],
+  ])('a browser that comes from a page that is %s goes to %s', async (site, where) => {
+    const answer = await get('/console/sign-on', { 'sec-fetch-site': site })
+    const location = String(answer.headers.location)
+    if (where === 'the provider') expect(location).toContain(provider.issuer)
+    else {
+      expect(location).toBe(where)
+      expect(setCookies(answer)).toEqual([])
+    }
+  })
+
   test('somebody without a role is sent to the page that says so', async () => {
     const { cookie, back } = await awayAndBack('bob')
     expect((await get(back, { cookie })).headers.location).toBe('../console#/sign-in/groups')
@@ -157,4 +214,12 @@ test('without a provider the console has passwords alone', async () => {
   await service.close()
   expect(methods.json()).toEqual({ sign_on: false, password: true })
   expect(start.headers.location).toBe('../console#/sign-in/not_found')
+})
+
+test('while the provider is away the browser comes to the page that says so', async () => {
+  const env = signOnEnv('http://127.0.0.1:9')
+  const service = await TestService.start(first, { env })
+  const start = await service.inject({ url: '/console/sign-on' })
+  await service.close()
+  expect(start.headers.location).toBe('../console#/sign-in/unavailable')
 })

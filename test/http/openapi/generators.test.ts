@@ -182,3 +182,10 @@ test('every part of a specification allows further properties', () => {
     expect(schemas[part], part).toMatchObject({ additionalProperties: true })
   }
 })
+
+// Go's generator makes a function NewMember for a type Member, which a type NewMember hides.
+test('no type has the name of another one with New before it', () => {
+  const names = Object.keys(schemas)
+  expect(names.length).toBeGreaterThan(100)
+  expect(names.filter((name) => names.includes(`New${name}`))).toEqual([])
+})

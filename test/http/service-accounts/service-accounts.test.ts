@@ -116,6 +116,29 @@ describe.each(backends)('service accounts on $name', (backend) => {
     expect([await membersBy(next.token), await membersBy(later.token)]).toEqual(['200', '200'])
   })
 
+  // Its new token would be of no use, and nobody would see why.
+  test('an account or a key that has expired is rotated only with a new end', async () => {
+    const end = new Date(clock.epochMs() + DAY_MS).toISOString()
+    const account = await make({ expires_at: end })
+    const key = await team.done('POST', '/v1/keys', { name: 'k', expires_at: end })
+    clock.advance(DAY_MS)
+    for (const url of [`${URL}/${account.id}`, `/v1/keys/${key.id}`]) {
+      const refused = refusalOf(await team.call('POST', `${url}/rotate`, { overlap_seconds: 60 }))
+      expect(refused).toMatchObject({
+        status: 400,
+        error: 'invalid_request',
+        message: expect.stringContaining(`expires_at is required`),
+        details: [{ path: 'expires_at', message: expect.stringContaining(end) }],
+      })
+      const expires_at = new Date(clock.epochMs() + DAY_MS).toISOString()
+      const rotated = await team.done('POST', `${url}/rotate`, { expires_at })
+      expect(rotated.expires_at).toBe(expires_at)
+    }
+    const { records } = await team.done('GET', `/v1/audit-log?subject=${key.id}`)
+    const actions = records.map(({ action }: { action: string }) => action)
+    expect(actions).toEqual(['key.rotate', 'key.create'])
+  })
+
   test('a second rotation ends the first token at once, and a revocation ends all', async () => {
     const { id, token: first } = await make()
     const second = (await team.done('POST', `${URL}/${id}/rotate`, { overlap_seconds: 600 })).token

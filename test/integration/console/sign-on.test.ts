@@ -67,12 +67,12 @@ describe.skipIf(chromiumPath() === null)('single sign-on in a browser', () => {
   test('a refusal is shown once, with its reason, on a page without faults', async () => {
     const visitor = await browser.open()
     await signOnAs(visitor, 'bob')
-    await visitor.sees('No group of yours has a role here')
+    await visitor.sees('None of your groups has a role here')
     expect(visitor.page.url()).toBe(`${browser.url}/console`)
     expect(await visitor.violations()).toEqual([])
     await visitor.page.reload()
     await visitor.page.getByRole('button', { name: BUTTON }).waitFor()
-    expect(await visitor.page.getByText('No group of yours').count()).toBe(0)
+    expect(await visitor.page.getByText('None of your groups').count()).toBe(0)
     await visitor.close()
   })
 

@@ -99,6 +99,35 @@ describe.skipIf(inject('redisUrl') === null)('on Redis', () => {
       expect(await admitted(5, 9)).toBe(5)
     })
 
+    // A slot moves to a node whose clock is behind: its callers must not wait for a whole window.
+    test.each([1, 1_500, 2_000])(
+      'of a node whose clock is %d ms ahead keeps its times',
+      async (aheadMs) => {
+        expect(await admitted(5, 2)).toBe(2)
+        await under.advance(WINDOW_MS - 5_000)
+        expect(await admitted(5, 2)).toBe(2)
+        await under.advance(-aheadMs)
+        // Never too many: what was admitted before the move still counts.
+        expect(await admitted(5, 9)).toBe(1)
+        await under.advance(aheadMs + 4_999)
+        expect(await admitted(5, 1)).toBe(0)
+        // The first two have left a window after they came.
+        await under.advance(1)
+        expect(await admitted(5, 9)).toBe(2)
+        await under.advance(WINDOW_MS - 5_000)
+        expect(await admitted(5, 9)).toBe(3)
+      },
+    )
+
+    test('of a node whose clock is ahead tells how long its callers wait', async () => {
+      await admitted(4, 2)
+      await under.advance(10_000)
+      await admitted(4, 1)
+      await under.advance(-1_500)
+      const [, denied] = await decideAll(under.limiter, subject, 4, 2)
+      expect(denied).toMatchObject({ isAdmitted: false, retryAfterMs: WINDOW_MS - 10_000 + 1_500 })
+    })
+
     test('a denial is repeated without asking for a second at the most', async () => {
       expect(await admitted(2, 4)).toBe(2)
       await under.redis.del(log)

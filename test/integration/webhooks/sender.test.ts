@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { NameLookup, UnknownNameError } from '../../../src/webhooks/name-lookup.ts'
 import { type Resolver, Sender } from '../../../src/webhooks/sender.ts'
 import { targetRules } from '../../../src/webhooks/target.ts'
+import { NameServer } from '../../support/servers/name-server.ts'
 import { WebhookReceiver } from '../../support/servers/webhook-receiver.ts'
 
 const LOCAL = ['127.0.0.1/32']
@@ -50,7 +51,7 @@ describe('a message', () => {
   test.each([
     ['/upgrade', { status: 101, error: 'status 101' }],
     ['/switch', { status: 101, error: 'status 101' }],
-    ['/informs', { status: null, error: 'more than 4 answers of 1xx' }],
+    ['/informs', { status: null, error: 'more than 4 interim responses (status 1xx)' }],
     ['/hang-up', { status: null, error: 'the connection failed: ECONNRESET' }],
   ])('ends when the receiver answers like %s', async (path, result) => {
     const beganMs = performance.now()
@@ -116,6 +117,28 @@ describe('a message', () => {
     test('that is public, by http', async () => {
       const url = receiver.url.replace('127.0.0.1', 'receiver.example')
       expect(await send(url, { resolve: leadsTo('8.8.8.8') })).toEqual(refused)
+    })
+
+    // The same with a name server, and the service's own look-up.
+    test('that a name server has changed', async () => {
+      const addresses = { 'receiver.example': { ipv4: [127, 0, 0, 1] } }
+      const server = await NameServer.start(addresses)
+      onTestFinished(() => server.stop())
+      const servers = [server.address]
+      const lookup = new NameLookup({ hostsFile: '/none', resolverFile: '/none', servers })
+      const resolve: Resolver = (name) => lookup.addressesOf(name)
+      const url = `${receiver.url.replace('127.0.0.1', 'receiver.example')}/ok`
+      expect(await send(url, { resolve })).toEqual({ status: 204, error: null })
+      for (const inside of [
+        [10, 0, 0, 1],
+        [169, 254, 169, 254],
+        [127, 0, 0, 2],
+      ]) {
+        addresses['receiver.example'].ipv4 = inside
+        expect(await send(url, { resolve })).toEqual(refused)
+      }
+      addresses['receiver.example'].ipv4 = [127, 0, 0, 1]
+      expect(await send(url, { resolve })).toEqual({ status: 204, error: null })
     })
 
     // A name that was public when it was checked, and leads inside when it counts.

@@ -31,25 +31,25 @@ export const BATCH_ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/batches/:id': {
     operation: 'batches.get',
     admitted: SENDER,
-    id: 'job',
+    id: 'batch',
     success: NONE,
   },
   'POST /v1/batches/:id/cancel': {
     operation: 'batches.cancel',
     admitted: SENDER,
-    id: 'job',
+    id: 'batch',
     success: NONE,
   },
   'GET /v1/batches/:id/results': {
     operation: 'batches.results',
     admitted: SENDER,
-    id: 'job',
+    id: 'batch',
     success: NONE,
   },
   'GET /v1/batches/:id/errors': {
     operation: 'batches.errors',
     admitted: SENDER,
-    id: 'job',
+    id: 'batch',
     success: NONE,
   },
 }

@@ -299,6 +299,7 @@ export type IdName =
   | 'account'
   | 'session'
   | 'job'
+  | 'batch'
   | 'challenger'
   | 'version'
   | 'request_id'
@@ -319,6 +320,7 @@ export const UNKNOWN: Ids = {
   version: 'none',
   request_id: newId('req_', 0),
   job: newId('job_', 0),
+  batch: newId('job_', 0),
   definition: 'gb12',
   import: newId('imp_', 0),
   account: newId('svc_', 0),

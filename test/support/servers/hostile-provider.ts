@@ -16,6 +16,8 @@ export interface Lie {
   readonly isUnsigned?: boolean
   /** Answers the token request with this status and error. */
   readonly refusal?: { readonly status: number; readonly error: string }
+  /** Sends the token request on to `/elsewhere`. */
+  readonly isElsewhere?: boolean
   /** Never answers the token request. */
   readonly isSilent?: boolean
   /** Issuer in its description. */
@@ -26,6 +28,8 @@ export interface Lie {
 export class HostileProvider {
   readonly issuer: string
   lie: Lie = {}
+  /** Paths that were asked for, in their order. */
+  readonly asked: string[] = []
   private readonly server: Server
   private readonly key = generateKeyPairSync('rsa', { modulusLength: 2048 })
   private readonly otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -57,6 +61,7 @@ export class HostileProvider {
     }
     const { issuer, lie } = this
     const path = request.url ?? ''
+    this.asked.push(path)
     if (path === '/.well-known/openid-configuration') {
       send({
         issuer: lie.issuer ?? issuer,
@@ -71,6 +76,10 @@ export class HostileProvider {
     } else if (path === '/token') {
       const body = await textOf(request)
       if (lie.isSilent) return
+      if (lie.isElsewhere) {
+        response.writeHead(307, { location: `${issuer}/elsewhere` }).end()
+        return
+      }
       if (lie.refusal) return send({ error: lie.refusal.error }, lie.refusal.status)
       const nonce = new URLSearchParams(body).get('code')
       send({

@@ -112,6 +112,7 @@ test('with --json the whole answer is printed, faults included', async () => {
     spec: null,
     parity: null,
     differences: [],
+    rounded: [],
   })
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { importReport } from '../../../src/cli/import-report.ts'
 import { type ImportOutcome, runImport } from '../../../src/import/run-import.ts'
 import { type Given, LABELS, SCALES } from '../../support/cards/import-fixtures.ts'
 
@@ -39,6 +40,11 @@ test('a difference that the order of a sum explains agrees and is counted apart;
   expect(other).not.toBe(100 - 0.1 + 0.7)
   const near = check(`age,home,score\n25,rent,${other}\n`)
   expect(near.parity).toMatchObject({ agrees: true, equal: 0, withinRounding: 1, differing: 0 })
+  const score = 100 - 0.1 + 0.7
+  expect(near.parity?.rounded).toEqual([
+    { path: 'row 2', id: null, expectedScore: other, actualScore: score, ulps: 1 },
+  ])
+  expect(importReport(near, false)).toContain('1 within the rounding of a sum (1 ulp at most).')
   const far = check(`age,home,score\n25,rent,${other + 1e-12}\n`)
   expect(far.parity).toMatchObject({ agrees: false, withinRounding: 0, differing: 1 })
 })

@@ -89,7 +89,10 @@ test('after its last attempt a delivery is dead', async () => {
 test('a secret that can’t be opened is a failure that says what to do', async () => {
   const sealed = { ...delivery(1), sealedWith: 'another' }
   const { end } = await endOf(sealed, { status: 204, error: null })
-  expect(end).toMatchObject({ state: 'waiting', error: expect.stringContaining('rotate it') })
+  expect(end).toMatchObject({
+    state: 'waiting',
+    error: expect.stringContaining('rotate the secret'),
+  })
 })
 
 // A deployment of the service must cost no attempt.

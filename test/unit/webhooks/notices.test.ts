@@ -59,3 +59,34 @@ test('a spool that takes no scores is told, and again when it takes them', async
     { instance: 'replica/1', takes_scores: true, reason: null },
   ])
 })
+
+// A team with thousands of keys must not take the notices of all others.
+test('a team with many expiring keys does not keep others waiting', async () => {
+  const left = new Map(Object.entries({ team_1: 50_000, team_2: 3, team_3: 150 }))
+  const sentTo: string[] = []
+  const notices = new Notices({
+    store: {
+      teamsWanting: async (type) => (type === 'key.expiring' ? [...left.keys()] : []),
+      expiringKeys: async (teamId, _period, limit) => {
+        const count = Math.min(limit, left.get(teamId) ?? 0)
+        left.set(teamId, (left.get(teamId) ?? 0) - count)
+        const expiresAt = new Date(0)
+        return Array.from({ length: count }, (_, n) => ({ id: `key_${n}`, expiresAt }))
+      },
+      add: async ({ teamId }) => void sentTo.push(teamId),
+    },
+    clock: new ManualClock(),
+    checkpointOf: () => Promise.reject(new Error('not asked')),
+    awayMs: () => 0,
+    spoolRefusal: () => null,
+    instance: 'replica/1',
+    onFailed: (error) => expect.fail(String(error)),
+  })
+  onTestFinished(() => notices.close())
+  await notices.daily()
+  expect(sentTo.indexOf('team_2')).toBe(100)
+  expect(sentTo.lastIndexOf('team_3')).toBe(352)
+  // The rest of the first team waits for the next round.
+  expect(sentTo.filter((teamId) => teamId === 'team_1')).toHaveLength(2_000)
+  expect(Object.fromEntries(left)).toEqual({ team_1: 48_000, team_2: 0, team_3: 0 })
+})

@@ -20,7 +20,9 @@ class ScorelineError(Exception):
         message: what is wrong, and what to change.
         request_id: id of the request in the log of the service; None without an answer.
         details: where in the request it is wrong, each with `path` and `message`.
-        scored: for a batch, what was scored before the failure; None otherwise.
+        scored: of `score`, what was scored before the failure; of a file, its batch; else None.
+        idempotency_key: of `score`: within 24 hours the same call with this key scores and logs
+            nobody twice; else None.
 
     """
 
@@ -40,6 +42,7 @@ class ScorelineError(Exception):
         self.request_id = request_id
         self.details = tuple(details)
         self.scored: Any = None
+        self.idempotency_key: str | None = None
 
     def __str__(self) -> str:
         where = f" [{self.code}" + (f", {self.request_id}]" if self.request_id else "]")
@@ -68,7 +71,7 @@ class ConnectionFailed(ScorelineError):  # noqa: N818
 
 
 class ValueRefused(ScorelineError, ValueError):  # noqa: N818
-    """A value of a frame can't be sent as it is; nothing was sent."""
+    """A value can't be sent as it is; what was sent before is in `scored`."""
 
 
 def refuse(message: str) -> ValueRefused:

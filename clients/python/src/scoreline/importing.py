@@ -9,7 +9,7 @@ from typing import Any
 from .cards import FittedCard
 from .cards.card import Scored, floats
 from .cards.scorecardpy import ask_for_scale
-from .errors import CardError, ScorelineError, ask
+from .errors import CardError, ScorelineError, ask, refuse
 from .frames import Frames, frame_of, pandas
 from .samples import sample_fields
 from .values import encode, require_columns
@@ -36,6 +36,25 @@ class Said:
     tolerance: float = 0.0
     scores: Any = None
     pds: Any = None
+
+
+#: What the caller says of a comparison, which takes applicants.
+COMPARED = ("scores", "pds", "tolerance")
+
+
+def require_frame(frame: Any, said: Mapping[str, Any]) -> None:
+    """Refuse what says how to compare, where there is nobody to compare.
+
+    Raises:
+        ValueRefused: naming it.
+
+    """
+    given = [name for name in COMPARED if said.get(name) is not None]
+    if frame is None and given:
+        raise refuse(
+            f"{given[0]!r} is for a comparison, and there is no frame, so that nothing would be "
+            f"compared: hand over the applicants, too, as in deploy(card, df, {given[0]}=…)"
+        )
 
 
 def import_body(fitted: FittedCard, frame: Any, said: Said) -> dict[str, Any]:
@@ -109,6 +128,9 @@ class ParityReport(Frames):
         certificate: one row: how many applicants were compared, and how many agree to the bit.
         differences: the first applicants that differ, one row for each feature, under the index
             that they have in the frame.
+        rounded: applicants who agree, but not to the bit, because the library adds the same points
+            in another order: both scores, and how many doubles (`ulps`) lie between them. The first
+            1,000.
         conversions: where the model is written in another form than the card.
     """
 
@@ -119,6 +141,7 @@ class ParityReport(Frames):
         super().__init__(
             certificate=frame_of([] if certificate is None else [_flat(certificate)]),
             differences=_differences(answer.get("differences", ()), frame),
+            rounded=_rounded(answer.get("rounded", ()), frame),
             conversions=frame_of(conversions, columns=["path", "message"]),
         )
         self.spec: dict[str, Any] | None = answer.get("spec")
@@ -153,10 +176,17 @@ class ParityReport(Frames):
             return self.verdict
         counts = (
             f"{self.verdict}: {parity['rows']} applicants, {parity['equal']} equal to the bit, "
-            f"{parity['within_rounding']} within the rounding of a sum, "
+            f"{parity['within_rounding']} within the rounding of a sum{self._rounding()}, "
             f"{parity['within_tolerance']} within the tolerance, {parity['differing']} differ"
         )
         return counts if parity["agrees"] else f"{counts}\n{self['differences']!r}"
+
+    def _rounding(self) -> str:
+        """How far off the applicants are that are not equal to the bit."""
+        rounded = self["rounded"]
+        if rounded.empty or len(rounded) < (self._parity or {})["within_rounding"]:
+            return ""
+        return f" (by {rounded['ulps'].max()} ulp at most)"
 
 
 def _flat(certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,6 +228,20 @@ def _differences(differences: Any, frame: Any) -> Any:
             )
     index = pandas().Index(labels, name=None if frame is None else frame.index.name)
     return frame_of(rows, columns=list(_DIFFERENCE_COLUMNS), index=index)
+
+
+def _rounded(rounded: Any, frame: Any) -> Any:
+    rows = [
+        {
+            "expected_score": one["expected_score"],
+            "score": one["actual_score"],
+            "ulps": one["ulps"],
+        }
+        for one in rounded
+    ]
+    labels = [_label(one["path"], frame) for one in rounded]
+    index = pandas().Index(labels, name=None if frame is None else frame.index.name)
+    return frame_of(rows, columns=["expected_score", "score", "ulps"], index=index)
 
 
 def _label(path: str, frame: Any) -> Any:

@@ -44,6 +44,13 @@ class Progress:
         elif self._is_plain and time.monotonic() - self._printed > _SECONDS_BETWEEN:
             self._print()
 
+    def show(self, done: int, total: int) -> None:
+        """Show a count of somebody else, whose total is an estimate until the end."""
+        self._total = total
+        if self._bar is not None:
+            self._bar.total = total
+        self.add(max(0, done - self._done))
+
     def _print(self) -> None:
         self._printed = time.monotonic()
         sys.stderr.write(
@@ -62,10 +69,15 @@ def progress_text(done: int, total: int | None, seconds: float) -> str:
 
 def is_wanted(wanted: bool | None, total: int | None, batch_rows: int) -> bool:
     """Decide whether to show progress; by itself in a terminal or notebook, for several batches."""
+    is_long = total is None or total > batch_rows
+    return is_watched(wanted) and (wanted is not None or is_long)
+
+
+def is_watched(wanted: bool | None) -> bool:
+    """Decide whether to show the progress of a job; by itself in a terminal or notebook."""
     if wanted is not None:
         return wanted
-    is_long = total is None or total > batch_rows
-    return is_long and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 def _tqdm(total: int | None) -> Any:

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
+from .connection import Connection, given, segment, slug_of
 from .errors import refuse
-from .frames import Frames, frame_of, frames_of, pandas
+from .frames import Frames, frame_of, frames_of
 from .transport import Call
-from .values import encode, is_frame, plain, require_columns
+from .values import encode, reference_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 _RECORDS_MAX = 1000
-_OUTCOMES_MAX = 10_000
 #: Of an empty list, too.
 _FOUND_COLUMNS = (
     *("request_id", "record_index", "deployment_id", "scored_at", "score", "risk_grade", "pd"),
     *("model_version", "reference"),
 )
-_OUTCOME_COLUMNS = ("status", "request_id", "record_index", "matched_of", "message")
+#: Parameters that name a model.
+_MODELS = ("model", "other")
+#: Columns of a vintage, and the lists of the answer that they are from.
+_VINTAGE = (
+    *(("observed", "observed"), ("bad", "bad"), ("value", "values")),
+    *(("low", "low"), ("high", "high")),
+)
 
 
-class Reports:
+class Reports(Connection):
     """Reads of scores and deployments; a part of `Client`."""
-
-    def _get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        raise NotImplementedError
-
-    def _post(self, call: Callable[[str], Call], *, scores: bool) -> Any:
-        raise NotImplementedError
 
     def read(self, request_id: str, *, record: int | None = None) -> DataFrame:
         """Read a score back as it was answered.
@@ -46,7 +45,7 @@ class Reports:
 
         """
         rows: list[dict[str, Any]] = []
-        path = f"/v1/scores/{_segment(request_id)}"
+        path = f"/v1/scores/{segment(request_id)}"
         params: dict[str, Any] = {"limit": _RECORDS_MAX} if record is None else {"record": record}
         while True:
             answer = self._get(path, params)
@@ -56,7 +55,7 @@ class Reports:
                 return frame_of(rows)
             params["cursor"] = answer["next_cursor"]
 
-    def find(self, reference: str, **query: Any) -> DataFrame:
+    def find(self, reference: Any, **query: Any) -> DataFrame:
         """List the scores of an application, newest first.
 
         Args:
@@ -64,7 +63,7 @@ class Reports:
             query: `deployment`, `since` and `until` narrow the list.
 
         """
-        params = {"reference": reference, "limit": _RECORDS_MAX, **_query(query)}
+        params = {"reference": reference_text(reference), "limit": _RECORDS_MAX, **_query(query)}
         rows: list[Any] = []
         while True:
             answer = self._get("/v1/scores", params)
@@ -89,8 +88,8 @@ class Reports:
             `sensitivity` and `bins` with the scores of all other bins.
 
         """
-        params = _given(record=record, cutoff=cutoff, lang=lang)
-        return frames_of(self._get(f"/v1/scores/{_segment(request_id)}/explanation", params))
+        params = given(record=record, cutoff=cutoff, lang=lang)
+        return frames_of(self._get(f"/v1/scores/{segment(request_id)}/explanation", params))
 
     def reasons(self, deployment: Any, **query: Any) -> Frames:
         """Count the reasons of a model's answers.
@@ -161,51 +160,93 @@ class Reports:
         """
         return frames_of(self._of(deployment, "performance", {"definition": definition, **query}))
 
-    def outcomes(self, outcomes: Any, **same: Any) -> Any:
-        """Send what became of applicants.
+    def vintages(self, deployment: Any, definition: str, **query: Any) -> DataFrame:
+        """Follow accounts by month of booking.
 
         Args:
-            outcomes: a frame whose columns are fields of an outcome, such as `reference`,
-                `outcome`, `as_of` and `event_date`; or mappings. Empty cells are left out.
-            same: fields that all of them have, such as `deployment`, `kind` and `definition`.
+            deployment: a slug, or what `deploy` returned.
+            definition: id of a definition of outcomes.
+            query: `since` and `until`.
 
         Returns:
-            For a frame, a frame with its index: the status of each, and the applicant whom it
-            belongs to. For mappings, a list.
+            A row for each cohort and month: how many were `observed`, how many of them were `bad`
+            by then, and the share (`value`) with its interval.
 
         """
-        fields = {
-            name: _slug(value) if name == "deployment" else value for name, value in same.items()
-        }
-        if not is_frame(outcomes):
-            items = [{**fields, **_outcome(one, at)} for at, one in enumerate(outcomes)]
-            return self._send_outcomes(items)
-        require_columns(outcomes, [], "the request")
-        names = [str(name) for name in outcomes.columns]
-        columns = [outcomes[name].tolist() for name in outcomes.columns]
-        items = [
-            {**fields, **_outcome(dict(zip(names, row, strict=True)), at)}
-            for at, row in enumerate(zip(*columns, strict=True))
+        answer = self._of(deployment, "performance/vintages", {"definition": definition, **query})
+        rows = [
+            {
+                "cohort": one["cohort"],
+                "month": month,
+                **{name: one[key][month] for name, key in _VINTAGE},
+            }
+            for one in answer["vintages"]
+            for month in range(len(one["values"]))
         ]
-        results = self._send_outcomes(items)
-        return pandas().DataFrame(results, columns=list(_OUTCOME_COLUMNS), index=outcomes.index)
+        return frame_of(rows, ["cohort", "month", *(name for name, _ in _VINTAGE)])
 
-    def _send_outcomes(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        results: list[dict[str, Any]] = []
-        for start in range(0, len(items), _OUTCOMES_MAX):
-            body = encode({"outcomes": items[start : start + _OUTCOMES_MAX]})
-            # Nothing is lost by sending an outcome twice.
-            call = _outcomes_call(body)
-            results += [_outcome_row(one) for one in self._post(call, scores=True)["results"]]
-        return results
+    def cutoffs(self, deployment: Any, cutoff: float | Sequence[float], **query: Any) -> Frames:
+        """Say what cut-offs would approve.
+
+        Args:
+            deployment: a slug, or what `deploy` returned.
+            cutoff: one score or several, from which an applicant is approved.
+            query: `model`, `since`, `until` and `dedupe`.
+
+        Returns:
+            `summary`, `cutoffs` with approval rate and expected bads, `bands` and `grades`.
+
+        """
+        return frames_of(self._of(deployment, "cutoffs", {"cutoff": cutoff, **query}))
+
+    def swap_set(self, deployment: Any, challenger_id: str, cutoff: float, **query: Any) -> Frames:
+        """Say whom a challenger would decide otherwise.
+
+        Args:
+            deployment: a slug, or what `deploy` returned.
+            challenger_id: of the challenger.
+            cutoff: of the champion.
+            query: `rule`, `challenger_cutoff`, `since`, `until` and `dedupe`.
+
+        Returns:
+            `summary`, and `cells` with the applicants whom both, one or none would approve.
+
+        """
+        asked = {"challenger_id": challenger_id, "cutoff": cutoff, **query}
+        answer = self._of(deployment, "swap-set", asked)
+        cells = answer.pop("cells")
+        frames = frames_of(answer)
+        frames["cells"] = frame_of([{"cell": name, **one} for name, one in cells.items()])
+        return frames
+
+    def migration(self, deployment: Any, challenger_id: str, **query: Any) -> Frames:
+        """Count each pair of grades of champion and challenger, in `cells`."""
+        return frames_of(
+            self._of(deployment, "migration", {"challenger_id": challenger_id, **query})
+        )
+
+    def set_baseline(
+        self, model: Any, deployment: Any, *, since: Any = None, until: Any = None
+    ) -> dict[str, Any]:
+        """Make the applicants of a period the development sample of a model.
+
+        `stability` compares with it from now on. A model that was checked with a frame has one.
+
+        Args:
+            model: id of the model, or what `deploy` returned.
+            deployment: a slug, or what `deploy` returned: whose applicants.
+            since: beginning of the period.
+            until: its end.
+
+        """
+        period = {"deployment": slug_of(deployment), "from": moment(since), "to": moment(until)}
+        path = f"/v1/models/{segment(model_of(model))}/baseline"
+        body = encode({"period": given(**period)})
+        return dict(self._json(Call("PUT", path, self._manager(), content=body)))
 
     def _of(self, deployment: Any, path: str, query: Mapping[str, Any]) -> Any:
-        slug = _segment(_slug(deployment))
+        slug = segment(slug_of(deployment))
         return self._get(f"/v1/deployments/{slug}/{path}", _query(query))
-
-
-def _outcomes_call(body: bytes) -> Callable[[str], Call]:
-    return lambda token: Call("POST", "/v1/outcomes", token, content=body)
 
 
 def _logged_rows(answer: Mapping[str, Any], one: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
@@ -234,78 +275,40 @@ def _logged_rows(answer: Mapping[str, Any], one: Mapping[str, Any]) -> Iterable[
             }
 
 
-def _outcome(one: Mapping[str, Any], at: int) -> dict[str, Any]:
-    """The fields of an outcome that are not empty."""
-    fields: dict[str, Any] = {}
-    for name, value in one.items():
-        if name == "deployment":
-            value = _slug(value)
-        if isinstance(value, list | tuple):
-            fields[name] = [str(text) for text in value]
-            continue
-        if isinstance(value, bool) or type(value).__name__ == "bool_":
-            fields[name] = bool(value)
-            continue
-        is_date = isinstance(value, datetime.date) and value == value
-        text = date_text(value) if is_date else plain(value, f"{name!r} of outcome {at}")
-        if text is not None:
-            whole = isinstance(text, float) and text.is_integer() and name.endswith("index")
-            fields[name] = int(text) if whole else text
-    return fields
-
-
-def date_text(value: Any) -> str:
-    """Write a date, or a moment; one without a time zone must be a whole day."""
-    if isinstance(value, datetime.datetime):
-        if value.tzinfo is not None:
-            return value.isoformat()
-        if (value.hour, value.minute, value.second, value.microsecond) != (0, 0, 0, 0):
-            raise refuse(f"{value} has no time zone: add one, such as with .tz_localize('UTC')")
-        return value.date().isoformat()
-    return str(value.isoformat())
-
-
-def _outcome_row(one: Mapping[str, Any]) -> dict[str, Any]:
-    applicant = one.get("applicant", {})
-    return {
-        "status": one["status"],
-        "request_id": applicant.get("request_id"),
-        "record_index": applicant.get("record_index"),
-        "matched_of": one.get("matched_of"),
-        "message": one.get("message"),
-    }
-
-
 def _query(query: Mapping[str, Any]) -> dict[str, Any]:
     """Write query parameters; `from` is a keyword of Python, so that it is `since` here."""
     names = {"since": "from", "until": "to"}
     return {
-        names.get(name, name): _parameter(value)
+        names.get(name, name): _parameter(name, value)
         for name, value in query.items()
         if value is not None
     }
 
 
-def _parameter(value: Any) -> Any:
+def _parameter(name: str, value: Any) -> Any:
+    if name in _MODELS:
+        return model_of(value)
     value = getattr(value, "slug", value)
-    if isinstance(value, datetime.datetime) and value.tzinfo is None:
-        raise refuse(f"{value} has no time zone: add one, such as datetime.timezone.utc")
-    return value.isoformat() if isinstance(value, datetime.datetime) else value
+    return moment(value) if isinstance(value, datetime.datetime) else value
 
 
-def _given(**params: Any) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if value is not None}
+def moment(value: Any) -> str | None:
+    """Write a moment, which has a time zone; None stays None.
+
+    Raises:
+        ValueRefused: for a moment without a time zone, and for a date, which has none.
+
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.isoformat()
+    raise refuse(f"{value} has no time zone: add one, such as datetime.timezone.utc")
 
 
-def _slug(deployment: Any) -> str:
-    """The slug of a deployment, from itself or from what `deploy` returned."""
-    slug = getattr(deployment, "slug", deployment)
-    if isinstance(slug, str) and slug:
-        return slug
-    raise refuse(
-        "the deployment is a slug, such as dep_…, or what deploy() returned with auto_deploy=True"
-    )
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
+def model_of(model: Any) -> str:
+    """Return the id of a model, from itself or from what `deploy` returned."""
+    found = getattr(model, "model_id", model)
+    if isinstance(found, str) and found:
+        return found
+    raise refuse("the model is an id, such as mod_…, or what deploy() returned")

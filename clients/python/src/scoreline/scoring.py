@@ -1,29 +1,22 @@
-"""Scores of many applicants, in batches of which each is logged once."""
+"""Scores of many applicants, from frames and mappings to frames and dicts."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
+from .batching import BATCH_ROWS_MAX, Batches, Record, Send
 from .errors import ScorelineError, ServiceError, refuse
 from .frames import pandas
 from .progress import Progress, is_wanted
-from .values import encode, plain, record, records, require_columns
+from .values import encode, record, records, reference_text, references, require_columns
 
-#: Most records of a batch that the service takes.
-BATCH_ROWS_MAX = 1000
-#: Longest answer that the service keeps for an `Idempotency-Key` is 4 MiB; this leaves room.
-_ANSWER_BYTES = 3_000_000
 _RESULT_BYTES = 400
-_FEATURE_BYTES = 40
+_POINTS_BYTES = 30
+_WARNING_BYTES = 45
+#: What the service calls the reference of a record, so that no feature has this name.
 _REFERENCE = "id"
-
-#: Sends one body with a key and returns the answer, and how many bytes it had.
-Send = Callable[[bytes, str], tuple[Mapping[str, Any], int]]
-Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +25,8 @@ class Asked:
 
     features: Sequence[str] | None = None
     reference: str | None = None
+    routing_key: str | None = None
+    idempotency_key: str | None = None
     points: bool = True
     reasons: int | None = None
     lang: str | None = None
@@ -52,22 +47,16 @@ class Asked:
             fields["strict_mode"] = True
         return fields
 
+    def answer_bytes(self, names: Iterable[str]) -> int:
+        """Return how long the result of a record with these features is at most, as a rule.
 
-class _Sizer:
-    """How many rows a batch has, so that the service can keep its answer for a retry."""
-
-    def __init__(self, asked: Asked, columns: int) -> None:
-        if not 1 <= asked.batch_rows <= BATCH_ROWS_MAX:
-            raise refuse(f"batch_rows is 1 to {BATCH_ROWS_MAX}")
-        self._rows_max = asked.batch_rows
-        per_row = _RESULT_BYTES * (1 + (asked.reasons or 0)) + _FEATURE_BYTES * columns
-        self.rows = self._within(per_row)
-
-    def learn(self, answer_bytes: int, rows: int) -> None:
-        self.rows = min(self.rows, self._within(answer_bytes / max(1, rows)))
-
-    def _within(self, bytes_per_row: float) -> int:
-        return max(1, min(self._rows_max, int(_ANSWER_BYTES / max(1.0, bytes_per_row))))
+        Every feature can have points and a warning.
+        """
+        each = _WARNING_BYTES + (_POINTS_BYTES if self.points else 0)
+        times = 2 if self.points else 1
+        return _RESULT_BYTES * (1 + (self.reasons or 0)) + sum(
+            each + times * len(name) for name in names
+        )
 
 
 def score_frame(send: Send, frame: Any, asked: Asked) -> Any:
@@ -80,23 +69,19 @@ def score_frame(send: Send, frame: Any, asked: Asked) -> Any:
     if asked.reference is None and _REFERENCE in list(frame.columns):
         asked = replace(asked, reference=_REFERENCE)
     columns = _columns(frame, asked)
-    rows = len(frame)
-    sizer = _Sizer(asked, len(columns))
+    total = len(frame)
     parts: list[Any] = []
     at = 0
-    with Progress(rows, is_shown=is_wanted(asked.progress, rows, sizer.rows)) as progress:
-        while at < rows:
-            end = min(rows, at + sizer.rows)
-            try:
-                sent = _renamed(records(frame, columns, (at, end)), asked.reference)
-                results = _send(send, sent, asked, sizer)
-            except ScorelineError as error:
-                _place(error, frame.index[at:end])
-                error.scored = _joined(parts, frame.index[:at])
-                raise
-            parts.append(_part(results, frame.index[at:end]))
-            progress.add(end - at)
-            at = end
+    with Progress(total, is_shown=is_wanted(asked.progress, total, asked.batch_rows)) as progress:
+        try:
+            for results in _results(send, _frame_records(frame, columns, asked), asked):
+                parts.append(_part(results, frame.index[at : at + len(results)]))
+                at += len(results)
+                progress.add(len(results))
+        except ScorelineError as error:
+            _place(error, lambda index: frame.index[index])
+            error.scored = _joined(parts, frame.index[:at])
+            raise
     return _joined(parts, frame.index)
 
 
@@ -104,109 +89,107 @@ def score_rows(send: Send, rows: Iterable[Mapping[str, Any]], asked: Asked) -> l
     """Score applicants who are given as mappings; needs no pandas."""
     scored: list[dict[str, Any]] = []
     with Progress(None, is_shown=is_wanted(asked.progress, 0, 1)) as progress:
-        for start, chunk in _chunks(rows, asked):
-            try:
-                sent = [
-                    _named(row, asked, f"applicant {start + at}") for at, row in enumerate(chunk)
-                ]
-                scored += _send(send, sent, asked, _Sizer(asked, 0))
-            except ScorelineError as error:
-                _place(error, range(start, start + len(chunk)))
-                error.scored = scored
-                raise
-            progress.add(len(chunk))
+        try:
+            for results in _results(send, _row_records(rows, asked), asked):
+                scored += results
+                progress.add(len(results))
+        except ScorelineError as error:
+            _place(error, lambda index: index)
+            error.scored = scored
+            raise
     return scored
 
 
-def _chunks(rows: Iterable[Mapping[str, Any]], asked: Asked) -> Iterator[tuple[int, Rows]]:
-    waiting = iter(rows)
-    start = 0
-    while True:
-        first = next(waiting, None)
-        if first is None:
-            return
-        wanted = _Sizer(asked, len(first)).rows
-        chunk = [first, *islice(waiting, wanted - 1)]
-        yield start, chunk
-        start += len(chunk)
+def _results(send: Send, sent: Iterable[Record], asked: Asked) -> Iterator[list[dict[str, Any]]]:
+    """Score records; each list is that of a batch."""
+    batches = Batches(
+        send, rows_max=asked.batch_rows, fields=asked.fields(), key=asked.idempotency_key
+    )
+    for start, answer in batches.answers(sent):
+        results = [result_of(one, at, answer) for at, one in enumerate(answer["results"])]
+        if start == 0 and all(str(row["warnings"]).startswith("no_features") for row in results):
+            raise ServiceError(
+                "the applicants name none of the model's features, so all have the same score: "
+                f"compare the columns with {', '.join(results[0]['_features']) or 'the card'}",
+                code="no_features",
+                status=200,
+                request_id=str(answer["request_id"]),
+            )
+        for row in results:
+            del row["_features"]
+        yield results
 
 
-def reference_of(row: Mapping[str, Any], asked: Asked) -> str | None:
-    """The field with the number of the application."""
-    return _REFERENCE if asked.reference is None and _REFERENCE in row else asked.reference
+def _frame_records(frame: Any, columns: Sequence[str], asked: Asked) -> Iterator[Record]:
+    """Convert a frame, a batch at a time, so that it can be larger than the memory for its JSON."""
+    answer_bytes = asked.answer_bytes(columns)
+    for start in range(0, len(frame), asked.batch_rows):
+        span = (start, min(len(frame), start + asked.batch_rows))
+        rows: list[dict[str, Any]] = [*records(frame, columns, span)]
+        if asked.reference is not None:
+            named = references(frame, asked.reference, span)
+            for row, reference in zip(rows, named, strict=True):
+                if reference is not None:
+                    row[_REFERENCE] = reference
+        for row in rows:
+            yield Record(encode(row), answer_bytes)
 
 
-def _named(row: Mapping[str, Any], asked: Asked, at: str) -> dict[str, Any]:
-    """A record, with its reference under the name that the service knows."""
-    name = reference_of(row, asked)
-    sent = features_of(row, asked, at)
-    return sent if name is None else {**sent, _REFERENCE: plain(row[name], f"{name!r} of {at}")}
+def _row_records(rows: Iterable[Mapping[str, Any]], asked: Asked) -> Iterator[Record]:
+    for at, row in enumerate(rows):
+        where = f"applicant {at}"
+        sent = features_of(row, asked, where)
+        answer_bytes = asked.answer_bytes(sent)
+        reference = reference_of(row, asked, where)
+        if reference is not None:
+            sent[_REFERENCE] = reference
+        yield Record(encode(sent), answer_bytes)
+
+
+def reference_of(row: Mapping[str, Any], asked: Asked, at: str) -> str | None:
+    """Return the number of an application; None if the applicant has none.
+
+    Raises:
+        ValueRefused: for an applicant without the field, and for a value that names nothing.
+
+    """
+    name = asked.reference
+    if name is None:
+        name = _REFERENCE if _REFERENCE in row else None
+    elif name not in row:
+        raise refuse(f"{at} has no {name!r}, which `reference` names; None stands for none")
+    return None if name is None else reference_text(row[name], f"{name!r} of {at}")
 
 
 def features_of(row: Mapping[str, Any], asked: Asked, at: str) -> dict[str, Any]:
     """The features of an applicant who is given as a mapping.
 
+    The reference is a feature, too, if `features` names it.
+
     Raises:
         ValueRefused: naming a feature that the applicant lacks.
 
     """
-    reference = reference_of(row, asked)
-    names = row if asked.features is None else asked.features
-    absent = [name for name in names if name not in row]
+    if asked.features is None:
+        return record(row, (name for name in row if name not in (asked.reference, _REFERENCE)), at)
+    absent = [name for name in asked.features if name not in row]
     if absent:
         raise refuse(f"{at} has no {absent[0]!r}, which `features` names; None is a missing value")
-    return record(row, (name for name in names if name != reference), at)
+    return record(row, (name for name in asked.features if name != _REFERENCE), at)
 
 
 def _columns(frame: Any, asked: Asked) -> list[str]:
-    """The columns that are sent."""
-    wanted = list(asked.features) if asked.features is not None else list(frame.columns)
+    """The columns that are sent as features."""
+    if asked.features is None:
+        wanted = [name for name in frame.columns if name != asked.reference]
+    else:
+        wanted = list(asked.features)
     named = [] if asked.reference is None else [asked.reference]
     require_columns(frame, [*wanted, *named], "the request")
     unnamed = [name for name in wanted if not isinstance(name, str)]
     if unnamed:
         raise refuse(f"the column {unnamed[0]!r} has no text as its name: rename it")
-    return [*wanted, *(name for name in named if name not in wanted)]
-
-
-def _renamed(rows: list[dict[str, Any]], reference: str | None) -> list[dict[str, Any]]:
-    """Give the column of the reference the name that the service knows."""
-    if reference is not None and reference != _REFERENCE:
-        for row in rows:
-            row[_REFERENCE] = row.pop(reference)
-    return rows
-
-
-def _send(send: Send, rows: Rows, asked: Asked, sizer: _Sizer) -> list[dict[str, Any]]:
-    """Score the rows of a batch; in halves where the service says that they are too many."""
-    if not rows:
-        return []
-    try:
-        answer, answer_bytes = send(encode({"records": rows, **asked.fields()}), uuid.uuid4().hex)
-    except ServiceError as error:
-        if error.status != 413 or len(rows) == 1:
-            raise
-        half = len(rows) // 2
-        sizer.learn(_ANSWER_BYTES * 2, len(rows))
-        first = _send(send, rows[:half], asked, sizer)
-        try:
-            return [*first, *_send(send, rows[half:], asked, sizer)]
-        except ScorelineError as later:
-            _shift(later, half)
-            raise
-    sizer.learn(answer_bytes, len(rows))
-    results = [result_of(one, at, answer) for at, one in enumerate(answer["results"])]
-    if all(str(row["warnings"]).startswith("no_features") for row in results):
-        raise ServiceError(
-            "the applicants name none of the model's features, so all have the same score: "
-            f"compare the columns with {', '.join(results[0]['_features']) or 'the card'}",
-            code="no_features",
-            status=200,
-            request_id=str(answer["request_id"]),
-        )
-    for row in results:
-        del row["_features"]
-    return results
+    return [name for name in wanted if name != _REFERENCE]
 
 
 def result_of(one: Mapping[str, Any], at: int, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,21 +248,11 @@ def _joined(parts: Sequence[Any], index: Any) -> Any:
     return parts[0] if len(parts) == 1 else pd.concat(parts)
 
 
-def _shift(error: ScorelineError, rows: int) -> None:
-    """Count the rows of a fault from the start of the whole batch."""
-    error.details = tuple(
-        {**detail, "index": detail["index"] + rows}
-        if isinstance(detail.get("index"), int)
-        else detail
-        for detail in error.details
-    )
-
-
-def _place(error: ScorelineError, labels: Sequence[Any]) -> None:
+def _place(error: ScorelineError, label: Callable[[int], Any]) -> None:
     """Say which row of the caller's data a fault is in."""
     error.details = tuple(
-        {**detail, "row": labels[detail["index"]]}
-        if isinstance(detail.get("index"), int) and detail["index"] < len(labels)
+        {**detail, "row": label(detail["index"])}
+        if isinstance(detail.get("index"), int)
         else detail
         for detail in error.details
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -39,12 +42,16 @@ class Retries:
 
 @dataclass(frozen=True)
 class Call:
-    """One request; the same bytes are sent each time."""
+    """One request; the same bytes are sent each time.
+
+    A `file` is the body in place of `content`, and is never in memory as a whole.
+    """
 
     method: str
     path: str
     token: str = field(repr=False)
     content: bytes | None = None
+    file: Path | None = None
     content_type: str = "application/json"
     params: Mapping[str, Any] | None = None
     idempotency_key: str | None = None
@@ -81,11 +88,23 @@ class Transport:
             ConnectionFailed: there was no answer.
 
         """
+        return self._repeated(call, lambda: self._once(call))
+
+    def download(self, call: Call, out: Path) -> None:
+        """Write an answer to a file, which appears when it is complete; raises as `send` does."""
+        part = out.with_name(out.name + ".part")
+        try:
+            self._repeated(call, lambda: self._streamed(call, part))
+            os.replace(part, out)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _repeated(self, call: Call, once: Callable[[], httpx.Response]) -> httpx.Response:
         waited = 0.0
         failures = 0
         while True:
             try:
-                response = self._once(call)
+                response = once()
             except httpx.TransportError as error:
                 failures += 1
                 # What can't be sent is quoted in the error, and it may be a secret.
@@ -119,22 +138,37 @@ class Transport:
             self._sleep(wait)
 
     def _once(self, call: Call) -> httpx.Response:
+        with ExitStack() as opened:
+            file = None if call.file is None else opened.enter_context(call.file.open("rb"))
+            return self._http.request(
+                call.method,
+                call.path,
+                content=call.content if file is None else file,
+                **self._options(call),
+            )
+
+    def _streamed(self, call: Call, part: Path) -> httpx.Response:
+        """Send a request without a body, and write the answer to a file unless it is an error."""
+        with self._http.stream(call.method, call.path, **self._options(call)) as response:
+            if response.is_success:
+                with part.open("wb") as file:
+                    for chunk in response.iter_bytes():
+                        file.write(chunk)
+            else:
+                response.read()
+            return response
+
+    @staticmethod
+    def _options(call: Call) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {call.token}", **(call.headers or {})}
-        if call.content is not None:
+        if call.content is not None or call.file is not None:
             headers["content-type"] = call.content_type
         if call.idempotency_key is not None:
             headers["idempotency-key"] = call.idempotency_key
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"headers": headers, "params": call.params}
         if call.timeout_seconds is not None:
             options["timeout"] = httpx.Timeout(call.timeout_seconds, connect=5.0)
-        return self._http.request(
-            call.method,
-            call.path,
-            content=call.content,
-            params=call.params,
-            headers=headers,
-            **options,
-        )
+        return options
 
 
 def error_of(response: httpx.Response) -> ServiceError:

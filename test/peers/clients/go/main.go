@@ -46,7 +46,8 @@ func main() {
 	purpose.WoeValues = map[string]float64{"car": 0.2}
 	features := []api.Feature{{NumericFeature: age}, {CategoricalFeature: purpose}}
 	scaling := *api.NewScaling(500, 20, 20)
-	spec := *api.NewScorecardSpec("Consumer loans", "1.0.0", "default_12m", 480, features, scaling)
+	spec := *api.NewScorecardSpec("Consumer loans", "1.0.0", "default_12m", 480, features)
+	spec.SetScaling(scaling)
 	order := *api.NewDeployRequest(spec, api.PRODUCTION, true)
 	deployed := must(owner.ModelsAPI.ModelsDeploy(ctx).DeployRequest(order).Execute())
 	slug := deployed.Deployment.Get().Slug

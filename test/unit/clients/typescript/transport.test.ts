@@ -210,3 +210,26 @@ test('a rule that is not a whole number, and a URL that is not one of HTTP, are 
   expect(error).toMatchObject({ message: expect.stringMatching(/^timeoutMs is 0.5: give a whole/) })
   expect(() => new ScorelineClient({ url: 'ftp://lender.example' })).toThrow('not http(s)')
 })
+
+// `fetch` throws the same error for a header that it can't send as for a connection that broke.
+test.each([
+  ['the token', { token: 'a key\nof two lines' }, {}],
+  ['X-Reference-Id', {}, { reference: 'A-1\r\nX-Other: 1' }],
+  ['X-Routing-Key', {}, { routingKey: 'A\u0000' }],
+  ['X-Routing-Key', {}, { routingKey: '\u4f60\u597d' }],
+  ['Idempotency-Key', {}, { idempotencyKey: 'a\nb' }],
+])('%s that no header can carry is refused at once, and not quoted', async (name, ours, score) => {
+  const { client, sent } = clientOf([], ours)
+  const error = await failed(client.score('dep_1', { age: 35 }, score))
+  expect(error).toMatchObject({ name: 'InvalidHeaderError' })
+  expect(error.message).toMatch(RegExp(`^${name} has a character at position \\d+ that no header`))
+  expect(error.message).not.toContain('two lines')
+  expect(error.cause).toBeUndefined()
+  expect(sent).toHaveLength(0)
+})
+
+test('a token is sent without the line break of its file', async () => {
+  const { client, sent } = clientOf([answer(200, {})], { token: 'a key\n' })
+  await client.call('GET', '/v1/models')
+  expect(sent[0]?.headers['authorization']).toBe('Bearer a key')
+})
