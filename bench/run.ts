@@ -44,6 +44,7 @@ const OPERATED = {
   tracing: 'a score with tracing off, on, and with spans, against one without a header',
   soak: 'twenty minutes of mixed traffic',
   'log-store': 'bytes and processor time of a logged score, at three rates',
+  proof: 'what the tree of the score log costs the drain',
   monitoring:
     'stability, swap set and cut-offs of a month of millions of scores, and what they cost',
   'log-reading': 'reading back and counting in a log of millions of scores',

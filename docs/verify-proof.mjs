@@ -110,6 +110,7 @@ function readCheckpoint(note, verifierKey) {
       const bytes = Buffer.from(signature, 'base64')
       return (
         signer === name &&
+        bytes.toString('base64') === signature &&
         bytes.subarray(0, 4).equals(keyId) &&
         verify(null, Buffer.from(text), publicKey, bytes.subarray(4))
       )
@@ -123,6 +124,7 @@ function readCheckpoint(note, verifierKey) {
 
 function checkProof(proof, verifierKey) {
   const leaf = Buffer.from(proof.leaf, 'base64')
+  if (leaf.toString('base64') !== proof.leaf) fail('the leaf is no base64')
   const { block, tree } = proof
   const checkpoint = readCheckpoint(proof.checkpoint, verifierKey)
   if (tree.size !== checkpoint.size) fail('the proof is for another size than its checkpoint')

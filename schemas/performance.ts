@@ -134,8 +134,32 @@ export const Calibration = Type.Object({
   hosmer_lemeshow: Type.Union([HosmerLemeshow, Type.Null()]),
 })
 
+export const RateOfPoints = Type.Object({
+  points: Type.Number(),
+  n: Type.Integer(),
+  bad_rate: Type.Number(),
+})
+
+export const PointsInversion = Type.Object({
+  better: RateOfPoints,
+  worse: RateOfPoints,
+  p_value: Type.Number({ description: 'Two-sided, that both have one bad rate' }),
+})
+
+export const BinOrder = Type.Object({
+  spearman: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Rank correlation of points, signed so that more is better, and bad rate over the bins: -1 where they agree; null where one of them is the same in all bins',
+  }),
+  inversions: Type.Array(PointsInversion, {
+    description:
+      'Neighbouring points of which the better ones have the higher bad rate, with p below 0.05',
+  }),
+})
+
 export const FeaturePerformance = Type.Object({
   name: Type.String(),
+  order: BinOrder,
   bins: Type.Array(BinPerformance),
 })
 

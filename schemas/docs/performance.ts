@@ -38,8 +38,8 @@ const NOTHING = {
   gains: [],
   calibration: { grades: [], bands: [], hosmer_lemeshow: null },
   features: [
-    { name: 'age', bins: [] },
-    { name: 'purpose', bins: [] },
+    { name: 'age', order: { spearman: null, inversions: [] }, bins: [] },
+    { name: 'purpose', order: { spearman: null, inversions: [] }, bins: [] },
   ],
   paired: [],
   expected: {

@@ -94,12 +94,12 @@ export class Backtest {
       exact_share: n === 0 ? null : exact / n,
       features: spec.features.map(({ name }, index) => {
         const share = n === 0 ? null : (this.exactOfFeature[index] ?? 0) / n
-        const isBounded = share !== null && share < 1
-        const map = this.impossible[index] ? 'impossible' : isBounded ? 'bounded' : 'exact'
-        return { name, map, exact_share: share }
+        const map = this.impossible[index] ? 'impossible' : share === 1 ? 'exact' : 'bounded'
+        return { name, map: share === null ? null : map, exact_share: share }
       }),
       scores: {
-        mean: exact === 0 ? null : sums.exact / exact,
+        // A mean over some of the applicants can lie outside of the bounds for all.
+        mean: n === 0 || exact < n ? null : sums.exact / n,
         mean_low: n === 0 ? null : sums.low / n,
         mean_high: n === 0 ? null : sums.high / n,
         bands: this.bands.bands,

@@ -24,6 +24,7 @@ import { LogErasureService } from '../reading/erasure/service.ts'
 import { LogExportService } from '../reading/export/service.ts'
 import type { ReadingStore } from '../reading/service.ts'
 import { PostgresReadingStore } from '../reading/store.ts'
+import { type BlockIndexReader, PostgresBlockIndex } from '../score-log/blocks/block-index.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import { CheckpointSigner } from '../score-log/proof/checkpoint.ts'
 import type { TreeStore } from '../score-log/proof/log-tree.ts'
@@ -47,6 +48,7 @@ export interface CliServices {
   /** What the verification of the log reads. */
   readonly verification: {
     readonly blocks: BlockReader
+    readonly index: BlockIndexReader
     readonly models: ModelSource
     readonly trees: TreeStore
     readonly signer: CheckpointSigner
@@ -134,6 +136,7 @@ export async function createCliServices(
     reading,
     verification: {
       blocks: log.blocks,
+      index: guarded(new PostgresBlockIndex(db)),
       models: log.models,
       trees: guarded(new PostgresTreeStore(db)),
       signer: new CheckpointSigner(

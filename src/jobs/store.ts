@@ -61,7 +61,8 @@ export class PostgresJobStore implements JobStore, JobRunStore {
       const cancelled = await rowsOf<{ kind: string }>(
         tx,
         sql`update jobs
-          set status = 'cancelled', finished_at = now(), runner = null, leased_until = null
+          set status = 'cancelled', finished_at = now(), runner = null, leased_until = null,
+            input = '{}'
           where id = ${jobId} and team_id = ${teamId} and finished_at is null
           returning kind`,
       )
@@ -130,7 +131,8 @@ export class PostgresJobStore implements JobStore, JobRunStore {
       const ended = await rowsOf<{ kind: string }>(
         tx,
         sql`update jobs set status = ${end.status}, finished_at = now(),
-        runner = null, leased_until = null, progress_done = ${end.progress.done},
+        runner = null, leased_until = null, input = '{}',
+        progress_done = ${end.progress.done},
         progress_total = ${end.progress.total}, result = ${result}::text::json,
         failure = ${failure}::text::json
       where id = ${jobId} and runner = ${runner} and status = 'running' returning kind`,
@@ -183,8 +185,11 @@ function jobOf([row]: readonly JobRow[]): Job | null {
   }
 }
 
+/** Jobs of a team that have ended: beyond it the oldest leave before their week is over. */
+const KEPT_MAX = 1_000
+
 /**
- * Adds a job in the caller's transaction.
+ * Adds a job in the caller's transaction. Its input is kept until its end.
  *
  * @returns false if the team has `openMax` open jobs; then nothing is added
  */
@@ -192,6 +197,11 @@ export async function insertJob(tx: Transaction, job: NewJob, openMax: number): 
   const { id, teamId, kind, input, createdBy, createdAt, place = null } = job
   // Two requests at one time must not both find the last free place.
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${teamId}, 2))`)
+  await tx.execute(sql`delete from jobs where id in (
+      select id from jobs where team_id = ${teamId} and finished_at is not null
+        and not exists (select 1 from batches where batches.id = jobs.id)
+      order by finished_at desc offset ${KEPT_MAX}::integer
+    )`)
   const added = await rowsOf(
     tx,
     sql`insert into jobs (id, team_id, kind, status, input, progress_done, progress_total,

@@ -32,11 +32,12 @@ export async function writeFacts(
   const named = new Set(matched.map(({ fact }) => fact.definition))
   const definitions = await definitionsOf(tx, sender.teamId, [...named])
   const ids = await applicantIds(tx, sender.teamId, matched, definitions)
-  const facts = matched.map(({ applicant, fact }) => ({
+  const facts = matched.map(({ applicant, fact, heldAtMs = null }) => ({
     applicantId: ids.get(keyOf(applicant)) ?? 0,
     fact,
+    heldAtMs,
   }))
-  const { statuses, added } = await revisionsOf(tx, facts)
+  const { statuses, added } = await revisionsOf(tx, sender.teamId, facts)
   if (added.length > 0) await insertFacts(tx, sender, added)
   const unused = [...definitions].filter(([id, { isUsed }]) => {
     return !isUsed && added.some(({ fact }) => fact.definition === id)
@@ -133,11 +134,22 @@ async function applicantIds(
 interface AddedFact {
   readonly applicantId: number
   readonly fact: OutcomeFact
+  /** Null for one that was never held. */
+  readonly heldAtMs: number | null
+}
+
+interface StoredFact {
+  readonly a: number
+  readonly d: string
+  readonly at_ms: number
+  readonly content: string
+  readonly came_at_ms: number
 }
 
 /** Compares facts, in order, with the newest revisions, and with those before them. */
 async function revisionsOf(
   tx: Transaction,
+  teamId: string,
   facts: readonly AddedFact[],
 ): Promise<{ statuses: WriteStatus[]; added: AddedFact[] }> {
   const factKey = ({ applicantId, fact }: AddedFact) =>
@@ -147,28 +159,50 @@ async function revisionsOf(
     d: fact.definition,
     t: momentText(fact.asOfMs),
   }))
-  const stored = await rowsOf<{ a: number; d: string; at_ms: number; content: string }>(
+  const stored = await rowsOf<StoredFact>(
     tx,
     sql`select distinct on (applicant_id, definition, as_of) applicant_id::float8 as a,
-        definition as d, ${epochMs(sql`as_of`)} as at_ms, content::text as content
+        definition as d, ${epochMs(sql`as_of`)} as at_ms, content::text as content,
+        ${epochMs(sql`coalesce(held_at, recorded_at)`)} as came_at_ms
       from outcomes join json_to_recordset(${JSON.stringify(given)}::json)
         as given(a bigint, d text, t timestamptz)
         on applicant_id = a and definition = d collate "C" and as_of = t
       order by applicant_id, definition, as_of, revision desc`,
   )
-  const newest = new Map(stored.map(({ a, d, at_ms, content }) => [`${a} ${at_ms} ${d}`, content]))
+  const newest = new Map(
+    stored.map(({ a, d, at_ms, content, came_at_ms }) => [
+      `${a} ${at_ms} ${d}`,
+      { content, cameAtMs: came_at_ms },
+    ]),
+  )
+  const heldUntilMs = stored.length === 0 ? Number.NEGATIVE_INFINITY : await newestHeld(tx, teamId)
   const statuses: WriteStatus[] = []
   const added: AddedFact[] = []
   for (const one of facts) {
     const key = factKey(one)
     const content = JSON.stringify(one.fact.content)
     const before = newest.get(key)
-    statuses.push(before === undefined ? 'accepted' : before === content ? 'unchanged' : 'revised')
-    if (before === content) continue
-    newest.set(key, content)
+    // What was held says less than what came after it.
+    const isLate = one.heldAtMs !== null && one.heldAtMs < (before?.cameAtMs ?? -Infinity)
+    const isSame = isLate || before?.content === content
+    statuses.push(before === undefined ? 'accepted' : isSame ? 'unchanged' : 'revised')
+    // Said again, it must stand against what was held since it was said first.
+    const isAgain = !isLate && (before?.cameAtMs ?? Infinity) < heldUntilMs
+    if (isSame && !isAgain) continue
+    newest.set(key, { content, cameAtMs: one.heldAtMs ?? Number.POSITIVE_INFINITY })
     added.push(one)
   }
   return { statuses, added }
+}
+
+/** When the newest held outcome of a team came; -Infinity without one. */
+async function newestHeld(tx: Transaction, teamId: string): Promise<number> {
+  const [row] = await rowsOf<{ at_ms: number }>(
+    tx,
+    sql`select ${epochMs(sql`received_at`)} as at_ms from held_outcomes
+      where team_id = ${teamId} order by id desc limit 1`,
+  )
+  return row?.at_ms ?? Number.NEGATIVE_INFINITY
 }
 
 async function insertFacts(
@@ -177,19 +211,20 @@ async function insertFacts(
   added: readonly AddedFact[],
 ): Promise<void> {
   const rows = JSON.stringify(
-    added.map(({ applicantId, fact }, index) => ({
+    added.map(({ applicantId, fact, heldAtMs }, index) => ({
       n: index,
       a: applicantId,
       d: fact.definition,
       t: momentText(fact.asOfMs),
       c: fact.content,
+      h: heldAtMs === null ? null : momentText(heldAtMs),
     })),
   )
   // The time of the clock, not of the transaction: it lies behind the lock.
   await tx.execute(sql`insert into outcomes
-      (applicant_id, definition, as_of, content, recorded_at, recorded_by)
-    select a, d, t, c, clock_timestamp(), ${by}::text
+      (applicant_id, definition, as_of, content, held_at, recorded_at, recorded_by)
+    select a, d, t, c, h, clock_timestamp(), ${by}::text
     from json_to_recordset(${rows}::json)
-      as given(n integer, a bigint, d text, t timestamptz, c json)
+      as given(n integer, a bigint, d text, t timestamptz, c json, h timestamptz)
     order by n`)
 }

@@ -8,6 +8,9 @@ import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
 import type { OutcomeItem, OutcomeTarget } from './item.ts'
 import type { HeldItem, Holding, OutcomeWrite } from './service.ts'
 
+/** An item of this many bytes is about ten times a usual one: a million of them is 4 GB. */
+const ITEM_BYTES_MAX = 4_096
+
 /** What a team gets of a round, however many teams wait. */
 const SHARE_MIN = 20
 
@@ -37,15 +40,17 @@ export async function hold(
     sql`select count(*)::float8 as held from held_outcomes where team_id = ${teamId}`,
   )
   const isFull = (count?.held ?? 0) >= heldMax
-  const holdings = rows.map(({ ref }): Holding => {
+  const holdings = rows.map(({ item, ref }): Holding => {
     if (ref !== null && erased.has(ref)) return 'erased'
+    if (Buffer.byteLength(JSON.stringify(item)) > ITEM_BYTES_MAX) return 'long'
     return isFull ? 'full' : 'held'
   })
   const kept = rows.filter((_, index) => holdings[index] === 'held')
   if (kept.length === 0) return holdings
+  // The time of the clock, not of the transaction: it lies behind the lock.
   await tx.execute(sql`insert into held_outcomes (team_id, item, item_hash, reference_hash,
       environment, held_by, received_at, next_try_at, tries)
-    select ${teamId}::text, item, hash, ref, ${environment}, ${by}, now(), now(), 0
+    select ${teamId}::text, item, hash, ref, ${environment}, ${by}, clock_timestamp(), now(), 0
     from json_to_recordset(${JSON.stringify(kept)}::json) as given(item json, hash text, ref text)
     on conflict (team_id, item_hash) do nothing`)
   return holdings
@@ -76,6 +81,7 @@ interface HeldRow {
   readonly item: string
   readonly tries: number
   readonly tried_at_ms: number
+  readonly received_at_ms: number
 }
 
 /**
@@ -104,15 +110,18 @@ export async function takeDue(
       update held_outcomes set next_try_at = ${momentText(nowMs + leaseMs)}
       where id in (select id from taken)
       returning id::float8 as id, team_id, environment, held_by, item::text as item, tries,
-        ${epochMs(sql`coalesce(tried_at, received_at)`)} as tried_at_ms`,
+        ${epochMs(sql`coalesce(tried_at, received_at)`)} as tried_at_ms,
+        ${epochMs(sql`received_at`)} as received_at_ms`,
   )
-  return rows.map(({ id, team_id, environment, held_by, item, tries, tried_at_ms }) => ({
-    id,
-    item: parseStoredJson(item) as OutcomeItem,
-    sender: { teamId: team_id, environment, by: held_by },
-    tries,
-    triedAtMs: tried_at_ms,
+  const items = rows.map((row) => ({
+    id: row.id,
+    item: parseStoredJson(row.item) as OutcomeItem,
+    sender: { teamId: row.team_id, environment: row.environment, by: row.held_by },
+    heldAtMs: row.received_at_ms,
+    tries: row.tries,
+    triedAtMs: row.tried_at_ms,
   }))
+  return items.sort((one, other) => one.id - other.id)
 }
 
 /** Whether an item has its turn until then. */
@@ -154,4 +163,18 @@ function teamsDueBy(now: SQL): SQL {
 function referenceHashOf(teamId: string, target: OutcomeTarget): string | null {
   const name = target.by === 'reference' ? target.reference : target.recordId
   return name === null ? null : hashOfReference(teamId, name)
+}
+
+/** Whether an outcome that waits for its score names a definition. */
+export async function isHeld(
+  tx: Transaction,
+  teamId: string,
+  definition: string,
+): Promise<boolean> {
+  const rows = await rowsOf(
+    tx,
+    sql`select 1 from held_outcomes
+      where team_id = ${teamId} and item -> 'fact' ->> 'definition' = ${definition} limit 1`,
+  )
+  return rows.length > 0
 }

@@ -53,6 +53,8 @@ interface ImportRunOptions {
 export class ImportRun {
   private readonly options: ImportRunOptions
   private state: OutcomeImport
+  /** Set once a step was left out because the process ends: none may follow it. */
+  private isStopped = false
 
   constructor(options: ImportRunOptions, state: OutcomeImport) {
     this.options = options
@@ -90,7 +92,7 @@ export class ImportRun {
     }
     if (round.length > 0) storing = (await this.storeAfter(storing, round)).done
     await storing
-    return 'done'
+    return this.isStopped ? 'stopped' : 'done'
   }
 
   private async readHeader(): Promise<CsvHeader | string> {
@@ -156,6 +158,8 @@ export class ImportRun {
   private async store(round: readonly Line[], judged: readonly JudgedItem[]): Promise<void> {
     let next = 0
     for (let start = 0; start < round.length; start += STEP_LINES) {
+      this.isStopped ||= this.options.isClosing()
+      if (this.isStopped) return
       const lines = round.slice(start, start + STEP_LINES)
       const ofLines = lines.map(({ read }) => (read === null ? null : (judged[next++] ?? null)))
       await this.step(lines, ofLines)

@@ -106,13 +106,18 @@ function itemOf(value: unknown): OutcomeItem {
   const kind = oneOf(fields, 'kind', ['decision', 'performance'])
   const own = kind === 'decision' ? DECISION_FIELDS : PERFORMANCE_FIELDS
   for (const [name, given] of Object.entries(fields)) {
-    const field = TARGET_FIELDS[name] ?? own[name]
+    const field = fieldOf(TARGET_FIELDS, name) ?? fieldOf(own, name)
     if (field === undefined)
       throw new ItemFault(`"${name.slice(0, 40)}" is not a field of a ${kind}`)
     checkField(name, field, given)
   }
   const target = targetOf(fields)
   return { target, fact: kind === 'decision' ? decisionOf(fields) : performanceOf(fields) }
+}
+
+/** A field of its own: an object also has those of all objects, such as `constructor`. */
+function fieldOf(of: Readonly<Record<string, Field>>, name: string): Field | undefined {
+  return Object.hasOwn(of, name) ? of[name] : undefined
 }
 
 function targetOf(fields: Fields): OutcomeTarget {

@@ -80,7 +80,7 @@ export class OutcomeMatcher {
     const byReference = await this.referencesOf(scope, targets, sinceMs)
     return targets.map((target) =>
       target.by === 'request'
-        ? matchOfRequest(target, byRequest.get(target.requestId) ?? [], this.notYet)
+        ? matchOfRequest(target, byRequest.get(target.requestId) ?? null, this.notYet)
         : (byReference.get(target.deploymentId)?.(target.reference) ?? UNKNOWN_DEPLOYMENT),
     )
   }
@@ -107,9 +107,15 @@ export class OutcomeMatcher {
     const named = new Set(
       wanted.filter(({ recordId }) => recordId !== null).map(({ requestId }) => requestId),
     )
+    // Batches without a record, by their deployment.
+    const empty = new Map<string, string>()
     const missing = isOne.filter((id) => !isComplete(id) || named.has(id))
     for await (const request of this.logged(teamId, missing)) {
       if (request.teamId !== teamId) continue
+      if (request.rows.length === 0) {
+        empty.set(request.requestId, request.deploymentId)
+        continue
+      }
       found.set(
         request.requestId,
         request.rows.map(({ id }, recordIndex) => ({
@@ -118,7 +124,7 @@ export class OutcomeMatcher {
         })),
       )
     }
-    return this.visible(teamId, environment, found)
+    return this.visible({ teamId, environment }, found, empty)
   }
 
   private async *logged(
@@ -139,17 +145,22 @@ export class OutcomeMatcher {
     }
   }
 
+  /** The requests of the environment, with an empty list for a batch without a record. */
   private async visible(
-    teamId: string,
-    environment: Environment | null,
+    { teamId, environment }: MatchScope,
     found: Map<string, Candidate[]>,
+    empty: ReadonlyMap<string, string>,
   ): Promise<Map<string, Candidate[]>> {
-    if (environment === null) return found
-    const ids = new Set([...found.values()].flat().map(({ applicant }) => applicant.deploymentId))
-    const environments = await this.known.environmentsOf(teamId, [...ids])
+    const deployments = new Map(empty)
     for (const [requestId, [first]] of found) {
-      const own = environments.get(first?.applicant.deploymentId ?? '')
-      if (own !== environment) found.delete(requestId)
+      if (first !== undefined) deployments.set(requestId, first.applicant.deploymentId)
+    }
+    for (const requestId of empty.keys()) found.set(requestId, [])
+    if (environment === null) return found
+    const ids = [...new Set(deployments.values())]
+    const environments = await this.known.environmentsOf(teamId, ids)
+    for (const [requestId, deploymentId] of deployments) {
+      if (environments.get(deploymentId) !== environment) found.delete(requestId)
     }
     return found
   }
@@ -183,7 +194,7 @@ export class OutcomeMatcher {
       matches.set(deploymentId, (reference) => {
         const found = scorings.get(hashOfReference(teamId, reference))
         if (found === undefined) return { kind: 'unmatched', message: this.notYet, isLater: true }
-        return { kind: 'matched', applicant: found.last, matchedOf: found.seen.size }
+        return { kind: 'matched', applicant: found.last, matchedOf: found.seen.size + found.others }
       })
     }
     return matches
@@ -197,38 +208,42 @@ export class OutcomeMatcher {
     sinceMs,
   }: WantedScorings): Promise<ReadonlyMap<string, Scorings>> {
     const scorings = new Map<string, Scorings>()
-    const add = (applicant: ScoredApplicant) => {
+    // The log has each scoring once: only those from elsewhere must be remembered.
+    const add = (applicant: ScoredApplicant, isLogged: boolean) => {
       const name = applicant.referenceHash ?? ''
       const key = `${applicant.requestId}/${applicant.recordIndex}`
       const found = scorings.get(name)
-      if (found === undefined) {
-        scorings.set(name, { last: applicant, seen: new Set([key]) })
-        return
-      }
-      found.seen.add(key)
-      if (isLaterScoring(applicant, found.last)) found.last = applicant
+      const own = found ?? { last: applicant, seen: new Set<string>(), others: 0 }
+      scorings.set(name, own)
+      if (!isLogged) own.seen.add(key)
+      else if (!own.seen.has(key)) own.others++
+      if (isLaterScoring(applicant, own.last)) own.last = applicant
     }
     const hashes = [...references].map((reference) => hashOfReference(teamId, reference))
-    for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) add(known)
+    for (const known of await this.known.ofReferences(teamId, deploymentId, hashes)) {
+      add(known, false)
+    }
     const range = { fromMs: sinceMs, toMs: Number.POSITIVE_INFINITY }
     const query = { teamId, deploymentId, ...range }
-    const take = (request: LoggedRequest) => {
+    const take = (request: LoggedRequest, isLogged: boolean) => {
       if (request.deploymentId !== deploymentId) return
       for (const index of request.rows.keys()) {
         const own = referenceOf(request, index)
-        if (own !== null && references.has(own)) add(applicantOf(request, index))
+        if (own !== null && references.has(own)) add(applicantOf(request, index), isLogged)
       }
     }
-    waiting.forEach(take)
+    for (const request of waiting) take(request, false)
     if (references.size <= LOOKED_UP_MAX) {
       for (const reference of references) {
         const limit = new SearchLimit()
         const found = this.reader.search({ ...query, reference, before: null, limit })
-        for await (const request of found) take(request)
+        for await (const request of found) take(request, true)
       }
     } else {
       const picked = { requestIds: new Set<string>(), references }
-      for await (const requests of this.reader.pick(query, picked)) requests.forEach(take)
+      for await (const requests of this.reader.pick(query, picked)) {
+        for (const request of requests) take(request, true)
+      }
     }
     return scorings
   }
@@ -251,7 +266,10 @@ interface WantedScorings {
 
 interface Scorings {
   last: ScoredApplicant
+  /** Those that are stored with outcomes, and those in the spool. */
   readonly seen: Set<string>
+  /** Number of those that only the log has. */
+  others: number
 }
 
 const UNKNOWN_DEPLOYMENT: Match = {
@@ -260,15 +278,21 @@ const UNKNOWN_DEPLOYMENT: Match = {
   isLater: false,
 }
 
+const NO_RECORD: Match = {
+  kind: 'unmatched',
+  message: 'the request has no such record',
+  isLater: false,
+}
+
 function matchOfRequest(
   { recordIndex, recordId }: OutcomeTarget & { by: 'request' },
-  candidates: readonly Candidate[],
+  candidates: readonly Candidate[] | null,
   notYet: string,
 ): Match {
+  if (candidates === null) return { kind: 'unmatched', message: notYet, isLater: true }
   const [first] = candidates
-  if (first === undefined) return { kind: 'unmatched', message: notYet, isLater: true }
-  const { isBatch, applicants } = first.applicant
-  if (isBatch && applicants > 1 && recordIndex === null && recordId === null) {
+  if (first === undefined) return NO_RECORD
+  if (first.applicant.isBatch && recordIndex === null && recordId === null) {
     const message = 'the request is a batch: name the record by record_index or record_id'
     return { kind: 'ambiguous', message }
   }
@@ -277,7 +301,7 @@ function matchOfRequest(
   )
   const [found, other] = named
   if (found === undefined) {
-    return { kind: 'unmatched', message: 'the request has no such record', isLater: false }
+    return NO_RECORD
   }
   if (other !== undefined) {
     const message = 'records of the batch share this id: send record_index instead'

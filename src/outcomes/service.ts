@@ -41,6 +41,8 @@ export interface OutcomeSender {
 export interface MatchedFact {
   readonly applicant: ScoredApplicant
   readonly fact: OutcomeFact
+  /** When it was held; absent for one that is stored as it comes. */
+  readonly heldAtMs?: number
 }
 
 /** What one transaction stores. */
@@ -56,8 +58,11 @@ export interface OutcomeWrite {
   readonly progress?: (written: OutcomeWritten) => ImportStep
 }
 
-/** What became of an item that waits for its score; `full`: the team has too many of them. */
-export type Holding = 'held' | 'full' | 'erased'
+/**
+ * What became of an item that waits for its score. `full`: the team has too many of them; `long`:
+ * it takes too much room.
+ */
+export type Holding = 'held' | 'full' | 'long' | 'erased'
 
 /** What one transaction has stored. */
 export interface OutcomeWritten {
@@ -91,6 +96,7 @@ export interface HeldItem {
   readonly id: number
   readonly item: OutcomeItem
   readonly sender: OutcomeSender
+  readonly heldAtMs: number
   readonly tries: number
   /** When it was last looked for. */
   readonly triedAtMs: number
@@ -99,9 +105,15 @@ export interface HeldItem {
 export interface OutcomeStore {
   /** Definitions of the team with these ids, with their windows in months. */
   windowsOf(teamId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** Stores the facts in this order. */
+  /**
+   * Stores the facts in this order; not one that was held before the current one of the same moment
+   * came.
+   */
   write(write: OutcomeWrite): Promise<OutcomeWritten>
-  /** Held items whose turn it is, of each team those that wait longest; leased until then. */
+  /**
+   * Held items whose turn it is, of each team those that wait longest, in the order in which they
+   * came; leased until then.
+   */
   takeDue(order: { nowMs: number; leaseMs: number; limit: number }): Promise<readonly HeldItem[]>
   /** Whether a held item has its turn until then. */
   hasDue(untilMs: number): Promise<boolean>
@@ -259,7 +271,8 @@ export class OutcomeService {
     for (const [index, held] of group.entries()) {
       const match = matches[index]
       if (match?.kind === 'matched') {
-        matched.push({ applicant: match.applicant, fact: held.item.fact })
+        const { item, heldAtMs } = held
+        matched.push({ applicant: match.applicant, fact: item.fact, heldAtMs })
         settled.push(held.id)
       } else waiting.push(held)
     }
@@ -336,6 +349,7 @@ function resultOf({ status, message }: JudgedItem): OutcomeResult {
 
 const DROPPED: Readonly<Record<Exclude<Holding, 'held'>, string>> = {
   full: 'no score of the team is known by this name, and too many outcomes of the team wait for theirs: send it again when the score is there',
+  long: 'no score of the team is known by this name, and the outcome is too long to wait for it: send it again when the score is there, or with less text',
   erased: 'the reference was erased while this outcome was on its way: it is not tried again',
 }
 

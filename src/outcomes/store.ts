@@ -10,7 +10,7 @@ import { APPLICANT_COLUMNS, type ApplicantRow, applicantOfRow } from './applican
 import type { DefinitionStore, OutcomeDefinition } from './definitions.ts'
 import { removeExpired } from './expired.ts'
 import { lockOutcomes, writeFacts } from './fact-writer.ts'
-import { hasDue, hold, postpone, takeDue } from './held-items.ts'
+import { hasDue, hold, isHeld, postpone, takeDue } from './held-items.ts'
 import { moveImport } from './import-store.ts'
 import type { KnownApplicants } from './matcher.ts'
 import type { Expiry, HeldItem, OutcomeStore, OutcomeWrite, OutcomeWritten } from './service.ts'
@@ -59,7 +59,7 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
       const stored = all.find(({ id }) => id === definition.id)
       if (stored !== undefined) {
         if (isSame(definitionOf(stored), definition)) return 'stored'
-        if (stored.is_used) return 'in-use'
+        if (stored.is_used || (await isHeld(tx, teamId, definition.id))) return 'in-use'
       } else if (all.length >= definitionsMax) return 'full'
       const { id, label, windowMonths, badRuleText, maturityMonths } = definition
       await tx.execute(sql`insert into outcome_definitions

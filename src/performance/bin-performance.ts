@@ -1,6 +1,8 @@
 import { loggedFeature } from '../reading/logged-feature.ts'
 import type { StoredModel } from '../score-log/reading/stored-models.ts'
+import { type BinOrder, orderOf } from './statistics/bin-order.ts'
 import { jeffreysInterval, weightOfEvidence, zOf } from './statistics/calibration.ts'
+import type { Direction } from './statistics/discrimination.ts'
 import { inTurns } from './statistics/in-turns.ts'
 import { emptyGroup, type GroupTally, type PerformanceTally } from './tally.ts'
 
@@ -24,7 +26,15 @@ export interface BinPerformance {
 
 export interface FeaturePerformance {
   readonly name: string
+  readonly order: BinOrder
   readonly bins: readonly BinPerformance[]
+}
+
+/** All applicants of both classes, and which scores are better. */
+interface Sides {
+  readonly goods: number
+  readonly bads: number
+  readonly direction: Direction
 }
 
 /** An interval of a bin takes some twenty microseconds. */
@@ -34,7 +44,7 @@ const BINS_A_LOOK = 10
 export async function featuresOf(
   tally: PerformanceTally,
   card: Card,
-  { goods, bads }: { readonly goods: number; readonly bads: number },
+  { goods, bads, direction }: Sides,
 ): Promise<FeaturePerformance[]> {
   const features: FeaturePerformance[] = []
   for (const [feature, { name }] of card.spec.features.entries()) {
@@ -60,7 +70,7 @@ export async function featuresOf(
       },
       BINS_A_LOOK,
     )
-    features.push({ name, bins })
+    features.push({ name, order: orderOf(bins, direction), bins })
   }
   return features
 }

@@ -83,7 +83,7 @@ export async function reportOf(input: ReportInput): Promise<PerformanceReport> {
   }
   const grades = await gradesOf(tally, model)
   const width = Math.abs(model.card?.spec.scaling?.pdo ?? BAND_WIDTH_DEFAULT)
-  const classes = { goods: good, bads: bad }
+  const sides = { goods: good, bads: bad, direction }
   return {
     n: good + bad,
     good,
@@ -98,7 +98,7 @@ export async function reportOf(input: ReportInput): Promise<PerformanceReport> {
     grades,
     bands: await bandsOf(counts, width),
     hosmerLemeshow: hosmerLemeshow(grades),
-    features: model.card === null ? [] : await featuresOf(tally, model.card, classes),
+    features: model.card === null ? [] : await featuresOf(tally, model.card, sides),
     paired,
     expected: await expectedPerformance(population.unlabelled, direction),
   }

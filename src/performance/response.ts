@@ -2,6 +2,7 @@ import { binOf } from '../reading/score-text.ts'
 import type { BinPerformance } from './bin-performance.ts'
 import type { PerformanceReport } from './report.ts'
 import type { ModelPerformance } from './service.ts'
+import type { BinOrder, PointsGroup } from './statistics/bin-order.ts'
 import type { Calibration } from './statistics/calibration.ts'
 import type { Vintage } from './statistics/vintages.ts'
 
@@ -46,8 +47,9 @@ export function performanceFields(
       })),
       hosmer_lemeshow: hosmerLemeshowFields(report),
     },
-    features: report.features.map(({ name, bins }, feature) => ({
+    features: report.features.map(({ name, order, bins }, feature) => ({
       name,
+      order: orderFields(order),
       bins: bins.map((bin) => binFields(bin, model.card?.spec.features[feature]?.bins ?? [])),
     })),
     paired: report.paired.map((one) => ({
@@ -126,6 +128,18 @@ function binFields(one: BinPerformance, bins: readonly object[]) {
     bad_rate_high: one.badRateHigh,
     woe: one.woe,
     z: one.z,
+  }
+}
+
+function orderFields({ spearman, inversions }: BinOrder) {
+  const rateOf = ({ points, n, bad }: PointsGroup) => ({ points, n, bad_rate: bad / n })
+  return {
+    spearman,
+    inversions: inversions.map(({ better, worse, pValue }) => ({
+      better: rateOf(better),
+      worse: rateOf(worse),
+      p_value: pValue,
+    })),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { TreeLeaf } from '../score-log/proof/facts-chain.ts'
+import type { StrayNode } from '../score-log/proof/log-tree.ts'
 
 /** Something that is not as it was when it was logged. */
 export interface VerifyFinding {
@@ -70,6 +71,14 @@ export class Findings {
       `changed: it has ${said}; the records of the block are ${own.size}, from ` +
       `${new Date(own.firstAtMs).toISOString()} on`
     this.add('tree_changed', sequence, message)
+  }
+
+  /** A row of the tree that the drain has not written so. */
+  stray(treeId: number, { level, position }: StrayNode): void {
+    const message =
+      `the row of log_tree_nodes with tree_id ${treeId}, level ${level}, position ${position} ` +
+      'is beyond the tree, or has columns that it must not have'
+    this.add('tree_changed', null, message)
   }
 
   treeChanged(message: string): void {

@@ -1,7 +1,8 @@
+import { AppError } from '../errors.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
+import type { BlockIndexReader } from '../score-log/blocks/block-index.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
-import { timeOfRequestId } from '../score-log/blocks/request-id-column.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
 import { type BlockSources, readSources } from '../score-log/proof/block-sources.ts'
 import { treeOver } from '../score-log/proof/leaves.ts'
@@ -10,9 +11,11 @@ import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import { leavesIn } from './block-proof.ts'
 import type { Findings, FoundRoot } from './findings.ts'
+import { faultOf } from './row-faults.ts'
 
 interface StoredRecordsOptions {
   readonly blocks: BlockReader
+  readonly index: BlockIndexReader
   readonly models: ModelSource
   readonly teamId: string
   /** Records from then on have a place in the tree. */
@@ -50,7 +53,7 @@ async function recordsIn(
   options: StoredRecordsOptions,
   findings: Findings,
 ): Promise<StoredRecords> {
-  const { teamId, models } = options
+  const { teamId, models, index } = options
   const { where } = stored
   const roots = new Map<number, FoundRoot>()
   // A block of which nothing is known can hold records of any team.
@@ -62,9 +65,12 @@ async function recordsIn(
     if (stored.sources !== null) own = listed
     const block = openBlock(stored)
     const of = readSources(stored.sources, (record) => block.teamId(record))
+    if ((of.records ?? block.count) !== block.count) {
+      throw new RangeError('its sources are of another number of records')
+    }
     const { bySource, untraced } = await ownRecords(block, of, teamId)
     if (listed.length + untraced.length === 0) return { roots, untraced: 0 }
-    const fault = faultOf(stored, block)
+    const fault = await faultOf(stored, block, await index.indexOf(stored))
     if (fault !== null) {
       findings.add('block_changed', listed[0] ?? null, `${where} was changed: ${fault}`)
     }
@@ -83,6 +89,8 @@ async function recordsIn(
     }
     return { roots, untraced: noteUntraced({ where, block, untraced }, options, findings) }
   } catch (error) {
+    // Not a fault of the block: the database is away.
+    if (error instanceof AppError && error.code === 'unavailable') throw error
     const cause = error instanceof Error ? error.message : String(error)
     for (const sequence of own) {
       findings.add('block_unreadable', sequence, `${where} can't be read: ${cause}`)
@@ -115,29 +123,6 @@ async function ownRecords(block: OpenBlock, { sources, sourceOf }: BlockSources,
     await turns.giveWay()
   }
   return { bySource, untraced }
-}
-
-/** What the columns of a row say of its records otherwise than the records; null for nothing. */
-function faultOf(stored: StoredBlock, block: OpenBlock): string | null {
-  let [firstAtMs, lastAtMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  let applicants = 0
-  let hasOtherIds = false
-  for (let record = 0; record < block.count; record++) {
-    firstAtMs = Math.min(firstAtMs, block.scoredAtMs(record))
-    lastAtMs = Math.max(lastAtMs, block.scoredAtMs(record))
-    applicants += block.applicants(record)
-    const idMs = timeOfRequestId(block.requestId(record))
-    if (idMs !== null && (idMs < stored.idFromMs || idMs > stored.idToMs)) hasOtherIds = true
-  }
-  const rules = [
-    ['first_at', stored.firstAtMs === Math.floor(firstAtMs)],
-    ['last_at', stored.lastAtMs === Math.ceil(lastAtMs)],
-    ['records', stored.records === block.count],
-    ['applicants', stored.applicants === applicants],
-    ['id_from or id_to', !hasOtherIds],
-  ] as const
-  const wrong = rules.flatMap(([column, isRight]) => (isRight ? [] : [column]))
-  return wrong.length === 0 ? null : `its records say otherwise than ${wrong.join(', ')}`
 }
 
 interface UntracedRecords {

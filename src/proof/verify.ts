@@ -1,4 +1,5 @@
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
+import type { BlockIndexReader } from '../score-log/blocks/block-index.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
 import type { TreeState } from '../score-log/proof/checkpoint.ts'
 import { FactsChain, type FactsState, type TreeLeaf } from '../score-log/proof/facts-chain.ts'
@@ -23,6 +24,7 @@ export interface VerifyReport {
 
 interface VerifyOptions {
   readonly blocks: BlockReader
+  readonly index: BlockIndexReader
   readonly models: ModelSource
   readonly trees: TreeStore
   readonly teamId: string
@@ -40,6 +42,8 @@ const LATE_MS = SPAN_MS.day
 const PORTION_LEAVES = 1_000
 /** More blocks than findings name; a service drains fewer while its log is read. */
 const BEYOND_MAX = 100_000
+/** More would say the same again. */
+const STRAYS_MAX = 100
 
 /**
  * Recomputes the tree of a team from its records, and names everything that differs from the stored
@@ -51,7 +55,7 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
   // First: what a running service drains meanwhile is not part of this tree.
   const head = await trees.head(teamId)
   const { treeId, edge } = head
-  const tracedFromMs = tracedFrom(head)
+  const tracedFromMs = await tracedFrom(trees, head)
   const { seen, beyond, applicants, untraced } = await compareRecords(
     { ...options, tracedFromMs, head },
     findings,
@@ -76,6 +80,8 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
     if (again.size === checkpoint?.size) checkpointRoot = again.root
   }
   await nodes.end()
+  const strays = treeId === null ? [] : await trees.strays(treeId, STRAYS_MAX)
+  for (const stray of strays) findings.stray(treeId ?? 0, stray)
   for (const [sequence, where] of beyond) {
     if (sequence < after.size) continue
     const message = `${where} names block ${sequence}, which the tree does not have`
@@ -140,10 +146,14 @@ async function compareRecords(
   return { seen, beyond, applicants, untraced }
 }
 
-/** From when on each record has a place in the tree. */
-function tracedFrom({ facts }: TreeHead): number {
-  if (facts === null) return Number.POSITIVE_INFINITY
-  return facts.untracedUntilMs ?? Number.NEGATIVE_INFINITY
+/**
+ * From when on each record has a place in the tree. Without a chain its start is not known: then
+ * replicas of the version before the trees can still have run for a day.
+ */
+async function tracedFrom(trees: TreeStore, { treeId, facts }: TreeHead): Promise<number> {
+  if (facts !== null) return facts.untracedUntilMs ?? Number.NEGATIVE_INFINITY
+  const [first] = treeId === null ? [] : await trees.leaves(treeId, 0, 1)
+  return first === undefined ? Number.POSITIVE_INFINITY : first.firstAtMs + SPAN_MS.day
 }
 
 /**
@@ -189,10 +199,10 @@ class ComparedChain {
         'without records may have been deleted before their time'
       findings.treeChanged(message)
     }
-    if (kept !== null && !this.isKept) {
+    if (kept !== null && (stored === null || !this.isKept)) {
       const message =
         `the facts of ${kept.size} blocks that were kept are others: applicants or first_at of ` +
-        'one of these blocks in log_tree_nodes, or untraced_until in log_trees, was changed'
+        'one of these blocks in log_tree_nodes, or facts or untraced_until in log_trees, was changed'
       findings.add('checkpoint_differs', null, message)
     }
   }

@@ -91,6 +91,8 @@ export const outcomes = pgTable(
     asOf: moment('as_of').notNull(),
     /** The item without what names the applicant. */
     content: jsonText('content').notNull(),
+    /** When it came, if its score was not known then; null: it was recorded as it came. */
+    heldAt: moment('held_at'),
     recordedAt: moment('recorded_at').notNull(),
     /** A user or a key. */
     recordedBy: idText('recorded_by').notNull(),

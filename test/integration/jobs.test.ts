@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { AppError } from '../../src/errors.ts'
 import type { JobHandler } from '../../src/jobs/job.ts'
@@ -6,7 +7,7 @@ import { JobRunner } from '../../src/jobs/runner.ts'
 import { JobService, OPEN_JOBS_MAX } from '../../src/jobs/service.ts'
 import { PostgresJobStore } from '../../src/jobs/store.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import type { DatabaseHandle } from '../../src/platform/db/client.ts'
+import { type DatabaseHandle, rowsOf } from '../../src/platform/db/client.ts'
 import { newId } from '../../src/platform/ids/ids.ts'
 import { backends, type TestDatabase } from '../support/start/databases.ts'
 import { openTestDatabase } from '../support/start/seeded-database.ts'
@@ -70,6 +71,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a job is run once with its input, shows its progress, and keeps its result', async () => {
     const team = await newTeam()
+    const other = await newTeam()
     const { id } = await team.start({ of: 'the caller' })
     const inputs: unknown[] = []
     const go = Promise.withResolvers<void>()
@@ -81,6 +83,7 @@ describe.each(backends)('on $name', (backend) => {
       return { answer: 42 }
     })
     await until(async () => (await team.get(id)).progress.done === 1)
+    await expect(other.get(id)).rejects.toMatchObject({ code: 'job_not_found' })
     expect(await team.get(id)).toMatchObject({ status: 'running', result: null, finishedAt: null })
     go.resolve()
     await until(async () => (await team.get(id)).status === 'done')
@@ -128,6 +131,19 @@ describe.each(backends)('on $name', (backend) => {
     await until(async () => (await team.get(id)).status === 'done')
     expect((await team.get(id)).result).toEqual({ by: 'the second run' })
     expect(runner.counts).toMatchObject({ done: 1, failed: 0, interrupted: 1 })
+  })
+
+  // What never succeeds must not take the turns of others for ever.
+  test('a job that is interrupted each time fails after five runs', async () => {
+    const team = await newTeam()
+    const { id } = await team.start()
+    const away = async () => {
+      throw new AppError('unavailable', 'the database is away')
+    }
+    const runner = run(team.kind, away, { leaseMs: 20 })
+    await until(async () => (await team.get(id)).finishedAt !== null)
+    expect(await team.get(id)).toMatchObject({ status: 'failed', result: null })
+    expect(runner.counts).toMatchObject({ interrupted: 5, failed: 1 })
   })
 
   test('a result waits for a database that is away, and is stored once it is back', async () => {
@@ -217,6 +233,51 @@ describe.each(backends)('on $name', (backend) => {
     runner.wake()
     await vi.waitFor(() => expect(order).toHaveLength(4), 10_000)
     expect(order).toEqual(['one', 'other', 'one', 'one'])
+  })
+
+  // A replica more must not give more of them to whoever queued most.
+  test('a team that has no running job comes before one that has, on all replicas', async () => {
+    const [one, other] = [await newTeam(), await newTeam()]
+    for (let job = 0; job < 3; job++) await one.start()
+    await other.start()
+    const kinds = [one.kind, other.kind]
+    const taken: (string | undefined)[] = []
+    for (const replica of ['1', '2', '3', '4']) {
+      taken.push((await store.take(kinds, `${one.kind} ${replica}`, 60_000))?.teamId)
+    }
+    expect(taken).toEqual([one.teamId, other.teamId, one.teamId, one.teamId])
+  })
+
+  // A body of four megabytes would else stay for a week, also of a job that was cancelled.
+  test('what a job was to do leaves with its end, and of those that ended the oldest leave', async () => {
+    const team = await newTeam()
+    const inputOf = async (id: string) => {
+      const [row] = await rowsOf<{ input: string }>(
+        handle.db,
+        sql`select input::text as input from jobs where id = ${id}`,
+      )
+      return row?.input
+    }
+    const cancelled = await team.start({ a: 'body' })
+    expect(await inputOf(cancelled.id)).toBe('{"a":"body"}')
+    await team.cancel(cancelled.id)
+    expect(await inputOf(cancelled.id)).toBe('{}')
+    const { id } = await team.start({ a: 'body' })
+    run(team.kind, async () => ({}))
+    await until(async () => (await team.get(id)).status === 'done')
+    expect(await inputOf(id)).toBe('{}')
+    await handle.db.execute(sql`insert into jobs (id, team_id, kind, status, input, progress_done,
+        progress_total, attempts, created_by, created_at, finished_at)
+      select 'old ' || n || ${team.teamId}, ${team.teamId}, 'old', 'done', '{}', 0, 0, 0, 'usr_1',
+        now(), now() - n * interval '1 minute' from generate_series(1, 1200) as n`)
+    await team.start()
+    const [left] = await rowsOf<{ n: number }>(
+      handle.db,
+      sql`select count(*)::integer as n from jobs
+        where team_id = ${team.teamId} and finished_at is not null`,
+    )
+    expect(left?.n).toBe(1_000)
+    expect((await team.get(id)).status).toBe('done')
   })
 
   test('a job leaves a week after its end', async () => {

@@ -16,7 +16,7 @@ import sklearn
 import statsmodels
 from scipy import stats
 from sklearn.metrics import brier_score_loss, roc_auc_score
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 
 BAND = 20
 RISKS = [0.1, 0.35, 0.24, 0.8, 0.2, 0.85, 0.13, 0.85, 0.74, 0.58, 0.71, 0.25]
@@ -134,6 +134,71 @@ def expected_auc(pd, risk):
     return float((pairs * wins).sum() / pairs.sum())
 
 
+def gains(scores, bad, bands_max=10):
+    """Bands from the best score down: each ends with the score that holds the next tenth of all."""
+    values, counts = np.unique(scores, return_counts=True)
+    total, before, start, bands = len(scores), 0, None, []
+    cum = 0
+    for value, n in zip(values[::-1], counts[::-1]):
+        start = value if start is None else start
+        cum += int(n)
+        is_last = value == values[0]
+        if cum * bands_max < total * (before * bands_max // total + 1) and not is_last:
+            continue
+        own = (scores >= value) & (scores <= start)
+        better = scores >= value
+        low, high = proportion_confint(bad[own].sum(), own.sum(), method="jeffreys")
+        bands.append(
+            {
+                "min": float(value),
+                "max": float(start),
+                "count": int(own.sum()),
+                "bad": int(bad[own].sum()),
+                "cum_count": int(better.sum()),
+                "cum_bad": int(bad[better].sum()),
+                "bad_rate": float(bad[own].mean()),
+                "low": float(low),
+                "high": float(high),
+                "cum_bad_rate": float(bad[better].mean()),
+                "lift": float(bad[own].mean() / bad.mean()),
+            }
+        )
+        before, start = cum, None
+    return bands
+
+
+def order(seed):
+    """Bins with their points, and whether bad rates are in this order; some points come twice."""
+    state = seed
+
+    def draw(below):
+        nonlocal state
+        state = (state * 1664525 + 1013904223) % 4294967296
+        return state * below // 4294967296
+
+    direction = 1 if seed % 2 == 0 else -1
+    bins = []
+    for _ in range(2 + draw(7)):
+        n = 1 + draw(400)
+        bins.append({"points": draw(8) - 3, "n": n, "bad": draw(min(n, 60) + 1)})
+    points = np.array([one["points"] for one in bins]) * direction
+    rates = np.array([one["bad"] / one["n"] for one in bins])
+    is_flat = len(set(points)) == 1 or len(set(rates)) == 1
+    levels = []
+    for value in sorted(set(points), reverse=True):
+        own = [one for one, at in zip(bins, points) if at == value]
+        levels.append((float(value * direction), sum(o["n"] for o in own), sum(o["bad"] for o in own)))
+    inversions = []
+    for (better, n, bad), (worse, other_n, other_bad) in zip(levels, levels[1:]):
+        if bad * other_n <= other_bad * n:
+            continue
+        p = float(proportions_ztest([bad, other_bad], [n, other_n])[1])
+        if p < 0.05:
+            inversions.append({"better": better, "worse": worse, "p": p})
+    spearman = None if is_flat else float(stats.spearmanr(points, rates).statistic)
+    return {"direction": direction, "bins": bins, "spearman": spearman, "inversions": inversions}
+
+
 def ks_at(scores, bad):
     found = stats.ks_2samp(scores[bad], scores[~bad])
     return float(found.statistic), float(found.statistic_location)
@@ -181,6 +246,7 @@ def figures(n, has_ties):
         "groups": groups,
         "hosmer_lemeshow": hosmer_lemeshow(groups),
         "expected_bads": float(pd.sum()),
+        "gains": gains(champion, bad),
         "expected_auc": expected_auc(pd, -champion) if n <= 2000 else None,
     }
 
@@ -234,6 +300,7 @@ print(
                 "statsmodels": statsmodels.__version__,
             },
             "small": small(),
+            "orders": [order(seed) for seed in range(1, 41)],
             "samples": [
                 figures(400, True),
                 figures(1500, False),

@@ -1951,7 +1951,7 @@ export interface paths {
         put?: never;
         /**
          * Backtest a candidate card
-         * @description Starts a job that says what a candidate card would have given to the applicants of a period, from their logged bins: the log has no values. Where each bin of the candidate follows from logged ones, a score is exact; elsewhere it lies between two bounds, and both can be true. The `result` has `n`, `exact_share`, `features` (`map`: `exact`, `bounded`, or `impossible` where no logged model has the feature), `scores` (means and bands), `psi` against the served scores, `swap_set` at the first cut-off and `swap_sets` at each. Of several scorings of a reference the last counts, or what `dedupe` says. With `definition`, `performance` has AUC, Gini, KS with their intervals and the Brier score of the candidate, over applicants with an exact score and a good or bad outcome, and `coverage`; without, it is null. With ten open jobs of the team the answer is 503.
+         * @description Starts a job that says what a candidate card would have given to the applicants of a period, from their logged bins: the log has no values. Where each bin of the candidate follows from logged ones, a score is exact; elsewhere it lies between two bounds, and both can be true. The `result` has `n`, `exact_share`, `features` (`map`: `exact`, `bounded`, or `impossible` where no logged model has the feature), `scores` (`mean` only where every score is exact, bounds of the mean, and bands), `psi` against the served scores, `swap_set` at the first cut-off and `swap_sets` at each. Of several scorings of a reference the last counts, or what `dedupe` says. With `definition`, `performance` has AUC, Gini, KS with their intervals and the Brier score of the candidate, over applicants with an exact score and a good or bad outcome, and `coverage`; without, it is null. With ten open jobs of the team the answer is 503.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `modeler`.
          */
@@ -2475,6 +2475,15 @@ export interface components {
             /** @description Name of the file in the folder of the team, which is the id of the team in the store of `BATCH_STORE`; with `/` between its parts */
             path: string;
             format?: components["schemas"]["BatchFormat"];
+        };
+        BinOrder: {
+            /**
+             * Format: double
+             * @description Rank correlation of points, signed so that more is better, and bad rate over the bins: -1 where they agree; null where one of them is the same in all bins
+             */
+            spearman: number | null;
+            /** @description Neighbouring points of which the better ones have the higher bad rate, with p below 0.05 */
+            inversions: components["schemas"]["PointsInversion"][];
         };
         BinPerformance: {
             outcome: components["schemas"]["FeatureOutcome"] | null;
@@ -3265,6 +3274,7 @@ export interface components {
         FeatureOutcome: "matched" | "missing" | "unseen_category" | "no_bin" | "not_a_number";
         FeaturePerformance: {
             name: string;
+            order: components["schemas"]["BinOrder"];
             bins: components["schemas"]["BinPerformance"][];
         };
         FeatureSensitivity: {
@@ -4602,6 +4612,15 @@ export interface components {
             cv_95: number | null;
             verdict: components["schemas"]["Verdict"] | null;
         };
+        PointsInversion: {
+            better: components["schemas"]["RateOfPoints"];
+            worse: components["schemas"]["RateOfPoints"];
+            /**
+             * Format: double
+             * @description Two-sided, that both have one bad rate
+             */
+            p_value: number;
+        };
         /** @enum {string} */
         Population: "all" | "served";
         /** @description The champion after a rollback; absent if there was only one champion so far */
@@ -4656,6 +4675,14 @@ export interface components {
             baseline_id: string;
             /** Format: int64 */
             cache_version: number;
+        };
+        RateOfPoints: {
+            /** Format: double */
+            points: number;
+            /** Format: int64 */
+            n: number;
+            /** Format: double */
+            bad_rate: number;
         };
         Reason: {
             /** Format: int64 */
@@ -12767,10 +12794,18 @@ export interface operations {
                      *       "features": [
                      *         {
                      *           "name": "age",
+                     *           "order": {
+                     *             "spearman": null,
+                     *             "inversions": []
+                     *           },
                      *           "bins": []
                      *         },
                      *         {
                      *           "name": "purpose",
+                     *           "order": {
+                     *             "spearman": null,
+                     *             "inversions": []
+                     *           },
                      *           "bins": []
                      *         }
                      *       ],

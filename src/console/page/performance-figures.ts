@@ -100,7 +100,25 @@ export function Bins({ found }: { found: Performance }) {
         <td>${Math.abs(one.z ?? 0) > STRIKING_Z && html`<${Badge} kind="off">${(one.z ?? 0) > 0 ? 'worse' : 'better'}<//>`}</td></tr>`,
       )}
     <//>
+    <${Inversions} found=${found} />
   </section>`
+}
+
+/** Points that reward applicants of whom more were bad. */
+function Inversions({ found }: { found: Performance }) {
+  const rows = found.features.flatMap(({ name, order }) =>
+    order.inversions.map((inversion) => ({ name, ...inversion })),
+  )
+  if (rows.length === 0) return null
+  return html`<p class="muted">Of these neighbouring points of a feature, the better ones had the higher bad rate, beyond chance.</p>
+    <${Table} caption="Points in the wrong order" head=${['Feature', numberHead('Better points'), numberHead('Bad rate'), numberHead('Worse points'), numberHead('Bad rate of these'), numberHead('p')]}>
+      ${rows.map(
+        (one) => html`<tr><th scope="row">${one.name}</th>
+        <td class="number">${number(one.better.points)}</td><td class="number">${percent(one.better.bad_rate)}</td>
+        <td class="number">${number(one.worse.points)}</td><td class="number">${percent(one.worse.bad_rate)}</td>
+        <td class="number">${one.p_value.toFixed(3)}</td></tr>`,
+      )}
+    <//>`
 }
 
 interface ChallengersProps {

@@ -13,12 +13,16 @@ export interface BlockSource {
  */
 export interface BlockSources {
   readonly sources: readonly BlockSource[]
+  /** How many records a merged block is said to hold; null where the teams of the records tell. */
+  readonly records: number | null
   /** Index in `sources` of a record; -1 for a record from before the tree. */
   sourceOf(record: number): number
 }
 
 const BY_TEAM = 0
 const BY_RUNS = 1
+/** Far above the records of a merged block: damaged bytes must not fill the memory. */
+const RUN_RECORDS_MAX = 2 ** 20
 
 /**
  * Writes the sources of a block whose records have one source for each team.
@@ -85,21 +89,32 @@ export function readSources(
   bytes: Buffer | null,
   teamOf: (record: number) => string,
 ): BlockSources {
-  if (bytes === null) return { sources: [], sourceOf: () => -1 }
+  if (bytes === null) return { sources: [], records: null, sourceOf: () => -1 }
   const from = new ByteReader(bytes)
   const sources = Array.from({ length: from.varint() }, () => ({
     teamId: from.block().toString(),
     sequence: from.varint(),
   }))
-  if (from.u8() === BY_TEAM) {
+  const kind = from.u8()
+  if (kind === BY_TEAM) {
+    checkEnd(from)
     const byTeam = new Map(sources.map(({ teamId }, index) => [teamId, index]))
-    return { sources, sourceOf: (record) => byTeam.get(teamOf(record)) ?? -1 }
+    const sourceOf = (record: number) => byTeam.get(teamOf(record)) ?? -1
+    return { sources, records: null, sourceOf }
   }
+  if (kind !== BY_RUNS) throw new RangeError('the sources of the block are of another kind')
   const ofRecord: number[] = []
   for (let rest = from.varint(); rest > 0; rest--) {
     const records = from.varint()
     const source = from.varint() - 1
+    if (records > RUN_RECORDS_MAX) throw new RangeError('a run of the sources is too long')
     for (let record = 0; record < records; record++) ofRecord.push(source)
   }
-  return { sources, sourceOf: (record) => ofRecord[record] ?? -1 }
+  checkEnd(from)
+  return { sources, records: ofRecord.length, sourceOf: (record) => ofRecord[record] ?? -1 }
+}
+
+function checkEnd(from: ByteReader): void {
+  if (from.position === from.bytes.length) return
+  throw new RangeError('the sources of the block are longer than their contents')
 }

@@ -19,6 +19,12 @@ export interface TreeHead {
   readonly facts: FactsState | null
 }
 
+/** Where a stored node is. */
+export interface StrayNode {
+  readonly level: number
+  readonly position: number
+}
+
 /** Reads the trees of teams. */
 export interface TreeStore {
   head(teamId: string): Promise<TreeHead>
@@ -31,6 +37,8 @@ export interface TreeStore {
   ): Promise<ReadonlyMap<number, Buffer>>
   /** The leaves from this one on, in their order. */
   leaves(treeId: number, first: number, count: number): Promise<readonly TreeLeaf[]>
+  /** Rows that the drain would not have written for this tree, at most `limit`. */
+  strays(treeId: number, limit: number): Promise<readonly StrayNode[]>
 }
 
 const TILE_NODES = 2 ** STORED_LEVELS

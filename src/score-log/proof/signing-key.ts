@@ -51,6 +51,8 @@ export class SigningKey {
   /** Whether `sign` has made a signature. */
   hasSigned(name: string, text: string, signed: string): boolean {
     const bytes = Buffer.from(signed, 'base64')
+    // The last character has bits that no byte has.
+    if (bytes.toString('base64') !== signed) return false
     if (!bytes.subarray(0, KEY_ID_BYTES).equals(this.keyId(name))) return false
     return verify(null, Buffer.from(text), this.publicKey, bytes.subarray(KEY_ID_BYTES))
   }

@@ -1,9 +1,12 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { epochMs } from '../../rollups/rollup-rows.ts'
 import type { TreeLeaf } from './facts-chain.ts'
-import type { TreeHead, TreeStore } from './log-tree.ts'
-import { TreeEdge } from './merkle.ts'
+import type { StrayNode, TreeHead, TreeStore } from './log-tree.ts'
+import { STORED_LEVELS, TreeEdge } from './merkle.ts'
+
+/** Above all levels of a tree. */
+const LEVELS = 64
 
 /** Trees in PostgreSQL. */
 export class PostgresTreeStore implements TreeStore {
@@ -39,6 +42,27 @@ export class PostgresTreeStore implements TreeStore {
 
   leaves(treeId: number, first: number, count: number): Promise<TreeLeaf[]> {
     return readLeaves(this.db, treeId, first, count)
+  }
+
+  strays(treeId: number, limit: number): Promise<StrayNode[]> {
+    const size = sql`(select size from log_trees where id = ${treeId})`
+    // Ranges of the primary key, but the second: it reads a row for each 256 leaves.
+    const wrong: SQL[] = [
+      sql`(level < 0 or level >= ${LEVELS})`,
+      sql`level > 0 and num_nonnulls(applicants, first_at) > 0`,
+    ]
+    for (let level = 0; level < LEVELS; level += STORED_LEVELS) {
+      wrong.push(
+        sql`level = ${level} and position < 0`,
+        sql`level = ${level} and position >= ${size} >> ${level}::integer`,
+        sql`level > ${level} and level < ${level + STORED_LEVELS}`,
+      )
+    }
+    const parts = wrong.map(
+      (condition) => sql`(select level, position::float8 as position from log_tree_nodes
+        where tree_id = ${treeId} and ${condition} limit ${limit})`,
+    )
+    return rowsOf<StrayNode>(this.db, sql`${sql.join(parts, sql` union all `)} limit ${limit}`)
   }
 }
 

@@ -9,6 +9,15 @@ import { headOfRow, readLeaves, TREE_COLUMNS, type TreeRow } from './tree-store.
 
 /** Leaves from before the chain that one transaction adds to it. */
 const CAUGHT_UP_MAX = 2_000
+/**
+ * A process that is frozen amid such a transaction loses it, and the trees with it, for which the
+ * drains of other replicas wait. Connections for background work have this bound anyway; those of
+ * others have a longer one.
+ */
+const IDLE_MS = 2_000
+const BOUND_IDLE = sql.raw(
+  `set_config('idle_in_transaction_session_timeout', '${IDLE_MS}', true) as bounded`,
+)
 
 interface NewNode {
   readonly treeId: number
@@ -78,7 +87,7 @@ async function lockedHeads(
   }
   const rows = await rowsOf<TreeRow>(
     tx,
-    sql`select ${TREE_COLUMNS} from log_trees
+    sql`select ${TREE_COLUMNS}, ${BOUND_IDLE} from log_trees
       where team_id in (${ids}) order by team_id for update`,
   )
   const heads = new Map<string, Head>()

@@ -2,17 +2,46 @@ import { setTimeout } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rowsOf } from '../../../src/platform/db/client.ts'
+import { encodeBlocks } from '../../../src/score-log/blocks/encode-blocks.ts'
+import { insertBlocks } from '../../../src/score-log/drain/store.ts'
+import { CARD, logged } from '../../support/archive/archived-log.ts'
 import { figuresOf, printFigures, resultsInRollups } from '../../support/expect/reconciliation.ts'
 import { LoadedService } from '../../support/load/loaded-service.ts'
 import { loggedFacts, loggedIds } from '../../support/score-log/log-rows.ts'
 import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
 import { hasPostgres, newDataDir, postgres } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/seeded-database.ts'
+import { openTestDatabase, withDatabase } from '../../support/start/seeded-database.ts'
 
 /** The server ends a transaction that stands still after 2 s; without that it took 8 s. */
 const WAIT_MS_MAX = 5_000
 
 describe.skipIf(!hasPostgres)('two replicas over one PostgreSQL', () => {
+  // Not only the drain adds to a tree: the connections of requests may stand still for longer.
+  test('a transaction that stands still with a tree loses it, whatever it is for', async () => {
+    const database = await postgres.create()
+    const [frozen, other] = [await openTestDatabase(database), await openTestDatabase(database)]
+    onTestFinished(async () => {
+      await frozen.close()
+      await other.close()
+      await database.drop()
+    })
+    const models = { compiled: async () => new Map([['mod_1', CARD.model]]) }
+    const blocks = await encodeBlocks([logged(0).record.payload], models)
+    const held = Promise.withResolvers<void>()
+    const lost = frozen.db.transaction(async (tx) => {
+      await insertBlocks(tx, blocks)
+      held.resolve()
+      await setTimeout(WAIT_MS_MAX)
+    })
+    const isLost = expect(lost).rejects.toThrow()
+    await held.promise
+    const startedMs = performance.now()
+    await other.db.transaction((tx) => insertBlocks(tx, blocks))
+    expect(performance.now() - startedMs).toBeLessThan(WAIT_MS_MAX - 1_000)
+    await isLost
+    expect(await loggedIds(other.db)).toHaveLength(1)
+  }, 30_000)
+
   // A machine that swaps, or is being moved, must not stop the log of the others.
   test('go on when one is frozen amid its drain, which then drains again, once', async () => {
     const database = await postgres.create()

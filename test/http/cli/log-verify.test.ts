@@ -10,6 +10,7 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { verifyLog as verifyLogOf } from '../../../src/proof/verify.ts'
 import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
 import { BlockEncoder } from '../../../src/score-log/blocks/block-encoder.ts'
+import { PostgresBlockIndex } from '../../../src/score-log/blocks/block-index.ts'
 import { type BlockReader, PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
 import { insertOf } from '../../../src/score-log/blocks/insert-block.ts'
 import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
@@ -183,9 +184,10 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
     const verified = (keptFromMs: number) =>
       inDatabase((db) => {
         const blocks = new PostgresBlockReader(db)
+        const index = new PostgresBlockIndex(db)
         const [models, trees] = [modelsOf(db), new PostgresTreeStore(db)]
         const kept = { checkpoint: null, facts: null }
-        return verifyLogOf({ blocks, models, trees, teamId, keptFromMs, ...kept })
+        return verifyLogOf({ blocks, index, models, trees, teamId, keptFromMs, ...kept })
       })
     await remove(0)
     const now = Date.now()
@@ -284,6 +286,7 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
   test('is right while the service goes on scoring', async () => {
     const report = await inDatabase(async (db) => {
       const reader = new PostgresBlockReader(db)
+      const index = new PostgresBlockIndex(db)
       const models = modelsOf(db)
       const blocks: BlockReader = {
         blocksAt: (idMs) => reader.blocksAt(idMs),
@@ -296,7 +299,7 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
       const { teamId } = teams.teamUsers.owner
       const trees = new PostgresTreeStore(db)
       const kept = { checkpoint: null, facts: null }
-      const of = { blocks, models, trees, teamId, keptFromMs: 0, ...kept }
+      const of = { blocks, index, models, trees, teamId, keptFromMs: 0, ...kept }
       return verifyLogOf(of)
     })
     expect(report).toMatchObject({ blocks: 4, applicants: 4, findings: [] })

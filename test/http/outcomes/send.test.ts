@@ -216,6 +216,30 @@ describe.each(backends)('on $name', (backend) => {
     expect(outcomeOf(await put(DEFINITION))).toBe('409 definition_in_use')
   })
 
+  // The window that an outcome was sent with must be the one that it is attached with.
+  test('a definition that an outcome waits with stays as it is', async () => {
+    const put = (body: object) => team.call('PUT', '/v1/outcome-definitions/gb7', body)
+    await put(DEFINITION)
+    const { slug } = await team.deploy(numberedSpec(1))
+    const target = { deployment: slug, reference: 'later' }
+    expect(await statusOf(good(target, { definition: 'gb7' }))).toBe('unmatched')
+    const changed = await put({ ...DEFINITION, window_months: 6 })
+    expect(outcomeOf(changed)).toBe('409 definition_in_use')
+    expect(outcomeOf(await put(DEFINITION))).toBe('200')
+  })
+
+  test('a batch needs its record, also where it has one or none', async () => {
+    const { slug } = await team.deploy(numberedSpec(1))
+    const [one, none] = [await team.scoreBatch(slug, [{}]), await team.scoreBatch(slug, [])]
+    expect(await statusOf(good({ request_id: one.request_id }))).toBe('ambiguous')
+    expect(await statusOf(good({ request_id: one.request_id, record_index: 0 }))).toBe('accepted')
+    const { results } = await send([good({ request_id: none.request_id, record_index: 0 })])
+    expect(results[0]).toMatchObject({
+      status: 'unmatched',
+      message: 'the request has no such record',
+    })
+  })
+
   test('an erased reference finds no applicant, and nothing of it is held', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     await scored(slug, 'person-7')

@@ -4,62 +4,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { endOfJob } from '../../support/expect/jobs.ts'
 import { statsWith } from '../../support/expect/stats.ts'
-import {
-  type KnownFact,
-  type KnownScoring,
-  naiveReport,
-} from '../../support/naive/naive-outcomes.ts'
 import { backends } from '../../support/start/databases.ts'
 import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import {
+  DEFINITION,
+  OutcomeHistory,
+  scoredAs,
+  step,
+} from '../../support/suites/outcome-histories.ts'
 
-const DEFINITION = {
-  label: 'Bad within 3 months',
-  window_months: 3,
-  bad_rule_text: '90 days past due',
-  maturity_months: 3,
-}
 const applicants = sampleApplicants().map(({ applicant }) => applicant)
-
-/** A step of a history; numbers that lead too far mean the last scoring. */
-type Step =
-  | { readonly do: 'score'; readonly reference: string | null; readonly applicant: number }
-  | { readonly do: 'batch'; readonly ids: readonly (string | null)[]; readonly applicant: number }
-  | {
-      readonly do: 'tell'
-      readonly by: 'request' | 'reference'
-      readonly scoring: number
-      readonly kind: KnownFact['kind']
-      readonly said: number
-      readonly at: string
-      readonly bookedAt: string | null
-    }
-
-const reference = fc.constantFrom('A', 'A', 'B', 'B', 'C', 'D', null)
-const moment = fc.constantFrom('2026-01-31', '2026-03-31', '2026-06-30')
-const applicant = fc.nat(applicants.length - 4)
-const tell = fc.record({
-  do: fc.constant('tell' as const),
-  by: fc.constantFrom('request' as const, 'reference' as const),
-  scoring: fc.nat(9),
-  kind: fc.constantFrom('decision' as const, 'performance' as const, 'performance' as const),
-  said: fc.nat(3),
-  at: moment,
-  bookedAt: fc.option(moment),
-})
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constant('score' as const), reference, applicant }),
-  fc.record({
-    do: fc.constant('batch' as const),
-    ids: fc.array(reference, { minLength: 1, maxLength: 3 }),
-    applicant,
-  }),
-  tell,
-  tell,
-)
-const SAID = {
-  decision: ['approved', 'approved', 'declined', 'withdrawn'],
-  performance: ['good', 'bad', 'indeterminate', 'excluded'],
-} as const
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
@@ -72,17 +26,8 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => teams.service.close())
 
-  async function scored(slug: string, applicant: object, reference: string | null) {
-    // Scores of one millisecond have no order in time.
-    await delay(2)
-    const response = await teams.service.call({
-      url: `/v1/score/${slug}`,
-      token: team.key,
-      body: applicant,
-      headers: reference === null ? {} : { 'x-reference-id': reference },
-    })
-    return response.json() as { request_id: string; score: number }
-  }
+  const scored = (slug: string, applicant: object, reference: string | null) =>
+    scoredAs(teams, slug, applicant, reference)
   const send = async (item: object) => {
     const { results } = await team.done('POST', '/v1/outcomes', { outcomes: [item] })
     return results[0]
@@ -175,66 +120,24 @@ describe.each(backends)('on $name', (backend) => {
 
   test('random histories have the report of an independent recount', async () => {
     const histories = fc.sample(fc.array(step, { minLength: 6, maxLength: 24 }), 8)
-    const happened = await Promise.all(histories.map(happen))
-    for (const { slug, scorings, facts } of happened) {
-      await statsWith(teams.service, team.owner, slug, scorings.length)
-      const wanted = naiveReport(scorings, facts)
-      const history = JSON.stringify({ scorings, facts })
-      const report = await reportOf(slug)
-      const { auc, ...counts } = wanted
-      const accounts = await accountsOf(slug)
-      const found = { ...report.coverage, accounts, unlabelled: report.expected.n }
-      expect(found, history).toMatchObject(counts)
-      if (auc === null) expect(report.auc, history).toBeNull()
-      else expect(report.auc, history).toBeCloseTo(auc, 12)
-      const backtest = await backtestOf(slug)
-      const { scored, matched, good, bad } = counts
-      expect(backtest.coverage, history).toMatchObject({ scored, matched, good, bad })
-      if (auc !== null) expect(backtest.auc, history).toBeCloseTo(auc, 12)
+    const played = await Promise.all(
+      histories.map(async (steps) => {
+        const history = await OutcomeHistory.begin(teams)
+        const half = Math.floor(steps.length / 2)
+        await history.play(steps.slice(0, half))
+        await delay(2)
+        const knownAt = new Date().toISOString()
+        const facts = [...history.facts]
+        await delay(2)
+        await history.play(steps.slice(half))
+        return { history, facts, knownAt }
+      }),
+    )
+    for (const { history, facts, knownAt } of played) {
+      await history.drained()
+      await history.expectReport()
+      await history.expectReport({ scorings: history.scorings, facts }, { knownAt })
+      await history.expectBacktest()
     }
   })
-
-  /** Does what a history says, and keeps the books. */
-  async function happen(steps: readonly Step[]) {
-    const { slug } = await team.deploy(sampleSpec())
-    const scorings: KnownScoring[] = []
-    const facts: KnownFact[] = []
-    for (const step of steps) {
-      if (step.do === 'score') {
-        const { applicant, reference } = step
-        const { request_id, score } = await scored(slug, applicants[applicant] ?? {}, reference)
-        scorings.push({ key: `${request_id}/0`, reference, score })
-      } else if (step.do === 'batch') {
-        await delay(2)
-        const records = step.ids.map((id, n) => ({ ...applicants[step.applicant + n], id }))
-        const { request_id, results } = await team.scoreBatch(slug, records)
-        for (const [index, reference] of step.ids.entries()) {
-          const key = `${request_id}/${index}`
-          scorings.push({ key, reference, score: results[index].score })
-        }
-      } else {
-        const named = scorings[step.scoring] ?? scorings.at(-1)
-        if (named === undefined) continue
-        const isByReference = step.by === 'reference' && named.reference !== null
-        const last = scorings.findLast(({ reference }) => reference === named.reference)
-        const { key } = isByReference ? (last ?? named) : named
-        const [request_id, index] = key.split('/')
-        const { kind, at, bookedAt } = step
-        const said = SAID[kind][step.said] ?? ''
-        const result = await send({
-          ...(isByReference
-            ? { deployment: slug, reference: named.reference }
-            : { request_id, record_index: Number(index) }),
-          kind,
-          ...(kind === 'decision'
-            ? { decision: said, decided_at: at }
-            : { definition: 'gb3', outcome: said, as_of: at }),
-          ...(bookedAt !== null && { booked_at: bookedAt }),
-        })
-        expect(result.applicant).toEqual({ request_id, record_index: Number(index) })
-        facts.push({ key, kind, at, said, bookedAt })
-      }
-    }
-    return { slug, scorings, facts }
-  }
 })

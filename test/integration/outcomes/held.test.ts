@@ -114,6 +114,14 @@ describe.each(backends)('on $name', (backend) => {
     expect(await taken([teamId], 1_000)).toHaveLength(2)
   })
 
+  test('an outcome of many texts is not held, and said to be too long', async () => {
+    const teamId = await insertTeam(handle.db)
+    const reasons = Array.from({ length: 50 }, () => 'a'.repeat(100))
+    const long = itemOf({ deployment: 'dep_1', reference: 'A-1', policy_reasons: reasons })
+    const { holdings } = await store.write(writeOf(teamId, [long, ...itemsOf(1)]))
+    expect(holdings).toEqual(['long', 'held'])
+  })
+
   // An outcome that was on its way would else bring the erased reference back.
   test('an erased reference is neither held nor stored again, and a later one is', async () => {
     const teamId = await insertTeam(handle.db)

@@ -189,6 +189,20 @@ test('a feature that no logged model has is impossible, and bounded by its point
   expect(span).toBeCloseTo(7, 9)
 })
 
+test('a mean over some applicants alone is not told, and nothing of nobody', async () => {
+  const age = numeric('age', [
+    ['(-Infinity, 25]', 0],
+    ['(25, 30]', 1],
+    ['(30, Infinity)', 2],
+  ])
+  const candidate = cardOf(card([age], SCALE))
+  const some = await backtested([LOGGED], candidate, [{ age: 10 }, { age: 28 }])
+  expect(some).toMatchObject({ exact_share: 0.5, scores: { mean: null } })
+  const none = await backtested([LOGGED], candidate, [])
+  expect(none).toMatchObject({ n: 0, scores: { mean: null, mean_low: null } })
+  expect(none.features).toEqual([{ name: 'age', map: null, exact_share: null }])
+})
+
 test('an unseen category that the candidate knows is bounded', async () => {
   const purpose = categorical('purpose', [
     ['plane', 3],

@@ -104,3 +104,23 @@ test('without probabilities a rule that needs them is refused', async () => {
   const found = await swapSet(rows, { rule: 'same_approval_rate', cutoff: 0 })
   expect(found.cells.both_approve).toMatchObject({ n: 2, mean_pd_champion: null })
 })
+
+// A challenger becomes champion: what it would have changed must be what its rival changes now.
+test('exchanging champion and challenger exchanges those who are swapped in and out', async () => {
+  await fc.assert(
+    fc.asyncProperty(applicants, fc.nat(6), async (scores, cutoff) => {
+      const there = await swapSet(rowsOf(scores), { rule: 'same_cutoff', cutoff })
+      const exchanged = scores.map(([a, b]) => [b, a] as const)
+      const back = await swapSet(rowsOf(exchanged), { rule: 'same_cutoff', cutoff })
+      const { both_approve, swap_in, swap_out, both_decline } = there.cells
+      expect(back.cells).toMatchObject({
+        both_approve: { n: both_approve.n },
+        swap_in: { n: swap_out.n },
+        swap_out: { n: swap_in.n },
+        both_decline: { n: both_decline.n },
+      })
+      expect(back.approval_rate).toBe(there.challenger_approval_rate)
+      expect(back.mcnemar).toEqual(there.mcnemar)
+    }),
+  )
+})

@@ -6,7 +6,7 @@ import { countsOf, type OutcomeWrite, type OutcomeWritten } from '../../../src/o
 const MIB = 1024 * 1024
 const NOTHING: OutcomeWritten = { statuses: [], holdings: [] }
 
-async function roundsOf(line: string, lines: number) {
+async function roundsOf(line: string, lines: number, isClosing = () => false) {
   const rounds: (readonly ReadItem[])[] = []
   let end: ReturnType<NonNullable<OutcomeWrite['progress']>> | undefined
   const parts = async function* () {
@@ -35,7 +35,7 @@ async function roundsOf(line: string, lines: number) {
     },
   }
   const run = new ImportRun(
-    { files: { parts } as never, imports: {} as never, outcomes, store, isClosing: () => false },
+    { files: { parts } as never, imports: {} as never, outcomes, store, isClosing },
     {
       id: 'imp_1',
       sender: { teamId: 'team_1', environment: null, by: 'usr_1' },
@@ -47,8 +47,8 @@ async function roundsOf(line: string, lines: number) {
       errors: [],
     },
   )
-  expect(await run.run()).toBe('done')
-  return { rounds, end }
+  const how = await run.run()
+  return { rounds, end, how }
 }
 
 test('a round of long lines ends at 8 MiB, and nothing of a faulty line is kept', async () => {
@@ -68,6 +68,15 @@ test('a round of long lines ends at 8 MiB, and nothing of a faulty line is kept'
 test('a round of short lines ends at 10,000', async () => {
   const { rounds } = await roundsOf('{}', 20_001)
   expect(rounds.map(({ length }) => length)).toEqual([10_000, 10_000, 1])
+})
+
+// A round of a file takes seconds to store, and a process that ends has few.
+test('an import stops between two steps when its process ends', async () => {
+  let looks = 0
+  const { end, how } = await roundsOf('{}', 5_000, () => ++looks > 2)
+  expect(how).toBe('stopped')
+  expect(end).toMatchObject({ lines: 2_000 })
+  expect((await roundsOf('{}', 5_000)).how).toBe('done')
 })
 
 test('a round is matched while the one before is stored, and an error of either ends the run', async () => {

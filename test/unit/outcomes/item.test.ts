@@ -11,6 +11,11 @@ const performance = (fields: object) =>
     ...fields,
   })
 
+// They are there in every object, and no table of fields has them.
+test.each(['constructor', 'toString', 'hasOwnProperty'])('%s is not a field', (name) => {
+  expect(performance({ [name]: 1 }).fault).toBe(`"${name}" is not a field of a performance`)
+})
+
 describe('moments of an outcome', () => {
   // PostgreSQL has no year 0, and reads no year beyond four digits.
   test.each([

@@ -34,11 +34,15 @@ async function messagesOf(holdings: readonly Holding[]) {
 
 // Its sender would else wait for what nobody does.
 test('an outcome that is not held says so, and what to do', async () => {
-  expect(await messagesOf(['held', 'full', 'erased'])).toEqual([
+  expect(await messagesOf(['held', 'full', 'long', 'erased'])).toEqual([
     [false, AGAIN],
     [
       true,
       'no score of the team is known by this name, and too many outcomes of the team wait for theirs: send it again when the score is there',
+    ],
+    [
+      true,
+      'no score of the team is known by this name, and the outcome is too long to wait for it: send it again when the score is there, or with less text',
     ],
     [true, 'the reference was erased while this outcome was on its way: it is not tried again'],
   ])

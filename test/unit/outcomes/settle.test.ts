@@ -13,6 +13,7 @@ const held = (id: number, teamId: string, tries = 2): HeldItem => ({
     target: { by: 'request', requestId: 'req_1', recordIndex: null, recordId: null },
     fact: { definition: '', asOfMs: 0, content: {} },
   },
+  heldAtMs: NOW_MS,
   tries,
   triedAtMs: NOW_MS - id * HOUR_MS,
 })

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { orderOf, type PointsGroup } from '../../../src/performance/statistics/bin-order.ts'
 import { probabilityFitOf } from '../../../src/performance/statistics/brier.ts'
 import { calibrationOf, hosmerLemeshow } from '../../../src/performance/statistics/calibration.ts'
 import {
+  type Direction,
   developmentCheckOf,
   discriminationOf,
 } from '../../../src/performance/statistics/discrimination.ts'
 import { expectedPerformance } from '../../../src/performance/statistics/expected.ts'
+import { gainsOf } from '../../../src/performance/statistics/gains.ts'
 import { ksIntervalOf } from '../../../src/performance/statistics/ks-interval.ts'
 import { comparePaired } from '../../../src/performance/statistics/paired.ts'
 import { ScoreCounts } from '../../../src/performance/statistics/score-counts.ts'
@@ -22,6 +25,31 @@ interface Group {
   readonly jeffreys_p: number
   readonly binomial_p: number
   readonly z: number
+}
+
+interface Order {
+  readonly direction: Direction
+  readonly bins: readonly PointsGroup[]
+  readonly spearman: number | null
+  readonly inversions: readonly {
+    readonly better: number
+    readonly worse: number
+    readonly p: number
+  }[]
+}
+
+interface Band {
+  readonly min: number
+  readonly max: number
+  readonly count: number
+  readonly bad: number
+  readonly cum_count: number
+  readonly cum_bad: number
+  readonly bad_rate: number
+  readonly low: number
+  readonly high: number
+  readonly cum_bad_rate: number
+  readonly lift: number
 }
 
 interface Tested {
@@ -49,6 +77,7 @@ interface SampleFigures extends Figures {
   readonly has_ties: boolean
   readonly bad: number
   readonly ks_score: number
+  readonly gains: readonly Band[]
   readonly ks_bootstrap: readonly [number, number] | null
   readonly ks_asymptotic: readonly [number, number]
   readonly challenger_auc: number
@@ -58,8 +87,11 @@ interface SampleFigures extends Figures {
 }
 
 /** Written by `test/peers/performance.py` with the libraries whose versions it names. */
-const REFERENCE: { readonly small: Figures; readonly samples: readonly SampleFigures[] } =
-  JSON.parse(readFileSync('test/fixtures/performance/reference.json', 'utf8'))
+const REFERENCE: {
+  readonly small: Figures
+  readonly orders: readonly Order[]
+  readonly samples: readonly SampleFigures[]
+} = JSON.parse(readFileSync('test/fixtures/performance/reference.json', 'utf8'))
 
 const RISKS = [0.1, 0.35, 0.24, 0.8, 0.2, 0.85, 0.13, 0.85, 0.74, 0.58, 0.71, 0.25]
 const BADS = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1].map((bad) => bad === 1)
@@ -165,6 +197,32 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
     expectClose(found?.high, high)
   })
 
+  test('have the gains of the libraries', async () => {
+    const counts = await countsOf(sample.champion, sample.isBad, mildPd)
+    const bands = await gainsOf(counts, 1)
+    const wanted = reference.gains
+    expect(
+      bands.map((one) => [
+        one.minScore,
+        one.maxScore,
+        one.count,
+        one.bad,
+        one.cumCount,
+        one.cumBad,
+      ]),
+    ).toEqual(
+      wanted.map((one) => [one.min, one.max, one.count, one.bad, one.cum_count, one.cum_bad]),
+    )
+    for (const [place, one] of wanted.entries()) {
+      const { badRate, badRateLow, badRateHigh, cumBadRate, lift } = bands[place] ?? {}
+      expectClose(badRate, one.bad_rate)
+      expectClose(badRateLow, one.low, 9)
+      expectClose(badRateHigh, one.high, 9)
+      expectClose(cumBadRate, one.cum_bad_rate)
+      expectClose(lift, one.lift)
+    }
+  })
+
   test('have the calibration of the libraries', async () => {
     const counts = await countsOf(sample.champion, sample.isBad, mildPd)
     const { brier, spiegelhalter } = await probabilityFitOf(counts)
@@ -181,4 +239,18 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
     expectClose(promised.expectedBads, reference.expected_bads)
     if (reference.expected_auc !== null) expectClose(promised.auc, reference.expected_auc)
   })
+})
+
+test('points are in the order of bad rates as far as SciPy and statsmodels say so', () => {
+  expect(REFERENCE.orders.some(({ inversions }) => inversions.length > 0)).toBe(true)
+  for (const { direction, bins, spearman, inversions } of REFERENCE.orders) {
+    const found = orderOf(bins, direction)
+    if (spearman === null) expect(found.spearman).toBeNull()
+    else expect(found.spearman).toBeCloseTo(spearman, 12)
+    const places = found.inversions.map(({ better, worse }) => [better.points, worse.points])
+    expect(places).toEqual(inversions.map(({ better, worse }) => [better, worse]))
+    for (const [place, { p }] of inversions.entries()) {
+      expectClose(found.inversions[place]?.pValue, p, 9)
+    }
+  }
 })

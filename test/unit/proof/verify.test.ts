@@ -47,6 +47,10 @@ class StoredTree implements TreeStore {
   async leaves(_treeId: number, first: number, count: number) {
     return this.leafRows.slice(first, first + count)
   }
+
+  async strays() {
+    return []
+  }
 }
 
 let tree: StoredTree
@@ -58,6 +62,7 @@ const findings = async () => {
   const none = { async *[Symbol.asyncIterator]() {} }
   const { findings } = await verifyLog({
     blocks: { blocksAt: () => none, blocksIn: () => none },
+    index: { indexOf: async () => null },
     models: { compiled: async () => new Map() },
     trees: tree,
     teamId: TEAM,

@@ -22,6 +22,7 @@ const NOT_COLUMNS = [
   'pg_class',
   'pg_inherits',
   'lock_timeout',
+  'idle_in_transaction_session_timeout',
   'api_keys',
   'refresh_tokens',
   'score_log_default',

@@ -79,6 +79,43 @@ test('an index is symmetric, not negative, and the sum of its cells', () => {
   )
 })
 
+const filled = fc.array(
+  fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 50 })),
+  {
+    minLength: 2,
+    maxLength: 12,
+  },
+)
+
+test('an index is 0 where the shares are equal, and nowhere else', () => {
+  fc.assert(
+    fc.property(filled, fc.integer({ min: 1, max: 9 }), (cells, factor) => {
+      const expected = cells.map(([count]) => count)
+      const same = expected.map((count) => factor * count)
+      expect(populationStability(expected, same, HALF).psi).toBeCloseTo(0, 14)
+      const other = expected.with(0, (expected[0] ?? 0) + 1)
+      expect(populationStability(expected, other, HALF).psi).toBeGreaterThan(0)
+    }),
+  )
+})
+
+test('two cells as one never raise an index', () => {
+  fc.assert(
+    fc.property(filled, fc.nat(10), (cells, at) => {
+      const place = at % (cells.length - 1)
+      const joined = (counts: readonly number[]) => [
+        ...counts.slice(0, place),
+        (counts[place] ?? 0) + (counts[place + 1] ?? 0),
+        ...counts.slice(place + 2),
+      ]
+      const [e, a] = [cells.map(([count]) => count), cells.map(([, count]) => count)]
+      const apart = populationStability(e, a, HALF).psi ?? 0
+      const one = populationStability(joined(e), joined(a), HALF).psi ?? 0
+      expect(one).toBeLessThanOrEqual(apart + 1e-12)
+    }),
+  )
+})
+
 test('cells that are empty on both sides change nothing', () => {
   const [e, a] = [
     [5, 6, 0],

@@ -1,0 +1,1 @@
+ALTER TABLE "outcomes" ADD COLUMN "held_at" timestamp (3) with time zone;

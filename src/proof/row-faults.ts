@@ -1,0 +1,82 @@
+import type { OpenBlock } from '../score-log/blocks/block.ts'
+import type { BlockIndex } from '../score-log/blocks/block-index.ts'
+import { deploymentHash, ReferenceFilter } from '../score-log/blocks/hashes.ts'
+import { timeOfRequestId } from '../score-log/blocks/request-id-column.ts'
+import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+
+/**
+ * What the columns of a row say of its records otherwise than the records: a reader that trusts
+ * such a column overlooks them.
+ *
+ * @param index null where it can't be compared
+ * @returns null for nothing
+ */
+export async function faultOf(
+  stored: StoredBlock,
+  block: OpenBlock,
+  index: BlockIndex | null,
+): Promise<string | null> {
+  const { at, ids, applicants, filter } = await factsOf(block)
+  const rules: [string, boolean][] = [
+    ['first_at', stored.firstAtMs === Math.floor(at.first)],
+    ['last_at', stored.lastAtMs === Math.ceil(at.last)],
+    ['records', stored.records === block.count],
+    ['applicants', stored.applicants === applicants],
+    ['id_from', stored.idFromMs === Math.floor(ids.first)],
+    ['id_to', stored.idToMs === Math.ceil(ids.last)],
+  ]
+  if (index !== null) {
+    const deployments = new Set(block.groups.map((group) => deploymentHash(group.deploymentId)))
+    const isListed =
+      index.deployments.length === deployments.size &&
+      index.deployments.every((hash) => deployments.delete(hash))
+    rules.push(['deployments', isListed])
+    rules.push(['reference_filter', isEqual(index.referenceFilter, filter)])
+    rules.push(['is_summed or sums', index.isSummed !== index.hasSums])
+  }
+  const wrong = rules.flatMap(([column, isRight]) => (isRight ? [] : [column]))
+  return wrong.length === 0 ? null : `its records say otherwise than ${wrong.join(', ')}`
+}
+
+/** A span of times. */
+class Span {
+  first = Number.POSITIVE_INFINITY
+  last = Number.NEGATIVE_INFINITY
+
+  add(ms: number): void {
+    this.first = Math.min(this.first, ms)
+    this.last = Math.max(this.last, ms)
+  }
+}
+
+/** What the encoder of a block has computed of its records. It gives way to the event loop. */
+async function factsOf(block: OpenBlock) {
+  const [at, ids, filter, turns] = [new Span(), new Span(), new ReferenceFilter(), new TurnTaker()]
+  let applicants = 0
+  for (let record = 0; record < block.count; record++) {
+    const scoredAtMs = block.scoredAtMs(record)
+    at.add(scoredAtMs)
+    ids.add(timeOfRequestId(block.requestId(record)) ?? scoredAtMs)
+    applicants += block.applicants(record)
+    addReferences(block, record, filter)
+    await turns.giveWay()
+  }
+  return { at, ids, applicants, filter: filter.bytes() }
+}
+
+/** In a batch the id of an applicant is a reference, beside that of the request. */
+function addReferences(block: OpenBlock, record: number, filter: ReferenceFilter): void {
+  const teamId = block.teamId(record)
+  const reference = block.reference(record)
+  if (reference !== null) filter.add(teamId, reference)
+  if (!block.isBatch(record)) return
+  for (let row = 0; row < block.applicants(record); row++) {
+    const id = block.recordId(record, row)
+    if (id !== null) filter.add(teamId, String(id))
+  }
+}
+
+function isEqual(one: Buffer | null, other: Buffer | null): boolean {
+  return one === null || other === null ? one === other : one.equals(other)
+}
