@@ -15,7 +15,7 @@ import { logResults } from '../scoring/log-entry.ts'
 import type { ServingDeployment } from '../scoring/serving.ts'
 import { isWithoutWarnings } from '../scoring/warnings.ts'
 import type { BatchOptions } from './batch.ts'
-import type { FileRecord, ReadFeatures } from './input/record.ts'
+import type { FileRecord, ReadFeatures, Records } from './input/record.ts'
 import { newResultWriter } from './results/new-writer.ts'
 import type { ResultChunk, ResultRow } from './results/result-writer.ts'
 
@@ -97,7 +97,7 @@ export class ChunkScorer {
   }
 
   /** Scores one chunk. */
-  score(records: readonly FileRecord[], facts: ChunkFacts): ScoredChunk {
+  score(records: Records, facts: ChunkFacts): ScoredChunk {
     const { routingKey } = this.options
     const { bucket, position } = assignModel(this.deployment, routingKey ?? this.batchId)
     const served = this.deployment.challengers[position]?.serving === null ? CHAMPION : position
@@ -110,7 +110,7 @@ export class ChunkScorer {
 
   /** @returns null when the challenger that answers failed on an applicant */
   private scoreOn(
-    records: readonly FileRecord[],
+    records: Records,
     {
       requestId,
       scoredAtMs,
@@ -168,7 +168,7 @@ export class ChunkScorer {
   private chunkOf(
     { requestId, isFirst }: Pick<ChunkFacts, 'requestId' | 'isFirst'>,
     served: number,
-    records: readonly FileRecord[],
+    records: Records,
   ): ResultChunk {
     const { challengers, state } = this.deployment
     const { withContributions, idField } = this.options

@@ -12,7 +12,7 @@ import type { ReadBytes, RecordReader } from './input/record.ts'
 import type { BatchTask, FromProcess, ScoredPortion, ToThread } from './process-messages.ts'
 
 /** Longest read of the service: it is in memory there. */
-const READ_BYTES = 8 * 1024 * 1024
+const READ_BYTES = 256 * 1024
 
 const task: BatchTask = workerData
 

@@ -7,6 +7,7 @@ import {
   invalidFile,
   type Portion,
   type RecordReader,
+  type Records,
 } from './record.ts'
 
 /** Reads the lines of one form of text. */
@@ -63,20 +64,23 @@ export class LineReader implements RecordReader {
     // What lies behind it depends on where this run began, and must not move the end of the chunk.
     const bytes = (await this.window.at(this.position.offset, CHUNK_BYTES)).subarray(0, CHUNK_BYTES)
     const isLast = this.position.offset + bytes.length >= this.window.fileBytes
-    const records: FileRecord[] = []
+    const first = this.position.line
+    let count = 0
     let at = 0
     let { line } = this.position
-    while (at < bytes.length && records.length < this.recordsMax) {
+    while (at < bytes.length && count < this.recordsMax) {
       const newline = bytes.indexOf(NEWLINE, at)
       if (newline < 0 && !isLast) break
       const end = newline < 0 ? bytes.length : newline
       line++
-      const record = this.recordOf(bytes.subarray(at, end), line)
-      if (record !== null) records.push(record)
+      if (withoutReturn(bytes.subarray(at, end)).length > 0) count++
       at = newline < 0 ? bytes.length : newline + 1
     }
     if (at === 0) throw invalidFile(`line ${line + 1} has no end within ${CHUNK_BYTES} bytes`)
     this.position = { offset: this.position.offset + at, line }
+    const records = new LineRecords(bytes.subarray(0, at), count, (text, number) =>
+      this.recordOf(text, first + number),
+    )
     return { records, position: this.position }
   }
 
@@ -103,14 +107,42 @@ export class LineReader implements RecordReader {
     if (this.position.offset === 0) this.position = { offset: Math.max(end + 1, 1), line: 1 }
   }
 
-  private recordOf(bytes: Buffer, line: number): FileRecord | null {
-    const text = withoutReturn(bytes)
-    if (text.length === 0) return null
+  private recordOf(text: Buffer, line: number): FileRecord {
     if (text.length > LINE_BYTES_MAX) {
       return faultyRecord(line, `the line is longer than ${LINE_BYTES_MAX} bytes`)
     }
     if (!isUtf8(text)) return faultyRecord(line, 'the line is not UTF-8')
     return this.form.read(text.toString(), line)
+  }
+}
+
+/**
+ * The records of whole lines. Each is made when its turn has come: thousands of applicants at once
+ * would cost as much to keep in memory as to score.
+ */
+class LineRecords implements Records {
+  readonly length: number
+  private readonly bytes: Buffer
+  private readonly make: (text: Buffer, number: number) => FileRecord
+
+  /** @param make makes the record of a line, by its number in these bytes, from 1 */
+  constructor(bytes: Buffer, length: number, make: (text: Buffer, number: number) => FileRecord) {
+    this.bytes = bytes
+    this.length = length
+    this.make = make
+  }
+
+  *[Symbol.iterator](): Generator<FileRecord> {
+    const { bytes, make } = this
+    let number = 0
+    for (let at = 0; at < bytes.length; ) {
+      const newline = bytes.indexOf(NEWLINE, at)
+      const end = newline < 0 ? bytes.length : newline
+      const text = withoutReturn(bytes.subarray(at, end))
+      number++
+      if (text.length > 0) yield make(text, number)
+      at = end + 1
+    }
   }
 }
 

@@ -12,9 +12,14 @@ export interface FileRecord {
   readonly fault: string | null
 }
 
+/** Records that are made when they are asked for, the same ones each time. */
+export interface Records extends Iterable<FileRecord> {
+  readonly length: number
+}
+
 /** Applicants of one chunk. */
 export interface Portion {
-  readonly records: readonly FileRecord[]
+  readonly records: Records
   /** After them. */
   readonly position: BatchPosition
 }

@@ -41,7 +41,7 @@ async function portionsOf(file: Buffer): Promise<Portion[]> {
 }
 
 async function recordsOf(file: Buffer): Promise<FileRecord[]> {
-  return (await portionsOf(file)).flatMap(({ records }) => records)
+  return (await portionsOf(file)).flatMap(({ records }) => [...records])
 }
 
 const rates = (values: readonly number[], lie = {}) => [numberPage(values, lie)]
@@ -244,7 +244,7 @@ test('texts are cut into chunks by their length, and too long ones are errors', 
   const texts = [Buffer.alloc(700_000, 'a'), Buffer.alloc(1_100_000, 'b'), Buffer.from('c')]
   const portions = await portionsOf(dictionaryFile(texts, [0, 0, 0, 0, 1, 2, 2, 2]))
   expect(portions.map(({ records }) => records.length)).toEqual([3, 5])
-  const faults = portions.flatMap(({ records }) => records.map(({ fault }) => fault))
+  const faults = portions.flatMap(({ records }) => [...records].map(({ fault }) => fault))
   expect(faults[4]).toBe('the row has more than 1048576 characters of text')
   expect(faults.filter((fault) => fault === null)).toHaveLength(7)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { BatchPosition } from '../../../src/batches/batch.ts'
 import { newReader } from '../../../src/batches/input/new-reader.ts'
-import type { Portion } from '../../../src/batches/input/record.ts'
+import type { FileRecord } from '../../../src/batches/input/record.ts'
 
 const START: BatchPosition = { offset: 0, line: 0 }
 const IS_NUMERIC = new Map([
@@ -17,7 +17,7 @@ interface Order {
   readonly isStrict?: boolean
 }
 
-async function portionsOf(file: string | Buffer, order: Order = {}): Promise<Portion[]> {
+async function portionsOf(file: string | Buffer, order: Order = {}) {
   const bytes = Buffer.from(file)
   const reader = newReader(order.format ?? 'csv', {
     read: async (from, length) => bytes.subarray(from, from + length),
@@ -30,9 +30,15 @@ async function portionsOf(file: string | Buffer, order: Order = {}): Promise<Por
     position: order.position ?? START,
     recordsMax: order.recordsMax ?? 1_000,
   })
-  const portions: Portion[] = []
-  for (let next = await reader.next(); next !== null; next = await reader.next())
-    portions.push(next)
+  const portions: { records: FileRecord[]; position: BatchPosition }[] = []
+  for (let next = await reader.next(); next !== null; next = await reader.next()) {
+    const { records, position } = next
+    const made = [...records]
+    expect(made).toHaveLength(records.length)
+    // A challenger that fails amid a chunk has all of it scored again.
+    expect([...records]).toEqual(made)
+    portions.push({ records: made, position })
+  }
   return portions
 }
 
