@@ -8,9 +8,9 @@ const listeners = new Set<() => void>()
  * Keeps a fault of postgres.js 3.4.9 from ending the process (porsager/postgres, issue 1208). When
  * the server ends a connection amid a transaction, the driver either writes its rollback to a
  * socket that no longer exists, in a callback of its own, or leaves a rejection of its own
- * statement unhandled. The caller's statements on that connection are rejected as they should be,
- * but the pool may never use the connection's slot again. The listener must therefore make a new
- * pool.
+ * statement unhandled, or nobody handles the error of the socket. The caller's statements on that
+ * connection are rejected as they should be, but the pool may never use the connection's slot
+ * again. The listener must therefore make a new pool.
  *
  * Any other uncaught error ends the process, as it does without this function.
  *
@@ -34,8 +34,18 @@ function handle(error: unknown): void {
   }
 }
 
-function isLostWrite(error: unknown): boolean {
-  if (!(error instanceof Error) || !DRIVER.test(error.stack ?? '')) return false
+/** Whether an uncaught error is one of the driver's, see `onLostWrite`. */
+export function isLostWrite(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (isLostConnection(error)) return true
+  if (!DRIVER.test(error.stack ?? '')) return false
   const isWrite = error instanceof TypeError && error.stack?.includes('nextWrite') === true
   return isWrite || isDatabaseUnavailable(error)
+}
+
+/** The error of a socket as Node makes it: no code of anybody is in its stack. */
+function isLostConnection({ stack = '', ...facts }: Error & { code?: unknown }): boolean {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line))
+  const isOfNode = frames.every((line) => line.includes('(node:'))
+  return isOfNode && (facts.code === 'ECONNRESET' || facts.code === 'EPIPE')
 }
