@@ -43,9 +43,12 @@ export function isLostWrite(error: unknown): boolean {
   return isWrite || isDatabaseUnavailable(error)
 }
 
-/** The error of a socket as Node makes it: no code of anybody is in its stack. */
-function isLostConnection({ stack = '', ...facts }: Error & { code?: unknown }): boolean {
-  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line))
-  const isOfNode = frames.every((line) => line.includes('(node:'))
-  return isOfNode && (facts.code === 'ECONNRESET' || facts.code === 'EPIPE')
+/**
+ * The error of a socket that was read, as Node makes it: no code of anybody is in its stack. A write
+ * that fails is not meant: it may be that of the log, on standard output.
+ */
+function isLostConnection(error: NodeJS.ErrnoException): boolean {
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  const isOfNode = frames.length > 0 && frames.every((line) => line.includes('(node:'))
+  return isOfNode && error.code === 'ECONNRESET' && error.syscall === 'read'
 }

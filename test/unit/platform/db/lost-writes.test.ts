@@ -19,4 +19,8 @@ test('any other uncaught error ends the process', () => {
   expect(isLostWrite(new Error('a fault of the service'))).toBe(false)
   expect(isLostWrite(Object.assign(new Error('read'), { code: 'ECONNRESET' }))).toBe(false)
   expect(isLostWrite('a text')).toBe(false)
+  const ofOutput = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' })
+  ofOutput.stack =
+    'Error: write EPIPE\n    at WriteWrap.onWriteComplete (node:internal/stream:87:19)'
+  expect(isLostWrite(ofOutput)).toBe(false)
 })
