@@ -2,6 +2,7 @@ import { access, constants, type FileHandle, mkdir, open, realpath } from 'node:
 import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DirectoryStore } from '../platform/object-store/directory-store.ts'
+import { infoOf } from '../platform/object-store/file-info.ts'
 import {
   type ByteRange,
   checkKey,
@@ -216,17 +217,6 @@ async function reporting<T>(work: () => Promise<T>): Promise<T> {
     const failure = REFUSALS.includes(code) ? 'refused' : 'away'
     throw new ObjectStoreError(failure, `the directory of batches fails: ${code}`, error)
   }
-}
-
-interface FileFacts {
-  readonly size: number
-  readonly mtimeMs: number
-  readonly ino: number
-}
-
-/** The version is that of `DirectoryStore`. */
-function infoOf(key: string, { size, mtimeMs, ino }: FileFacts): ObjectInfo {
-  return { key, bytes: size, version: `${ino}-${size}-${mtimeMs}` }
 }
 
 function codeOf(error: unknown): string {

@@ -44,8 +44,8 @@ export function isLostWrite(error: unknown): boolean {
 }
 
 /**
- * The error of a socket that was read, as Node makes it: no code of anybody is in its stack. A write
- * that fails is not meant: it may be that of the log, on standard output.
+ * The error of a socket that was read, as Node makes it: no code of anybody is in its stack. A
+ * write that fails is not meant: it may be that of the log, on standard output.
  */
 function isLostConnection(error: NodeJS.ErrnoException): boolean {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))

@@ -15,6 +15,7 @@ import { pathToFileURL } from 'node:url'
 import { CallQueue } from './call-queue.ts'
 import { isUnfinished, listedIn, UNFINISHED } from './directory-listing.ts'
 import { directoriesIn, removeLeftovers } from './directory-sweep.ts'
+import { infoOf } from './file-info.ts'
 import {
   type ByteRange,
   checkKey,
@@ -288,16 +289,6 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close()
   }
-}
-
-interface FileFacts {
-  readonly size: number
-  readonly mtimeMs: number
-  readonly ino: number
-}
-
-function infoOf(key: string, { size, mtimeMs, ino }: FileFacts): ObjectInfo {
-  return { key, bytes: size, version: `${ino}-${size}-${mtimeMs}` }
 }
 
 function codeOf(error: unknown): string {
