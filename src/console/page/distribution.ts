@@ -16,7 +16,7 @@ export function Distribution({ stability: { score, baseline }, basis }: Distribu
   const { bands, psi } = score
   if (bands.length === 0) {
     if (baseline === null) return null
-    return html`<p class="muted">There is no chart of the scores against the development sample: its counts are by bin, and tell nothing of the distribution of scores.</p>`
+    return html`<p class="muted">There is no chart of the scores against the development sample: the sample has counts by bin only.</p>`
   }
   const table = html`<${BandTable} bands=${bands} />`
   const edges = edgesOf(bands)
