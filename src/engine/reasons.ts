@@ -122,7 +122,7 @@ function ownMeansOf(
   const means = meansOf((index) => developmentMean(model, features[index]!, index, counts[index]!))
   // Features that give no reason are not part of what is compared.
   const compared = counts.filter((count, index) => eligible[index] === 1 && count > 0)
-  return { means, populationN: Math.max(...compared) }
+  return { means, populationN: Math.max(0, ...compared) }
 }
 
 /**
