@@ -2,9 +2,9 @@ import { randomBase62 } from '../platform/ids/base62.ts'
 import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { readObject } from '../platform/object-store/read-object.ts'
 import { bytesSource } from '../platform/object-store/sources.ts'
+import { IDENTITY_KEY } from '../score-log/archive/archive-bytes.ts'
 import type { IdentityStore, OwnIdentity } from './identity-store.ts'
 import type { HeldLease } from './lease.ts'
-import { IDENTITY_KEY } from './names.ts'
 
 /** `_archive.json`: whose archive a store holds. */
 interface FoundIdentity {

@@ -5,7 +5,7 @@ import { rowsOf, type Statements } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
-import { ArchivedBlocks } from '../archive/archived-blocks.ts'
+import { ArchivedBlocks, type LostBlock } from '../archive/archived-blocks.ts'
 import { type ListedBlock, portionsOf } from './block-portions.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
@@ -26,6 +26,11 @@ export interface BlockQuery {
   readonly withSuperseded?: boolean
   /** Refuses to leave out a day that retention removed while it was read. */
   readonly isWhole?: boolean
+  /**
+   * Told of each block whose file in the archive is missing or too short; the reader goes on.
+   * Absent: it fails with the AppError `unavailable`.
+   */
+  readonly onLost?: (lost: LostBlock) => void
 }
 
 /**
@@ -144,7 +149,7 @@ export class PostgresBlockReader implements BlockReader {
         query.order,
         query.withSuperseded,
       )
-      yield* this.read(listed, query.isWhole)
+      yield* this.read(listed, query)
       const beyondMs = isRising ? lastMs + SPAN_MS.hour : fromMs - SPAN_MS.hour
       const nextMs =
         listed.length > 0 ? beyondMs : await this.nextHour(query, isRising ? lastMs : fromMs)
@@ -243,7 +248,10 @@ export class PostgresBlockReader implements BlockReader {
     )
   }
 
-  private async *read(listed: readonly ListedBlock[], isWhole = false): AsyncIterable<StoredBlock> {
+  private async *read(
+    listed: readonly ListedBlock[],
+    { isWhole, onLost }: Pick<BlockQuery, 'isWhole' | 'onLost'> = {},
+  ): AsyncIterable<StoredBlock> {
     const portions = [...portionsOf(listed)]
     let ahead: Promise<BlockRow[]> | null = null
     for (const [index, portion] of portions.entries()) {
@@ -254,11 +262,17 @@ export class PostgresBlockReader implements BlockReader {
       ahead?.catch(() => undefined)
       const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
       const others = portion.filter(({ block_id }) => !byId.has(block_id))
-      const archived = others.length === 0 ? null : await this.archived.read(others)
+      const lost = new Set<string>()
+      const note = (block: LostBlock) => {
+        lost.add(block.blockId)
+        onLost?.(block)
+      }
+      const archived = others.length === 0 ? null : await this.archived.read(others, onLost && note)
       for (const { block_id, first_at_ms } of portion) {
         const block = byId.get(block_id) ?? archived?.get(block_id)
         // Else its day has left the log meanwhile, or a merge has replaced it long ago.
         if (block !== undefined) yield block
+        else if (lost.has(block_id)) continue
         else if (await this.isKept(first_at_ms)) throw rewritten()
         else if (isWhole) throw leftTheLog()
       }
