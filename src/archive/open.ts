@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { DatabaseHandle } from '../platform/db/client.ts'
 import { guardStore } from '../platform/db/guard.ts'
+import { LogThrottle } from '../platform/log-throttle.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { openObjectStore } from '../platform/object-store/open-object-store.ts'
@@ -74,7 +75,11 @@ export async function openArchive(
   const place = { url: config.scoreLogArchive, s3: s3SettingsOf(config) }
   const objects = await openObjectStore(place.url, place.s3)
   const { db, renew, close } = options.database.apart(CONNECTIONS)
-  const files = new StoredArchiveBytes(objects)
+  const throttle = new LogThrottle(options.clock)
+  const files = new StoredArchiveBytes(objects, (key, reason) => {
+    if (throttle.hit(key) === 0) return
+    options.log.error({ key, reason }, 'a file of the archive was found to be missing or damaged')
+  })
   const { archiver, rewriter } = archiveParts({
     db,
     guarded: (store) => guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew }),
@@ -87,7 +92,7 @@ export async function openArchive(
     keepMs: config.spoolKeepMs,
     log: linesOf(options),
   })
-  if (options.metrics !== undefined) addArchiveMetrics(options.metrics, archiver)
+  if (options.metrics !== undefined) addArchiveMetrics(options.metrics, archiver, files.lost)
   return {
     forReaders: { archive: { files, rewriter, place } },
     archiver,

@@ -70,7 +70,10 @@ export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
     leftovers,
     keepMs: options.keepMs,
     onForeign: log.foreign,
-    onMissing: log.missing,
+    onMissing: (key) => {
+      files.noteLost(key, 'missing')
+      log.missing(key)
+    },
   })
   const shared = { lease, identity, days, manifest, leftovers, writer, tidier }
   const { afterMs, retentionDays } = options

@@ -40,6 +40,8 @@ export interface ScoreLogOptions {
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
+  /** Rounds that failed and are tried again, since the start. */
+  readonly upkeepFailures: () => { readonly blocks: number; readonly partitions: number }
   /** Models of logged scores, for all readers of this process. */
   readonly modelCache: ModelCache
   /** Drains what it can; the rest stays in the spool. Call it when no request is in flight. */
@@ -85,6 +87,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   return {
     spool,
     drain,
+    upkeepFailures: () => ({ blocks: upkeep.failures, partitions: maintenance.failures }),
     modelCache,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)

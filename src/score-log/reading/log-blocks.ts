@@ -13,6 +13,8 @@ import { TurnTaker } from './turn-taker.ts'
 interface LogBlocksOptions {
   readonly blocks: BlockReader
   readonly models: ModelSource
+  /** Told of a file of the archive that holds a block which can't be opened. */
+  readonly onDamaged?: (fileKey: string) => void
 }
 
 /** Requests of the second form: blocks. */
@@ -28,7 +30,7 @@ export class LogBlocks implements LogPart {
   async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
     const { blocks } = this.options
     for await (const stored of blocks.blocksAt(idMs)) {
-      const block = this.opened.get(stored) ?? openBlock(stored)
+      const block = this.opened.get(stored) ?? this.open(stored)
       this.opened.set(stored, block)
       const index = block.find(requestId)
       if (index >= 0) return requestAt(block, index, await this.modelsOf(block))
@@ -55,7 +57,7 @@ export class LogBlocks implements LogPart {
         const next = waiting.pop()
         if (next !== undefined) yield next
       }
-      const block = openBlock(stored)
+      const block = this.open(stored)
       const isWanted = wanted(block, { ...query, toMs })
       for (let index = 0; index < block.count; index++) {
         if (!isWanted(index)) continue
@@ -123,7 +125,16 @@ export class LogBlocks implements LogPart {
       order: 'oldest',
       ...options,
     })) {
-      yield openBlock(stored)
+      yield this.open(stored)
+    }
+  }
+
+  private open(stored: StoredBlock): OpenBlock {
+    try {
+      return openBlock(stored)
+    } catch (error) {
+      if (stored.archivedIn !== undefined) this.options.onDamaged?.(stored.archivedIn)
+      throw error
     }
   }
 

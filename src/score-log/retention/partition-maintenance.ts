@@ -56,6 +56,8 @@ const RETRY_MS = 60_000
 export class PartitionMaintenance {
   private readonly options: MaintenanceOptions
   private timer: NodeJS.Timeout | undefined
+  /** Rounds that failed since the start. */
+  failures = 0
   private round: Promise<void> = Promise.resolve()
   private isClosed = false
 
@@ -102,6 +104,7 @@ export class PartitionMaintenance {
       if (!hasAutovacuum) await tables.vacuum()
       return true
     } catch (error) {
+      this.failures++
       log.failed(error)
       return false
     }

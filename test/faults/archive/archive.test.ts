@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rowsOf } from '../../../src/platform/db/client.ts'
+import { MetricRegistry } from '../../../src/platform/metrics/registry.ts'
 import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
 import type { OpenLogReader } from '../../../src/score-log/reading/open-reader.ts'
 import {
@@ -193,13 +194,37 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test.each([
-    { what: 'is damaged', damage: (path: string) => writeFileSync(path, 'PAR1') },
-    { what: 'is missing', damage: (path: string) => rmSync(path) },
-  ])('a file that $what is noticed', async ({ damage }) => {
-    const log = await started()
+    {
+      what: 'is cut off',
+      damage: (path: string) => writeFileSync(path, 'PAR1'),
+      found: 'damaged',
+      error: { code: 'unavailable' },
+    },
+    {
+      what: 'has other bytes',
+      damage: (path: string) => writeFileSync(path, Buffer.alloc(1_000_000, 7)),
+      found: 'damaged',
+      error: { name: 'RangeError' },
+    },
+    {
+      what: 'is missing',
+      damage: (path: string) => rmSync(path),
+      found: 'missing',
+      error: { code: 'unavailable' },
+    },
+  ])('a file that $what is noticed, counted and named', async ({ damage, found, error }) => {
+    const log = await started(RECORDS.slice(0, 10))
     await log.round()
     damage(join(log.directory, 'dt=2026-10-05', 'part-00000-g1.parquet'))
-    await expect(log.reading(requestsOf)).rejects.toMatchObject({ code: 'unavailable' })
+    const metrics = new MetricRegistry()
+    await expect(log.reading(requestsOf, true, { metrics })).rejects.toMatchObject(error)
+    const text = await metrics.text()
+    for (const reason of ['missing', 'damaged']) {
+      const count = reason === found ? 1 : 0
+      expect(text).toContain(`scoreline_archive_lost_files_total{reason="${reason}"} ${count}\n`)
+    }
+    const key = 'dt=2026-10-05/part-00000-g1.parquet'
+    expect(log.lines.at(-1)?.facts).toEqual({ key, reason: found })
   })
 
   // An empty directory where a volume is not mounted would take the only copy of a day.

@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm'
 import { openArchive } from '../../../src/archive/open.ts'
 import { type ArchiveParts, archiveParts } from '../../../src/archive/parts.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import type { MetricRegistry } from '../../../src/platform/metrics/registry.ts'
 import type { ObjectStore } from '../../../src/platform/object-store/object-store.ts'
 import { openObjectStore } from '../../../src/platform/object-store/open-object-store.ts'
 import {
@@ -76,6 +77,7 @@ export interface ArchiveRest {
   readonly retentionDays?: number
   /** By default none. */
   readonly keepMs?: number
+  readonly metrics?: MetricRegistry
   /** Bounds the calls of readers; by default nothing does. */
   readonly guarded?: <Store extends object>(store: Store) => Store
 }
@@ -130,6 +132,7 @@ export class ArchivedLog {
         clock: this.clock,
         log: { info: note, warn: note, error: note },
         factsOf: (error) => ({ error }),
+        ...(rest.metrics && { metrics: rest.metrics }),
       },
     )
   }
