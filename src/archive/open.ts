@@ -8,6 +8,7 @@ import { openObjectStore } from '../platform/object-store/open-object-store.ts'
 import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
 import { StoredArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import type { LogArchive } from '../score-log/reading/open-reader.ts'
+import type { ArchiveAdoption } from './adoption.ts'
 import type { Archiver } from './archiver.ts'
 import { ForeignArchiveError } from './identity.ts'
 import { addArchiveMetrics } from './metrics.ts'
@@ -45,6 +46,8 @@ export interface OpenArchive {
   readonly forReaders: { readonly archive?: LogArchive }
   /** Null without an archive. */
   readonly archiver: Archiver | null
+  /** Null without an archive. */
+  readonly adoption: ArchiveAdoption | null
   /** Begins to move closed days. */
   start(): void
   close(): Promise<void>
@@ -58,6 +61,7 @@ const DEADLINE_MS = 60_000
 const NO_ARCHIVE: OpenArchive = {
   forReaders: {},
   archiver: null,
+  adoption: null,
   start: () => undefined,
   close: async () => undefined,
 }
@@ -80,7 +84,7 @@ export async function openArchive(
     if (throttle.hit(key) === 0) return
     options.log.error({ key, reason }, 'a file of the archive was found to be missing or damaged')
   })
-  const { archiver, rewriter } = archiveParts({
+  const { archiver, rewriter, adoption } = archiveParts({
     db,
     guarded: (store) => guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew }),
     objects,
@@ -96,6 +100,7 @@ export async function openArchive(
   return {
     forReaders: { archive: { files, rewriter, place } },
     archiver,
+    adoption,
     start: () => {
       void probe(objects, options)
       archiver.start()

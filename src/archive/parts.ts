@@ -4,6 +4,7 @@ import type { ObjectStore } from '../platform/object-store/object-store.ts'
 import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
 import { PostgresModelTextStore } from '../score-log/reading/model-text-store.ts'
+import { ArchiveAdoption } from './adoption.ts'
 import { Archiver, type ArchiverLog } from './archiver.ts'
 import { DayStore } from './day-store.ts'
 import { FileWriter } from './file-writer.ts'
@@ -41,6 +42,7 @@ export interface ArchivePartsOptions {
 export interface ArchiveParts {
   readonly archiver: Archiver
   readonly rewriter: FileRewriter
+  readonly adoption: ArchiveAdoption
 }
 
 /** Wires what works on the archive; nothing is read or written yet. */
@@ -86,6 +88,7 @@ export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
       retentionDays,
       log,
     }),
+    adoption: new ArchiveAdoption({ lease, identity, clock }),
     rewriter: new FileRewriter({ ...shared, blocks: new ArchivedBlocks(db, files) }),
   }
 }

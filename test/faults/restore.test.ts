@@ -1,11 +1,24 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cpSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { sql } from 'drizzle-orm'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { reportOf } from '../../src/cli/log.ts'
+import { reportOf, run as runLog } from '../../src/cli/log.ts'
 import { createCliServices } from '../../src/cli/services.ts'
+import { rowsOf } from '../../src/platform/db/client.ts'
+import {
+  ArchivedLog,
+  DAY,
+  DAY_MS,
+  insertModel,
+  logged,
+  makeDay,
+  requestsOf,
+  store,
+} from '../support/archive/archived-log.ts'
 import { sampleSpec } from '../support/cards/cards.ts'
 import { outcomeOf } from '../support/expect/answers.ts'
 import { provenBy, scoreApart, verifyOffline } from '../support/expect/proofs.ts'
@@ -14,7 +27,7 @@ import { loggedIds } from '../support/score-log/log-rows.ts'
 import { postgresPrograms } from '../support/servers/programs.ts'
 import { hasPostgres, newDataDir, postgres, type TestDatabase } from '../support/start/databases.ts'
 import { keeping } from '../support/start/operator.ts'
-import { withDatabase } from '../support/start/seeded-database.ts'
+import { openTestDatabase, withDatabase } from '../support/start/seeded-database.ts'
 import { TestService } from '../support/start/service.ts'
 import { Team } from '../support/start/team.ts'
 
@@ -149,5 +162,71 @@ describe.skipIf(!hasPostgres || programs === null)('on PostgreSQL', () => {
     const body = { duration_months: 1 }
     const answer = await service.call({ url: `/v1/score/${slug}`, token: team.key, body })
     expect(answer.statusCode).toBe(200)
+  })
+
+  /** A log that is archived on this database. */
+  async function archivedOn(database: TestDatabase, root?: string): Promise<ArchivedLog> {
+    const handle = await openTestDatabase(database)
+    const log = new ArchivedLog(handle, root)
+    onTestFinished(async () => {
+      await handle.close()
+      log.remove()
+    })
+    return log
+  }
+
+  test('a restored database takes the archive when the operator says so, and others lose it', async () => {
+    const database = await postgres.create()
+    onTestFinished(() => database.drop())
+    const old = await archivedOn(database)
+    await insertModel(old.handle)
+    await makeDay(old.handle, DAY)
+    await makeDay(old.handle, DAY + DAY_MS)
+    await store(old.handle, [logged(0)])
+    expect(await old.round()).toBe(true)
+    const file = join(database.dataDir, '..', 'scoreline-archive.dump')
+    await dump(database.databaseUrl ?? '', file)
+    expect(await old.round()).toBe(true)
+    expect(await old.round()).toBe(true)
+
+    const restored = await emptyDatabase()
+    onTestFinished(() => restored.drop())
+    await restore(file, restored.databaseUrl ?? '')
+    const log = await archivedOn(restored, dirname(old.directory))
+    const adopt = (...args: string[]) =>
+      runLog(['adopt-archive', ...args], {
+        call: 'scoreline log',
+        env: {
+          DATABASE_URL: restored.databaseUrl ?? '',
+          JWT_SECRET: randomBytes(32).toString('hex'),
+          SCORE_LOG_ARCHIVE: pathToFileURL(log.directory).href,
+        },
+        onCrash: (error) => {
+          throw error
+        },
+      })
+    expect(await log.round()).toBe(false)
+    const refused = await adopt()
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('--others-are-stopped')
+    expect(await log.round()).toBe(false)
+
+    expect(await adopt('--others-are-stopped')).toMatchObject({ code: 0, stderr: '' })
+    // Also one that was forgotten, and has just done a round.
+    expect(await old.round()).toBe(false)
+    await store(log.handle, [logged(DAY_MS)])
+    expect(await log.round()).toBe(true)
+    expect(log.files('2026-10-06')).toContain('part-00000-g1.parquet')
+    expect(await log.reading(requestsOf)).toHaveLength(2)
+    const audited = await rowsOf(
+      log.handle.db,
+      sql`select team_id, actor from audit_log where action = 'log.adopt_archive'`,
+    )
+    expect(audited).toEqual([{ team_id: 'team_1', actor: 'operator' }])
+
+    const again = await adopt('--others-are-stopped')
+    expect(again.stdout).toContain('nothing was changed')
+    await log.handle.db.execute(sql`update score_archive set archive_id = 'another'`)
+    expect((await adopt('--others-are-stopped')).stderr).toContain('of another database')
   })
 })

@@ -54,7 +54,7 @@ export class StoredArchiveBytes implements ArchiveBytes {
         return await store.read(fileKey, { from, bytes })
       } catch (error) {
         if (!(error instanceof ObjectStoreError) || error.failure !== 'missing') throw error
-        // Where a volume is not mounted, every file is missing: that is no fault of a file.
+        // Where a volume is not mounted, every file is missing: the fault is not that of a file.
         if ((await store.head(IDENTITY_KEY)) === null) throw notMounted()
         return null
       }

@@ -64,7 +64,7 @@ export class ArchivedBlocks {
    * Those of the blocks that the archive has, by their ids.
    *
    * @param keys at least one, of about `READ_BYTES` in all
-   * @param onLost is told of each block whose file is missing or too short, and the others are
+   * @param onLost receives each block whose file is missing or too short, and the others are
    *   read; absent: the read fails
    * @throws AppError `unavailable`
    */

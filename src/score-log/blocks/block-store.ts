@@ -27,7 +27,7 @@ export interface BlockQuery {
   /** Refuses to leave out a day that retention removed while it was read. */
   readonly isWhole?: boolean
   /**
-   * Told of each block whose file in the archive is missing or too short; the reader goes on.
+   * Receives each block whose file in the archive is missing or too short; the reader goes on.
    * Absent: it fails with the AppError `unavailable`.
    */
   readonly onLost?: (lost: LostBlock) => void

@@ -13,7 +13,7 @@ import { TurnTaker } from './turn-taker.ts'
 interface LogBlocksOptions {
   readonly blocks: BlockReader
   readonly models: ModelSource
-  /** Told of a file of the archive that holds a block which can't be opened. */
+  /** Receives a file of the archive that holds a block which can't be opened. */
   readonly onDamaged?: (fileKey: string) => void
 }
 
