@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { SharedClock } from '../platform/db/database-clock.ts'
 import { ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
@@ -32,6 +33,8 @@ export interface ArchiverOptions {
   /** Removes what killed processes have left in the store, at most once a day. */
   readonly sweep: () => Promise<void>
   readonly clock: Clock
+  /** For what is deleted, and for which days are due. */
+  readonly sharedClock: SharedClock
   /** How long after its end a day goes to the archive. */
   readonly afterMs: number
   readonly retentionDays: number
@@ -152,7 +155,7 @@ export class Archiver {
   /** Takes days beyond the retention out of the archive, each under its own lease. */
   private async expire(round: HeldLease): Promise<void> {
     const { lease, manifest, leftovers } = this.options
-    const beforeMs = this.keptFromMs()
+    const beforeMs = this.keptFromMs(await this.options.sharedClock.nowMs())
     for (const dayMs of await manifest.expiredDays(beforeMs)) {
       if (this.isClosed) return
       round.check()
@@ -170,15 +173,14 @@ export class Archiver {
     this.sweptMs = nowMs
   }
 
-  private keptFromMs(): number {
-    const { clock, retentionDays } = this.options
-    return spanStart('day', clock.epochMs()) - retentionDays * SPAN_MS.day
+  private keptFromMs(nowMs: number): number {
+    return spanStart('day', nowMs) - this.options.retentionDays * SPAN_MS.day
   }
 
   private async dueDays(): Promise<ClosedDay[]> {
-    const { days, clock, afterMs } = this.options
-    const nowMs = clock.epochMs()
-    const keptFromMs = this.keptFromMs()
+    const { days, sharedClock, afterMs } = this.options
+    const nowMs = await sharedClock.nowMs()
+    const keptFromMs = this.keptFromMs(nowMs)
     const due: ClosedDay[] = []
     for (const day of await days.closedDays(nowMs - afterMs)) {
       // It leaves with its retention.

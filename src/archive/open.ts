@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { DatabaseHandle } from '../platform/db/client.ts'
+import { ClockError, DatabaseClock, type SharedClock } from '../platform/db/database-clock.ts'
 import { guardStore } from '../platform/db/guard.ts'
 import { LogThrottle } from '../platform/log-throttle.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
@@ -30,6 +31,8 @@ interface ArchiveOptions {
   /** For files that are not in the store yet. */
   readonly directory: string
   readonly clock: Clock
+  /** By default that of the database. */
+  readonly sharedClock?: SharedClock
   readonly log: {
     info(facts: object, message: string): void
     warn(facts: object, message: string): void
@@ -79,6 +82,8 @@ export async function openArchive(
   const place = { url: config.scoreLogArchive, s3: s3SettingsOf(config) }
   const objects = await openObjectStore(place.url, place.s3)
   const { db, renew, close } = options.database.apart(CONNECTIONS)
+  const guarded = <Store extends object>(store: Store) =>
+    guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew })
   const throttle = new LogThrottle(options.clock)
   const files = new StoredArchiveBytes(objects, (key, reason) => {
     if (throttle.hit(key) === 0) return
@@ -86,11 +91,12 @@ export async function openArchive(
   })
   const { archiver, rewriter, adoption } = archiveParts({
     db,
-    guarded: (store) => guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew }),
+    guarded,
     objects,
     files,
     directory: options.directory,
     clock: options.clock,
+    sharedClock: options.sharedClock ?? guarded(new DatabaseClock(db, options.clock)),
     afterMs: config.scoreLogArchiveAfterMs,
     retentionDays: config.scoreLogRetentionDays,
     keepMs: config.spoolKeepMs,
@@ -146,6 +152,9 @@ async function probe(objects: ObjectStore, { log, factsOf }: ArchiveOptions): Pr
 
 /** Messages of these errors have neither keys of a store nor values of applicants. */
 function reasonOf(error: unknown): { readonly reason?: string } {
-  const isSafe = error instanceof ObjectStoreError || error instanceof ForeignArchiveError
+  const isSafe =
+    error instanceof ObjectStoreError ||
+    error instanceof ForeignArchiveError ||
+    error instanceof ClockError
   return isSafe ? { reason: error.message } : {}
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/client.ts'
+import type { SharedClock } from '../platform/db/database-clock.ts'
 import type { ObjectStore } from '../platform/object-store/object-store.ts'
 import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
@@ -26,6 +27,7 @@ export interface ArchivePartsOptions {
   /** For files that are not in the store yet. */
   readonly directory: string
   readonly clock: Clock
+  readonly sharedClock: SharedClock
   readonly afterMs: number
   readonly retentionDays: number
   /** How long the object of a file stays that no reader needs. */
@@ -84,6 +86,7 @@ export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
       ...shared,
       sweep: () => objects.sweep(),
       clock,
+      sharedClock: options.sharedClock,
       afterMs,
       retentionDays,
       log,

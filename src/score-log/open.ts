@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { DatabaseConnections, DatabaseHandle } from '../platform/db/client.ts'
+import { ClockError, DatabaseClock } from '../platform/db/database-clock.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
 import { PostgresBlockTables } from './blocks/upkeep/block-tables.ts'
@@ -189,6 +190,10 @@ function makePartitionMaintenance(
   return new PartitionMaintenance({
     tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
     clock,
+    sharedClock: guardStore(new DatabaseClock(db, clock), {
+      deadlineMs: MAINTENANCE_DEADLINE_MS,
+      onOverdue: renew,
+    }),
     retentionDays,
     ...(fromMs !== undefined && { fromMs }),
     hasAutovacuum: database.hasAutovacuum,
@@ -197,7 +202,7 @@ function makePartitionMaintenance(
       stray: (rows) => log.warn({ rows }, 'rows of the score log have no partition of their day'),
       failed: (error) =>
         log.error(
-          { err: factsOf(error) },
+          { ...(error instanceof ClockError && { reason: error.message }), err: factsOf(error) },
           'maintenance of the score log failed and will be tried again',
         ),
     },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rowsOf } from '../../../src/platform/db/client.ts'
+import { DatabaseClock } from '../../../src/platform/db/database-clock.ts'
 import { MetricRegistry } from '../../../src/platform/metrics/registry.ts'
 import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
 import type { OpenLogReader } from '../../../src/score-log/reading/open-reader.ts'
@@ -177,6 +178,20 @@ describe.each(backends)('on $name', (backend) => {
     await log.round({ retentionDays: 29 })
     expect(log.files()).toEqual([])
     expect(await idsOf(log)).toEqual([])
+  })
+
+  // It would delete the only copy of days that others read.
+  test('a process whose clock is wrong deletes nothing', async () => {
+    const log = await started(RECORDS.slice(0, 10))
+    await log.round()
+    const ahead = { epochMs: () => Date.now() + 800 * DAY_MS }
+    log.sharedClock = new DatabaseClock(log.handle.db, ahead)
+    expect(await log.round({ retentionDays: 20 })).toBe(false)
+    expect(log.lines.at(-1)?.facts['reason']).toContain('the clocks of this machine')
+    expect(log.files()).toHaveLength(2)
+    log.sharedClock = new DatabaseClock(log.handle.db, { epochMs: () => Date.now() + 600_000 })
+    expect(await log.round()).toBe(true)
+    expect(await idsOf(log)).toHaveLength(10)
   })
 
   // A reader that left the day out would say that scores were never given.

@@ -52,6 +52,7 @@ const { archiver, rewriter } = archiveParts({
   files,
   directory: order.directory,
   clock: { epochMs: () => order.nowMs, monotonicMs: () => performance.now() },
+  sharedClock: { nowMs: async () => order.nowMs },
   afterMs: 3 * 86_400_000,
   retentionDays: 761,
   keepMs: 0,
