@@ -20,6 +20,8 @@ import type { Tidier } from './tidier.ts'
 export interface ArchiverLog {
   archived(facts: { readonly day: string; readonly files: number; readonly rows: number }): void
   failed(error: unknown, day: string | null): void
+  /** Another transaction, such as a dump, uses the table of a day: it moves later. */
+  busy(day: string): void
 }
 
 export interface ArchiverOptions {
@@ -110,22 +112,23 @@ export class Archiver {
   async run(): Promise<boolean> {
     const { lease, manifest, clock } = this.options
     const failuresBefore = this.counts.failures
-    let leftAlone = 0
+    let leftAlone: number | null = null
     try {
-      leftAlone = (await lease.hold(ROUND, (held) => this.runHeld(held))) ?? 0
+      leftAlone = await lease.hold(ROUND, (held) => this.runHeld(held))
       this.facts = await manifest.facts()
       this.waitingDays = (await this.dueDays()).length
     } catch (error) {
       this.fail(error, null)
     }
-    const isDone = this.counts.failures === failuresBefore && leftAlone === 0
-    if (isDone) this.lastSuccessSec = clock.epochMs() / 1_000
+    const isDone = this.counts.failures === failuresBefore && (leftAlone ?? 0) === 0
+    // Who had to leave the round to another process knows nothing of it.
+    if (isDone && leftAlone !== null) this.lastSuccessSec = clock.epochMs() / 1_000
     return isDone
   }
 
   /** @returns days that are left alone because they failed before */
   private async runHeld(round: HeldLease): Promise<number> {
-    const { lease, identity, writer, tidier, clock } = this.options
+    const { lease, identity, writer, tidier, clock, log } = this.options
     await identity.confirm(round)
     await writer.clearDirectory()
     await this.expire(round)
@@ -145,7 +148,11 @@ export class Archiver {
         if (concernsAll(error)) throw error
         // The other days go on.
         this.backOff.failed(day.dayMs, clock.epochMs())
-        this.fail(error, dayText(day.dayMs))
+        if (!(error instanceof DayLockedError)) this.fail(error, dayText(day.dayMs))
+        else {
+          leftAlone++
+          log.busy(dayText(day.dayMs))
+        }
       }
     }
     await this.sweep()
@@ -194,6 +201,8 @@ export class Archiver {
   private async archive(lease: HeldLease, day: ClosedDay): Promise<void> {
     const { days, identity, manifest, leftovers, writer, tidier, log } = this.options
     const { dayMs } = day
+    // First: a dump of the database holds the table for hours, and to write the files takes minutes.
+    await days.checkFree(lease, day)
     const hasFiles = (await manifest.liveFiles(dayMs)).length > 0
     const kind = hasFiles || day.isStray ? 'late' : 'part'
     const first = await manifest.nextNumber(dayMs, kind)

@@ -128,6 +128,11 @@ function linesOf({ log, factsOf }: ArchiveOptions): ArchivePartsOptions['log'] {
         { ...(day !== null && { day }), ...reasonOf(error), err: factsOf(error) },
         'the archive of the score log failed and will be tried again',
       ),
+    busy: (day) =>
+      log.warn(
+        { day },
+        'a day waits for the archive: a transaction, such as a dump, uses its table',
+      ),
     foreign: (key) =>
       log.warn({ key }, 'the archive has an object that its manifest does not know: it is kept'),
     missing: (key) =>

@@ -48,8 +48,10 @@ export interface BlockReader {
   /**
    * Blocks that can hold the request whose id has this time, likely ones first. A request can come
    * twice, in a small block and in the one that it was merged into.
+   *
+   * @param onLost see `BlockQuery`
    */
-  blocksAt(idMs: number): AsyncIterable<StoredBlock>
+  blocksAt(idMs: number, onLost?: (lost: LostBlock) => void): AsyncIterable<StoredBlock>
   blocksIn(query: BlockQuery): AsyncIterable<StoredBlock>
 }
 
@@ -84,7 +86,7 @@ export class PostgresBlockReader implements BlockReader {
     this.archived = new ArchivedBlocks(db, files)
   }
 
-  async *blocksAt(idMs: number): AsyncIterable<StoredBlock> {
+  async *blocksAt(idMs: number, onLost?: (lost: LostBlock) => void): AsyncIterable<StoredBlock> {
     const near = sql`first_at >= ${momentText(idMs - NEAR_MS)}
       and first_at < ${momentText(idMs + NEAR_MS)}`
     // A block begins at most an hour before its last request.
@@ -104,19 +106,22 @@ export class PostgresBlockReader implements BlockReader {
         'newest',
         withSuperseded,
       )
-      for (const block of listed) yield* this.readOnce(block)
+      for (const block of listed) yield* this.readOnce(block, onLost)
     }
   }
 
   /** An erasure changes a block in its place, and its checksum with it. */
-  private async *readOnce(listed: ListedBlock): AsyncIterable<StoredBlock> {
+  private async *readOnce(
+    listed: ListedBlock,
+    onLost?: (lost: LostBlock) => void,
+  ): AsyncIterable<StoredBlock> {
     const name = `${listed.first_at_ms} ${listed.block_id} ${listed.checksum}`
     const known = this.cache.get(name)
     if (known !== undefined) {
       yield known
       return
     }
-    for await (const block of this.read([listed])) {
+    for await (const block of this.read([listed], { ...(onLost && { onLost }) })) {
       const size = block.data.length + OPENED_FACTOR * block.rawBytes
       // The row can have changed since it was listed.
       if (block.checksum === listed.checksum) this.cache.set(name, block, { size })

@@ -1,3 +1,5 @@
+import { AppError } from '../../errors.ts'
+import type { LostBlock } from '../archive/archived-blocks.ts'
 import type { OpenBlock } from '../blocks/block.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
 import type { BlockQuery, BlockReader } from '../blocks/block-store.ts'
@@ -29,12 +31,22 @@ export class LogBlocks implements LogPart {
 
   async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
     const { blocks } = this.options
-    for await (const stored of blocks.blocksAt(idMs)) {
-      const block = this.opened.get(stored) ?? this.open(stored)
+    let damage: Error | null = null
+    const onLost = ({ reason }: LostBlock) => {
+      damage ??= lostFile(reason)
+    }
+    for await (const stored of blocks.blocksAt(idMs, onLost)) {
+      const block = this.opened.get(stored) ?? this.tryOpen(stored)
+      if (block instanceof Error) {
+        damage ??= block
+        continue
+      }
       this.opened.set(stored, block)
       const index = block.find(requestId)
       if (index >= 0) return requestAt(block, index, await this.modelsOf(block))
     }
+    // The request can be in the block that can't be opened.
+    if (damage !== null) throw damage
     return null
   }
 
@@ -129,18 +141,31 @@ export class LogBlocks implements LogPart {
     }
   }
 
+  /** @throws AppError `unavailable` for a damaged file of the archive; RangeError for a row */
   private open(stored: StoredBlock): OpenBlock {
+    const block = this.tryOpen(stored)
+    if (block instanceof Error) throw block
+    return block
+  }
+
+  private tryOpen(stored: StoredBlock): OpenBlock | Error {
     try {
       return openBlock(stored)
-    } catch (error) {
-      if (stored.archivedIn !== undefined) this.options.onDamaged?.(stored.archivedIn)
-      throw error
+    } catch (cause) {
+      if (!(cause instanceof Error) || stored.archivedIn === undefined) throw cause
+      this.options.onDamaged?.(stored.archivedIn)
+      return lostFile('damaged', cause)
     }
   }
 
   private modelsOf({ modelIds }: OpenBlock): Promise<ModelsById> {
     return this.options.models.compiled(modelIds)
   }
+}
+
+function lostFile(reason: LostBlock['reason'], cause?: Error): AppError {
+  const message = `a file of the archive of the score log is ${reason}`
+  return new AppError('unavailable', message, { cause })
 }
 
 function requestAt(block: OpenBlock, index: number, models: ModelsById): LoggedRequest {

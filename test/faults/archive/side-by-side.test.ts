@@ -19,7 +19,7 @@ import { changed, Halt, withFiles } from '../../support/archive/faults.ts'
 import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
-const LOCKED_MS = 3_500
+const LOCKED_MS = 1_500
 
 describe.each(backends)('on $name', (backend) => {
   async function started(days: number): Promise<ArchivedLog> {
@@ -162,6 +162,31 @@ describe.each(backends)('on $name', (backend) => {
   )
 
   if (backend.name === 'PostgreSQL') {
+    // It holds every table for hours: neither writers nor the archive may wait for it.
+    test('a day stays while a dump of the database runs, without files and failures', async () => {
+      const log = await started(1)
+      const other = log.handle.apart(1)
+      onTestFinished(() => other.close())
+      const held = Promise.withResolvers<void>()
+      const ended = Promise.withResolvers<void>()
+      const dumping = other.db.transaction(async (tx) => {
+        await tx.execute(sql`lock table score_blocks, score_blocks_p20261005 in access share mode`)
+        held.resolve()
+        await ended.promise
+      })
+      await held.promise
+      const { faults, counts } = switching((real, ...of) => real.switchTo(...of))
+      const { archiver } = await log.faulty(faults)
+      expect(await archiver.run()).toBe(false)
+      expect([counts.puts, archiver.counts.failures]).toEqual([0, 0])
+      expect(log.lines.at(-1)).toEqual({ message: 'busy', facts: '2026-10-05' })
+      ended.resolve()
+      await dumping
+      log.nowMs += 2 * 60_000
+      expect(await archiver.run()).toBe(true)
+      expect(await blocksLeft(log)).toBe(0)
+    })
+
     test('the table of a day that another transaction uses is waited for', async () => {
       const log = await started(1)
       const other = log.handle.apart(1)

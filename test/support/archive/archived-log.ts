@@ -167,6 +167,7 @@ export class ArchivedLog {
       log: {
         archived: note('archived'),
         failed: note('failed'),
+        busy: note('busy'),
         foreign: note('foreign'),
         missing: note('missing'),
       },

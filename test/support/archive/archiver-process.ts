@@ -59,6 +59,7 @@ const { archiver, rewriter } = archiveParts({
   log: {
     archived: () => undefined,
     failed: fail,
+    busy: (day) => process.stdout.write(`busy ${day}\n`),
     foreign: (key) => process.stdout.write(`foreign ${key}\n`),
     missing: (key) => process.stdout.write(`missing ${key}\n`),
   },
