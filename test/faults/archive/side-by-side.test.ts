@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { DayLockedError, DayStore } from '../../../src/archive/day-store.ts'
@@ -89,6 +90,23 @@ describe.each(backends)('on $name', (backend) => {
     const requests = await log.reading(requestsOf)
     expect(requests).toHaveLength(10)
     expect(requests.filter(({ reference }) => reference === 'A-0')).toEqual([])
+  })
+
+  // Another team's erasure, or a round that moves late records of the day.
+  test('an erasure waits for other work on the day of its file', async () => {
+    const log = await started(1)
+    await log.round()
+    const { db } = log.handle
+    await db.execute(sql`insert into score_archive (name, archive_id, holder, leased_until)
+      values ('2026-10-05', '', 'other', now() + interval '1 hour')`)
+    const erased = new ErasedPlaces()
+    const erasure = { teamId: 'team_1', reference: 'A-0', untilMs: NOW }
+    const erasing = log.reading(({ eraser }) => eraser.erase(erasure, erased))
+    const waiting = await Promise.race([erasing.then(() => 'done'), delay(700, 'waiting')])
+    expect(waiting).toBe('waiting')
+    await db.execute(sql`delete from score_archive where name = '2026-10-05'`)
+    await erasing
+    expect(erased.requests).toBe(5)
   })
 
   // Its files are there, and took minutes.
