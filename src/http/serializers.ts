@@ -8,6 +8,10 @@ interface ResponseSchema {
   readonly httpStatus?: string
 }
 
+const BUILD = selectSerializer()({}, {})
+/** Schemas are constants: what is compiled for one app serves each in this process. */
+const KNOWN = new WeakMap<object, Serializer>()
+
 /**
  * Compiles schemas of responses to serializers, each schema once.
  *
@@ -15,11 +19,9 @@ interface ResponseSchema {
  * thirds of the time in which the routes are registered.
  */
 export function serializerCompiler(): (response: ResponseSchema) => Serializer {
-  const build = selectSerializer()({}, {})
-  const known = new WeakMap<object, Serializer>()
   return ({ httpStatus = '', ...response }) => {
-    const serialize = known.get(response.schema) ?? build({ ...response, httpStatus })
-    known.set(response.schema, serialize)
+    const serialize = KNOWN.get(response.schema) ?? BUILD({ ...response, httpStatus })
+    KNOWN.set(response.schema, serialize)
     return serialize
   }
 }

@@ -13,13 +13,18 @@ const AS_SENT = {
   allErrors: false,
 } as const
 
+const BUILD = AjvCompiler()({}, { customOptions: AS_SENT })
+/** Schemas are constants: what is compiled for one app serves each in this process. */
+const KNOWN = new WeakMap<object, ReturnType<typeof BUILD>>()
+
 /**
- * Compiles schemas to validators that change nothing; only in a query, all text, are numbers read.
+ * Compiles schemas to validators that change nothing, each schema once; only in a query, all text,
+ * are numbers read.
  */
 export function validatorCompiler(): FastifySchemaCompiler<FastifySchema> {
-  const build = AjvCompiler()({}, { customOptions: AS_SENT })
   return (route) => {
-    const validate = build(route)
+    const validate = KNOWN.get(route.schema) ?? BUILD(route)
+    KNOWN.set(route.schema, validate)
     if (route.httpPart !== 'querystring') return validate
     return readQueryValues(route.schema, validate)
   }
