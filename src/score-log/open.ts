@@ -11,7 +11,6 @@ import { DrainThread } from './drain/drain-thread.ts'
 import type { RangeDrainer } from './drain/drained-range.ts'
 import { PostgresScoreLogStore } from './drain/store.ts'
 import { modelsOf } from './reading/model-text-store.ts'
-import { type ModelCache, newModelCache } from './reading/stored-models.ts'
 import type { ModelSource } from './record/model-source.ts'
 import { PartitionMaintenance } from './retention/partition-maintenance.ts'
 import { PostgresLogTables } from './retention/partitions.ts'
@@ -43,8 +42,6 @@ export interface OpenScoreLog {
   readonly drain: Drain
   /** Rounds that failed and are tried again, since the start. */
   readonly upkeepFailures: () => { readonly blocks: number; readonly partitions: number }
-  /** Models of logged scores, for all readers of this process. */
-  readonly modelCache: ModelCache
   /** Drains what it can; the rest stays in the spool. Call it when no request is in flight. */
   close(): Promise<void>
 }
@@ -71,8 +68,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   opened.defer(() => spool.close())
   const connections = options.database.apart(CONNECTIONS)
   opened.defer(() => connections.close())
-  const modelCache = newModelCache()
-  const models = modelsOf(connections.db, modelCache)
+  const models = modelsOf(connections.db)
   const maintenance = makePartitionMaintenance(options, connections)
   opened.defer(() => maintenance.close())
   const upkeep = makeBlockUpkeep(options, connections, models)
@@ -89,7 +85,6 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
     spool,
     drain,
     upkeepFailures: () => ({ blocks: upkeep.failures, partitions: maintenance.failures }),
-    modelCache,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()
