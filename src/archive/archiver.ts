@@ -201,7 +201,7 @@ export class Archiver {
   private async archive(lease: HeldLease, day: ClosedDay): Promise<void> {
     const { days, identity, manifest, leftovers, writer, tidier, log } = this.options
     const { dayMs } = day
-    // First: a dump of the database holds the table for hours, and to write the files takes minutes.
+    // First: a dump of the database holds the table for hours, and the files take minutes.
     await days.checkFree(lease, day)
     const hasFiles = (await manifest.liveFiles(dayMs)).length > 0
     const kind = hasFiles || day.isStray ? 'late' : 'part'
