@@ -14,7 +14,7 @@ import { ErasureList } from '../score-log/erasure/erasure-list.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import type { ServingStore } from '../scoring/model-cache.ts'
 import { BATCH_JOB } from './batch.ts'
-import { DiskRoom } from './disk-room.ts'
+import { DiskRoom, localDisk } from './disk-room.ts'
 import { BatchFiles } from './files.ts'
 import { placeOf } from './place.ts'
 import { BatchRunner } from './run.ts'
@@ -142,17 +142,18 @@ interface OpenStore {
 
 /** The directory by default is made; one that is configured must be there. */
 async function openStore(config: BatchesOptions['config'], dataDir: string): Promise<OpenStore> {
-  const roomOf = (directories: readonly string[]) =>
-    new DiskRoom(directories, config.batchFreeBytesMin)
+  const own = localDisk(dataDir)
+  const reserveBytes = config.batchFreeBytesMin
   const location = config.batchStore === null ? null : objectLocationOf(config.batchStore)
   if (config.batchStore !== null && location?.kind !== 'directory') {
     const objects = await openObjectStore(config.batchStore, s3SettingsOf(config))
-    return { objects, room: roomOf([dataDir]) }
+    return { objects, room: new DiskRoom([own], reserveBytes) }
   }
   const directory = join(dataDir, 'batches')
   if (location === null) await mkdir(directory, { recursive: true, mode: 0o700 })
   const root = location?.kind === 'directory' ? location.path : directory
-  return { objects: new TeamFolderStore(root), room: roomOf([root, dataDir]) }
+  const objects = new TeamFolderStore(root)
+  return { objects, room: new DiskRoom([() => objects.freeBytes(), own], reserveBytes) }
 }
 
 /** The name of the store; asked again after a failure. */
