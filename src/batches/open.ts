@@ -16,7 +16,7 @@ import type { ServingStore } from '../scoring/model-cache.ts'
 import { BATCH_JOB } from './batch.ts'
 import { DiskRoom, localDisk } from './disk-room.ts'
 import { BatchFiles } from './files.ts'
-import { placeOf } from './place.ts'
+import { StorePlace } from './place.ts'
 import { BatchRunner } from './run.ts'
 import { BatchService } from './service.ts'
 import type { BatchConfig } from './settings.ts'
@@ -66,9 +66,9 @@ export function openBatches(options: BatchesOptions): OpenBatches {
   const room = async () => (await available(opened)).room
   const objects = opened.then((store) => store.objects)
   objects.catch(() => undefined)
-  const files = new BatchFiles(objects)
+  const place = new StorePlace(objects).name
+  const files = new BatchFiles(objects, place)
   const received = new Uploads(join(path, 'uploads'), room)
-  const place = oncePlaced(objects)
   const store = guarded(new PostgresBatchStore(db))
   const onFailed = (error: unknown, batchId: string | null) =>
     log.warn(
@@ -154,15 +154,6 @@ async function openStore(config: BatchesOptions['config'], dataDir: string): Pro
   const root = location?.kind === 'directory' ? location.path : directory
   const objects = new TeamFolderStore(root)
   return { objects, room: new DiskRoom([() => objects.freeBytes(), own], reserveBytes) }
-}
-
-/** The name of the store; asked again after a failure. */
-function oncePlaced(opened: Promise<ObjectStore>): () => Promise<string> {
-  let found = ''
-  return async () => {
-    if (found === '') found = await available(opened.then(placeOf))
-    return found
-  }
 }
 
 async function available<T>(work: Promise<T>): Promise<T> {

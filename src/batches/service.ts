@@ -123,7 +123,7 @@ export class BatchService {
     const folder = `${caller.teamId}/batches/${id}`
     const key = `${folder}/input.${options.format}`
     await received.note(id, key)
-    const { bytes, version } = await files.place(key, file)
+    const { bytes, version } = await files.add(key, file)
     const input = { key, bytes, version, isUpload: true }
     const batch = await this.add({ caller, claim }, { id, state, input, folder, options })
     if (batch === null) await files.remove(key)
