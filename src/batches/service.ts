@@ -18,6 +18,7 @@ import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
 import { errorKey, resultKey } from './parts.ts'
 import { joinParquet } from './results/parquet-join.ts'
+import { mayScoreFile, UPLOAD_FOLDER } from './team-paths.ts'
 import { noRoom, type ReceivedFile, type Uploads } from './uploads.ts'
 
 /** What the service needs from the database. */
@@ -120,7 +121,7 @@ export class BatchService {
   ): Promise<Batch> {
     const { files, received } = this.options
     const { id, state, file, options } = upload
-    const folder = `${caller.teamId}/batches/${id}`
+    const folder = `${caller.teamId}/${UPLOAD_FOLDER}/${id}`
     const key = `${folder}/input.${options.format}`
     await received.note(id, key)
     const { bytes, version } = await files.add(key, file)
@@ -154,7 +155,7 @@ export class BatchService {
     }
     const state = await this.requireDeployment(sender, order.deploymentId)
     const { files, clock, bytesMax } = this.options
-    const found = await files.head(key)
+    const found = mayScoreFile(path, sender.environment) ? await files.head(key) : null
     if (found === null) {
       throw new AppError('invalid_file', 'the folder of the team has no file with this path')
     }
