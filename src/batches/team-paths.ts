@@ -1,4 +1,5 @@
 import { Environment } from '../../schemas/common.ts'
+import { isObjectKey } from '../platform/object-store/object-store.ts'
 
 /** Folder of uploads and their results, in the folder of a team. */
 export const UPLOAD_FOLDER = 'batches'
@@ -21,4 +22,15 @@ export function mayScoreFile(path: string, environment: Environment | null): boo
   if (folder === UPLOAD_FOLDER || parts.some((part) => RESULTS_END.test(part))) return false
   const isOfOne = parts.length > 1 && ENVIRONMENTS.includes(folder)
   return environment === null || !isOfOne || folder === environment
+}
+
+/** Longest name of a folder in common file systems. */
+export const NAME_BYTES_MAX = 255
+/** The longest name in a folder of results. */
+const LONGEST_PART = 'results-000001.parquet'
+
+/** Whether a store can have results in this folder. */
+export function mayBeFolder(folder: string): boolean {
+  const name = folder.slice(folder.lastIndexOf('/') + 1)
+  return Buffer.byteLength(name) <= NAME_BYTES_MAX && isObjectKey(`${folder}/${LONGEST_PART}`)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mayScoreFile } from '../../../src/batches/team-paths.ts'
+import { mayBeFolder, mayScoreFile } from '../../../src/batches/team-paths.ts'
 
 // A key of staging would read applicants of production, and their decisions.
 test.each([
@@ -24,4 +24,14 @@ test.each([
   for (const environment of ['production', 'staging', null] as const) {
     expect(mayScoreFile(path, environment)).toBe(false)
   }
+})
+
+// A file system would refuse the first part only after a chunk was scored.
+test.each([
+  ['x'.repeat(255), true],
+  ['x'.repeat(256), false],
+  ['ü'.repeat(128), false],
+  [`${'x'.repeat(250)}/`.repeat(4) + 'x'.repeat(10), false],
+])('whether %s can be a folder of results: %s', (folder, isSo) => {
+  expect(mayBeFolder(folder)).toBe(isSo)
 })
