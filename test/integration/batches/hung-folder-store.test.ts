@@ -34,7 +34,7 @@ afterEach(() => rm(root, { recursive: true }))
 
 // Four threads serve all files of a process, also the spool that each score waits for.
 test('a directory that hangs holds one thread for reads and one for writes', async () => {
-  const store = new TeamFolderStore(root, new DirectoryCalls({ read: 50, write: 50 }))
+  const store = new TeamFolderStore(root, new DirectoryCalls({ read: 500, write: 500 }))
   const { promise, resolve } = Promise.withResolvers<void>()
   Object.assign(disk, { answers: promise, most: 0 })
   const calls = () => [

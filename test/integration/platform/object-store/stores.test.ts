@@ -175,7 +175,7 @@ describe('a directory', () => {
   // A directory on a network that hangs must not take the threads of the whole process.
   test('is away for writes while one hangs, and a write that goes on later changes nothing', async () => {
     const store = new DirectoryStore(directory, new DirectoryCalls({ read: 1_000, write: 100 }))
-    await store.put('a', text('a'))
+    await new DirectoryStore(directory).put('a', text('a'))
     const hung = Promise.withResolvers<void>()
     const source = {
       ...text('b'),
