@@ -14,6 +14,8 @@ import {
 
 /** A number as JSON writes it. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+/** A cell in quotes, in which a doubled quote is one. */
+const QUOTED = /"[^"]*"/g
 const DELIMITERS = [',', ';', '\t'] as const
 /** What applicants have by default; a file need not have it. */
 export const DEFAULT_ID_FIELD = 'id'
@@ -45,7 +47,8 @@ export class CsvForm implements LineForm {
   }
 
   readHeader(line: string): void {
-    const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length)
+    const unquoted = line.replace(QUOTED, '')
+    const counts = DELIMITERS.map((delimiter) => unquoted.split(delimiter).length)
     this.delimiter = DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
     const names = cellsOf(line, this.delimiter)
     if (names === null) throw invalidFile('a quote in the header is not closed')

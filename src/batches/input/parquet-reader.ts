@@ -108,7 +108,11 @@ export class ParquetReader implements RecordReader {
     if (!all.has(idField) && idField !== DEFAULT_ID_FIELD) {
       throw invalidFile(`the file has no column ${quoted(idField)}, which id_field names`)
     }
-    this.columns = [...all.values()].filter(({ name }) => isNumeric.has(name) || name === idField)
+    // Nobody has asked for the reference by default: one that can't be read is left out.
+    const hasId = idField !== DEFAULT_ID_FIELD || all.get(idField)?.kind !== 'other'
+    this.columns = [...all.values()].filter(
+      ({ name }) => isNumeric.has(name) || (hasId && name === idField),
+    )
     for (const { name, kind } of this.columns) {
       if (kind === 'other') {
         throw invalidFile(`the column ${quoted(name)} has neither numbers, texts nor booleans`)

@@ -67,6 +67,13 @@ test('quotes, carriage returns, a mark and a missing last line break are read', 
   ])
 })
 
+// A name from a spreadsheet may have more commas than the header has cells.
+test('a delimiter within the quotes of a name does not separate cells', async () => {
+  const file = '"id";"monthly, net, ""EUR""";"income"\nA-1;7;2\n'
+  const [record] = await recordsOf(file)
+  expect(record).toEqual({ line: 2, id: 'A-1', applicant: { income: 2 }, fault: null })
+})
+
 test.each([
   ['1,2,3', 'the line has 3 cells, but the header has 2'],
   ['"1,2', 'a quote is not closed: a cell cannot contain a line break'],
