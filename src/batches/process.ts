@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -12,6 +13,8 @@ import type { BatchTask, FromProcess, ToProcess } from './process-messages.ts'
 const WORKER = new URL('./worker.ts', import.meta.url)
 /** Lowest, so that requests go first. */
 const PRIORITY = 19
+/** Of util-linux. The process has no variables, so no search path. */
+const CHRT = '/usr/bin/chrt'
 const WATCH_EVERY_MS = 50
 /** Processor time without a message of the thread; a usual chunk takes a tenth of a second. */
 const SILENT_CPU_MS_MAX = 120_000
@@ -95,6 +98,18 @@ function yieldToService(): void {
       // It has ended.
     }
   }
+  runWhenIdle()
+}
+
+/**
+ * Makes the kernel interrupt this process at once when a thread of a request wakes, see sched(7):
+ * one of the lowest priority may first use up its turn of some milliseconds. It needs no right.
+ * Where the program is missing, the priority stays.
+ */
+function runWhenIdle(): void {
+  if (process.platform !== 'linux') return
+  const options = ['--all-tasks', '--idle', '--pid', '0', String(process.pid)]
+  spawn(CHRT, options, { stdio: 'ignore' }).on('error', () => undefined)
 }
 
 /** @returns ids; elsewhere, 0 stands for the whole process */
