@@ -228,7 +228,7 @@ interface WireOptions {
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
-  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'modelCache'> & OpenArchive['forReaders']
+  readonly openedLog: Pick<OpenScoreLog, 'spool'> & OpenArchive['forReaders']
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir

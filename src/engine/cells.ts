@@ -1,4 +1,9 @@
-import { type CompiledModel, SLOT_FIRST_BIN, SLOT_MISSING } from './compile.ts'
+import {
+  type CompiledFeature,
+  type CompiledModel,
+  SLOT_FIRST_BIN,
+  SLOT_MISSING,
+} from './compile.ts'
 import { EngineError } from './errors.ts'
 import { gradeIndexOf } from './grades.ts'
 import { probabilityOfDefault } from './scaling.ts'
@@ -16,6 +21,15 @@ export const CELL_NOT_A_NUMBER = 2
 export const CELL_MISSING = SLOT_MISSING
 export const CELL_FIRST_BIN = SLOT_FIRST_BIN
 
+/** What turns cells into a result, without what scoring a value needs. */
+export interface CellModel
+  extends Pick<
+    CompiledModel,
+    'basePoints' | 'slotStart' | 'points' | 'cellOfSlot' | 'grades' | 'scale'
+  > {
+  readonly features: readonly Pick<CompiledFeature, 'index' | 'isNumeric'>[]
+}
+
 /** The cells of a model that scoring can give, by feature. */
 interface CellTable {
   /** First place of each feature. */
@@ -25,7 +39,20 @@ interface CellTable {
 }
 
 /** Made when cells are first read: a process that only scores needs none. */
-const tables = new WeakMap<CompiledModel, CellTable>()
+const tables = new WeakMap<CellModel, CellTable>()
+
+/** A copy that keeps nothing else of the model in memory. */
+export function cellModelOf(model: CompiledModel): CellModel {
+  const { basePoints, slotStart, points, cellOfSlot, grades, scale } = model
+  const features = model.features.map(({ index, isNumeric }) => ({ index, isNumeric }))
+  return { basePoints, slotStart, points, cellOfSlot, grades, scale, features }
+}
+
+/** Estimated memory of such a copy, rather too high than too low. */
+export function cellModelBytes({ points, grades, features }: CellModel): number {
+  const namesBytes = grades.names.reduce((sum, name) => sum + 40 + 2 * name.length, 0)
+  return 1_000 + 24 * points.length + 60 * features.length + 16 * grades.names.length + namesBytes
+}
 
 /** @param cell 0 or more */
 export function outcomeOfCell(cell: number): Exclude<Outcome, 'invalid'> {
@@ -68,7 +95,7 @@ export interface CellScore {
  * @param cells one for each feature, in spec order
  * @throws EngineError `cell_invalid`
  */
-export function scoreOfCells(model: CompiledModel, cells: ArrayLike<number>): CellScore {
+export function scoreOfCells(model: CellModel, cells: ArrayLike<number>): CellScore {
   const { starts, slots } = tableOf(model)
   const features = starts.length - 1
   if (cells.length !== features) throw invalidCell('the cells are not those of the model')
@@ -107,7 +134,7 @@ export interface ScoreColumns {
  * @param into receives the results; all of an applicant's are 0 where the model lacks a cell
  */
 export function scoreColumns(
-  model: CompiledModel,
+  model: CellModel,
   cells: readonly ArrayLike<number>[],
   into: ScoreColumns,
 ): void {
@@ -178,7 +205,7 @@ function slotOfCell(model: CompiledModel, feature: number, cell: number): number
   return slot
 }
 
-function tableOf(model: CompiledModel): CellTable {
+function tableOf(model: CellModel): CellTable {
   let table = tables.get(model)
   if (table === undefined) {
     table = makeTable(model)
@@ -187,7 +214,7 @@ function tableOf(model: CompiledModel): CellTable {
   return table
 }
 
-function makeTable(model: CompiledModel): CellTable {
+function makeTable(model: CellModel): CellTable {
   const { slotStart, cellOfSlot, features } = model
   const starts = [0]
   const slots: number[] = []

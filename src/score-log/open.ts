@@ -10,7 +10,6 @@ import { DrainThread } from './drain/drain-thread.ts'
 import type { RangeDrainer } from './drain/drained-range.ts'
 import { PostgresScoreLogStore } from './drain/store.ts'
 import { modelsOf } from './reading/model-text-store.ts'
-import { type ModelCache, newModelCache } from './reading/stored-models.ts'
 import type { ModelSource } from './record/model-source.ts'
 import { PartitionMaintenance } from './retention/partition-maintenance.ts'
 import { PostgresLogTables } from './retention/partitions.ts'
@@ -40,8 +39,6 @@ export interface ScoreLogOptions {
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
-  /** Models of logged scores, for all readers of this process. */
-  readonly modelCache: ModelCache
   /** Drains what it can; the rest stays in the spool. Call it when no request is in flight. */
   close(): Promise<void>
 }
@@ -68,8 +65,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   opened.defer(() => spool.close())
   const connections = options.database.apart(CONNECTIONS)
   opened.defer(() => connections.close())
-  const modelCache = newModelCache()
-  const models = modelsOf(connections.db, modelCache)
+  const models = modelsOf(connections.db)
   const maintenance = makePartitionMaintenance(options, connections)
   opened.defer(() => maintenance.close())
   const upkeep = makeBlockUpkeep(options, connections, models)
@@ -85,7 +81,6 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   return {
     spool,
     drain,
-    modelCache,
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()

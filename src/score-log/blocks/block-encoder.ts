@@ -57,6 +57,8 @@ export interface EncodedBlock extends BlockData {
 export class BlockEncoder {
   private readonly models: ModelsById
   private readonly groups: GroupEncoder[] = []
+  /** Index of the group of each head, by the head's bytes as latin1. */
+  private readonly groupIndexes = new Map<string, number>()
   private readonly keys = new Map<string, number>()
   private readonly ids = new RequestIdColumn()
   private readonly sums = new RollupSums()
@@ -183,19 +185,22 @@ export class BlockEncoder {
     for (const group of this.groups) group.write(out)
   }
 
-  /** Nearly always the head is that of the record before. */
+  /** Often the head is that of the record before. */
   private groupOf(payload: Buffer, headEnd: number): number {
     const last = this.heads.at(-1) ?? -1
-    const length = headEnd - HEAD_AT
-    const isHead = ({ headBytes }: GroupEncoder) =>
-      headBytes.length === length && payload.compare(headBytes, 0, length, HEAD_AT, headEnd) === 0
-    const before = this.groups[last]
-    if (before !== undefined && isHead(before)) return last
-    const found = this.groups.findIndex(isHead)
-    if (found >= 0) return found
+    const before = this.groups[last]?.headBytes
+    const isBefore =
+      before?.length === headEnd - HEAD_AT &&
+      payload.compare(before, 0, before.length, HEAD_AT, headEnd) === 0
+    if (isBefore) return last
+    const head = payload.toString('latin1', HEAD_AT, headEnd)
+    const found = this.groupIndexes.get(head)
+    if (found !== undefined) return found
     if (headEnd > payload.length) throw new Error('the record is cut off')
     const headBytes = Buffer.from(payload.subarray(HEAD_AT, headEnd))
-    return this.groups.push(new GroupEncoder(readHeadV4(headBytes), headBytes, this.models)) - 1
+    const group = new GroupEncoder(readHeadV4(headBytes), headBytes, this.models)
+    this.groupIndexes.set(head, this.groups.length)
+    return this.groups.push(group) - 1
   }
 
   private keyOf(key: string): number {

@@ -46,13 +46,13 @@ export function encodeByHour(payloads: readonly Buffer[], models: ModelsById): D
 
 /** Ids of the models of these records. */
 export function modelIdsOf(payloads: readonly Buffer[]): string[] {
+  const heads = new Set<string>()
   const ids = new Set<string>()
-  let before: Buffer = Buffer.alloc(0)
   for (const payload of payloads) {
-    const head = payload.subarray(HEAD_AT, HEAD_AT + payload.readUInt16LE(1))
-    if (head.equals(before)) continue
-    for (const { modelId } of readHeadV4(head).models) ids.add(modelId)
-    before = head
+    const head = payload.toString('latin1', HEAD_AT, HEAD_AT + payload.readUInt16LE(1))
+    if (heads.has(head)) continue
+    heads.add(head)
+    for (const { modelId } of readHeadV4(Buffer.from(head, 'latin1')).models) ids.add(modelId)
   }
   return [...ids]
 }

@@ -1,4 +1,4 @@
-import type { CompiledModel } from '../../engine/index.ts'
+import type { CellModel } from '../../engine/index.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import {
   FAILED,
@@ -121,7 +121,7 @@ class ModelEncoder {
   private readonly rowCells: Uint8Array | Uint16Array
   private scored = 0
 
-  constructor(record: RecordModel, model: CompiledModel | undefined) {
+  constructor(record: RecordModel, model: CellModel | undefined) {
     const isKnown = model !== undefined && model.features.length === record.features
     this.record = record
     this.results = new ResultsColumn(isKnown ? model : null)

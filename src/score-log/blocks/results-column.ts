@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { type CompiledModel, EngineError, scoreColumns, scoreOfCells } from '../../engine/index.ts'
+import { type CellModel, EngineError, scoreColumns, scoreOfCells } from '../../engine/index.ts'
 import { NO_GRADE } from '../record/record-v4.ts'
 import type { ResultColumns } from './block.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
@@ -22,14 +22,14 @@ interface Result {
  * checksum over all of them lets the reader prove that it restored them.
  */
 export class ResultsColumn {
-  private readonly model: CompiledModel | null
+  private readonly model: CellModel | null
   private readonly scores: number[] = []
   private readonly pds: number[] = []
   private readonly grades: number[] = []
   private readonly exceptions: number[] = []
 
   /** @param model null if it is unknown: then all results are stored */
-  constructor(model: CompiledModel | null) {
+  constructor(model: CellModel | null) {
     this.model = model
   }
 
@@ -74,7 +74,7 @@ export class ResultsColumn {
 export function readResults(
   from: ByteReader,
   count: number,
-  model: CompiledModel | null,
+  model: CellModel | null,
   cells: readonly ArrayLike<number>[],
 ): ResultColumns {
   const results = {
@@ -119,7 +119,7 @@ export function skipResults(from: ByteReader, count: number): void {
 }
 
 /** @returns null for cells that the model lacks */
-function resultOf(model: CompiledModel, cells: ArrayLike<number>): Result | null {
+function resultOf(model: CellModel, cells: ArrayLike<number>): Result | null {
   try {
     const { score, pd, gradeIndex } = scoreOfCells(model, cells)
     return { score, pd, grade: gradeIndex < 0 ? NO_GRADE : gradeIndex }

@@ -1,6 +1,6 @@
 import { HEAD_AT } from '../record/record-v4.ts'
 import { LeafTexts } from './leaf-texts.ts'
-import { HASH_BYTES, sha256Text, TreeEdge } from './merkle.ts'
+import { HASH_BYTES, rootInPlace, sha256Text } from './merkle.ts'
 
 /** The request of a record, with the hashes of its leaves. */
 export interface RequestLeaves {
@@ -56,22 +56,16 @@ export function leafHashesOf(requests: readonly RequestLeaves[]): Buffer[] {
 
 /** Size and root of the tree over the leaves of these requests. */
 export function treeOver(requests: readonly RequestLeaves[]): Omit<BlockTree, 'teamId'> {
-  const edge = new TreeEdge()
-  for (const { hashes } of inTreeOrder(requests)) {
-    for (const leaf of hashesIn(hashes)) edge.add(leaf)
-  }
-  return { size: edge.size, root: edge.root }
+  const hashes = Buffer.concat(inTreeOrder(requests).map((request) => request.hashes))
+  return { size: hashes.length / HASH_BYTES, root: rootInPlace(hashes) }
 }
 
 /** The trees of the teams of a block's records, by rising team id. */
 export function treesOf(payloads: readonly Buffer[]): BlockTree[] {
   const teams = new Map<string, RequestLeaves[]>()
-  let texts: LeafTexts | null = null
-  let before: Buffer = Buffer.alloc(0)
+  const heads = new Heads()
   for (const payload of payloads) {
-    const bytes = payload.subarray(HEAD_AT, HEAD_AT + payload.readUInt16LE(1))
-    if (texts === null || !bytes.equals(before)) texts = LeafTexts.of(payload)
-    before = bytes
+    const texts = heads.textsOf(payload)
     const requests = teams.get(texts.teamId)
     const leaves = leavesOf(payload, texts)
     if (requests === undefined) teams.set(texts.teamId, [leaves])
@@ -80,6 +74,29 @@ export function treesOf(payloads: readonly Buffer[]): BlockTree[] {
   return [...teams]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([teamId, requests]) => ({ teamId, ...treeOver(requests) }))
+}
+
+/** The texts of the heads of some records. */
+class Heads {
+  private readonly texts = new Map<string, LeafTexts>()
+  private before: Buffer = Buffer.alloc(0)
+  private textsBefore: LeafTexts | null = null
+
+  textsOf(payload: Buffer): LeafTexts {
+    const end = HEAD_AT + payload.readUInt16LE(1)
+    const { before, textsBefore } = this
+    const isBefore =
+      textsBefore !== null &&
+      before.length === end - HEAD_AT &&
+      payload.compare(before, 0, before.length, HEAD_AT, end) === 0
+    if (isBefore) return textsBefore
+    const head = payload.toString('latin1', HEAD_AT, end)
+    const texts = this.texts.get(head) ?? LeafTexts.of(payload)
+    this.texts.set(head, texts)
+    this.before = payload.subarray(HEAD_AT, end)
+    this.textsBefore = texts
+    return texts
+  }
 }
 
 function* hashesIn(hashes: Buffer): Generator<Buffer> {

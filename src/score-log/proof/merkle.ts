@@ -57,6 +57,28 @@ export function rootOf(
 }
 
 /**
+ * As `rootOf`, over hashes that stand one after the other and are overwritten. Level by level, the
+ * last of an odd number goes up as it is: that is the same tree.
+ */
+export function rootInPlace(hashes: Buffer): Buffer {
+  let nodes = hashes.length / HASH_BYTES
+  if (nodes === 0) return emptyRoot()
+  while (nodes > 1) {
+    const pairs = Math.floor(nodes / 2)
+    for (let pair = 0; pair < pairs; pair++) {
+      const children = 2 * HASH_BYTES * pair
+      hashes.copy(nodeBytes, 1, children, children + 2 * HASH_BYTES)
+      hashes.write(sha256Text(nodeBytes), HASH_BYTES * pair, 'latin1')
+    }
+    if (nodes % 2 === 1) {
+      hashes.copyWithin(HASH_BYTES * pairs, HASH_BYTES * (nodes - 1), HASH_BYTES * nodes)
+    }
+    nodes = Math.ceil(nodes / 2)
+  }
+  return Buffer.from(hashes.subarray(0, HASH_BYTES))
+}
+
+/**
  * The parts of a tree whose roots prove that it holds a leaf, from the leaf upwards.
  *
  * @source RFC 9162, section 2.1.3.1

@@ -1,12 +1,7 @@
 import { inArray, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/client.ts'
 import { models } from '../../tables/models.ts'
-import {
-  type ModelCache,
-  type ModelText,
-  type ModelTextStore,
-  StoredModels,
-} from './stored-models.ts'
+import { CellModels, type ModelText, type ModelTextStore } from './stored-models.ts'
 
 /** Models in PostgreSQL. */
 export class PostgresModelTextStore implements ModelTextStore {
@@ -30,7 +25,7 @@ export class PostgresModelTextStore implements ModelTextStore {
   }
 }
 
-/** The models of a database, with a cache of their own or one that others have, too. */
-export function modelsOf(db: Database, cache?: ModelCache): StoredModels {
-  return new StoredModels(new PostgresModelTextStore(db), cache)
+/** The models of a database, for those who write blocks. */
+export function modelsOf(db: Database): CellModels {
+  return new CellModels(new PostgresModelTextStore(db))
 }

@@ -11,7 +11,7 @@ import { LogReader } from './log-reader.ts'
 import { LogRows } from './log-rows.ts'
 import { PostgresModelTextStore } from './model-text-store.ts'
 import { SpoolTail, type UndrainedSpool } from './spool-tail.ts'
-import { type ModelCache, StoredModels } from './stored-models.ts'
+import { StoredModels } from './stored-models.ts'
 
 type Guard = <Store extends object>(store: Store) => Store
 
@@ -29,8 +29,6 @@ interface LogReaderOptions {
   readonly guarded: Guard
   /** Absent in a process that does not score. */
   readonly spool?: UndrainedSpool
-  /** Models that others of this process have read, too; absent for a reader that trusts none. */
-  readonly modelCache?: ModelCache
   /** Absent: what is in an archive is unavailable. */
   readonly archive?: (Pick<LogArchive, 'files'> & Partial<LogArchive>) | undefined
 }
@@ -50,8 +48,8 @@ export interface OpenLogReader {
 
 /** Makes a reader of the log. */
 export function openLogReader(options: LogReaderOptions): OpenLogReader {
-  const { db, guarded, spool, modelCache, archive } = options
-  const models = new StoredModels(guarded(new PostgresModelTextStore(db)), modelCache)
+  const { db, guarded, spool, archive } = options
+  const models = new StoredModels(guarded(new PostgresModelTextStore(db)))
   const erasures = new ErasureList(db)
   const { erased } = guarded({
     erased: async (payload: Buffer) => {

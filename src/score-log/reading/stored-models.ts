@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import {
+  type CellModel,
   type CompiledModel,
+  cellModelBytes,
+  cellModelOf,
   checkStoredSpec,
   compileModel,
   type ScorecardSpec,
@@ -43,13 +46,8 @@ export interface StoredCard {
 const CACHED_BYTES_MAX = 64 * 1024 * 1024
 /** Measured: the spec as an object, beside the tables of the model. */
 const BYTES_PER_SPEC_CHAR = 6
-
-/** Models by id, which several readers of one process can share. */
-export type ModelCache = LRUCache<string, StoredModel>
-
-export function newModelCache(): ModelCache {
-  return new LRUCache({ maxSize: CACHED_BYTES_MAX })
-}
+/** Texts of models that are in memory together: a spec may have megabytes. */
+const READ_AT_ONCE = 64
 
 /**
  * Models of logged scores. A registered model never changes, so that a cached one is never stale;
@@ -57,12 +55,10 @@ export function newModelCache(): ModelCache {
  */
 export class StoredModels implements ModelSource {
   private readonly store: ModelTextStore
-  private readonly cache: ModelCache
+  private readonly cache = new LRUCache<string, StoredModel>({ maxSize: CACHED_BYTES_MAX })
 
-  /** @param cache by default no other has it: each model is read from the table once more */
-  constructor(store: ModelTextStore, cache: ModelCache = newModelCache()) {
+  constructor(store: ModelTextStore) {
     this.store = store
-    this.cache = cache
   }
 
   /** The models with these ids; unknown ids are left out. */
@@ -95,13 +91,53 @@ export class StoredModels implements ModelSource {
   }
 }
 
-function storedModel({ modelId, name, version, specText }: ModelText): StoredModel {
+/**
+ * Models for those who write blocks. They keep of each model what turns cells into results, which
+ * takes a hundredth of its memory: the drain of a thousand deployments needs all their models in
+ * turn.
+ */
+export class CellModels implements ModelSource {
+  private readonly store: ModelTextStore
+  private readonly cache = new LRUCache<string, CellModel>({ maxSize: CACHED_BYTES_MAX })
+
+  constructor(store: ModelTextStore) {
+    this.store = store
+  }
+
+  async compiled(modelIds: readonly string[]): Promise<ModelsById> {
+    const found = new Map<string, CellModel>()
+    const missing: string[] = []
+    for (const modelId of new Set(modelIds)) {
+      const model = this.cache.get(modelId)
+      if (model === undefined) missing.push(modelId)
+      else found.set(modelId, model)
+    }
+    for (let at = 0; at < missing.length; at += READ_AT_ONCE) {
+      const texts = await this.store.modelTexts(missing.slice(at, at + READ_AT_ONCE))
+      for (const { modelId, specText } of texts) {
+        const card = storedCard(specText)
+        if (card === null) continue
+        const model = cellModelOf(card.model)
+        this.cache.set(modelId, model, { size: cellModelBytes(model) })
+        found.set(modelId, model)
+      }
+    }
+    return found
+  }
+}
+
+/** @returns null for a text that this version of the engine does not accept */
+function storedCard(specText: string): StoredCard | null {
   const check = checkStoredSpec(parseStoredJson(specText))
+  return check.ok ? { spec: check.spec, model: compileModel(check.spec) } : null
+}
+
+function storedModel({ modelId, name, version, specText }: ModelText): StoredModel {
   return {
     modelId,
     name,
     version,
     specSha256: createHash('sha256').update(specText).digest('hex'),
-    card: check.ok ? { spec: check.spec, model: compileModel(check.spec) } : null,
+    card: storedCard(specText),
   }
 }

@@ -1,4 +1,4 @@
-import type { CompiledModel } from '../../engine/index.ts'
+import type { CellModel } from '../../engine/index.ts'
 import { isRecordV4, readRecord } from './record.ts'
 import type { ModelResults, ScoreRecord } from './record-v3.ts'
 import {
@@ -76,13 +76,13 @@ const UNKNOWN_CELL = -1
  */
 export function readLoggedRequest(
   payload: Buffer,
-  models: ReadonlyMap<string, CompiledModel>,
+  models: ReadonlyMap<string, CellModel>,
 ): LoggedRequest {
   const record = readRecord(payload)
   return isRecordV4(record) ? ofVersion4(record, models) : ofVersion3(record)
 }
 
-function ofVersion4(record: RecordV4, models: ReadonlyMap<string, CompiledModel>): LoggedRequest {
+function ofVersion4(record: RecordV4, models: ReadonlyMap<string, CellModel>): LoggedRequest {
   const head = readHeadV4(record.headBytes)
   return {
     requestId: record.requestId,
@@ -117,7 +117,7 @@ function ofVersion4(record: RecordV4, models: ReadonlyMap<string, CompiledModel>
 function loggedResult(
   { score, pd, grade, warningCount, cellBytes }: RecordResult,
   { modelId, bytesPerCell }: RecordModel,
-  models: ReadonlyMap<string, CompiledModel>,
+  models: ReadonlyMap<string, CellModel>,
 ): LoggedResult {
   let numbers: readonly number[] | null = null
   return {
@@ -133,7 +133,7 @@ function loggedResult(
   }
 }
 
-function gradeName(model: CompiledModel | undefined, grade: number): string {
+function gradeName(model: CellModel | undefined, grade: number): string {
   const name = model?.grades.names[grade]
   if (name === undefined) throw new Error('the record has a grade that its model lacks')
   return name

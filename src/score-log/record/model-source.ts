@@ -1,7 +1,7 @@
-import type { CompiledModel } from '../../engine/index.ts'
+import type { CellModel } from '../../engine/index.ts'
 
 /** Models by id. */
-export type ModelsById = ReadonlyMap<string, CompiledModel>
+export type ModelsById = ReadonlyMap<string, CellModel>
 
 /** Gives compiled models: blocks leave out what follows from a model and its matched bins. */
 export interface ModelSource {

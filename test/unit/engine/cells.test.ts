@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   binOfCell,
   type CompiledModel,
+  cellModelOf,
   checkSpec,
   compileModel,
   ModelScore,
@@ -44,6 +45,8 @@ test('score, probability, grade, points and bins follow from cells and spec to t
         if (naive.invalid.length > 0) continue
         const { score, pd, grade, gradeIndex } = scoreOfCells(model, naive.cells)
         expect([score, pd, grade]).toStrictEqual([naive.score, naive.pd, naive.riskGrade])
+        const ofCopy = scoreOfCells(cellModelOf(model), naive.cells)
+        expect(ofCopy).toStrictEqual({ score, pd, grade, gradeIndex })
         expect(model.grades.names[gradeIndex] ?? null).toBe(naive.riskGrade)
         for (const [feature, cell] of naive.cells.entries()) {
           expect(pointsOfCell(model, feature, cell)).toBe(naive.contributions[feature]?.[1])

@@ -8,6 +8,7 @@ import {
   inclusionRanges,
   type LeafRange,
   leafHash,
+  rootInPlace,
   rootOf,
   TreeEdge,
   type TreeNode,
@@ -33,6 +34,13 @@ const oneByteLeaves = (count: number) =>
   Array.from({ length: count }, (_, index) => leafHash(Buffer.of(index)))
 const digest = (hashes: readonly Buffer[]) =>
   createHash('sha256').update(Buffer.concat(hashes)).digest('hex')
+
+test('a root in place is that of the recursive definition, for every size', () => {
+  for (let size = 0; size <= 300; size++) {
+    const leaves = leavesOf(size)
+    expect(rootInPlace(Buffer.concat(leaves))).toEqual(rootOf(leaves))
+  }
+})
 
 /** A store of a tree as the drain writes it, whose leaves are these roots. */
 function storedTree(roots: readonly Buffer[]) {
