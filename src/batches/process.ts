@@ -31,7 +31,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.on('disconnect', end)
 process.on('message', (message: ToProcess) => {
   if (message.kind === 'open') open(message.task, message.memoryBytesMax)
-  else if (message.kind === 'bytes' && message.bytes !== null) passBytes(message.bytes)
   else worker?.postMessage(message)
 })
 endFirst()
@@ -59,12 +58,6 @@ function open(task: BatchTask, memoryBytesMax: number): void {
     if (process.memoryUsage.rss() > memoryBytesMax) sendLast({ kind: 'overrun', of: 'memory' })
     else if (cpuMs() - cpuMsAtMessage > SILENT_CPU_MS_MAX) sendLast({ kind: 'overrun', of: 'time' })
   }, WATCH_EVERY_MS)
-}
-
-/** Gives the bytes memory of their own, which is handed over: they are part of a message. */
-function passBytes(bytes: Uint8Array): void {
-  const own = new Uint8Array(bytes)
-  worker?.postMessage({ kind: 'bytes', bytes: own }, [own.buffer])
 }
 
 function send(message: FromProcess): void {
