@@ -31,7 +31,9 @@ export function index(value: number | null): string {
 /** A number with its sign, for differences. */
 export function signed(value: number | null): string {
   if (value === null) return NONE
-  return value > 0 ? `+${NUMBER.format(value)}` : NUMBER.format(value).replace('-', '−')
+  const text = NUMBER.format(Math.abs(value))
+  if (text === NUMBER.format(0)) return text
+  return `${value > 0 ? '+' : '−'}${text}`
 }
 
 /** @param share 0..1 */

@@ -2,7 +2,7 @@ import type { NewAuditRecord } from '../../audit/record.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import type { TimeRange } from '../../rollups/spans.ts'
 import type { Thresholds, Verdict } from '../statistics/population-stability.ts'
-import type { Evaluation } from './verdict.ts'
+import type { Evaluation, EvaluationBasis } from './verdict.ts'
 
 /** From when on the stability of a deployment is an alarm. */
 export interface AlarmLevels extends Thresholds {
@@ -21,6 +21,8 @@ export interface Alarm extends AlarmLevels {
   readonly n: number | null
   readonly psi: number | null
   readonly moved: Evaluation['moved']
+  /** Null before the first evaluation. */
+  readonly basis: EvaluationBasis | null
   readonly evaluatedAt: Date | null
   /** When the verdict became what it is; null before it first did. */
   readonly changedAt: Date | null
@@ -45,6 +47,7 @@ export interface VerdictChanged {
   readonly n: number
   readonly psi: number | null
   readonly moved: Evaluation['moved']
+  readonly basis: EvaluationBasis
   readonly thresholds: Thresholds
   /** Length of the evaluated period, which ends at `at`. */
   readonly days: number

@@ -87,7 +87,7 @@ export class PostgresAlarmStore implements AlarmStore {
         )
         .for('update')
       if (row === undefined) return
-      const { verdict, n, psi, moved } = evaluation
+      const { verdict, n, psi, moved, basis } = evaluation
       const isOther = verdict !== row.verdict
       await tx
         .update(stabilityAlarms)
@@ -96,6 +96,7 @@ export class PostgresAlarmStore implements AlarmStore {
           n,
           psi,
           moved: [...moved],
+          basis,
           evaluatedAt: row.at,
           ...(isOther && { changedAt: row.at }),
           dueAt: sql`date_trunc('hour', now()) + interval '1 hour'`,
@@ -109,7 +110,7 @@ export class PostgresAlarmStore implements AlarmStore {
 
   private async noteChange(tx: Transaction, { taken, evaluation, before, at }: Change) {
     const { deploymentId, teamId, watch, act, days } = taken
-    const { verdict: after, n, psi, moved } = evaluation
+    const { verdict: after, n, psi, moved, basis } = evaluation
     const table = stabilityVerdicts
     await tx
       .insert(table)
@@ -128,6 +129,7 @@ export class PostgresAlarmStore implements AlarmStore {
       n,
       psi,
       moved,
+      basis,
       thresholds: { watch, act },
       days,
     })

@@ -92,6 +92,39 @@ describe.each(backends)('on $name', (backend) => {
     expect(evaluator.alarms?.byVerdict).toMatchObject({ moderate_shift: 0 })
   })
 
+  // Else the light of a card that left stays for up to an hour, beside the name of its successor.
+  test('a new champion or sample is not evaluated yet, and is within a minute', async () => {
+    const { slug, modelId } = await team.deploy(spec('Succeeded'))
+    await team.scoreBatch(slug, applicants(500, 500))
+    await statsWith(service, team.key, slug, 1_000)
+    await set(slug, LEVELS)
+    const { evaluator } = service.services
+    await evaluator.runOnce()
+    const first = await alarmOf(slug)
+    expect(first).toMatchObject({ verdict: 'stable', model_id: modelId, model_version: '1.2.3' })
+    expect(first).toMatchObject({ features_judged: 1, features_unjudged: 0, input_faults: [] })
+    expect(first.formula_version).toBe(1)
+
+    const { id, modelId: successor } = await team.challenge(
+      slug,
+      { ...spec('Succeeded'), version: '2' },
+      20,
+    )
+    await team.promote(slug, id)
+    const unevaluated = { verdict: null, n: null, evaluated_at: null, model_id: null }
+    expect(await alarmOf(slug)).toMatchObject({ ...LEVELS, ...unevaluated })
+    await evaluator.runOnce()
+    expect(await alarmOf(slug)).toMatchObject({ verdict: 'insufficient_data', model_id: successor })
+    await team.rollBack(slug)
+    await evaluator.runOnce()
+    expect(await alarmOf(slug)).toMatchObject({ verdict: 'stable', model_id: modelId })
+
+    const counts = { features: { income: { bins: [900, 100] } } }
+    const { id: sample } = await team.done('PUT', `/v1/models/${modelId}/baseline`, { counts })
+    await evaluator.runOnce()
+    expect(await alarmOf(slug)).toMatchObject({ verdict: 'major_shift', baseline_id: sample })
+  })
+
   test('history says what changed and when, to any member, and not who did it', async () => {
     const { slug, modelId } = await team.deploy(spec('History'))
     const { id, modelId: challengerModelId } = await team.challenge(
