@@ -12,8 +12,10 @@ export const ALARM_DAYS_MAX = 366
 const N_MIN_MAX = 1_000_000_000
 /** Most features that an evaluation names in a list. */
 export const MOVED_FEATURES_MAX = 20
-/** Most changes in one answer. */
+/** Most changes of a deployment in one answer. */
 export const HISTORY_CHANGES_MAX = 500
+/** Most changes of its verdict in one answer. */
+export const HISTORY_VERDICTS_MAX = 100
 
 export const AlarmRequest = Type.Object(
   {
@@ -135,7 +137,7 @@ export const HistoryChange = Type.Object({
 export const DeploymentHistory = Type.Object({
   deployment_id: Type.String(),
   changes: Type.Array(HistoryChange, {
-    description: `Oldest first; of more than ${HISTORY_CHANGES_MAX} the newest`,
+    description: `Oldest first; the newest ${HISTORY_CHANGES_MAX} changes of the deployment and the newest ${HISTORY_VERDICTS_MAX} verdicts`,
   }),
 })
 export type DeploymentHistory = Static<typeof DeploymentHistory>

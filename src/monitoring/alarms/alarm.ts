@@ -96,12 +96,18 @@ export interface AlarmStore {
   /** Gives an alarm back that could not be evaluated. */
   postpone(deploymentId: string, runner: string, ms: number): Promise<void>
   counts(): Promise<AlarmCounts>
-  /** The newest changes of a deployment in a range, oldest first. */
+  /** The newest changes and verdicts of a deployment in a range, together and oldest first. */
   changes(
     target: { readonly teamId: string; readonly deploymentId: string },
     range: TimeRange,
-    limit: number,
+    limits: HistoryLimits,
   ): Promise<readonly LoggedChange[]>
   /** Versions of models of the team, by id. */
   versionsOf(teamId: string, modelIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+}
+
+/** So many of each are read, so that neither pushes the other out. */
+export interface HistoryLimits {
+  readonly changes: number
+  readonly verdicts: number
 }

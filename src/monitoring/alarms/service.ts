@@ -5,6 +5,7 @@ import {
   type DeploymentHistory,
   HISTORY_CHANGES_MAX,
   HISTORY_KINDS,
+  HISTORY_VERDICTS_MAX,
 } from '../../../schemas/alarms.ts'
 import { ACT_DEFAULT, WATCH_DEFAULT } from '../../../schemas/monitoring-query.ts'
 import type { Caller, UserCaller } from '../../access/caller.ts'
@@ -25,6 +26,9 @@ interface HistoryRange {
   readonly from?: string | undefined
   readonly to?: string | undefined
 }
+
+/** Verdicts that change every hour must not push promotions out. */
+const HISTORY_LIMITS = { changes: HISTORY_CHANGES_MAX, verdicts: HISTORY_VERDICTS_MAX }
 
 /** Levels in force until others are set; nothing is evaluated with them. */
 const NO_LEVELS: AlarmLevels = {
@@ -111,7 +115,7 @@ export class AlarmService {
     const range = readTimeRange(query)
     await monitored.deployment(caller, slug)
     const { teamId } = caller
-    const logged = await store.changes({ teamId, deploymentId: slug }, range, HISTORY_CHANGES_MAX)
+    const logged = await store.changes({ teamId, deploymentId: slug }, range, HISTORY_LIMITS)
     const states = logged.map(({ state }) => stateOf(state))
     const modelIds = states.flatMap(({ championId, challengers }) => [
       ...(championId === null ? [] : [championId]),

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StabilityEvents, VerdictChanged } from '../../../src/monitoring/alarms/alarm.ts'
 import { AlarmEvaluator } from '../../../src/monitoring/alarms/evaluator.ts'
@@ -5,6 +6,7 @@ import { PostgresAlarmStore } from '../../../src/monitoring/alarms/store.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
 import { openDatabase } from '../../../src/platform/db/open.ts'
+import { stabilityAlarms } from '../../../src/tables/stability.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends, hasPostgres, postgres } from '../../support/start/databases.ts'
@@ -223,6 +225,21 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
   })
 
   // Else a subscriber would never hear of a change that the console shows.
+  test('changed levels and verdicts push no promotion out of the history', async () => {
+    const { slug, url } = await alarmed()
+    for (const days of [1, 2, 3]) await team.done('PUT', url, { days })
+    await replica().runOnce()
+    const [alarm] = await handle.db
+      .select()
+      .from(stabilityAlarms)
+      .where(eq(stabilityAlarms.deploymentId, slug))
+    const target = { teamId: alarm?.teamId ?? expect.fail('it is set'), deploymentId: slug }
+    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+    const store = new PostgresAlarmStore(handle.db, null)
+    const found = await store.changes(target, range, { changes: 1, verdicts: 1 })
+    expect(found.map(({ kind }) => kind)).toEqual(['create', 'stability_verdict'])
+  })
+
   test('a verdict whose event cannot be written is not kept', async () => {
     const { slug, url } = await alarmed()
     await replica().runOnce()

@@ -156,3 +156,17 @@ test('changes within a minute are one mark', () => {
   })
   expect(marks.map(({ text }) => text)).toEqual(['shadow mode, 2.0 promoted', 'rolled back to 2.0'])
 })
+
+test('verdicts push no promotion out of a chart', () => {
+  const marks = marksOf({
+    deployment_id: 'dep_1',
+    changes: [
+      change('promote'),
+      ...Array.from({ length: 20 }, () => change('stability_verdict', { verdict: 'stable' })),
+    ],
+  })
+  const shown = marksWithin(marks, 0, 1e9)
+  expect(shown).toHaveLength(12)
+  expect(shown[0]?.text).toBe('2.0 promoted')
+  expect(shown.at(-1)).toBe(marks.at(-1))
+})
