@@ -17,7 +17,7 @@ export function withLevels(query: string, { is_on, watch, act }: Alarm): string 
 export function AlarmLight({ alarm }: { alarm: Alarm }) {
   if (!alarm.is_on) return html`<span class="muted">off</span>`
   if (alarm.evaluated_at === null) return html`<span class="muted">not evaluated yet</span>`
-  return html`<${VerdictBadge} verdict=${alarm.verdict} /> <span class="muted small">${sampleSize(alarm.n ?? 0)}, since <${When} at=${alarm.changed_at} /></span>`
+  return html`<${VerdictBadge} verdict=${alarm.verdict} /> <span class="muted small">last ${alarm.days} days, ${sampleSize(alarm.n ?? 0)}, since <${When} at=${alarm.changed_at} /></span>`
 }
 
 /** What the hourly evaluation found, and its levels, which deployers may set. */

@@ -75,7 +75,7 @@ function curvesOf(points: readonly Point[], features: readonly FeatureStability[
     values: points.map((point) => read(point)?.psi ?? null),
     doubtful: points.map((point) => read(point)?.verdict === 'insufficient_data'),
   })
-  const ofScore = curve('Score', ({ score }) => score)
+  const ofScore = curve('Score', ({ score, n }) => ({ ...score, n }))
   const hasScore = ofScore.values.some((value) => value !== null)
   const ofFeatures = features.map(({ name }) => curve(name, (point) => indexOf(point, name)))
   return [...(hasScore ? [ofScore] : []), ...ofFeatures]

@@ -147,10 +147,12 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.sees('Newest answers')
     expect(await tile('Score')).toBe('major shift PSI 0.5635 n = 240')
     expect(await tile('Most moved feature')).toContain('region major shift PSI 0.4159')
-    expect(await tile('Alarm')).toMatch(/major shift n = 240, since/)
+    expect(await tile('Alarm')).toMatch(/major shift last 30 days, n = 240, since/)
     expect(await tile('Missing or in no bin')).toContain('8.33 %; 16.7 % of region')
     await looksRight('deployment')
     await page.getByRole('link', { name: 'Which feature moved?' }).click()
+    await page.getByLabel('Period').waitFor()
+    expect(await page.getByLabel('Period').inputValue()).toBe('month')
     await table('Features').getByRole('link').first().click()
     await table('Cells of region').waitFor()
     expect(await cellsOf('Cells of region', 'south')).toEqual([
