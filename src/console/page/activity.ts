@@ -10,7 +10,8 @@ import { useLoaded } from './state.ts'
 import type { Comparison, Deployment, Histogram, Series, Stats } from './types.ts'
 import { Empty, Field, numberHead, Shown, Table, When } from './ui.ts'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const RANGES: Readonly<Record<string, { name: string; lengthMs: number }>> = {
   hour: { name: 'Last hour', lengthMs: HOUR_MS },
   hours: { name: 'Last 6 hours', lengthMs: 6 * HOUR_MS },
@@ -49,7 +50,9 @@ export function Activity({ deployment }: { deployment: Deployment }) {
   )
   const comparison = useLoaded(
     async () => {
-      const from = new Date(timeRange().fromMs).toISOString()
+      // A whole minute: consoles that look at the same time share one report.
+      const fromMs = Math.floor(timeRange().fromMs / MINUTE_MS) * MINUTE_MS
+      const from = new Date(fromMs).toISOString()
       const found = await api<Comparison>('GET', `v1/deployments/${slug}/stats/models?from=${from}`)
       setLarge(found.applicants > POLLED_APPLICANTS_MAX)
       return found
