@@ -225,6 +225,7 @@ function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.
         ? {
             ...axis,
             space: 70,
+            ...(look.isUtc && { incrs: DAY_STEPS_SEC }),
             values: (_plot, splits, _axis, _space, stepSec) =>
               timeTexts(splits, stepSec, look.isUtc ? 'UTC' : undefined),
           }
@@ -265,6 +266,12 @@ function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.
   }
 }
 
+const DAY_SEC = 86_400
+/** Distances between the labels of days: without a time of day. */
+const DAY_STEPS_SEC = [1, 2, 3, 4, 5, 7, 10, 15, 30, 60, 90, 180, 365, 730].map(
+  (days) => days * DAY_SEC,
+)
+
 /** Draws a line across at each level, with its name. */
 function levelDrawer({ levels }: Look, colour: string): (plot: uPlot) => void {
   return (plot) => {
@@ -276,16 +283,19 @@ function levelDrawer({ levels }: Look, colour: string): (plot: uPlot) => void {
     context.lineWidth = ratio
     context.setLineDash([2 * ratio, 3 * ratio])
     context.font = `${11 * ratio}px system-ui, sans-serif`
-    context.textAlign = 'right'
     context.textBaseline = 'bottom'
-    for (const { name, value } of levels) {
+    for (const [place, { name, value }] of levels.entries()) {
       const top = plot.valToPos(value, 'y', true)
       if (top < bbox.top || top > bbox.top + bbox.height) continue
       context.beginPath()
       context.moveTo(bbox.left, top)
       context.lineTo(bbox.left + bbox.width, top)
       context.stroke()
-      context.fillText(name, bbox.left + bbox.width - 3 * ratio, top - 2 * ratio)
+      // Names at both ends, because levels can lie close together.
+      const isLeft = place % 2 === 0
+      context.textAlign = isLeft ? 'left' : 'right'
+      const left = isLeft ? bbox.left + 3 * ratio : bbox.left + bbox.width - 3 * ratio
+      context.fillText(name, left, top - 2 * ratio)
     }
     context.restore()
   }

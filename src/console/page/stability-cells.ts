@@ -38,7 +38,7 @@ export function IntervalCells({ slug, series, feature }: IntervalCellsProps) {
   const { points, interval } = series
   const point = points.find(({ from }) => from === chosen)
   return html`<div class="filters">
-      <${Field} label=${`Cells of one ${interval}`} hint="From midnight in UTC.">${(
+      <${Field} label=${`Cells of one ${interval} (UTC)`}>${(
         field: object,
       ) => html`<select ...${field} value=${chosen} onChange=${choose}>
         <option value="">None</option>
