@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { ChangeScans } from '../../../src/change-requests/change-scans.ts'
 import { DifferenceReader } from '../../../src/change-requests/difference.ts'
 import { changedBins } from '../../../src/change-requests/model-difference.ts'
 import type { ChangeRequest } from '../../../src/deployments/approval.ts'
 import type { AuditedState } from '../../../src/deployments/deployment.ts'
 import { checkSpec, compileModel, type ScorecardSpec } from '../../../src/engine/index.ts'
+import { ScanQueue } from '../../../src/score-log/reading/scan-queue.ts'
 import type { StoredModel } from '../../../src/score-log/reading/stored-models.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 
@@ -39,10 +41,10 @@ function storedModel(modelId: string, points: number): StoredModel {
 
 const state = (champion_model_id: string) =>
   ({ is_active: true, champion_model_id, shadow_mode: false, challengers: [] }) as unknown
-const requestOf = (id: string) =>
+const requestOf = (id: string, teamId = 'team_1') =>
   ({
     id,
-    teamId: 'team_1',
+    teamId,
     deploymentId: 'dep_1',
     order: { action: 'rollback' },
     before: state('mod_a') as AuditedState,
@@ -52,7 +54,8 @@ const requestOf = (id: string) =>
 function reader() {
   const wait = Promise.withResolvers<void>()
   let reads = 0
-  const differences = new DifferenceReader({
+  const changes = new ChangeScans({
+    queue: new ScanQueue({ ofTeamMax: 5 }),
     models: {
       get: async () => {
         reads++
@@ -64,19 +67,26 @@ function reader() {
       },
     },
     reader: { cells: async function* () {} },
+  })
+  const differences = new DifferenceReader({
+    changes,
     clock: { epochMs: () => 0, monotonicMs: () => 0 },
   })
   return { differences, open: wait.resolve, reads: () => reads }
 }
 
 // Each look may keep a core busy for seconds, and any member may ask for one.
-test('one request is looked at at a time, four wait, and further ones are refused', async () => {
+test('one request is looked at at a time, four of a team wait, and further ones are refused', async () => {
   const { differences, open, reads } = reader()
   const looks = Array.from({ length: 5 }, (_, n) => differences.of(requestOf(`chg_${n}`)))
   await new Promise(setImmediate)
   expect(reads()).toBe(1)
   await expect(differences.of(requestOf('chg_9'))).rejects.toMatchObject({ code: 'unavailable' })
+  // Another team's turn comes before the rest of these.
+  const other = differences.of(requestOf('chg_10', 'team_2'))
   open()
+  const first = await Promise.race([other.then(() => 'other'), looks[2]?.then(() => 'third')])
+  expect(first).toBe('other')
   const found = await Promise.all(looks)
   expect(found.every(({ models }) => models?.bins.length === 2)).toBe(true)
 })
