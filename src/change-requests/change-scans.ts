@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
-import type { ScanQueue } from '../score-log/reading/scan-queue.ts'
+import { ScanQueue } from '../score-log/reading/scan-queue.ts'
 import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
 import {
   type AffectedBounds,
@@ -47,16 +47,18 @@ export type ChangeReports = Pick<ChangeScans, 'compare'>
 interface ChangeScansOptions {
   readonly reader: Pick<LogReader, 'cells'>
   readonly models: Pick<StoredModels, 'get'>
-  /** Not that of other reports: a decision must not wait for those of a console. */
-  readonly queue: ScanQueue
   readonly bounds?: AffectedBounds
 }
 
 const BOUNDS: AffectedBounds = { applicantsMax: 100_000, timeoutMs: 3_000 }
+/** One of a team is looked at while four wait. */
+const OF_TEAM_MAX = 5
 
 /** Compares models, and counts logged applicants whom a change would concern. */
 export class ChangeScans {
   private readonly options: ChangeScansOptions
+  /** Not that of other reports: a decision must not wait for those of a console. */
+  private readonly queue = new ScanQueue({ ofTeamMax: OF_TEAM_MAX })
 
   constructor(options: ChangeScansOptions) {
     this.options = options
@@ -68,8 +70,8 @@ export class ChangeScans {
    * @throws AppError `unavailable` when too many wait
    */
   compare(caller: Caller, query: ChangeQuery): Promise<ChangeScan> {
-    const { queue, models } = this.options
-    return queue.run(caller.teamId, async () => {
+    const { models } = this.options
+    return this.queue.run(caller.teamId, async () => {
       const ids = query.exchanges.flatMap(({ fromModelId, toModelId }) => [fromModelId, toModelId])
       const found = await models.get(ids.filter((id) => id !== null))
       return {

@@ -26,9 +26,6 @@ export interface MadeFrom {
   readonly clock: Clock
 }
 
-/** A look takes seconds; one of a team is made and four wait. */
-const CHANGE_BOUNDS = { ofTeamMax: 5 }
-
 /** Makes all reports on this thread. Their scans share one queue, but for those of changes. */
 export function makeReports({ db, guarded, reader, models, clock }: MadeFrom): Reports {
   const queue = new ScanQueue()
@@ -52,6 +49,6 @@ export function makeReports({ db, guarded, reader, models, clock }: MadeFrom): R
       log: reader,
       queue,
     }),
-    changes: new ChangeScans({ reader, models, queue: new ScanQueue(CHANGE_BOUNDS) }),
+    changes: new ChangeScans({ reader, models }),
   }
 }

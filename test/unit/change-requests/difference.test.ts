@@ -5,7 +5,6 @@ import { changedBins } from '../../../src/change-requests/model-difference.ts'
 import type { ChangeRequest } from '../../../src/deployments/approval.ts'
 import type { AuditedState } from '../../../src/deployments/deployment.ts'
 import { checkSpec, compileModel, type ScorecardSpec } from '../../../src/engine/index.ts'
-import { ScanQueue } from '../../../src/score-log/reading/scan-queue.ts'
 import type { StoredModel } from '../../../src/score-log/reading/stored-models.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 
@@ -55,7 +54,6 @@ function reader() {
   const wait = Promise.withResolvers<void>()
   let reads = 0
   const changes = new ChangeScans({
-    queue: new ScanQueue({ ofTeamMax: 5 }),
     models: {
       get: async () => {
         reads++
