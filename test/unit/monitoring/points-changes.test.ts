@@ -22,9 +22,9 @@ function wide(step: number) {
 // Cards can have millions of pairs of bins.
 test('of many pairs those of most applicants are shown, and all are counted', async () => {
   const tally = new PointsTally({ modelId: 'a', card: wide(1) }, { modelId: 'b', card: wide(2) })
-  // Later bins have more applicants; the first bin gives 0 points by both.
+  // Bins 150 to 198 have 2 to 50 applicants; the first bin gives 0 points by both.
   const rows = Array.from({ length: BINS }, (_, bin) =>
-    Array.from({ length: bin < 200 ? 1 : 1 + bin - 200 }, () => ({
+    Array.from({ length: bin < 150 || bin > 198 ? 1 : bin - 148 }, () => ({
       results: [
         { score: 1, cells: [FIRST_BIN + bin] },
         { score: 2, cells: [FIRST_BIN + bin] },
@@ -37,7 +37,7 @@ test('of many pairs those of most applicants are shown, and all are counted', as
   const { n, changed, features } = tally.report()
   expect([n, changed]).toEqual([rows.length, rows.length - 1])
   const counts = features[0]?.pairs.map((pair) => pair.n) ?? []
-  // 49 bins of 50 to 2 applicants; then the first ones of those that have one.
+  // After those 49 bins, the first ones of those that have one applicant.
   expect(counts).toEqual([
     ...Array.from({ length: 49 }, (_, at) => 50 - at),
     ...Array.from({ length: 51 }, () => 1),
