@@ -59,8 +59,8 @@ export class AlarmService {
   }
 
   /**
-   * The levels and the last evaluation of the champion. That of a former champion says nothing about
-   * the one of now.
+   * The levels and the last evaluation of the champion. That of a former champion says nothing
+   * about the one of now.
    *
    * @throws AppError `deployment_not_found`
    */

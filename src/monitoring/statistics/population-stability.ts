@@ -202,7 +202,7 @@ export function readZeroFill(text: string): ZeroFill | null {
   const digits = isShare ? text.slice(SHARE_TEXT.length) : text
   const value = /^\d(?:\.\d{1,15})?$/.test(digits) ? Number(digits) : 0
   if (value <= 0 || value > 1) return null
-  // Half of all applicants in an empty cell, and more, is no small stand-in.
+  // A larger share would say that most applicants are in a cell without any.
   if (isShare && value >= SHARE_BOUND) return null
   return isShare ? { kind: 'share', share: value } : { kind: 'count', count: value }
 }

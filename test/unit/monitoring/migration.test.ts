@@ -45,7 +45,7 @@ test('cells have the order of the card, other grades next and none last', async 
   ] as const
   const report = (await migrationOf(['A', 'B', 'old'], pairs)).report(['A', 'B'])
   expect(report.n).toBe(6)
-  // Of the four whom both models give a grade.
+  // Both models give four of them a grade.
   expect(report).toMatchObject({ n_graded: 4, stable_share: 1 / 4 })
   const rows = report.cells.map((cell) => [cell.champion_grade, cell.challenger_grade, cell.n])
   expect(rows).toEqual([
