@@ -13,7 +13,7 @@ import type { BatchTask, FromProcess, ToProcess } from './process-messages.ts'
 const WORKER = new URL('./worker.ts', import.meta.url)
 /** Lowest, so that requests go first. */
 const PRIORITY = 19
-/** A program of util-linux. The process has no variables, and so no search path. */
+/** A program of util-linux. The process has no variables, so no search path. */
 const CHRT = '/usr/bin/chrt'
 const WATCH_EVERY_MS = 50
 /** Processor time without a message of the thread; a usual chunk takes a tenth of a second. */
