@@ -8,6 +8,10 @@ interface ResponseSchema {
   readonly httpStatus?: string
 }
 
+const BUILD = selectSerializer()({}, {})
+/** Schemas are constants: what is compiled for one app serves each in this process. */
+const KNOWN = new WeakMap<object, Serializer>()
+
 /**
  * Compiles schemas of responses to serializers, each schema once, with its first response.
  *
@@ -15,17 +19,15 @@ interface ResponseSchema {
  * thirds of the time in which the routes are registered.
  */
 export function serializerCompiler(): (response: ResponseSchema) => Serializer {
-  const build = selectSerializer()({}, {})
-  const known = new WeakMap<object, Serializer>()
   return ({ httpStatus = '', ...response }) => {
-    const found = known.get(response.schema)
+    const found = KNOWN.get(response.schema)
     if (found !== undefined) return found
     let compiled: Serializer | null = null
     const serialize: Serializer = (value) => {
-      compiled ??= build({ ...response, httpStatus })
+      compiled ??= BUILD({ ...response, httpStatus })
       return compiled(value)
     }
-    known.set(response.schema, serialize)
+    KNOWN.set(response.schema, serialize)
     return serialize
   }
 }
