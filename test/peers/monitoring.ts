@@ -133,8 +133,8 @@ const pairs = fc.tuple(
 const LOG = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 1 }
 for (const [direction, cutoff, rule, applicants] of sampled(pairs)) {
   const rows = applicants.map((both) => ({
-    // A better score has a smaller probability. A power of two keeps sums exact, so that equal rates
-    // are equal.
+    // A better score has a smaller probability. A power of two keeps sums exact, so that
+    // equal rates are equal.
     results: both.map((score, model) => {
       const rank = direction === 1 ? 31 - score : score + 1
       return { score, pd: (rank * (2 + model)) / 128 }
