@@ -86,7 +86,9 @@ export class RequestObserver {
 }
 
 function endSpan(span: RequestSpan, request: AnsweredRequest, endedAtMs: number): void {
-  if (request.isOperational) span.drop()
+  const isUnknown = request.caller === null && request.status >= 400
+  // What anybody may send must not take the place of what callers have sampled.
+  if (request.isOperational || isUnknown) span.drop()
   else span.end({ ...request, endedAtMs })
 }
 

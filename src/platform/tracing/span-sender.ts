@@ -74,11 +74,15 @@ export class SpanSender {
       : new HttpAgent(agentOptions)
   }
 
+  /** Whether so many spans find a place; if not, they count as dropped. */
+  hasRoom(spans: number): boolean {
+    const hasRoom = !this.isClosed && this.waiting + spans <= QUEUE_SPANS_MAX
+    if (!hasRoom) this.counts.dropped += spans
+    return hasRoom
+  }
+
+  /** To be called where there is room. */
   add(texts: SpanTexts): void {
-    if (this.isClosed || this.waiting + texts.spans > QUEUE_SPANS_MAX) {
-      this.counts.dropped += texts.spans
-      return
-    }
     this.queue.push(texts)
     this.waiting += texts.spans
     if (this.sending !== null) return
