@@ -18,7 +18,7 @@ export class PendingRequests implements QuotaRequest {
   redirect: Redirect | null = null
   /** How often they were sent to another node. */
   redirects = 0
-  private readonly waiting: OnDecision[] = []
+  private waiting: OnDecision[] = []
   private readonly onThrown: (error: unknown) => void
 
   constructor(
@@ -39,6 +39,13 @@ export class PendingRequests implements QuotaRequest {
     this.waiting.push(onDecision)
   }
 
+  /** Those that wait; nobody waits after that, so that a late answer decides nothing. */
+  private taken(): OnDecision[] {
+    const { waiting } = this
+    this.waiting = []
+    return waiting
+  }
+
   /**
    * Answers as if the requests had come one after the other: the first `admitted` are admitted.
    *
@@ -47,7 +54,7 @@ export class PendingRequests implements QuotaRequest {
    */
   settle(admitted: number, count: number, waitMs: number): void {
     let remaining = this.quota - count + admitted
-    for (const [index, onDecision] of this.waiting.entries()) {
+    for (const [index, onDecision] of this.taken().entries()) {
       const isAdmitted = index < admitted
       if (isAdmitted) remaining--
       try {
@@ -60,7 +67,7 @@ export class PendingRequests implements QuotaRequest {
 
   /** @param decide decides one request */
   settleEach(decide: (onDecision: OnDecision) => void): void {
-    for (const onDecision of this.waiting) {
+    for (const onDecision of this.taken()) {
       try {
         decide(onDecision)
       } catch (error) {

@@ -26,11 +26,11 @@ interface RedisLimiterOptions {
   /** Receives what a callback threw that was called after `decide` had returned. */
   readonly onThrown: (error: unknown) => void
   /** Receives requests that another node of a cluster must decide. */
-  readonly onElsewhere?: (group: PendingRequests) => void
+  readonly onElsewhere?: (group: PendingRequests, sentAtMs: number) => void
 }
 
 /** Longest time that a request waits for Redis. */
-const ANSWER_TIMEOUT_MS = 50
+export const ANSWER_TIMEOUT_MS = 50
 /** Redis does not count a call that it reads later than this; the rest is the time of the reply. */
 const COUNT_WITHIN_MS = 40
 /** After this a connection is given up, not only its calls. */
@@ -86,7 +86,7 @@ export class RedisLimiter implements Limiter {
   private readonly log: CountingLog
   private readonly denials = new Denials()
   private readonly onTransition: RedisLimiterOptions['onTransition']
-  private readonly onElsewhere: (group: PendingRequests) => void
+  private readonly onElsewhere: (group: PendingRequests, sentAtMs: number) => void
   /** Called once it is clear whether Redis answers. */
   private onClear: (() => void) | null = null
   private isShared = false
@@ -155,6 +155,7 @@ export class RedisLimiter implements Limiter {
 
   /** Decides requests that another node of a cluster has sent here, with a call of their own. */
   adopt(group: PendingRequests): void {
+    if (group.requests === 0) return
     if (!this.isShared) {
       this.decideHere(group)
       return
@@ -296,7 +297,7 @@ export class RedisLimiter implements Limiter {
       const waitMs = answer[at + 2] ?? 0
       at += 3
       if (admitted === ELSEWHERE) {
-        this.onElsewhere(group)
+        this.onElsewhere(group, call.sentAtMs)
         continue
       }
       const { subject, quota } = group

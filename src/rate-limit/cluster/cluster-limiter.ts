@@ -4,7 +4,7 @@ import { readServer, type ServerAddress } from '../../platform/server-list.ts'
 import type { Limiter, LimiterCounters, LimiterPart, OnDecision } from '../limiter.ts'
 import type { MemoryLimiter } from '../memory.ts'
 import type { PendingRequests } from '../pending-requests.ts'
-import { RedisLimiter } from '../redis.ts'
+import { ANSWER_TIMEOUT_MS, RedisLimiter } from '../redis.ts'
 import { NodeLog } from './node-log.ts'
 import { partOf, QUOTA_PARTS, slotOfPart } from './quota-tags.ts'
 
@@ -26,6 +26,13 @@ interface Node {
   usedAtMs: number
   /** Resolves once it is clear whether the node answers; null after that. */
   opening: Promise<void> | null
+}
+
+/** A call that a node did not execute. */
+interface Sent {
+  /** Name of the node. */
+  readonly from: string
+  readonly sentAtMs: number
 }
 
 /** A request that a cluster sends about for longer is decided by this process. */
@@ -178,7 +185,7 @@ export class ClusterLimiter implements Limiter {
           ...events,
         }),
       onTransition: (isDegraded, reason) => this.noteTransition(name, isDegraded, reason),
-      onElsewhere: (group) => this.redirect(group, name),
+      onElsewhere: (group, sentAtMs) => this.redirect(group, { from: name, sentAtMs }),
     })
   }
 
@@ -206,8 +213,9 @@ export class ClusterLimiter implements Limiter {
   }
 
   /** Sends requests to the node that the one at `from` named. */
-  private redirect(group: PendingRequests, from: string): void {
+  private redirect(group: PendingRequests, { from, sentAtMs }: Sent): void {
     const { redirect } = group
+    if (group.redirects === 0) this.boundWait(group, { from, sentAtMs })
     const isLost = redirect === null || this.isClosed || group.redirects >= REDIRECTS_MAX
     const node = isLost ? null : this.nodeOf(redirect.node, NEW_NODE_WAIT_MS)
     if (redirect === null || node === null) {
@@ -220,6 +228,14 @@ export class ClusterLimiter implements Limiter {
     if (redirect.kind === 'again') setTimeout(adopt, AGAIN_AFTER_MS)
     else if (node.opening === null) adopt()
     else void node.opening.then(adopt)
+  }
+
+  /** However often requests are sent on: as long as after a single call, and no longer. */
+  private boundWait(group: PendingRequests, { from, sentAtMs }: Sent): void {
+    const restMs = sentAtMs + ANSWER_TIMEOUT_MS - this.options.clock.monotonicMs()
+    setTimeout(() => {
+      if (group.requests > 0) this.decideHere(group, from)
+    }, restMs)
   }
 
   private decideHere(group: PendingRequests, from: string): void {
