@@ -85,8 +85,10 @@ export class RequestObserver {
   }
 }
 
+/** What was refused for its credentials is no span: anybody can send it, and says it is sampled. */
 function endSpan(span: RequestSpan, request: AnsweredRequest, endedAtMs: number): void {
-  if (request.isOperational) span.drop()
+  const isStranger = request.caller === null && request.status >= 400
+  if (request.isOperational || isStranger) span.drop()
   else span.end({ ...request, endedAtMs })
 }
 

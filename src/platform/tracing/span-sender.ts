@@ -74,9 +74,19 @@ export class SpanSender {
       : new HttpAgent(agentOptions)
   }
 
+  /** Whether `add` would keep so many spans now: their texts cost more than all else. */
+  hasRoom(spans: number): boolean {
+    return !this.isClosed && this.waiting + spans <= QUEUE_SPANS_MAX
+  }
+
+  /** Counts spans of which no texts were made. */
+  drop(spans: number): void {
+    this.counts.dropped += spans
+  }
+
   add(texts: SpanTexts): void {
-    if (this.isClosed || this.waiting + texts.spans > QUEUE_SPANS_MAX) {
-      this.counts.dropped += texts.spans
+    if (!this.hasRoom(texts.spans)) {
+      this.drop(texts.spans)
       return
     }
     this.queue.push(texts)

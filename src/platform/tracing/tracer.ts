@@ -8,17 +8,29 @@ import { callerSpanIdOf, isSampled, traceIdOf } from './traceparent.ts'
 
 const TRACE_ID_BYTES = 16
 
+/**
+ * Requests of a second that become spans because their callers sampled them: 13 µs each, so less
+ * than a hundredth of the processor.
+ */
+export const CALLER_SAMPLED_MAX = 500
+const SECOND_MS = 1_000
+
+type Sender = Pick<SpanSender, 'add' | 'hasRoom' | 'drop'>
+
 interface TracerOptions {
   readonly rootShare: TracingSettings['rootShare']
-  readonly sender: Pick<SpanSender, 'add'>
+  readonly sender: Sender
   readonly clock: Clock
 }
 
 /** Decides which requests become spans, and hands these to the sender when they have ended. */
 export class Tracer implements SpanEnd {
   private readonly rootShare: number
-  private readonly sender: Pick<SpanSender, 'add'>
+  private readonly sender: Sender
   private readonly clock: Clock
+  private secondEndsAtMs = 0
+  /** Requests of the second that callers sampled. */
+  private callerSampled = 0
 
   constructor({ rootShare, sender, clock }: TracerOptions) {
     this.rootShare = rootShare
@@ -45,8 +57,25 @@ export class Tracer implements SpanEnd {
     return new RequestSpan({ traceId, callerSpanId: null, clock, onEnd: this })
   }
 
+  /** Makes no texts for spans that would be dropped. */
   take(span: RequestSpan, request: EndedRequest): void {
+    const spans = 1 + span.steps.length
+    const isOneTooMany = span.callerSpanId !== null && !this.admitsCallerSampled()
+    if (isOneTooMany || !this.sender.hasRoom(spans)) {
+      this.sender.drop(spans)
+      return
+    }
     const epochOffsetMs = this.clock.epochMs() - this.clock.monotonicMs()
     this.sender.add(spanTextsOf(span, request, epochOffsetMs))
+  }
+
+  private admitsCallerSampled(): boolean {
+    const nowMs = this.clock.monotonicMs()
+    if (nowMs >= this.secondEndsAtMs) {
+      this.secondEndsAtMs = nowMs + SECOND_MS
+      this.callerSampled = 0
+    }
+    this.callerSampled++
+    return this.callerSampled <= CALLER_SAMPLED_MAX
   }
 }
