@@ -8,7 +8,8 @@ export const ELSEWHERE = -1
 /**
  * Requests of one subject that wait for one decision.
  *
- * Each request is decided once. If its callback throws, the others are decided all the same.
+ * Each request is decided once: what decides them later, as a late answer, does nothing. If a
+ * callback throws, the others are decided all the same.
  */
 export class PendingRequests implements QuotaRequest {
   readonly subject: string
@@ -18,6 +19,9 @@ export class PendingRequests implements QuotaRequest {
   redirect: Redirect | null = null
   /** How often they were sent to another node. */
   redirects = 0
+  /** When they are decided in any case, by the monotonic clock; null until they are redirected. */
+  decideByMs: number | null = null
+  isSettled = false
   private readonly waiting: OnDecision[] = []
   private readonly onThrown: (error: unknown) => void
 
@@ -46,6 +50,8 @@ export class PendingRequests implements QuotaRequest {
    * @param waitMs time until there is room, for those that are denied
    */
   settle(admitted: number, count: number, waitMs: number): void {
+    if (this.isSettled) return
+    this.isSettled = true
     let remaining = this.quota - count + admitted
     for (const [index, onDecision] of this.waiting.entries()) {
       const isAdmitted = index < admitted
@@ -60,6 +66,8 @@ export class PendingRequests implements QuotaRequest {
 
   /** @param decide decides one request */
   settleEach(decide: (onDecision: OnDecision) => void): void {
+    if (this.isSettled) return
+    this.isSettled = true
     for (const onDecision of this.waiting) {
       try {
         decide(onDecision)

@@ -25,12 +25,12 @@ interface RedisLimiterOptions {
   readonly onTransition: (isDegraded: boolean, reason: string) => void
   /** Receives what a callback threw that was called after `decide` had returned. */
   readonly onThrown: (error: unknown) => void
-  /** Receives requests that another node of a cluster must decide. */
-  readonly onElsewhere?: (group: PendingRequests) => void
+  /** Receives requests that another node of a cluster must decide, and when they were sent. */
+  readonly onElsewhere?: (group: PendingRequests, sentAtMs: number) => void
 }
 
 /** Longest time that a request waits for Redis. */
-const ANSWER_TIMEOUT_MS = 50
+export const ANSWER_TIMEOUT_MS = 50
 /** Redis does not count a call that it reads later than this; the rest is the time of the reply. */
 const COUNT_WITHIN_MS = 40
 /** After this a connection is given up, not only its calls. */
@@ -86,7 +86,7 @@ export class RedisLimiter implements Limiter {
   private readonly log: CountingLog
   private readonly denials = new Denials()
   private readonly onTransition: RedisLimiterOptions['onTransition']
-  private readonly onElsewhere: (group: PendingRequests) => void
+  private readonly onElsewhere: (group: PendingRequests, sentAtMs: number) => void
   /** Called once it is clear whether Redis answers. */
   private onClear: (() => void) | null = null
   private isShared = false
@@ -160,7 +160,14 @@ export class RedisLimiter implements Limiter {
       return
     }
     const sentAtMs = this.clock.monotonicMs()
-    const notAfterMs = this.redisClock.timeAt(sentAtMs) + COUNT_WITHIN_MS
+    // A call is not counted whose reply would come after the group was decided.
+    const restMs = (group.decideByMs ?? sentAtMs + ANSWER_TIMEOUT_MS) - sentAtMs
+    const countWithinMs = restMs - (ANSWER_TIMEOUT_MS - COUNT_WITHIN_MS)
+    if (countWithinMs <= 0) {
+      this.decideHere(group)
+      return
+    }
+    const notAfterMs = this.redisClock.timeAt(sentAtMs) + countWithinMs
     this.send({ groups: [group], isProbe: false, sentAtMs }, notAfterMs)
   }
 
@@ -296,9 +303,10 @@ export class RedisLimiter implements Limiter {
       const waitMs = answer[at + 2] ?? 0
       at += 3
       if (admitted === ELSEWHERE) {
-        this.onElsewhere(group)
+        this.onElsewhere(group, call.sentAtMs)
         continue
       }
+      if (group.isSettled) continue
       const { subject, quota } = group
       if (admitted > 0 && !group.isNoted) this.local.note(subject, admitted)
       const asked = { askedAtMs: call.sentAtMs, decidedAtMs: nowMs, waitMs }

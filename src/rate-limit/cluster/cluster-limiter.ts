@@ -4,7 +4,8 @@ import { readServer, type ServerAddress } from '../../platform/server-list.ts'
 import type { Limiter, LimiterCounters, LimiterPart, OnDecision } from '../limiter.ts'
 import type { MemoryLimiter } from '../memory.ts'
 import type { PendingRequests } from '../pending-requests.ts'
-import { RedisLimiter } from '../redis.ts'
+import { ANSWER_TIMEOUT_MS, RedisLimiter } from '../redis.ts'
+import { boundDecision } from './bounded-decision.ts'
 import { NodeLog } from './node-log.ts'
 import { partOf, QUOTA_PARTS, slotOfPart } from './quota-tags.ts'
 
@@ -76,10 +77,28 @@ export class ClusterLimiter implements Limiter {
       this.past.decidedDegraded++
       this.options.local.decide(subject, quota, onDecision)
     } else if (node.opening === null) node.limiter.decide(subject, quota, onDecision)
-    else {
-      const decide = () => this.decide(subject, quota, onDecision)
-      node.opening.then(decide).catch(this.options.onThrown)
+    else this.decideOnceOpen(node.opening, { subject, quota }, onDecision)
+  }
+
+  /** The wait for the node and that for its answer have one end. */
+  private decideOnceOpen(
+    opening: Promise<void>,
+    { subject, quota }: { subject: string; quota: number },
+    onDecision: OnDecision,
+  ): void {
+    const bounded = boundDecision({
+      withinMs: ANSWER_TIMEOUT_MS,
+      onDecision,
+      decideHere: (decided) => {
+        this.past.decidedDegraded++
+        this.options.local.decide(subject, quota, decided)
+      },
+      onThrown: this.options.onThrown,
+    })
+    const decide = () => {
+      if (bounded.isOpen()) this.decide(subject, quota, bounded.take)
     }
+    opening.then(decide).catch(this.options.onThrown)
   }
 
   roomOf(subject: string, quota: number): number {
@@ -178,7 +197,10 @@ export class ClusterLimiter implements Limiter {
           ...events,
         }),
       onTransition: (isDegraded, reason) => this.noteTransition(name, isDegraded, reason),
-      onElsewhere: (group) => this.redirect(group, name),
+      onElsewhere: (group, sentAtMs) => {
+        this.bound(group, { from: name, sentAtMs })
+        this.redirect(group, name)
+      },
     })
   }
 
@@ -205,8 +227,18 @@ export class ClusterLimiter implements Limiter {
     node.limiter.close()
   }
 
+  /** From the first redirect on, all waits of a group have the end that its first call had. */
+  private bound(group: PendingRequests, { from, sentAtMs }: { from: string; sentAtMs: number }) {
+    if (group.decideByMs !== null) return
+    group.decideByMs = sentAtMs + ANSWER_TIMEOUT_MS
+    const restMs = Math.max(0, group.decideByMs - this.options.clock.monotonicMs())
+    // If this process stood still, the answer may be ready: the event loop reads it first.
+    setTimeout(() => setImmediate(() => this.decideHere(group, from)), restMs)
+  }
+
   /** Sends requests to the node that the one at `from` named. */
   private redirect(group: PendingRequests, from: string): void {
+    if (group.isSettled) return
     const { redirect } = group
     const isLost = redirect === null || this.isClosed || group.redirects >= REDIRECTS_MAX
     const node = isLost ? null : this.nodeOf(redirect.node, NEW_NODE_WAIT_MS)
@@ -216,7 +248,9 @@ export class ClusterLimiter implements Limiter {
     }
     group.redirects++
     node.usedAtMs = this.options.clock.monotonicMs()
-    const adopt = () => node.limiter.adopt(group)
+    const adopt = () => {
+      if (!group.isSettled) node.limiter.adopt(group)
+    }
     if (redirect.kind === 'again') setTimeout(adopt, AGAIN_AFTER_MS)
     else if (node.opening === null) adopt()
     else void node.opening.then(adopt)
