@@ -7,6 +7,7 @@ import { causeChain, firstFailure } from './platform/cause-chain.ts'
 import type { Clock } from './platform/clock.ts'
 import { DataDirInUseError, lentDataDir, openDataDir } from './platform/data-dir/data-dir.ts'
 import { DatabaseOpenError } from './platform/db/errors.ts'
+import { exitProcess } from './platform/exit.ts'
 import { createLog, type LogStream, openLines } from './platform/log.ts'
 import { PrimaryChannel } from './platform/workers/channel.ts'
 import { Primary } from './platform/workers/primary.ts'
@@ -178,13 +179,18 @@ class ProcessEnd {
   async begin(signal: NodeJS.Signals): Promise<void> {
     if (this.isEnding) return
     this.isEnding = true
-    setTimeout(() => process.exit(1), this.deadlineMs).unref()
+    setTimeout(() => void exitProcess(1, sayStuck), this.deadlineMs).unref()
     try {
-      process.exit(await this.end(signal))
+      await exitProcess(await this.end(signal), sayStuck)
     } catch (error) {
-      exitWithFailure(error)
+      console.error(startFailureText(error))
+      await exitProcess(1, sayStuck)
     }
   }
+}
+
+function sayStuck(): void {
+  console.error('A disk or a name server does not answer: the process ends without it.')
 }
 
 function exitWithFailure(error: unknown): never {

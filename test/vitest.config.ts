@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { QUICK_START } from '../src/platform/quick-start-argv.ts'
 import { LeftOut } from './support/left-out.ts'
+import { LongestFirst } from './support/longest-first.ts'
 
 interface Project {
   readonly name: 'unit' | 'http' | 'integration' | 'faults'
@@ -25,15 +27,18 @@ const PROJECTS: readonly Project[] = [
 ]
 
 const databases = fileURLToPath(new URL('./support/global-setup.ts', import.meta.url))
+const keepCompiled = fileURLToPath(new URL('./support/keep-compiled.ts', import.meta.url))
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     pool: 'forks',
-    // One more than there are cores: a test often waits, for a timer or for another process.
+    // As the service starts: much of a short test is the loading of what it tests.
+    execArgv: [...QUICK_START],
+    // More than there are cores: a test often waits, for a timer or for another process.
     maxWorkers: availableParallelism() + 1,
     // Each file passes alone and in any order.
-    sequence: { shuffle: true },
+    sequence: { shuffle: true, sequencer: LongestFirst },
     reporters: ['default', new LeftOut()],
     projects: PROJECTS.map(({ name, testTimeoutMs, usesDatabases, isIsolated }, groupOrder) => ({
       extends: true as const,
@@ -42,8 +47,11 @@ export default defineConfig({
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: testTimeoutMs,
         hookTimeout: 60_000,
+        setupFiles: [keepCompiled],
         globalSetup: usesDatabases ? [databases] : [],
         isolate: isIsolated,
+        // These wait most.
+        ...(name === 'faults' && { maxWorkers: availableParallelism() + 2 }),
         // One project after the other: a process is used again only for files of its project.
         sequence: { groupOrder },
         // Node runs TypeScript itself.

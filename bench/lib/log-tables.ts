@@ -40,9 +40,24 @@ const ASKED = [
       series: 'reports',
       name,
       label: name,
-      seen: [['', 'p50Ms', ' ms']],
+      seen: [
+        ['', 'p50Ms', ' ms'],
+        ['at most ', 'mostMs', ' ms'],
+      ],
     }),
   ),
+  {
+    scenario: 'monitoring',
+    series: 'beside',
+    name: '10 consoles',
+    label: 'single scores, alone and beside ten consoles that ask for reports',
+    seen: [
+      ['', 'aloneScoresPerSec', '/s'],
+      ['', 'besideScoresPerSec', '/s'],
+      ['p99 ', 'aloneP99Ms', ' ms'],
+      ['and ', 'besideP99Ms', ' ms'],
+    ],
+  },
   {
     scenario: 'outcomes',
     series: 'a file of outcomes',

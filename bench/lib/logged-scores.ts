@@ -39,7 +39,11 @@ export interface LoggedAs {
   readonly keyId?: string
   /** Scores the same applicants beside the model. */
   readonly challenger?: TestModel
+  /** Whether each record has a reference of its own. */
+  readonly withReferences?: boolean
 }
+
+const REFERENCE_DIGITS = 12
 
 /**
  * Makes records of single scores as scoring writes them: real results of real applicants, each with
@@ -47,10 +51,12 @@ export interface LoggedAs {
  */
 export class ScoreRecords {
   private readonly templates: readonly Buffer[]
+  private readonly withReferences: boolean
   private made = 0
 
   constructor(model: TestModel, applicants: readonly Applicant[], as: LoggedAs = {}) {
-    const { challenger, ...names } = as
+    const { challenger, withReferences = false, ...names } = as
+    this.withReferences = withReferences
     const models = challenger === undefined ? [model] : [model, challenger]
     this.templates = applicants.map((applicant) =>
       recordPayload({
@@ -59,6 +65,7 @@ export class ScoreRecords {
         keyId: 'key_0VbcS4T982wOdiA3oiOZvU',
         ...names,
         models,
+        ...(withReferences && { reference: '0'.repeat(REFERENCE_DIGITS) }),
         rows: [{ id: null, results: models.map((one) => one.resultOf(applicant)) }],
       }),
     )
@@ -73,7 +80,13 @@ export class ScoreRecords {
     payload.writeDoubleLE(scoredAtMs, factsAt + SCORED_AT)
     payload.writeUInt32LE(40 + ((number * 2_654_435_761) % 211), factsAt + LATENCY_AT)
     const requestId = newId('req_', scoredAtMs)
-    payload.write(requestId, factsAt + FIXED_FACTS_BYTES + 1, 'latin1')
+    const idAt = factsAt + FIXED_FACTS_BYTES
+    payload.write(requestId, idAt + 1, 'latin1')
+    if (this.withReferences) {
+      const keyAt = idAt + 1 + payload.readUInt8(idAt)
+      const referenceAt = keyAt + 1 + payload.readUInt8(keyAt)
+      payload.write(`${number}`.padStart(REFERENCE_DIGITS, '0'), referenceAt + 1, 'latin1')
+    }
     return { payload, requestId }
   }
 }

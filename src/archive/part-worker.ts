@@ -1,6 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { goBehindRequests } from '../platform/thread-priority.ts'
 import { writePart } from './part-writer.ts'
 import type { PartTask } from './written-part.ts'
+
+goBehindRequests()
 
 const task: PartTask = workerData
 // Buffers arrive as plain arrays of bytes.

@@ -14,7 +14,7 @@ import { invalidFile, quoted } from './input/record.ts'
 import { errorKey, resultKey } from './parts.ts'
 import type { ScoredPortion } from './process-messages.ts'
 import { canJoin } from './results/parquet-join.ts'
-import { ScoringProcess } from './scoring-process.ts'
+import { ProcessEndedError, ScoringProcess } from './scoring-process.ts'
 
 /** What a run needs from the database. */
 export interface BatchRunStore {
@@ -78,10 +78,33 @@ export class BatchRunner {
   readonly run: JobHandler = async (input, run) => {
     // Written with the job.
     const { batch_id: batchId } = input as { readonly batch_id: string }
-    const { store, files, clock } = this.options
+    /** The chunk at which the process has ended; null before it did. */
+    let endedAt: number | null = null
+    for (;;) {
+      const batch = await this.begin(batchId)
+      try {
+        return await this.runFrom(batch, run)
+      } catch (error) {
+        if (!(error instanceof ProcessEndedError)) throw error
+        // What the file ends it ends again, at the same chunk.
+        const { chunks } = await this.begin(batchId)
+        if (chunks === endedAt) throw error
+        endedAt = chunks
+      }
+    }
+  }
+
+  private async begin(batchId: string): Promise<Batch> {
+    const { store, clock } = this.options
     const batch = await store.begin(batchId, newId('req_', clock.epochMs()))
     if (batch === null) throw new AppError('batch_not_found', 'the batch was removed')
-    const { input: file, state, sender, options, position, chunks } = batch
+    return batch
+  }
+
+  /** Scores what is left of a batch, in a process of its own. */
+  private async runFrom(batch: Batch, run: JobRun): Promise<object> {
+    const { files } = this.options
+    const { id: batchId, input: file, state, sender, options, position, chunks } = batch
     const scorer = new ScoringProcess({
       task: {
         batchId,

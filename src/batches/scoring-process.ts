@@ -14,6 +14,12 @@ interface ScoringProcessOptions {
   readonly memoryBytesMax?: number
 }
 
+/**
+ * The process has ended without a word of its own: perhaps the system took its memory for somebody
+ * else, perhaps its file is the cause.
+ */
+export class ProcessEndedError extends AppError {}
+
 const PROCESS = new URL('./process.ts', import.meta.url)
 const MIB = 1024 * 1024
 /** Memory of the process: a row group of a Parquet file is decoded as a whole. */
@@ -57,8 +63,11 @@ export class ScoringProcess {
         resolve()
       })
       this.child.once('error', (error) => {
-        this.onFailed(error)
-        if (this.child.pid === undefined) resolve()
+        if (this.child.pid === undefined) {
+          const message = 'the system could not start a process for the file'
+          this.onFailed(new AppError('unavailable', message, { cause: error }))
+          resolve()
+        } else this.onFailed(error)
       })
     })
     this.post({ kind: 'open', task: options.task, memoryBytesMax: this.memoryBytesMax })
@@ -68,8 +77,8 @@ export class ScoringProcess {
    * Scores the next chunk.
    *
    * @returns null at the end of the file
-   * @throws AppError `invalid_file`, also when the file ended the process; what the reading of the
-   *   file threw
+   * @throws ProcessEndedError; AppError `invalid_file`, `unavailable` if no process could be
+   *   started; what the reading of the file threw
    */
   next(requestId: string, scoredAtMs: number): Promise<ScoredPortion | null> {
     const { promise, resolve, reject } = Promise.withResolvers<ScoredPortion | null>()
@@ -115,8 +124,9 @@ export class ScoringProcess {
     if (this.child.connected) this.child.send(message, () => undefined)
   }
 
-  private endError(how: string): AppError {
-    return invalidFile(
+  private endError(how: string): ProcessEndedError {
+    return new ProcessEndedError(
+      'invalid_file',
       `${this.where} ended the process that reads it (${how}): it is damaged, or takes too much memory. ${ADVICE}`,
     )
   }

@@ -11,7 +11,7 @@ import { type Page, type PageRequest, pageOf, rowsToRead } from '../platform/pag
 import { epochMs } from '../rollups/rollup-rows.ts'
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
 import { insertBlocks } from '../score-log/drain/store.ts'
-import { ErasuresMovedError, NEWEST_ERASURE } from '../score-log/erasure/erasure-list.ts'
+import { ErasuresMovedError, newestErasure } from '../score-log/erasure/erasure-list.ts'
 import type { DeploymentState } from '../scoring/serving.ts'
 import {
   BATCH_JOB,
@@ -135,8 +135,7 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
     return this.db.transaction(async (tx) => {
       // First: it makes the transaction wait for an attempt that was given up as overdue.
       if (!(await moveBatch(tx, step))) return false
-      const [row] = await rowsOf<{ newest: number }>(tx, sql`select ${NEWEST_ERASURE} as newest`)
-      if ((row?.newest ?? 0) !== erasures) throw new ErasuresMovedError()
+      if ((await newestErasure(tx)) !== erasures) throw new ErasuresMovedError()
       await insertBlocks(tx, blocks)
       return true
     })
@@ -182,7 +181,7 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
  */
 async function moveBatch(tx: Transaction, step: BatchStep): Promise<boolean> {
   const { batchId, chunk, requestId, nextRequestId, position, counts, hasErrors, bytes } = step
-  const moved = await rowsOf<{ attempts: number }>(
+  const moved = await rowsOf<{ begun: number }>(
     tx,
     sql`update batches b set chunks = chunks + 1, request_id = ${nextRequestId},
         "offset" = ${position.offset}, lines = ${position.line}, scored = ${counts.scored},
@@ -193,11 +192,13 @@ async function moveBatch(tx: Transaction, step: BatchStep): Promise<boolean> {
       from jobs j
       where b.id = ${batchId} and b.chunks = ${chunk} and b.request_id = ${requestId}
         and j.id = b.id and j.status = 'running'
-      returning j.attempts`,
+      returning j.attempts + j.interruptions as begun`,
   )
   const [row] = moved
   if (row === undefined) return false
-  if (row.attempts > 1) await tx.execute(sql`update jobs set attempts = 1 where id = ${batchId}`)
+  if (row.begun > 1) {
+    await tx.execute(sql`update jobs set attempts = 1, interruptions = 0 where id = ${batchId}`)
+  }
   return true
 }
 

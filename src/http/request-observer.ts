@@ -85,10 +85,10 @@ export class RequestObserver {
   }
 }
 
-/** What was refused for its credentials is no span: anybody can send it, and says it is sampled. */
 function endSpan(span: RequestSpan, request: AnsweredRequest, endedAtMs: number): void {
-  const isStranger = request.caller === null && request.status >= 400
-  if (request.isOperational || isStranger) span.drop()
+  const isUnknown = request.caller === null && request.status >= 400
+  // What anybody may send must not take the place of what callers have sampled.
+  if (request.isOperational || isUnknown) span.drop()
   else span.end({ ...request, endedAtMs })
 }
 

@@ -8,18 +8,26 @@ interface ResponseSchema {
   readonly httpStatus?: string
 }
 
+const BUILD = selectSerializer()({}, {})
+/** Schemas are constants: what is compiled for one app serves each in this process. */
+const KNOWN = new WeakMap<object, Serializer>()
+
 /**
- * Compiles schemas of responses to serializers, each schema once.
+ * Compiles schemas of responses to serializers, each schema once, with its first response.
  *
  * Nine in ten responses have the schema of the error body: to compile it for each of them took two
  * thirds of the time in which the routes are registered.
  */
 export function serializerCompiler(): (response: ResponseSchema) => Serializer {
-  const build = selectSerializer()({}, {})
-  const known = new WeakMap<object, Serializer>()
   return ({ httpStatus = '', ...response }) => {
-    const serialize = known.get(response.schema) ?? build({ ...response, httpStatus })
-    known.set(response.schema, serialize)
+    const found = KNOWN.get(response.schema)
+    if (found !== undefined) return found
+    let compiled: Serializer | null = null
+    const serialize: Serializer = (value) => {
+      compiled ??= BUILD({ ...response, httpStatus })
+      return compiled(value)
+    }
+    KNOWN.set(response.schema, serialize)
     return serialize
   }
 }

@@ -49,6 +49,8 @@ export interface TakenJob {
   readonly input: unknown
   /** How often a run was begun, this one included. */
   readonly attempts: number
+  /** How often in a row the database or a store was away during a run. */
+  readonly interruptions: number
 }
 
 /** What a handler gets beside its input. */

@@ -23,6 +23,8 @@ export interface JobRunStore {
   finish(jobId: string, runner: string, end: JobEnd): Promise<void>
   /** Gives the job back, so that another replica takes it at once. */
   release(jobId: string, runner: string): Promise<void>
+  /** Leaves the job to any replica after a pause, as if this run had not begun. */
+  postpone(jobId: string, runner: string, pauseMs: number): Promise<void>
   /** Removes jobs that ended before the time that they are kept. */
   removeOld(keptMs: number): Promise<void>
 }
@@ -39,7 +41,7 @@ interface JobRunnerOptions {
   readonly place?: string | null
   /** Receives what went wrong beside a job, and the errors that failed one. */
   readonly onFailed: (error: unknown, jobId: string | null) => void
-  /** Receives what a job was interrupted by; another run begins when the lease has run out. */
+  /** Receives what a job was interrupted by; another run begins after a pause. */
   readonly onInterrupted: (error: unknown, jobId: string) => void
   readonly timings?: Partial<JobTimings>
 }
@@ -50,11 +52,16 @@ interface JobTimings {
   /** After so long without a heartbeat another replica takes the job. */
   readonly leaseMs: number
   readonly heartbeatMs: number
+  /** How long a job is left alone at first when its database or store was away. */
+  readonly pauseMs: number
 }
 
-const TIMINGS: JobTimings = { pollMs: 2_000, leaseMs: 30_000, heartbeatMs: 3_000 }
+const TIMINGS: JobTimings = { pollMs: 2_000, leaseMs: 30_000, heartbeatMs: 3_000, pauseMs: 5_000 }
 /** A job that ends its process each time must not go round forever. */
 const ATTEMPTS_MAX = 5
+/** Nor one that a store refuses each time: with a minute between them, these take most of a day. */
+const INTERRUPTIONS_MAX = 1_000
+const PAUSE_MS_MAX = 60_000
 const KEPT_MS = 7 * 24 * 3_600_000
 const CLEAN_EVERY_MS = 3_600_000
 
@@ -63,9 +70,9 @@ const CLEAN_EVERY_MS = 3_600_000
  *
  * States: *waiting*, until a job is added or the next look; *running*, with a heartbeat that renews
  * the lease and stores the progress; *closed*, which gives a running job back. A job whose process
- * died starts again on another replica when its lease has run out. So does a job that could not
- * read what it needs because the database was away: it is left alone, and failed by nobody. A job
- * is begun `ATTEMPTS_MAX` times at most.
+ * died starts again on another replica when its lease has run out, `ATTEMPTS_MAX` times at most. A
+ * job that could not go on because the database or a store was away starts again after a pause:
+ * only an outage of most of a day fails a job.
  */
 export class JobRunner {
   private readonly options: JobRunnerOptions
@@ -149,9 +156,10 @@ export class JobRunner {
     } catch (error) {
       if (this.ending.signal.aborted) await store.release(job.id, runner)
       else if (lost.signal.aborted) this.counts.lost++
-      else if (isAway(error)) {
+      else if (isAway(error) && job.interruptions < INTERRUPTIONS_MAX) {
         this.counts.interrupted++
         this.options.onInterrupted(error, job.id)
+        await this.postpone(job, runner)
       } else {
         this.counts.failed++
         onFailed(error, job.id)
@@ -163,6 +171,16 @@ export class JobRunner {
       }
     } finally {
       clearInterval(heartbeat)
+    }
+  }
+
+  /** Without the database the lease runs out instead. */
+  private async postpone({ id, interruptions }: TakenJob, runner: string): Promise<void> {
+    const pauseMs = Math.min(PAUSE_MS_MAX, this.timings.pauseMs * 2 ** Math.min(interruptions, 10))
+    try {
+      await this.options.store.postpone(id, runner, pauseMs)
+    } catch (error) {
+      if (!isAway(error)) throw error
     }
   }
 

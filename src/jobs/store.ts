@@ -84,6 +84,7 @@ export class PostgresJobStore implements JobStore, JobRunStore {
       kind: string
       input: string
       attempts: number
+      interruptions: number
     }>(
       this.db,
       sql`update jobs set status = 'running', runner = ${runner}, attempts = attempts + 1,
@@ -102,11 +103,11 @@ export class PostgresJobStore implements JobStore, JobRunStore {
               where done.team_id = waiting.team_id and done.attempts > 0) nulls first, id
           limit 1 for update skip locked
         )
-        returning id, team_id, kind, input::text as input, attempts`,
+        returning id, team_id, kind, input::text as input, attempts, interruptions`,
     )
     if (row === undefined) return null
-    const { id, team_id, kind, input, attempts } = row
-    return { id, teamId: team_id, kind, input: parseStoredJson(input), attempts }
+    const { id, team_id, kind, input, attempts, interruptions } = row
+    return { id, teamId: team_id, kind, input: parseStoredJson(input), attempts, interruptions }
   }
 
   async renew(
@@ -152,6 +153,12 @@ export class PostgresJobStore implements JobStore, JobRunStore {
   async release(jobId: string, runner: string): Promise<void> {
     await this.db.execute(sql`update jobs set status = 'queued', runner = null,
         leased_until = null, attempts = attempts - 1
+      where id = ${jobId} and runner = ${runner} and status = 'running'`)
+  }
+
+  async postpone(jobId: string, runner: string, pauseMs: number): Promise<void> {
+    await this.db.execute(sql`update jobs set runner = null, attempts = attempts - 1,
+        interruptions = interruptions + 1, leased_until = ${inMs(pauseMs)}
       where id = ${jobId} and runner = ${runner} and status = 'running'`)
   }
 

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { QUICK_START } from './quick-start-argv.ts'
 
 export interface ThreadBounds {
   /** Old generation of the thread's heap, in MiB. */
@@ -28,7 +29,7 @@ export function runInThread<Result>(
 ): Promise<Result> {
   const worker = new Worker(file, {
     workerData: task,
-    execArgv: [],
+    execArgv: [...QUICK_START],
     resourceLimits: {
       maxOldGenerationSizeMb: memoryMb,
       ...(youngMemoryMb !== undefined && { maxYoungGenerationSizeMb: youngMemoryMb }),

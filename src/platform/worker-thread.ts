@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { QUICK_START } from './quick-start-argv.ts'
 
 /** Message that ends a thread after its current work. */
 export const END = 'end'
@@ -80,7 +81,7 @@ export class WorkerThread<Message, Reply> {
     try {
       worker = new Worker(file, {
         workerData,
-        execArgv: [],
+        execArgv: [...QUICK_START],
         name,
         resourceLimits: {
           maxOldGenerationSizeMb: memoryMb.old,

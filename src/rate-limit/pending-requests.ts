@@ -8,8 +8,7 @@ export const ELSEWHERE = -1
 /**
  * Requests of one subject that wait for one decision.
  *
- * Each request is decided once: what decides them later, as a late answer, does nothing. If a
- * callback throws, the others are decided all the same.
+ * Each request is decided once. If its callback throws, the others are decided all the same.
  */
 export class PendingRequests implements QuotaRequest {
   readonly subject: string
@@ -21,8 +20,7 @@ export class PendingRequests implements QuotaRequest {
   redirects = 0
   /** When they are decided in any case, by the monotonic clock; null until they are redirected. */
   decideByMs: number | null = null
-  isSettled = false
-  private readonly waiting: OnDecision[] = []
+  private waiting: OnDecision[] = []
   private readonly onThrown: (error: unknown) => void
 
   constructor(
@@ -43,6 +41,13 @@ export class PendingRequests implements QuotaRequest {
     this.waiting.push(onDecision)
   }
 
+  /** Those that wait; nobody waits after that, so that a late answer decides nothing. */
+  private taken(): OnDecision[] {
+    const { waiting } = this
+    this.waiting = []
+    return waiting
+  }
+
   /**
    * Answers as if the requests had come one after the other: the first `admitted` are admitted.
    *
@@ -50,10 +55,8 @@ export class PendingRequests implements QuotaRequest {
    * @param waitMs time until there is room, for those that are denied
    */
   settle(admitted: number, count: number, waitMs: number): void {
-    if (this.isSettled) return
-    this.isSettled = true
     let remaining = this.quota - count + admitted
-    for (const [index, onDecision] of this.waiting.entries()) {
+    for (const [index, onDecision] of this.taken().entries()) {
       const isAdmitted = index < admitted
       if (isAdmitted) remaining--
       try {
@@ -66,9 +69,7 @@ export class PendingRequests implements QuotaRequest {
 
   /** @param decide decides one request */
   settleEach(decide: (onDecision: OnDecision) => void): void {
-    if (this.isSettled) return
-    this.isSettled = true
-    for (const onDecision of this.waiting) {
+    for (const onDecision of this.taken()) {
       try {
         decide(onDecision)
       } catch (error) {

@@ -25,7 +25,7 @@ interface RedisLimiterOptions {
   readonly onTransition: (isDegraded: boolean, reason: string) => void
   /** Receives what a callback threw that was called after `decide` had returned. */
   readonly onThrown: (error: unknown) => void
-  /** Receives requests that another node of a cluster must decide, and when they were sent. */
+  /** Receives requests that another node of a cluster must decide. */
   readonly onElsewhere?: (group: PendingRequests, sentAtMs: number) => void
 }
 
@@ -155,6 +155,7 @@ export class RedisLimiter implements Limiter {
 
   /** Decides requests that another node of a cluster has sent here, with a call of their own. */
   adopt(group: PendingRequests): void {
+    if (group.requests === 0) return
     if (!this.isShared) {
       this.decideHere(group)
       return
@@ -306,7 +307,8 @@ export class RedisLimiter implements Limiter {
         this.onElsewhere(group, call.sentAtMs)
         continue
       }
-      if (group.isSettled) continue
+      // They were decided meanwhile, and noted then.
+      if (group.requests === 0) continue
       const { subject, quota } = group
       if (admitted > 0 && !group.isNoted) this.local.note(subject, admitted)
       const asked = { askedAtMs: call.sentAtMs, decidedAtMs: nowMs, waitMs }

@@ -4,6 +4,7 @@ import type { LogArchive } from '../score-log/reading/open-reader.ts'
 import { type MadeFrom, makeReports } from './make-reports.ts'
 import type { Reports } from './reports.ts'
 import { ReportsThread } from './reports-thread.ts'
+import { sharing } from './shared-reports.ts'
 
 export interface ReportsOptions extends MadeFrom {
   readonly database: DatabaseHandle
@@ -26,7 +27,9 @@ export function openReports(options: ReportsOptions): {
   close(): Promise<void>
 } {
   const { database, archive, log, factsOf } = options
-  if (database.url === null) return { reports: makeReports(options), close: async () => undefined }
+  if (database.url === null) {
+    return { reports: sharing(makeReports(options)), close: async () => undefined }
+  }
   return new ReportsThread({
     databaseUrl: database.url,
     archive: archive?.place ?? null,

@@ -1,14 +1,14 @@
 import type { Caller } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
 import { WorkerThread } from '../platform/worker-thread.ts'
-import {
-  REPORTS,
-  type ReportFault,
-  type ReportOrder,
-  type ReportReply,
-  type Reports,
-  type ReportsWorkerData,
+import type {
+  ReportFault,
+  ReportOrder,
+  ReportReply,
+  Reports,
+  ReportsWorkerData,
 } from './reports.ts'
+import { sharedReports } from './shared-reports.ts'
 
 interface ReportsThreadOptions extends ReportsWorkerData {
   /** Old generation of the thread's heap; the references of a scan are kept outside of it. */
@@ -24,8 +24,6 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-type Report = (caller: Caller, ...rest: readonly unknown[]) => Promise<unknown>
-
 const WORKER = new URL('./reports-worker.ts', import.meta.url)
 const YOUNG_MEMORY_MB = 32
 
@@ -33,16 +31,14 @@ const YOUNG_MEMORY_MB = 32
  * Makes reports on a thread of their own: a report over ten million scores keeps a core busy for
  * seconds, and scores must not wait for that.
  *
- * The thread starts with the first report. Callers who ask the same at once get the same report. If
- * the thread dies, its reports fail with `unavailable`, and the next one starts another thread.
+ * The thread starts with the first report. If the thread dies, its reports fail with
+ * `unavailable`, and the next one starts another thread.
  */
 export class ReportsThread {
   readonly reports: Reports
   private readonly thread: WorkerThread<ReportOrder, ReportReply>
   private nextId = 1
   private readonly waiting = new Map<number, Waiting>()
-  /** Reports under way by what was asked. */
-  private readonly shared = new Map<string, Promise<unknown>>()
 
   constructor({ databaseUrl, archive, memoryMb, onCrash, onSilent }: ReportsThreadOptions) {
     const workerData: ReportsWorkerData = { databaseUrl, archive }
@@ -57,42 +53,13 @@ export class ReportsThread {
       onCrash,
       onSilent,
     })
-    this.reports = {
-      monitoring: this.named('monitoring'),
-      performance: this.named('performance'),
-      reasons: this.named('reasons'),
-      comparisons: this.named('comparisons'),
-    }
+    this.reports = sharedReports(({ subject, name, args: [caller, ...rest] }) =>
+      this.order({ subject, name, args: [sent(caller), ...rest] }),
+    )
   }
 
   close(): Promise<void> {
     return this.thread.close()
-  }
-
-  /** The reports of a subject as functions that ask the thread. */
-  private named<Subject extends keyof Reports>(subject: Subject): Reports[Subject] {
-    const reports: Record<string, Report> = {}
-    for (const name of REPORTS[subject]) {
-      reports[String(name)] = (caller, ...rest) =>
-        this.ask(subject, String(name), [caller, ...rest])
-    }
-    // The thread makes each with the arguments, and so with the answer, of its own method.
-    return reports as unknown as Reports[Subject]
-  }
-
-  private ask(
-    subject: keyof Reports,
-    name: string,
-    [caller, ...rest]: readonly [Caller, ...unknown[]],
-  ): Promise<unknown> {
-    const asked = JSON.stringify([subject, name, visibleTo(caller), rest])
-    const known = this.shared.get(asked)
-    if (known !== undefined) return known
-    const made = this.order({ subject, name, args: [sent(caller), ...rest] })
-    this.shared.set(asked, made)
-    const forget = () => this.shared.delete(asked)
-    made.then(forget, forget)
-    return made
   }
 
   private order(order: Omit<ReportOrder, 'id'>): Promise<unknown> {
@@ -123,11 +90,6 @@ export class ReportsThread {
 /** A caller without its function, which no other thread can take; reports never ask it. */
 function sent(caller: Caller): Caller {
   return caller.kind === 'key' ? { ...caller, admitsAddress: null } : caller
-}
-
-/** All of a caller that a report depends on. */
-function visibleTo(caller: Caller): readonly unknown[] {
-  return [caller.teamId, caller.kind, caller.kind === 'key' ? caller.environment : null]
 }
 
 function interrupted(): AppError {

@@ -2,6 +2,7 @@ import { workerData } from 'node:worker_threads'
 import { AppError } from '../errors.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openThreadDatabase } from '../platform/db/thread-database.ts'
+import { goBehindRequests } from '../platform/thread-priority.ts'
 import { openArchiveBytes } from '../score-log/archive/archive-place.ts'
 import { openLogReader } from '../score-log/reading/open-reader.ts'
 import { makeReports } from './make-reports.ts'
@@ -10,6 +11,7 @@ import type { ReportFault, ReportOrder, ReportReply, ReportsWorkerData } from '.
 /** One report is made at a time; a second connection finds its deployment meanwhile. */
 const CONNECTIONS_MAX = 2
 
+goBehindRequests()
 const { databaseUrl, archive }: ReportsWorkerData = workerData
 const { db, guarded, answer } = openThreadDatabase(databaseUrl, CONNECTIONS_MAX)
 const files = archive === null ? null : await openArchiveBytes(archive)

@@ -31,8 +31,10 @@ export const jobs = pgTable(
     place: text('place'),
     /** The runner renews it; after that any replica may take the job. */
     leasedUntil: moment('leased_until'),
-    /** How often a run was begun. */
+    /** How often a run was begun; one that an outage interrupted does not count. */
     attempts: integer('attempts').notNull(),
+    /** How often in a row the database or a store was away during a run. */
+    interruptions: integer('interruptions').notNull().default(0),
     /** Id of the user who started it. */
     createdBy: text('created_by').notNull(),
     createdAt: moment('created_at').notNull(),

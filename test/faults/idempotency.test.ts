@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import postgres, { type Sql } from 'postgres'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, type TestContext, test } from 'vitest'
 import { KeyedClient } from '../support/load/keyed-load.ts'
 import { loggedIds } from '../support/score-log/log-rows.ts'
-import { RedisProcess } from '../support/servers/redis.ts'
+import { RedisServer } from '../support/servers/redis-server.ts'
 import { backends, newDataDir, type TestDatabase } from '../support/start/databases.ts'
 import { post, ServiceProcess } from '../support/start/process.ts'
 import { PROCESS_OWNER } from '../support/start/running.ts'
@@ -20,12 +20,19 @@ const KEYS_AT_ONCE = 10
 const CLAIM_END_MS = 31_000
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
 
+/** Tests run side by side here: each says for itself what is to be done when it has ended. */
+type OnEnd = TestContext['onTestFinished']
+
 interface Replica {
   readonly process: ServiceProcess
   readonly url: string
 }
 
-async function startReplica(database: TestDatabase, redisUrl: string): Promise<Replica> {
+async function startReplica(
+  database: TestDatabase,
+  redisUrl: string,
+  onEnd: OnEnd,
+): Promise<Replica> {
   const process = ServiceProcess.start({
     DATA_DIR: newDataDir(),
     DATABASE_URL: database.databaseUrl ?? '',
@@ -36,22 +43,23 @@ async function startReplica(database: TestDatabase, redisUrl: string): Promise<R
     RATE_LIMIT_PER_MINUTE: '1000000000',
     LOG_LEVEL: 'fatal',
   })
-  onTestFinished(() => void process.stop('SIGKILL'))
+  onEnd(() => void process.stop('SIGKILL'))
   return { process, url: await process.url() }
 }
 
 /** Two processes over one database and one Redis, with a deployment and a key for it. */
-async function startReplicas() {
+async function startReplicas(onEnd: OnEnd) {
   const backend = backends.find(({ name }) => name === 'PostgreSQL') ?? expect.fail()
   const database = await backend.create()
-  onTestFinished(() => database.drop())
-  const redis = await RedisProcess.start()
-  const first = await startReplica(database, redis.url)
-  const second = await startReplica(database, redis.url)
+  onEnd(() => database.drop())
+  const redis = await RedisServer.start()
+  onEnd(() => redis.remove())
+  const first = await startReplica(database, redis.url, onEnd)
+  const second = await startReplica(database, redis.url, onEnd)
   const client = new KeyedClient(KEYS_AT_ONCE * AT_ONCE)
-  onTestFinished(() => client.close())
+  onEnd(() => client.close())
   const db = postgres(database.databaseUrl ?? '', { max: 2, onnotice: () => {} })
-  onTestFinished(() => db.end())
+  onEnd(() => db.end())
   const owner = String(
     (await post(`${first.url}/api/auth/login`, PROCESS_OWNER)).body['access_token'],
   )
@@ -76,13 +84,14 @@ async function until(found: () => Promise<boolean>): Promise<void> {
   while (!(await found())) await setTimeout(20)
 }
 
+// Side by side, because two of them wait until a claim ends.
 describe.skipIf(!CAN_RUN)('two processes over one PostgreSQL and one Redis', () => {
   // Clients send again when they hear nothing, to any replica, and most of all when something
   // breaks.
-  test(`${KEYS} keys, each ${AT_ONCE} times at once, are executed ${KEYS} times while Redis is killed`, {
+  test.concurrent(`${KEYS} keys, each ${AT_ONCE} times at once, are executed ${KEYS} times while Redis is killed`, {
     timeout: 600_000,
-  }, async () => {
-    const { redis, first, second, client, db, slug, key } = await startReplicas()
+  }, async ({ onTestFinished }) => {
+    const { redis, first, second, client, db, slug, key } = await startReplicas(onTestFinished)
     const idsByKey = new Map<string, Set<string>>()
     let sent = 0
     let notKept = 0
@@ -126,10 +135,10 @@ describe.skipIf(!CAN_RUN)('two processes over one PostgreSQL and one Redis', () 
   })
 
   // The client has no answer, and can't know that the score is in the log.
-  test('a score whose process is killed before its answer is made again after 30 s', {
+  test.concurrent('a score whose process is killed before its answer is made again after 30 s', {
     timeout: 120_000,
-  }, async () => {
-    const { first, second, client, db, slug, key } = await startReplicas()
+  }, async ({ onTestFinished }) => {
+    const { first, second, client, db, slug, key } = await startReplicas(onTestFinished)
     const send = ({ url }: Replica) =>
       client.send(`${url}/v1/score/${slug}`, key, 'application', '{"income":1}')
     const recover = await holdKeeping(db)
@@ -148,10 +157,10 @@ describe.skipIf(!CAN_RUN)('two processes over one PostgreSQL and one Redis', () 
   })
 
   // A second rollback would undo the first one, and nobody would notice.
-  test('a rollback whose process is killed before its answer is never made again', {
+  test.concurrent('a rollback whose process is killed before its answer is never made again', {
     timeout: 120_000,
-  }, async () => {
-    const { first, second, client, db, owner, slug } = await startReplicas()
+  }, async ({ onTestFinished }) => {
+    const { first, second, client, db, owner, slug } = await startReplicas(onTestFinished)
     const order = { spec: numberedSpec(2), environment: 'production', auto_deploy: false }
     const { model_id } = (await post(`${first.url}/v1/models/deploy`, order, owner)).body
     const challengers = `${first.url}/api/v1/scorecards/${slug}`

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres, { type Sql } from 'postgres'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, type TestContext, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../support/cards/cards.ts'
 import { hasPostgresServer, PostgresServer } from '../support/servers/postgres-server.ts'
 import { newDataDir } from '../support/start/databases.ts'
@@ -12,7 +12,10 @@ const AWAY_MS = Number(process.env['SCORELINE_TEST_AWAY_MS'] ?? 2_000)
 /** A lease is 30 s; then a replica looks for a job every 2 s. */
 const TAKEN_OVER_MS = 60_000
 
-async function startReplica(server: PostgresServer): Promise<ServiceProcess> {
+/** Tests run side by side here: each says for itself what is to be done when it has ended. */
+type OnEnd = TestContext['onTestFinished']
+
+async function startReplica(server: PostgresServer, onEnd: OnEnd): Promise<ServiceProcess> {
   const replica = ServiceProcess.start({
     DATA_DIR: newDataDir(),
     DATABASE_URL: server.url,
@@ -21,7 +24,7 @@ async function startReplica(server: PostgresServer): Promise<ServiceProcess> {
     BOOTSTRAP_OWNER_PASSWORD: PROCESS_OWNER.password,
     RATE_LIMIT_PER_MINUTE: '1000000',
   })
-  onTestFinished(async () => void (await replica.stop('SIGKILL')))
+  onEnd(async () => void (await replica.stop('SIGKILL')))
   await replica.url()
   return replica
 }
@@ -36,10 +39,10 @@ interface Started {
 }
 
 /** A server of the test's own, a replica, and some logged scores. */
-async function start(): Promise<Started> {
+async function start(onEnd: OnEnd): Promise<Started> {
   const server = await PostgresServer.start()
-  onTestFinished(() => server.drop())
-  const replica = await startReplica(server)
+  onEnd(() => server.drop())
+  const replica = await startReplica(server, onEnd)
   const url = await replica.url()
   const login = await post(`${url}/api/auth/login`, PROCESS_OWNER)
   const token = String(login.body['access_token'])
@@ -53,7 +56,7 @@ async function start(): Promise<Started> {
   expect((await post(`${url}/v1/score/${slug}/batch`, { records }, key)).status).toBe(200)
   const to = new Date(Date.now() + 1).toISOString()
   const db = postgres(server.url, { max: 2, onnotice: () => {}, connect_timeout: 5 })
-  onTestFinished(() => db.end({ timeout: 1 }))
+  onEnd(() => db.end({ timeout: 1 }))
   while ((await db`select 1 from score_blocks`).length === 0) await delay(50)
   const replay = async (of = replica) => {
     const path = `${await of.url()}/v1/deployments/${slug}/replays`
@@ -105,11 +108,13 @@ async function attemptsOf(db: Sql, jobId: string): Promise<number> {
 const CUT = `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'scoreline'`
 
+// Side by side, because each waits until a lease ends.
 describe.skipIf(!hasPostgresServer)('a job over a PostgreSQL server', () => {
-  test.each(['stopped and started', 'rid of all its connections'])(
+  test.concurrent.for(['stopped and started', 'rid of all its connections'])(
     'that is %s meanwhile begins again, and has the same result',
-    async (fault) => {
-      const started = await start()
+    { timeout: AWAY_MS + 2 * TAKEN_OVER_MS },
+    async (fault, { onTestFinished }) => {
+      const started = await start(onTestFinished)
       const { server, replica, db, replay } = started
       const undisturbed = await jobWhen(started, replica, await replay(), hasEnded)
       expect(undisturbed).toMatchObject({ status: 'done', result: { verdict: 'deterministic' } })
@@ -132,13 +137,12 @@ describe.skipIf(!hasPostgresServer)('a job over a PostgreSQL server', () => {
       expect(job).toMatchObject({ status: 'done', result: undisturbed.result })
       expect(await attemptsOf(db, jobId)).toBe(2)
     },
-    AWAY_MS + 2 * TAKEN_OVER_MS,
   )
 
-  test(
+  test.concurrent(
     'whose process is killed is taken over by another one, and has the same result',
-    async () => {
-      const started = await start()
+    async ({ onTestFinished }) => {
+      const started = await start(onTestFinished)
       const { server, replica, db, replay } = started
       const undisturbed = await jobWhen(started, replica, await replay(), hasEnded)
       const release = await holdLog(server)
@@ -146,7 +150,7 @@ describe.skipIf(!hasPostgresServer)('a job over a PostgreSQL server', () => {
       await jobWhen(started, replica, jobId, (status) => status === 'running')
       expect(await replica.stop('SIGKILL')).toBe(null)
       await release()
-      const other = await startReplica(server)
+      const other = await startReplica(server, onTestFinished)
       const job = await jobWhen(started, other, jobId, hasEnded)
       expect(job).toMatchObject({ status: 'done', result: undisturbed.result })
       expect(await attemptsOf(db, jobId)).toBe(2)

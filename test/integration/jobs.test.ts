@@ -113,37 +113,44 @@ describe.each(backends)('on $name', (backend) => {
     expect((await team.get(id)).result).toEqual({ by: 'the living' })
   })
 
-  // An hour of work must not end because PostgreSQL was restarted.
-  test('a job that could not reach the database runs again when its lease has run out', async () => {
+  // An hour of work must not end because PostgreSQL was restarted, or a store is away for an hour.
+  test('a job whose store is away seven times goes on, after longer and longer pauses', async () => {
     const team = await newTeam()
     const { id } = await team.start()
-    let runs = 0
+    const beganAtMs: number[] = []
     const runner = run(
       team.kind,
       async () => {
-        if (++runs === 1) throw new AppError('unavailable', 'the database is away')
-        return { by: 'the second run' }
+        beganAtMs.push(performance.now())
+        if (beganAtMs.length <= 7) throw new AppError('unavailable', 'the store is away')
+        return { by: 'the eighth run' }
       },
-      { leaseMs: 300 },
+      { pauseMs: 4 },
     )
-    await until(async () => runner.counts.interrupted === 1)
+    await until(async () => runner.counts.interrupted > 0)
     expect(await team.get(id)).toMatchObject({ status: 'running', finishedAt: null })
     await until(async () => (await team.get(id)).status === 'done')
-    expect((await team.get(id)).result).toEqual({ by: 'the second run' })
-    expect(runner.counts).toMatchObject({ done: 1, failed: 0, interrupted: 1 })
+    expect((await team.get(id)).result).toEqual({ by: 'the eighth run' })
+    expect(runner.counts).toMatchObject({ done: 1, failed: 0, interrupted: 7 })
+    const pauses = beganAtMs.slice(1).map((began, index) => began - (beganAtMs[index] ?? 0))
+    expect(pauses.at(-1)).toBeGreaterThanOrEqual(250)
   })
 
   // What never succeeds must not take the turns of others for ever.
-  test('a job that is interrupted each time fails after five runs', async () => {
+  test('a job that was interrupted 1,000 times in a row fails with the reason', async () => {
     const team = await newTeam()
     const { id } = await team.start()
+    await handle.db.execute(sql`update jobs set interruptions = 999 where id = ${id}`)
     const away = async () => {
-      throw new AppError('unavailable', 'the database is away')
+      throw new AppError('unavailable', 'the store is away')
     }
-    const runner = run(team.kind, away, { leaseMs: 20 })
+    const runner = run(team.kind, away, { pauseMs: 0 })
     await until(async () => (await team.get(id)).finishedAt !== null)
-    expect(await team.get(id)).toMatchObject({ status: 'failed', result: null })
-    expect(runner.counts).toMatchObject({ interrupted: 5, failed: 1 })
+    expect(await team.get(id)).toMatchObject({
+      status: 'failed',
+      failure: { code: 'unavailable', message: 'the store is away' },
+    })
+    expect(runner.counts).toMatchObject({ interrupted: 1, failed: 1 })
   })
 
   test('a result waits for a database that is away, and is stored once it is back', async () => {

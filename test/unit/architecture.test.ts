@@ -142,7 +142,7 @@ test('only processes end the process', () => {
   const enders = filesUnder('src').filter((file) => /process\.exit\b/.test(readSource(file)))
   for (const file of enders) {
     expect(file).toMatch(
-      /^src\/(server|cli\/\w[\w-]*|demo\/run|platform\/db\/embedded\/embedded-(init|worker))\.ts$/,
+      /^src\/(server|cli\/\w[\w-]*|demo\/run|platform\/exit|platform\/db\/embedded\/embedded-(init|worker))\.ts$/,
     )
   }
 })

@@ -74,21 +74,15 @@ export class SpanSender {
       : new HttpAgent(agentOptions)
   }
 
-  /** Whether `add` would keep so many spans now: their texts cost more than all else. */
+  /** Whether so many spans find a place; if not, they count as dropped. */
   hasRoom(spans: number): boolean {
-    return !this.isClosed && this.waiting + spans <= QUEUE_SPANS_MAX
+    const hasRoom = !this.isClosed && this.waiting + spans <= QUEUE_SPANS_MAX
+    if (!hasRoom) this.counts.dropped += spans
+    return hasRoom
   }
 
-  /** Counts spans of which no texts were made. */
-  drop(spans: number): void {
-    this.counts.dropped += spans
-  }
-
+  /** To be called where there is room. */
   add(texts: SpanTexts): void {
-    if (!this.hasRoom(texts.spans)) {
-      this.drop(texts.spans)
-      return
-    }
     this.queue.push(texts)
     this.waiting += texts.spans
     if (this.sending !== null) return

@@ -7,15 +7,9 @@ import type { SpanSender } from './span-sender.ts'
 import { callerSpanIdOf, isSampled, traceIdOf } from './traceparent.ts'
 
 const TRACE_ID_BYTES = 16
-
-/**
- * Requests of a second that become spans because their callers sampled them: 13 µs each, so less
- * than a hundredth of the processor.
- */
-export const CALLER_SAMPLED_MAX = 500
+/** Requests that become spans: each takes about 13 us, of a thread that answers scores. */
+const REQUESTS_A_SECOND_MAX = 500
 const SECOND_MS = 1_000
-
-type Sender = Pick<SpanSender, 'add' | 'hasRoom' | 'drop'>
 
 interface TracerOptions {
   readonly rootShare: TracingSettings['rootShare']
@@ -23,14 +17,20 @@ interface TracerOptions {
   readonly clock: Clock
 }
 
-/** Decides which requests become spans, and hands these to the sender when they have ended. */
+type Sender = Pick<SpanSender, 'hasRoom' | 'add' | 'counts'>
+
+/**
+ * Decides which requests become spans, and hands these to the sender when they have ended. Anyone
+ * who may call can ask for spans: beyond a bound for each second they are counted and dropped,
+ * before they cost anything.
+ */
 export class Tracer implements SpanEnd {
   private readonly rootShare: number
   private readonly sender: Sender
   private readonly clock: Clock
-  private secondEndsAtMs = 0
-  /** Requests of the second that callers sampled. */
-  private callerSampled = 0
+  private second = 0
+  /** Requests of that second which became spans. */
+  private ofSecond = 0
 
   constructor({ rootShare, sender, clock }: TracerOptions) {
     this.rootShare = rootShare
@@ -57,25 +57,25 @@ export class Tracer implements SpanEnd {
     return new RequestSpan({ traceId, callerSpanId: null, clock, onEnd: this })
   }
 
-  /** Makes no texts for spans that would be dropped. */
   take(span: RequestSpan, request: EndedRequest): void {
+    const { clock, sender } = this
+    const monotonicMs = clock.monotonicMs()
     const spans = 1 + span.steps.length
-    const isOneTooMany = span.callerSpanId !== null && !this.admitsCallerSampled()
-    if (isOneTooMany || !this.sender.hasRoom(spans)) {
-      this.sender.drop(spans)
+    if (!this.isWithinBound(monotonicMs)) {
+      sender.counts.dropped += spans
       return
     }
-    const epochOffsetMs = this.clock.epochMs() - this.clock.monotonicMs()
-    this.sender.add(spanTextsOf(span, request, epochOffsetMs))
+    if (!sender.hasRoom(spans)) return
+    const epochOffsetMs = clock.epochMs() - monotonicMs
+    sender.add(spanTextsOf(span, request, epochOffsetMs))
   }
 
-  private admitsCallerSampled(): boolean {
-    const nowMs = this.clock.monotonicMs()
-    if (nowMs >= this.secondEndsAtMs) {
-      this.secondEndsAtMs = nowMs + SECOND_MS
-      this.callerSampled = 0
+  private isWithinBound(monotonicMs: number): boolean {
+    const second = Math.floor(monotonicMs / SECOND_MS)
+    if (second !== this.second) {
+      this.second = second
+      this.ofSecond = 0
     }
-    this.callerSampled++
-    return this.callerSampled <= CALLER_SAMPLED_MAX
+    return ++this.ofSecond <= REQUESTS_A_SECOND_MAX
   }
 }

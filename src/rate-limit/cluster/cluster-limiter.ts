@@ -29,6 +29,13 @@ interface Node {
   opening: Promise<void> | null
 }
 
+/** A call that a node did not execute. */
+interface Sent {
+  /** Name of the node. */
+  readonly from: string
+  readonly sentAtMs: number
+}
+
 /** A request that a cluster sends about for longer is decided by this process. */
 const REDIRECTS_MAX = 5
 /** Pause before a key is asked for again that is being moved. */
@@ -197,10 +204,7 @@ export class ClusterLimiter implements Limiter {
           ...events,
         }),
       onTransition: (isDegraded, reason) => this.noteTransition(name, isDegraded, reason),
-      onElsewhere: (group, sentAtMs) => {
-        this.bound(group, { from: name, sentAtMs })
-        this.redirect(group, name)
-      },
+      onElsewhere: (group, sentAtMs) => this.redirect(group, { from: name, sentAtMs }),
     })
   }
 
@@ -227,19 +231,10 @@ export class ClusterLimiter implements Limiter {
     node.limiter.close()
   }
 
-  /** From the first redirect on, all waits of a group have the end that its first call had. */
-  private bound(group: PendingRequests, { from, sentAtMs }: { from: string; sentAtMs: number }) {
-    if (group.decideByMs !== null) return
-    group.decideByMs = sentAtMs + ANSWER_TIMEOUT_MS
-    const restMs = Math.max(0, group.decideByMs - this.options.clock.monotonicMs())
-    // If this process stood still, the answer may be ready: the event loop reads it first.
-    setTimeout(() => setImmediate(() => this.decideHere(group, from)), restMs)
-  }
-
   /** Sends requests to the node that the one at `from` named. */
-  private redirect(group: PendingRequests, from: string): void {
-    if (group.isSettled) return
+  private redirect(group: PendingRequests, { from, sentAtMs }: Sent): void {
     const { redirect } = group
+    if (group.redirects === 0) this.boundWait(group, { from, sentAtMs })
     const isLost = redirect === null || this.isClosed || group.redirects >= REDIRECTS_MAX
     const node = isLost ? null : this.nodeOf(redirect.node, NEW_NODE_WAIT_MS)
     if (redirect === null || node === null) {
@@ -248,12 +243,22 @@ export class ClusterLimiter implements Limiter {
     }
     group.redirects++
     node.usedAtMs = this.options.clock.monotonicMs()
-    const adopt = () => {
-      if (!group.isSettled) node.limiter.adopt(group)
-    }
+    const adopt = () => node.limiter.adopt(group)
     if (redirect.kind === 'again') setTimeout(adopt, AGAIN_AFTER_MS)
     else if (node.opening === null) adopt()
     else void node.opening.then(adopt)
+  }
+
+  /** However often requests are sent on: as long as after a single call, and no longer. */
+  private boundWait(group: PendingRequests, { from, sentAtMs }: Sent): void {
+    const decideByMs = sentAtMs + ANSWER_TIMEOUT_MS
+    group.decideByMs = decideByMs
+    const decide = () => {
+      if (group.requests > 0) this.decideHere(group, from)
+    }
+    const restMs = decideByMs - this.options.clock.monotonicMs()
+    // If this process stood still, the answer may be ready: the event loop reads it first.
+    setTimeout(() => setImmediate(decide), restMs)
   }
 
   private decideHere(group: PendingRequests, from: string): void {

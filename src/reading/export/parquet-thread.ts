@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { QUICK_START } from '../../platform/quick-start-argv.ts'
 import type { RowTexts } from './columns.ts'
 import { ndjsonLine } from './ndjson.ts'
 import type { RowWriter } from './row-writer.ts'
@@ -13,7 +14,7 @@ const MEMORY_MB = 1_024
  */
 export class ParquetThread implements RowWriter {
   private readonly worker = new Worker(WORKER, {
-    execArgv: [],
+    execArgv: [...QUICK_START],
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
   })
 

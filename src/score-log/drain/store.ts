@@ -5,7 +5,7 @@ import type { ServedResults } from '../../rollups/rollup.ts'
 import { RollupSums } from '../../rollups/rollup-sums.ts'
 import { type DrainedBlock, encodeBlocks } from '../blocks/encode-blocks.ts'
 import { insertOf as insertOfBlock } from '../blocks/insert-block.ts'
-import { ErasureList, ErasuresMovedError, NEWEST_ERASURE } from '../erasure/erasure-list.ts'
+import { ErasureList, ErasuresMovedError, newestErasure } from '../erasure/erasure-list.ts'
 import { writeDrainedSources } from '../proof/block-sources.ts'
 import { growTrees } from '../proof/tree-writer.ts'
 import { modelsOf } from '../reading/model-text-store.ts'
@@ -216,11 +216,6 @@ export async function insertBlocks(
     const of = writeDrainedSources(sources[index] ?? [])
     await tx.execute(insertOfBlock(block, { isSummed: false, sources: of }))
   }
-}
-
-async function newestErasure(tx: Transaction): Promise<number> {
-  const [row] = await rowsOf<{ newest: number }>(tx, sql`select ${NEWEST_ERASURE} as newest`)
-  return row?.newest ?? 0
 }
 
 function rowsIn(records: readonly LoggedRecord[], erasures: ErasureList): LoggedRow[] {

@@ -1,11 +1,21 @@
 import { hash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../platform/db/client.ts'
+import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
 import { epochMs } from '../../rollups/rollup-rows.ts'
 import { type Erases, withoutReferences } from './erased-record.ts'
 
 /** The number of the newest erasure; 0 without any. */
 export const NEWEST_ERASURE = sql`(select coalesce(max(number), 0)::float8 from log_erasures)`
+
+/**
+ * The number of the newest erasure, for a transaction that stores records and moves no cursor of a
+ * spool. Until it ends no erasure is listed: it would look for the records before they are seen.
+ */
+export async function newestErasure(tx: Transaction): Promise<number> {
+  await tx.execute(sql`lock table spool_cursors in row exclusive mode`)
+  const [row] = await rowsOf<{ newest: number }>(tx, sql`select ${NEWEST_ERASURE} as newest`)
+  return row?.newest ?? 0
+}
 
 interface ListedErasure {
   readonly number: number

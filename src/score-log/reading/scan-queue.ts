@@ -11,9 +11,12 @@ export interface ScanBounds {
   readonly scanMsMax: number
 }
 
-/** One scan can keep a core busy for seconds: ten million scores take ten of them. */
+/**
+ * One scan can keep a core busy for seconds: ten million scores take five of them. A page of the
+ * console asks for several reports at once.
+ */
 const BOUNDS: ScanBounds = {
-  ofTeamMax: 3,
+  ofTeamMax: 8,
   waitingMax: 32,
   waitMsMax: 60_000,
   scanMsMax: 120_000,

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -81,6 +81,40 @@ describe.each(backends)('on $name', (backend: Backend) => {
     await expectOnce(database, results, 2)
   }, 300_000)
 })
+
+/** Ids of the processes that score files for a service. */
+function scoringProcesses(parent: number): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const parentOf = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]
+      const isScorer = readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('batches/process.ts')
+      return isScorer && Number(parentOf) === parent ? [Number(name)] : []
+    } catch {
+      // It has ended.
+      return []
+    }
+  })
+}
+
+test('a batch whose scoring process the system kills goes on, and ends with all', async () => {
+  const [backend] = backends
+  if (backend === undefined) throw new Error('there is no database')
+  const database = await backend.create()
+  onTestFinished(() => database.drop())
+  const replica = await BatchReplica.start(database)
+  const slug = await replica.deploy()
+  const id = await replica.send(slug, FILE)
+  for (const scored of [5_000, 30_000]) {
+    await replica.until(id, ({ counts }) => counts.scored >= scored)
+    for (const pid of scoringProcesses(replica.process.child.pid ?? 0)) process.kill(pid, 'SIGKILL')
+  }
+  const batch = await replica.until(id, hasEnded)
+  expect(batch).toMatchObject({ status: 'done', counts: { scored: ROWS, errors: 0 } })
+  const results = await replica.results(id)
+  expect(await replica.process.stop()).toBe(0)
+  await expectOnce(database, results)
+}, 120_000)
 
 describe.skipIf(!hasPostgres)('on PostgreSQL alone', () => {
   test('a replica goes on with the batch of one that died, and none runs one twice', async () => {

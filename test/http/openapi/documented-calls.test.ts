@@ -26,7 +26,7 @@ let check: DocumentCheck
 beforeAll(async () => {
   service = await TestService.start(backend)
   await service.app.ready()
-  check = DocumentCheck.of(service.app)
+  check = DocumentCheck.of(service.app, service.config.publicUrl)
 })
 afterAll(() => service.close())
 

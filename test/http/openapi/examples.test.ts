@@ -220,7 +220,7 @@ describe.each(backends)('on $name', (backend) => {
   test.each(examples)('the example of $operation works: $title', async (example) => {
     const { doc, body, operation } = example
     const ids = { ...(await world(example)), ...(await session(operation)) }
-    const found = DocumentCheck.of(service.app).operations.find(
+    const found = DocumentCheck.of(service.app, service.config.publicUrl).operations.find(
       ({ operation: { operationId } }) => operationId === operation,
     )
     const { method, path, operation: its } = found ?? expect.fail('it is in the document')

@@ -44,7 +44,7 @@ test('the types of the TypeScript client are those of the document', async () =>
 
 // A key that is sent where it is ignored makes the client repeat what is then executed twice.
 test('the client sends an idempotency key to the operations that take one, and to no other', () => {
-  const taking = DocumentCheck.of(service.app)
+  const taking = DocumentCheck.of(service.app, service.config.publicUrl)
     .operations.filter(({ operation }) =>
       ((operation['parameters'] ?? []) as { name: string }[]).some(
         ({ name }) => name === 'Idempotency-Key',
@@ -55,7 +55,7 @@ test('the client sends an idempotency key to the operations that take one, and t
 })
 
 test('the client repeats a POST without a key only where the document says nothing is lost', () => {
-  const repeated = DocumentCheck.of(service.app)
+  const repeated = DocumentCheck.of(service.app, service.config.publicUrl)
     .operations.filter(({ method, path }) => method === 'POST' && isRepeatable('POST', path, false))
     .map(({ operation }) => operation['operationId'])
   expect(repeated.sort()).toEqual([

@@ -43,11 +43,15 @@ export class DocumentCheck {
     this.ajv.addSchema(closed(document) as Json, 'document')
   }
 
-  /** What the document of an app says. */
-  static of(app: FastifyInstance): DocumentCheck {
-    const document = app.swagger()
-    const known = CHECKS.get(document) ?? new DocumentCheck(JSON.parse(JSON.stringify(document)))
-    CHECKS.set(document, known)
+  /**
+   * What the document of an app says.
+   *
+   * @param publicUrl of the app: apps differ in nothing else that their documents say
+   */
+  static of(app: FastifyInstance, publicUrl: string | null): DocumentCheck {
+    const known =
+      CHECKS.get(publicUrl) ?? new DocumentCheck(JSON.parse(JSON.stringify(app.swagger())))
+    CHECKS.set(publicUrl, known)
     return known
   }
 
@@ -115,8 +119,8 @@ export class DocumentCheck {
   }
 }
 
-/** An app makes its document once. */
-const CHECKS = new WeakMap<object, DocumentCheck>()
+/** By the public address of the apps: to compile the schemas takes most of a short test. */
+const CHECKS = new Map<string | null, DocumentCheck>()
 
 /** An empty parameter leads nowhere. */
 function isDecodable(step: string, index: number): boolean {

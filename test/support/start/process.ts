@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** Workers start in two steps, and the machine may be busy with other tests. */
@@ -19,7 +20,7 @@ export class ServiceProcess {
     args: readonly string[],
     env: Readonly<Record<string, string>>,
   ) {
-    this.child = spawn(process.execPath, [file, ...args], {
+    this.child = spawn(process.execPath, [...QUICK_START, file, ...args], {
       cwd: ROOT,
       // Nothing of the test's own environment, which names its databases.
       env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...env },

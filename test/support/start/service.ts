@@ -97,7 +97,7 @@ export class TestService {
       },
       ...(body !== undefined && { payload: body }),
     })
-    DocumentCheck.of(this.app).expectDocumented({ method, url, response })
+    DocumentCheck.of(this.app, this.config.publicUrl).expectDocumented({ method, url, response })
     return response
   }
 

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { messages } from '@electric-sql/pglite'
+import { QUICK_START } from '../../quick-start-argv.ts'
 import { ensureDatabaseDirectory } from './embedded-init.ts'
 import type { Call, ErrorRecord, Reply, Request, WorkerTask } from './embedded-worker.ts'
 
@@ -113,7 +114,11 @@ async function initialise(directory: string): Promise<void> {
 
 function startWorker(workerData: WorkerTask): Worker {
   // Some options of this process, such as `--input-type`, would stop the thread.
-  return new Worker(WORKER, { workerData, execArgv: [], resourceLimits: { stackSizeMb: STACK_MB } })
+  return new Worker(WORKER, {
+    workerData,
+    execArgv: [...QUICK_START],
+    resourceLimits: { stackSizeMb: STACK_MB },
+  })
 }
 
 /**
