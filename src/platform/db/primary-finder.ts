@@ -29,9 +29,9 @@ class NoPrimaryError extends Error {
  * without a pause and never rejects the statement. Here a statement fails at once if a round over
  * all servers finds no primary, as it does with a single server that is away.
  *
- * All servers are asked at the same time, so a silent one delays little while there is a primary. Of
- * several that say they are it, as while an old primary was not stopped, the one with the highest
- * timeline is taken: each promotion begins a higher one.
+ * All servers are asked at the same time, so a silent one delays little while there is a primary.
+ * If several say that they are it, as while an old primary was not stopped, the one with the
+ * highest timeline is taken: each promotion begins a higher one.
  */
 export class PrimaryFinder {
   private readonly address: DatabaseAddress

@@ -26,7 +26,7 @@ async function foundAmong(...roles: Role[]): Promise<number> {
 
 const OLD = '000000010000000000000009'
 const NEW = '000000020000000000000003'
-/** Of the same size as text, and lower as hexadecimal digits read as decimal ones. */
+/** The tenth timeline: its digits are hexadecimal. */
 const LATER = '0000000A0000000000000003'
 
 // An old primary that nobody stopped answers as fast as ever, and what it takes is lost.
