@@ -1,3 +1,4 @@
+import type { Evidence } from './evidence/open.ts'
 import type { RequestMetrics } from './http/request-metrics.ts'
 import type { IdempotencyService } from './idempotency/service.ts'
 import type { LoadShedder } from './overload/load-shedder.ts'
@@ -240,6 +241,26 @@ export function addReplayMetrics(
     'scoreline_replay_last_end_seconds',
     'When the last nightly replay ended, in seconds since 1970; 0 before the first.',
     () => nightly.lastEndSec,
+  )
+}
+
+/** Adds the metrics of jobs, and of the upkeep of batches. */
+export function addJobMetrics(
+  metrics: MetricRegistry,
+  { jobCounts, batchUpkeep }: Pick<Evidence, 'jobCounts' | 'batchUpkeep'>,
+): void {
+  metrics.counter(
+    'scoreline_jobs_total',
+    'Runs of jobs that this process ended, by kind of job and outcome.',
+    () =>
+      [...jobCounts].flatMap(([kind, counts]) =>
+        Object.entries(counts).map(([outcome, count]) => [{ kind, outcome }, count] as const),
+      ),
+  )
+  metrics.counter(
+    'scoreline_batch_upkeep_failures_total',
+    'Files of batches that could not be looked after, once for each round that tried.',
+    () => batchUpkeep.failures,
   )
 }
 

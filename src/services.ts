@@ -37,6 +37,7 @@ import { openScoring } from './scoring/open.ts'
 import type { ScoringService } from './scoring/service.ts'
 import {
   addIdempotencyMetrics,
+  addJobMetrics,
   addLimiterMetrics,
   addReplayMetrics,
   addScoreLogMetrics,
@@ -335,6 +336,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     factsOf: errorFacts,
   })
   addReplayMetrics(metrics, evidence.nightly)
+  addJobMetrics(metrics, evidence)
   const reports = openReportServices({
     ...ofLog,
     logReader,

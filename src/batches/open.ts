@@ -104,6 +104,7 @@ export function openBatches(options: BatchesOptions): OpenBatches {
       jobs.start({ [BATCH_JOB]: runner.run }, name)
       upkeep.start()
     } catch (error) {
+      upkeep.failures++
       onFailed(error, null)
       if (!isClosed) retry = setTimeout(() => void begin(), RETRY_MS).unref()
     }

@@ -51,7 +51,7 @@ export class BatchUpkeep {
   private timer: NodeJS.Timeout | undefined
   private round: Promise<void> = Promise.resolve()
   private isClosed = false
-  /** Batches and files that could not be removed, once for each round. */
+  /** Batches and files that could not be removed, once a round, and starts without the store. */
   failures = 0
 
   constructor(options: BatchUpkeepOptions) {

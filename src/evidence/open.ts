@@ -5,6 +5,7 @@ import { tellBatchEnded } from '../batches/end-event.ts'
 import { type BatchOrigins, openBatches } from '../batches/open.ts'
 import type { BatchService } from '../batches/service.ts'
 import { openJobs } from '../jobs/open.ts'
+import type { JobCounts } from '../jobs/runner.ts'
 import type { JobService } from '../jobs/service.ts'
 import { PostgresJobStore } from '../jobs/store.ts'
 import type { ModelService } from '../models/service.ts'
@@ -52,6 +53,8 @@ export interface Evidence {
     readonly proofs: ProofService
   }
   readonly nightly: NightlyReplay
+  readonly jobCounts: ReadonlyMap<string, JobCounts>
+  readonly batchUpkeep: { readonly failures: number }
   close(): Promise<void>
 }
 
@@ -112,6 +115,8 @@ export function openEvidence(options: EvidenceOptions): Evidence {
       proofs,
     },
     nightly: replay.nightly,
+    jobCounts: jobs.counts,
+    batchUpkeep: batches.upkeep,
     close: async () => {
       await Promise.all([jobs.close(), replay.nightly.close()])
       await batches.close()

@@ -3,7 +3,7 @@ import type { AuditAction } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
 import type { JobHandler } from './job.ts'
-import { JobRunner, type JobRunStore } from './runner.ts'
+import { type JobCounts, JobRunner, type JobRunStore } from './runner.ts'
 import { JobService, type JobStore } from './service.ts'
 
 interface JobsOptions {
@@ -19,6 +19,8 @@ interface JobsOptions {
 /** Jobs of this process. */
 export interface OpenJobs {
   readonly service: JobService
+  /** By the kinds of jobs that were started. */
+  readonly counts: ReadonlyMap<string, JobCounts>
   /**
    * Begins to run jobs of these kinds, one at a time. Kinds that are started apart run beside each
    * other.
@@ -36,10 +38,12 @@ const RUNNER_CHARS = 16
 /** Makes the service of jobs; its runners wait for `start`. */
 export function openJobs({ store, clock, log, factsOf, cancelActions }: JobsOptions): OpenJobs {
   const runners: JobRunner[] = []
+  const counts = new Map<string, JobCounts>()
   const wake = () => {
     for (const runner of runners) runner.wake()
   }
   return {
+    counts,
     service: new JobService({
       store,
       clock,
@@ -58,6 +62,7 @@ export function openJobs({ store, clock, log, factsOf, cancelActions }: JobsOpti
           log.warn({ jobId, err: factsOf(error) }, 'a job was interrupted and will begin again'),
       })
       runners.push(runner)
+      for (const [kind, ofKind] of runner.counts) counts.set(kind, ofKind)
       runner.start()
     },
     wake,

@@ -33,6 +33,19 @@ export type JobEnd =
   | { readonly status: 'done'; readonly result: object; readonly progress: JobProgress }
   | { readonly status: 'failed'; readonly failure: JobFailure; readonly progress: JobProgress }
 
+/** Runs of one kind of job that this process has ended, by outcome. */
+export interface JobCounts {
+  done: number
+  /** By a fault, for want of room, or after too long an outage. */
+  failed: number
+  /** By what the caller asked for, as with a file that can't be read. */
+  refused: number
+  /** To begin again, as the database or a store was away. */
+  interrupted: number
+  /** Cancelled, or taken by another replica. */
+  lost: number
+}
+
 interface JobRunnerOptions {
   readonly store: JobRunStore
   readonly handlers: Readonly<Record<string, JobHandler>>
@@ -81,12 +94,13 @@ export class JobRunner {
   private timer: NodeJS.Timeout | undefined
   private round: Promise<void> | null = null
   private cleanedAtMs = Number.NEGATIVE_INFINITY
-  /** Jobs that this process has ended, by outcome. */
-  readonly counts = { done: 0, failed: 0, lost: 0, interrupted: 0 }
+  /** By kind. */
+  readonly counts: ReadonlyMap<string, JobCounts>
 
   constructor(options: JobRunnerOptions) {
     this.options = options
     this.timings = { ...TIMINGS, ...options.timings }
+    this.counts = new Map(Object.keys(options.handlers).map((kind) => [kind, noCounts()]))
   }
 
   start(): void {
@@ -135,6 +149,7 @@ export class JobRunner {
 
   private async run(job: TakenJob, runner: string): Promise<void> {
     const { store, onFailed } = this.options
+    const counts = this.counts.get(job.kind) ?? noCounts()
     let progress: JobProgress = { done: 0, total: 0 }
     const lost = new AbortController()
     const signal = AbortSignal.any([lost.signal, this.ending.signal])
@@ -152,16 +167,16 @@ export class JobRunner {
       const result = await this.resultOf(job, { teamId: job.teamId, signal, report })
       signal.throwIfAborted()
       await this.finish(job.id, runner, { status: 'done', result, progress })
-      this.counts.done++
+      counts.done++
     } catch (error) {
       if (this.ending.signal.aborted) await store.release(job.id, runner)
-      else if (lost.signal.aborted) this.counts.lost++
+      else if (lost.signal.aborted) counts.lost++
       else if (isAway(error) && job.interruptions < INTERRUPTIONS_MAX) {
-        this.counts.interrupted++
+        counts.interrupted++
         this.options.onInterrupted(error, job.id)
         await this.postpone(job, runner)
       } else {
-        this.counts.failed++
+        counts[isOfCaller(error) ? 'refused' : 'failed']++
         onFailed(error, job.id)
         await this.finish(job.id, runner, {
           status: 'failed',
@@ -220,6 +235,17 @@ export class JobRunner {
 /** Whether the same work may succeed later. */
 function isAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unavailable'
+}
+
+/** Whether the job failed by what its caller asked for; room is the operator's business, too. */
+function isOfCaller(error: unknown): boolean {
+  return error instanceof AppError && !OF_SERVICE.has(error.code)
+}
+
+const OF_SERVICE: ReadonlySet<string> = new Set(['internal_error', 'unavailable', 'limit_reached'])
+
+function noCounts(): JobCounts {
+  return { done: 0, failed: 0, refused: 0, interrupted: 0, lost: 0 }
 }
 
 function failureOf(error: unknown): JobFailure {

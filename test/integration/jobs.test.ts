@@ -127,11 +127,11 @@ describe.each(backends)('on $name', (backend) => {
       },
       { pauseMs: 4 },
     )
-    await until(async () => runner.counts.interrupted > 0)
+    await until(async () => (runner.counts.get(team.kind)?.interrupted ?? 0) > 0)
     expect(await team.get(id)).toMatchObject({ status: 'running', finishedAt: null })
     await until(async () => (await team.get(id)).status === 'done')
     expect((await team.get(id)).result).toEqual({ by: 'the eighth run' })
-    expect(runner.counts).toMatchObject({ done: 1, failed: 0, interrupted: 7 })
+    expect(runner.counts.get(team.kind)).toMatchObject({ done: 1, failed: 0, interrupted: 7 })
     const pauses = beganAtMs.slice(1).map((began, index) => began - (beganAtMs[index] ?? 0))
     expect(pauses.at(-1)).toBeGreaterThanOrEqual(250)
   })
@@ -150,7 +150,29 @@ describe.each(backends)('on $name', (backend) => {
       status: 'failed',
       failure: { code: 'unavailable', message: 'the store is away' },
     })
-    expect(runner.counts).toMatchObject({ interrupted: 1, failed: 1 })
+    expect(runner.counts.get(team.kind)).toMatchObject({ interrupted: 1, failed: 1 })
+  })
+
+  // Whoever is on duty is woken by faults, not by a caller's damaged file.
+  test('jobs are counted by whose fault their failure is', async () => {
+    const team = await newTeam()
+    const errors = [
+      new AppError('invalid_file', 'the file is damaged'),
+      new AppError('limit_reached', 'the disk has no room'),
+      new TypeError('a fault of the service'),
+    ]
+    const ids: string[] = []
+    for (const _ of errors) ids.push((await team.start()).id)
+    const runner = run(team.kind, async () => {
+      throw errors.shift()
+    })
+    await until(async () => {
+      const found = await Promise.all(ids.map((id) => team.get(id)))
+      return found.every(({ status }) => status === 'failed')
+    })
+    expect([...runner.counts]).toEqual([
+      [team.kind, { done: 0, failed: 2, refused: 1, interrupted: 0, lost: 0 }],
+    ])
   })
 
   test('a result waits for a database that is away, and is stored once it is back', async () => {
