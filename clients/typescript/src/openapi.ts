@@ -3116,7 +3116,7 @@ export interface components {
         };
         DeploymentHistory: {
             deployment_id: string;
-            /** @description Oldest first; of more than 500 the newest */
+            /** @description Oldest first; the newest 500 changes of the deployment and the newest 100 verdicts */
             changes: components["schemas"]["HistoryChange"][];
         };
         DeploymentList: {
