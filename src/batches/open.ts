@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { OpenJobs } from '../jobs/open.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -27,7 +28,7 @@ import { Uploads } from './uploads.ts'
 
 /** What the process gives beside the parts that its jobs share. */
 export interface BatchOrigins {
-  readonly config: BatchConfig & ObjectStoreConfig
+  readonly config: BatchConfig & ObjectStoreConfig & Pick<Config, 'spoolKeepMs'>
   /** The data directory. */
   readonly path: string
   readonly serving: ServingStore
@@ -93,6 +94,8 @@ export function openBatches(options: BatchesOptions): OpenBatches {
     received,
     place,
     keptMs: config.batchKeptMs,
+    // As long as a spool is: a failover can lose the end of the job, which then runs again.
+    inputKeptMs: config.spoolKeepMs,
     onFailed,
   })
   let isClosed = false

@@ -141,11 +141,12 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
     })
   }
 
-  async ended({ place, keptMs, afterId, limit }: EndedQuery): Promise<EndedBatch[]> {
+  async ended({ place, keptMs, inputKeptMs, afterId, limit }: EndedQuery): Promise<EndedBatch[]> {
     const after = afterId === null ? sql`true` : sql`b.id > ${afterId}`
     const rows = await this.rows(
       sql`b.place = ${place} and j.finished_at is not null and ${after}
-        and ((b.is_upload and not b.is_input_removed) or j.finished_at < ${beforeMs(keptMs)})`,
+        and ((b.is_upload and not b.is_input_removed and j.finished_at < ${beforeMs(inputKeptMs)})
+          or j.finished_at < ${beforeMs(keptMs)})`,
       sql`order by b.id limit ${limit}`,
     )
     const [clock] = await rowsOf<{ now_ms: number }>(

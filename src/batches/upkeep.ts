@@ -14,6 +14,8 @@ export interface EndedBatch {
 export interface EndedQuery {
   readonly place: string
   readonly keptMs: number
+  /** The same for files that were sent. */
+  readonly inputKeptMs: number
   /** Only batches after this one, in the order of their ids; null: from the first one on. */
   readonly afterId: string | null
   readonly limit: number
@@ -33,6 +35,8 @@ interface BatchUpkeepOptions {
   readonly received: Uploads
   readonly place: () => Promise<string>
   readonly keptMs: number
+  /** How long a file that was sent is kept after its job has ended. */
+  readonly inputKeptMs: number
   /** Receives what went wrong, and with which batch; null: with none of them. */
   readonly onFailed: (error: unknown, batchId: string | null) => void
 }
@@ -41,8 +45,9 @@ const EVERY_MS = 30_000
 const BATCHES_MAX = 20
 
 /**
- * Removes what is no longer needed: a file that was sent, once its job has ended; results and
- * batches, some days later; files whose batch never came to be. Several replicas may do it at once:
+ * Removes what is no longer needed: a file that was sent, some minutes after its job has ended,
+ * since a failover can lose that end; results and batches, some days later; files whose batch never
+ * came to be. Several replicas may do it at once:
  * each removal can be repeated. What can't be removed is left to the next round, and does not hold
  * up the others.
  */
@@ -78,9 +83,15 @@ export class BatchUpkeep {
   }
 
   private async removeEnded(): Promise<void> {
-    const { store, place, keptMs } = this.options
+    const { store, place, keptMs, inputKeptMs } = this.options
     for (let afterId: string | null = null; ; ) {
-      const query = { place: await place(), keptMs, afterId, limit: BATCHES_MAX }
+      const query = {
+        place: await place(),
+        keptMs,
+        inputKeptMs,
+        afterId,
+        limit: BATCHES_MAX,
+      }
       const ended: readonly EndedBatch[] = await store.ended(query)
       for (const one of ended) {
         if (this.isClosed) return

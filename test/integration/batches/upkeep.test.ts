@@ -52,6 +52,7 @@ describe.each(backends)('on $name', (backend) => {
       received,
       place: async () => PLACE,
       keptMs: 7 * DAY_MS,
+      inputKeptMs: DAY_MS / 96,
       onFailed,
     })
 
@@ -116,14 +117,16 @@ describe.each(backends)('on $name', (backend) => {
   const left = ({ folder }: NewBatch) => readdirSync(join(directory, folder)).sort()
   const RESULTS = ['errors-000002.ndjson', 'results-000001.csv', 'results-000002.csv']
 
-  // What a file holds of applicants is on the disk no longer than the work on it.
-  test('a file that was sent goes with the end of its batch, and results some days later', async () => {
+  // A failover that forgets the end of a batch runs it again, which needs the file.
+  test('a file that was sent goes a quarter of an hour after its batch, results later', async () => {
     const running = await newBatch(null)
+    const justEnded = await newBatch(0.01)
     const ended = await newBatch(6.9)
     const over = await newBatch(7.1)
     expect(await store.storedBytes(ended.sender.teamId)).toBe(130)
     await upkeep().removeAll()
     expect(left(running)).toEqual([...RESULTS.slice(0, 1), 'input.csv', ...RESULTS.slice(1)])
+    expect(left(justEnded)).toEqual(left(running))
     expect(left(ended)).toEqual(RESULTS)
     expect(left(over)).toEqual([])
     expect(await store.storedBytes(ended.sender.teamId)).toBe(30)
