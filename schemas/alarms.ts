@@ -10,10 +10,12 @@ const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema,
 export const ALARM_DAYS_DEFAULT = 30
 export const ALARM_DAYS_MAX = 366
 const N_MIN_MAX = 1_000_000_000
-/** Most features that an evaluation names. */
+/** Most features that an evaluation names in a list. */
 export const MOVED_FEATURES_MAX = 20
-/** Most changes in one answer. */
+/** Most changes of a deployment in one answer. */
 export const HISTORY_CHANGES_MAX = 500
+/** Most changes of its verdict in one answer. */
+export const HISTORY_VERDICTS_MAX = 100
 
 export const AlarmRequest = Type.Object(
   {
@@ -55,6 +57,12 @@ export const MovedFeature = Type.Object({
 })
 export type MovedFeature = Static<typeof MovedFeature>
 
+export const InputFault = Type.Object({
+  name: Type.String(),
+  unknown_share: Type.Number({ minimum: 0, maximum: 1 }),
+})
+export type InputFault = Static<typeof InputFault>
+
 const MOVED = Type.Array(MovedFeature, {
   description: `Features that moved more than chance explains, most moved first; at most ${MOVED_FEATURES_MAX}`,
 })
@@ -68,11 +76,25 @@ export const Alarm = Type.Object({
   n_min: Type.Integer(),
   days: Type.Integer(),
   verdict: Type.Union([Verdict, Type.Null()], {
-    description: 'Null before the first evaluation, and while the champion has no baseline',
+    description:
+      'Null before the first evaluation, also of a new champion, and while it has no baseline',
   }),
   n: nullable(Type.Integer({ minimum: 0 })),
   psi: nullable(Type.Number()),
   moved: MOVED,
+  features_judged: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Features with enough applicants for a verdict',
+  }),
+  features_unjudged: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Features with too few applicants: with any, the verdict is never `stable`',
+  }),
+  input_faults: Type.Array(InputFault, {
+    description: `Features of which at least 5 percent of the values are of a kind that the development sample does not count, most first; at most ${MOVED_FEATURES_MAX}`,
+  }),
+  model_id: nullable(Type.String({ description: 'The champion that was evaluated' })),
+  model_version: nullable(Type.String()),
+  baseline_id: nullable(Type.String()),
+  formula_version: nullable(Type.Integer()),
   evaluated_at: nullable(Timestamp),
   changed_at: nullable(Timestamp),
 })
@@ -115,7 +137,7 @@ export const HistoryChange = Type.Object({
 export const DeploymentHistory = Type.Object({
   deployment_id: Type.String(),
   changes: Type.Array(HistoryChange, {
-    description: `Oldest first; of more than ${HISTORY_CHANGES_MAX} the newest`,
+    description: `Oldest first; the newest ${HISTORY_CHANGES_MAX} changes of the deployment and the newest ${HISTORY_VERDICTS_MAX} verdicts`,
   }),
 })
 export type DeploymentHistory = Static<typeof DeploymentHistory>

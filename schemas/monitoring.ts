@@ -64,6 +64,10 @@ export const StabilityCell = Type.Object({
 export const FeatureStability = Type.Object({
   name: Type.String(),
   n: Count,
+  n_compared: Type.Integer({
+    minimum: 0,
+    description: 'Applicants of the index: those in cells that the development sample knows',
+  }),
   n_expected: NullableNumber,
   csi_psi: NullableNumber,
   csi_points: NullableNumber,
@@ -94,20 +98,30 @@ export const ScoreStability = Type.Object({
   bands: Type.Array(StabilityBand),
 })
 
-export const Stability = Type.Object({
-  deployment_id: Type.String(),
-  model_id: Type.String(),
-  model_version: Type.String(),
+/** The applicants of a report. */
+const COUNTED = {
   from: nullable(Timestamp),
   to: nullable(Timestamp),
   dedupe: Type.String(),
+}
+
+/** What the figures of a report on stability stand on. */
+const STABILITY_BASIS = {
+  ...COUNTED,
   zero_fill: Type.String(),
   watch: Type.Number(),
   act: Type.Number(),
   population: Type.String(),
   formula_version: Type.Integer(),
-  n: Count,
   baseline: nullable(UsedBaseline),
+}
+
+export const Stability = Type.Object({
+  deployment_id: Type.String(),
+  model_id: Type.String(),
+  model_version: Type.String(),
+  ...STABILITY_BASIS,
+  n: Count,
   score: ScoreStability,
   features: Type.Array(FeatureStability),
 })
@@ -122,8 +136,10 @@ export const PointScore = Type.Object({
 
 export const PointFeature = Type.Object({
   name: Type.String(),
+  n_compared: Count,
   csi_psi: NullableNumber,
   csi_points: NullableNumber,
+  cv_95: INDEX.cv_95,
   verdict: INDEX.verdict,
 })
 
@@ -139,6 +155,7 @@ export const StabilitySeries = Type.Object({
   deployment_id: Type.String(),
   model_id: Type.String(),
   model_version: Type.String(),
+  ...STABILITY_BASIS,
   interval: Type.String(),
   points: Type.Array(StabilityPoint, {
     description: 'Oldest first; an interval without scores is left out',
@@ -164,6 +181,8 @@ export const CutoffGrade = Type.Object({ grade: nullable(Type.String()), ...GROU
 
 export const Cutoffs = Type.Object({
   model_id: Type.String(),
+  model_version: Type.String(),
+  ...COUNTED,
   n: Count,
   cutoffs: Type.Array(CutoffResult),
   bands: Type.Array(CutoffBand, {
@@ -196,6 +215,7 @@ export const McNemar = Type.Object(
 )
 
 export const SwapSet = Type.Object({
+  ...COUNTED,
   n: Count,
   rule: SwapRule,
   cutoff: Type.Number(),
@@ -222,8 +242,15 @@ export const MigrationCell = Type.Object({
 })
 
 export const Migration = Type.Object({
+  ...COUNTED,
   n: Count,
+  n_graded: Type.Integer({
+    minimum: 0,
+    description: 'Applicants to whom both models give a grade',
+  }),
   cells: Type.Array(MigrationCell),
-  stable_share: Share,
+  stable_share: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+    description: 'Share of the graded applicants whose two grades are equal',
+  }),
 })
 export type Migration = Static<typeof Migration>

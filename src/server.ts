@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
+import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
@@ -66,6 +67,8 @@ export async function startServer(
     await prepare?.(services)
     const app = await buildApp(services, config)
     await bootstrap(services, config, announce)
+    // Now, because an exit must not wait for a disk. Nearly all modules are loaded.
+    flushCompileCache()
     const url = await app.listen({ host: config.host, port: config.port })
     const { telemetry } = services
     telemetry.start()

@@ -8,6 +8,7 @@ import type { MetricRegistry } from './platform/metrics/registry.ts'
 import type { Limiter, LimiterPart } from './rate-limit/limiter.ts'
 import type { NightlyReplay } from './replay/nightly.ts'
 import type { Drain } from './score-log/drain/drain.ts'
+import type { OpenScoreLog } from './score-log/open.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
 import type { ChallengerFailures } from './scoring/challenger-failures.ts'
 import type { ScoringService } from './scoring/service.ts'
@@ -118,7 +119,14 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
 /** Adds the metrics of the spool and of the drain, which moves its records to the database. */
 export function addScoreLogMetrics(
   metrics: MetricRegistry,
-  { spool, drain }: { readonly spool: Pick<SpoolReader, 'stats'>; readonly drain: Drain },
+  {
+    spool,
+    drain,
+    upkeepFailures,
+  }: Pick<OpenScoreLog, 'upkeepFailures'> & {
+    readonly spool: Pick<SpoolReader, 'stats'>
+    readonly drain: Drain
+  },
 ): void {
   metrics.gauge('scoreline_spool_bytes', 'Size of the spool on disk.', () => spool.stats.bytes)
   metrics.gauge(
@@ -159,6 +167,11 @@ export function addScoreLogMetrics(
     'scoreline_drain_handed_back_batches_total',
     'Batches that the drain thread could not store and passed to the main thread.',
     () => drain.stats.handedBackBatches,
+  )
+  metrics.counter(
+    'scoreline_log_upkeep_failures_total',
+    'Rounds of upkeep of the score log that failed and are tried again, by what they keep.',
+    () => Object.entries(upkeepFailures()).map(([part, failures]) => [{ part }, failures]),
   )
 }
 

@@ -349,6 +349,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
   })
   const changeControl = openChangeControl({
     ...ofLog,
+    changes: reports.changes,
     database,
     config,
     jwtSecret,

@@ -40,10 +40,7 @@ const ASKED = [
       series: 'reports',
       name,
       label: name,
-      seen: [
-        ['', 'p50Ms', ' ms'],
-        ['at most ', 'mostMs', ' ms'],
-      ],
+      seen: [['', 'p50Ms', ' ms']],
     }),
   ),
   {

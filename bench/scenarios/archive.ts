@@ -108,6 +108,7 @@ const archive = await openArchive(
     directory: join(root, 'work'),
     // The day is over, and spools are waited for no longer.
     clock: { epochMs: () => Date.now() + 10 * DAY_MS, monotonicMs: () => performance.now() },
+    sharedClock: { nowMs: async () => Date.now() + 10 * DAY_MS },
     log: { info: console.log, warn: console.warn, error: console.error },
     factsOf: (error) => ({ error }),
   },

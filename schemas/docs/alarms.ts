@@ -21,6 +21,13 @@ const NOT_EVALUATED = {
   n: null,
   psi: null,
   moved: [],
+  features_judged: null,
+  features_unjudged: null,
+  input_faults: [],
+  model_id: null,
+  model_version: null,
+  baseline_id: null,
+  formula_version: null,
   evaluated_at: null,
   changed_at: null,
 } as const
@@ -30,7 +37,7 @@ export const ALARM_DOCS = {
     tag: 'Stability',
     summary: 'Read the alarm of a deployment',
     description:
-      'The levels at which a shift is an alarm, and what the last hourly evaluation of the champion found. `verdict` is the worst of the score and of the features that moved more than chance explains over all features (Benjamini-Hochberg at 5 percent). Until levels are set, `is_on` is false and nothing is evaluated. A key sees only deployments of its environment.',
+      'The levels at which a shift is an alarm, and what the last hourly evaluation of the champion found. `verdict` is the worst of the score and of the features that moved more than chance explains over all features (Benjamini-Hochberg at 5 percent); it is `stable` only if the score and every feature could be judged. A new champion has none before its first evaluation, which comes within a minute. Until levels are set, `is_on` is false and nothing is evaluated. A key sees only deployments of its environment.',
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found'],
     success: {

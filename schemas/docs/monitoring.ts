@@ -11,8 +11,19 @@ const NO_CELL = {
   psi: null,
   points_part: null,
 } as const
+const ALL_TIME = { from: null, to: null, dedupe: 'last' } as const
+const NO_BASIS = {
+  ...ALL_TIME,
+  zero_fill: '0.5',
+  watch: 0.1,
+  act: 0.25,
+  population: 'all',
+  formula_version: 1,
+  baseline: null,
+} as const
 const NO_FEATURE = {
   n: 0,
+  n_compared: 0,
   n_expected: null,
   csi_psi: null,
   csi_points: null,
@@ -83,16 +94,8 @@ export const MONITORING_DOCS = {
         deployment_id: EXAMPLE_IDS.deployment,
         model_id: EXAMPLE_IDS.champion,
         model_version: '1.0.0',
-        from: null,
-        to: null,
-        dedupe: 'last',
-        zero_fill: '0.5',
-        watch: 0.1,
-        act: 0.25,
-        population: 'all',
-        formula_version: 1,
+        ...NO_BASIS,
         n: 0,
-        baseline: null,
         score: {
           n: 0,
           n_expected: null,
@@ -148,6 +151,7 @@ export const MONITORING_DOCS = {
         deployment_id: EXAMPLE_IDS.deployment,
         model_id: EXAMPLE_IDS.champion,
         model_version: '1.0.0',
+        ...NO_BASIS,
         interval: 'day',
         points: [],
       },
@@ -165,6 +169,8 @@ export const MONITORING_DOCS = {
       description: 'The cut-offs; the example shows a deployment without scores',
       example: {
         model_id: EXAMPLE_IDS.champion,
+        model_version: '1.0.0',
+        ...ALL_TIME,
         n: 0,
         cutoffs: [
           {
@@ -197,6 +203,7 @@ export const MONITORING_DOCS = {
     success: {
       description: 'The swap set; the example shows a deployment without scores',
       example: {
+        ...ALL_TIME,
         n: 0,
         rule: 'same_cutoff',
         cutoff: 490,
@@ -218,13 +225,13 @@ export const MONITORING_DOCS = {
     tag: 'Stability',
     summary: 'See how grades migrate from champion to challenger',
     description:
-      'Counts each pair of grades over the applicants that both models scored. `row_share` is the share among the applicants with this grade of the champion. A grade is null where a score has none.',
+      'Counts each pair of grades over the applicants that both models scored. `row_share` is the share among the applicants with this grade of the champion. A grade is null where a score has none; `stable_share` is among the applicants with two grades.',
     params: { slug: DEPLOYMENT_SLUG },
     query: { challenger_id: EXAMPLE_IDS.challenger },
     errors: ['deployment_not_found', 'challenger_not_found'],
     success: {
       description: 'The pairs of grades; the example shows a deployment without scores',
-      example: { n: 0, cells: [], stable_share: null },
+      example: { ...ALL_TIME, n: 0, n_graded: 0, cells: [], stable_share: null },
     },
   },
 } as const satisfies Record<string, OperationDoc>

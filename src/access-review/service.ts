@@ -1,5 +1,6 @@
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
+import { csvCell } from '../platform/csv-cell.ts'
 
 /** Something that opens a team's resources. */
 export interface AccessRow {
@@ -41,9 +42,6 @@ const COLUMNS: readonly Column[] = [
   ['last_used_at', ({ lastUsedAt }) => lastUsedAt?.toISOString() ?? null],
 ]
 const LINE_END = '\r\n'
-const NEEDS_QUOTES = /[",\r\n]/
-/** What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r]/
 
 /** Lists who and what has access to a team, for a periodic review. */
 export class AccessReviewService {
@@ -65,13 +63,7 @@ export class AccessReviewService {
     } as const
     await this.store.record(auditRecord(actor, change, this.clock.epochMs()))
     const head = COLUMNS.map(([name]) => name).join()
-    const lines = rows.map((row) => COLUMNS.map(([, of]) => csvField(of(row))).join())
+    const lines = rows.map((row) => COLUMNS.map(([, of]) => csvCell(of(row))).join())
     return [head, ...lines].map((line) => line + LINE_END).join('')
   }
-}
-
-function csvField(value: string | null): string {
-  if (value === null) return ''
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

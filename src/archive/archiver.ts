@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { SharedClock } from '../platform/db/database-clock.ts'
 import { ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
 import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
@@ -19,6 +20,8 @@ import type { Tidier } from './tidier.ts'
 export interface ArchiverLog {
   archived(facts: { readonly day: string; readonly files: number; readonly rows: number }): void
   failed(error: unknown, day: string | null): void
+  /** Another transaction, such as a dump, uses the table of a day: it moves later. */
+  busy(day: string): void
 }
 
 export interface ArchiverOptions {
@@ -32,6 +35,8 @@ export interface ArchiverOptions {
   /** Removes what killed processes have left in the store, at most once a day. */
   readonly sweep: () => Promise<void>
   readonly clock: Clock
+  /** For what is deleted, and for which days are due. */
+  readonly sharedClock: SharedClock
   /** How long after its end a day goes to the archive. */
   readonly afterMs: number
   readonly retentionDays: number
@@ -107,22 +112,23 @@ export class Archiver {
   async run(): Promise<boolean> {
     const { lease, manifest, clock } = this.options
     const failuresBefore = this.counts.failures
-    let leftAlone = 0
+    let leftAlone: number | null = null
     try {
-      leftAlone = (await lease.hold(ROUND, (held) => this.runHeld(held))) ?? 0
+      leftAlone = await lease.hold(ROUND, (held) => this.runHeld(held))
       this.facts = await manifest.facts()
       this.waitingDays = (await this.dueDays()).length
     } catch (error) {
       this.fail(error, null)
     }
-    const isDone = this.counts.failures === failuresBefore && leftAlone === 0
-    if (isDone) this.lastSuccessSec = clock.epochMs() / 1_000
+    const isDone = this.counts.failures === failuresBefore && (leftAlone ?? 0) === 0
+    // Who had to leave the round to another process knows nothing of it.
+    if (isDone && leftAlone !== null) this.lastSuccessSec = clock.epochMs() / 1_000
     return isDone
   }
 
   /** @returns days that are left alone because they failed before */
   private async runHeld(round: HeldLease): Promise<number> {
-    const { lease, identity, writer, tidier, clock } = this.options
+    const { lease, identity, writer, tidier, clock, log } = this.options
     await identity.confirm(round)
     await writer.clearDirectory()
     await this.expire(round)
@@ -142,7 +148,11 @@ export class Archiver {
         if (concernsAll(error)) throw error
         // The other days go on.
         this.backOff.failed(day.dayMs, clock.epochMs())
-        this.fail(error, dayText(day.dayMs))
+        if (!(error instanceof DayLockedError)) this.fail(error, dayText(day.dayMs))
+        else {
+          leftAlone++
+          log.busy(dayText(day.dayMs))
+        }
       }
     }
     await this.sweep()
@@ -152,7 +162,7 @@ export class Archiver {
   /** Takes days beyond the retention out of the archive, each under its own lease. */
   private async expire(round: HeldLease): Promise<void> {
     const { lease, manifest, leftovers } = this.options
-    const beforeMs = this.keptFromMs()
+    const beforeMs = this.keptFromMs(await this.options.sharedClock.nowMs())
     for (const dayMs of await manifest.expiredDays(beforeMs)) {
       if (this.isClosed) return
       round.check()
@@ -170,15 +180,14 @@ export class Archiver {
     this.sweptMs = nowMs
   }
 
-  private keptFromMs(): number {
-    const { clock, retentionDays } = this.options
-    return spanStart('day', clock.epochMs()) - retentionDays * SPAN_MS.day
+  private keptFromMs(nowMs: number): number {
+    return spanStart('day', nowMs) - this.options.retentionDays * SPAN_MS.day
   }
 
   private async dueDays(): Promise<ClosedDay[]> {
-    const { days, clock, afterMs } = this.options
-    const nowMs = clock.epochMs()
-    const keptFromMs = this.keptFromMs()
+    const { days, sharedClock, afterMs } = this.options
+    const nowMs = await sharedClock.nowMs()
+    const keptFromMs = this.keptFromMs(nowMs)
     const due: ClosedDay[] = []
     for (const day of await days.closedDays(nowMs - afterMs)) {
       // It leaves with its retention.
@@ -192,6 +201,8 @@ export class Archiver {
   private async archive(lease: HeldLease, day: ClosedDay): Promise<void> {
     const { days, identity, manifest, leftovers, writer, tidier, log } = this.options
     const { dayMs } = day
+    // First: a dump of the database holds the table for hours, and the files take minutes.
+    await days.checkFree(lease, day)
     const hasFiles = (await manifest.liveFiles(dayMs)).length > 0
     const kind = hasFiles || day.isStray ? 'late' : 'part'
     const first = await manifest.nextNumber(dayMs, kind)

@@ -40,7 +40,8 @@ export class DayLockedError extends Error {
   }
 }
 
-const LOCK_TIMEOUT_MS = 3_000
+/** Whoever writes to the log waits behind a lock that is waited for. */
+const LOCK_TIMEOUT_MS = 1_000
 /** A lock that was not free in this time, and a deadlock. */
 const LOCKED_CODES = ['55P03', '40P01']
 const NAME = /^score_blocks_p(\d{4})(\d{2})(\d{2})$/
@@ -116,6 +117,18 @@ export class DayStore {
     )
     if (rows.length !== blocks.length) throw new DayChangedError()
     return rows.map(blockOf)
+  }
+
+  /**
+   * Makes sure that a day could move now: that nobody holds its table.
+   *
+   * @throws DayLockedError, LeaseLostError
+   */
+  checkFree(lease: Holding, day: ClosedDay): Promise<void> {
+    return this.changing(lease, async (tx) => {
+      // A day beside the partitions moves without this lock.
+      if (!day.isStray) await tx.execute(sql`lock table ${tableOf(day)} in access exclusive mode`)
+    })
   }
 
   /**

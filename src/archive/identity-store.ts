@@ -1,5 +1,7 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../platform/db/client.ts'
+import type { NewAuditRecord } from '../audit/record.ts'
+import { insertAuditRecord } from '../audit/writer.ts'
+import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
 import { checkHeld, type Holding } from './lease.ts'
 
 /** How this database knows its archive. */
@@ -30,12 +32,32 @@ export class IdentityStore {
   }
 
   /** Remembers a token before it is left in the store. */
-  addOwner(lease: Holding, { archiveId, owners }: OwnIdentity, owner: string): Promise<void> {
-    const kept = JSON.stringify([...owners, owner].slice(-OWNERS_MAX))
+  addOwner(lease: Holding, own: OwnIdentity, owner: string): Promise<void> {
+    return this.db.transaction((tx) => addOwner(tx, lease, own, owner))
+  }
+
+  /** Remembers a token that another copy of the database has left, and records that. */
+  adopt(
+    lease: Holding,
+    own: OwnIdentity,
+    owner: string,
+    records: readonly NewAuditRecord[],
+  ): Promise<void> {
     return this.db.transaction(async (tx) => {
-      await checkHeld(tx, lease)
-      await tx.execute(sql`update score_archive set owners = ${kept}::text::json
-        where name = 'log' and archive_id = ${archiveId}`)
+      await addOwner(tx, lease, own, owner)
+      for (const record of records) await insertAuditRecord(tx, record)
     })
   }
+}
+
+async function addOwner(
+  tx: Transaction,
+  lease: Holding,
+  { archiveId, owners }: OwnIdentity,
+  owner: string,
+): Promise<void> {
+  const kept = JSON.stringify([...owners, owner].slice(-OWNERS_MAX))
+  await checkHeld(tx, lease)
+  await tx.execute(sql`update score_archive set owners = ${kept}::text::json
+    where name = 'log' and archive_id = ${archiveId}`)
 }

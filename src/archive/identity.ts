@@ -1,10 +1,11 @@
+import type { NewAuditRecord } from '../audit/record.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
 import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { readObject } from '../platform/object-store/read-object.ts'
 import { bytesSource } from '../platform/object-store/sources.ts'
+import { IDENTITY_KEY } from '../score-log/archive/archive-bytes.ts'
 import type { IdentityStore, OwnIdentity } from './identity-store.ts'
 import type { HeldLease } from './lease.ts'
-import { IDENTITY_KEY } from './names.ts'
 
 /** `_archive.json`: whose archive a store holds. */
 interface FoundIdentity {
@@ -23,6 +24,9 @@ interface ArchiveIdentityOptions {
 
 /** The store of objects is not the archive of this database. */
 export class ForeignArchiveError extends Error {}
+
+/** The archive is that of this database, and a copy of it has worked there last. */
+class CopiedArchiveError extends ForeignArchiveError {}
 
 const IDENTITY_BYTES_MAX = 1_024
 const TOKEN_CHARS = 16
@@ -85,6 +89,41 @@ export class ArchiveIdentity {
     else await objects.replace(IDENTITY_KEY, source)
   }
 
+  /**
+   * Whether a copy of this database has worked on the archive last.
+   *
+   * @throws ForeignArchiveError, ObjectStoreError
+   */
+  async isOfCopy(): Promise<boolean> {
+    try {
+      await this.check()
+      return false
+    } catch (error) {
+      if (error instanceof CopiedArchiveError) return true
+      throw error
+    }
+  }
+
+  /**
+   * Takes the archive from a copy of this database, which is refused from then on.
+   *
+   * @param recordsOf records for the audit logs, of the id of the archive
+   * @throws ForeignArchiveError, ObjectStoreError
+   */
+  async adopt(
+    lease: HeldLease,
+    recordsOf: (archiveId: string) => readonly NewAuditRecord[],
+  ): Promise<void> {
+    const { store } = this.options
+    const own = await store.identity()
+    const { owner = '' } = (await this.found()) ?? {}
+    lease.check()
+    await store.adopt(lease, own, owner, recordsOf(own.archiveId))
+    await this.confirm(lease)
+    // Twice: whoever knows the token before the last one does not count as a copy, see `compare`.
+    await this.confirm(lease)
+  }
+
   private async found(): Promise<FoundIdentity | null> {
     for (let tries = 1; ; tries++) {
       try {
@@ -122,5 +161,5 @@ function compare({ archiveId, owners }: OwnIdentity, { archive, owner, previous 
   if (archive !== archiveId) throw new ForeignArchiveError(OTHER)
   if (owner === undefined || owners.includes(owner)) return
   const last = owners.at(-1) ?? ''
-  if (last !== previous) throw new ForeignArchiveError(COPY)
+  if (last !== previous) throw new CopiedArchiveError(COPY)
 }

@@ -1,8 +1,17 @@
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
+import type { LostReason } from '../score-log/archive/archive-bytes.ts'
 import type { Archiver } from './archiver.ts'
 
-/** Adds the metrics of the archive. */
-export function addArchiveMetrics(metrics: MetricRegistry, archiver: Archiver): void {
+/**
+ * Adds the metrics of the archive.
+ *
+ * @param lost how often this process has found a file to be missing or damaged
+ */
+export function addArchiveMetrics(
+  metrics: MetricRegistry,
+  archiver: Archiver,
+  lost: Readonly<Record<LostReason, number>>,
+): void {
   metrics.gauge(
     'scoreline_archive_days',
     'Days in the archive of the score log; looked up once a round.',
@@ -23,6 +32,14 @@ export function addArchiveMetrics(metrics: MetricRegistry, archiver: Archiver): 
     'scoreline_archive_failures_total',
     'Days and rounds that failed and are tried again.',
     () => archiver.counts.failures,
+  )
+  metrics.counter(
+    'scoreline_archive_lost_files_total',
+    'How often this process has found an archived file to be missing or damaged.',
+    () => [
+      [{ reason: 'missing' }, lost.missing],
+      [{ reason: 'damaged' }, lost.damaged],
+    ],
   )
   metrics.gauge(
     'scoreline_archive_last_success_seconds',

@@ -17,9 +17,6 @@ export interface FileName extends FileSlot {
   readonly generation: number
 }
 
-/** Identity of an archive, in the store of objects. */
-export const IDENTITY_KEY = '_archive.json'
-
 /** A day as files name it: `2026-11-21`. */
 export function dayText(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10)

@@ -1,12 +1,15 @@
 import type { Clock } from '../platform/clock.ts'
 import type { DatabaseHandle } from '../platform/db/client.ts'
+import { ClockError, DatabaseClock, type SharedClock } from '../platform/db/database-clock.ts'
 import { guardStore } from '../platform/db/guard.ts'
+import { LogThrottle } from '../platform/log-throttle.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { openObjectStore } from '../platform/object-store/open-object-store.ts'
 import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
 import { StoredArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import type { LogArchive } from '../score-log/reading/open-reader.ts'
+import type { ArchiveAdoption } from './adoption.ts'
 import type { Archiver } from './archiver.ts'
 import { ForeignArchiveError } from './identity.ts'
 import { addArchiveMetrics } from './metrics.ts'
@@ -28,6 +31,8 @@ interface ArchiveOptions {
   /** For files that are not in the store yet. */
   readonly directory: string
   readonly clock: Clock
+  /** By default that of the database. */
+  readonly sharedClock?: SharedClock
   readonly log: {
     info(facts: object, message: string): void
     warn(facts: object, message: string): void
@@ -44,6 +49,8 @@ export interface OpenArchive {
   readonly forReaders: { readonly archive?: LogArchive }
   /** Null without an archive. */
   readonly archiver: Archiver | null
+  /** Null without an archive. */
+  readonly adoption: ArchiveAdoption | null
   /** Begins to move closed days. */
   start(): void
   close(): Promise<void>
@@ -57,6 +64,7 @@ const DEADLINE_MS = 60_000
 const NO_ARCHIVE: OpenArchive = {
   forReaders: {},
   archiver: null,
+  adoption: null,
   start: () => undefined,
   close: async () => undefined,
 }
@@ -74,23 +82,31 @@ export async function openArchive(
   const place = { url: config.scoreLogArchive, s3: s3SettingsOf(config) }
   const objects = await openObjectStore(place.url, place.s3)
   const { db, renew, close } = options.database.apart(CONNECTIONS)
-  const files = new StoredArchiveBytes(objects)
-  const { archiver, rewriter } = archiveParts({
+  const guarded = <Store extends object>(store: Store) =>
+    guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew })
+  const throttle = new LogThrottle(options.clock)
+  const files = new StoredArchiveBytes(objects, (key, reason) => {
+    if (throttle.hit(key) === 0) return
+    options.log.error({ key, reason }, 'a file of the archive was found to be missing or damaged')
+  })
+  const { archiver, rewriter, adoption } = archiveParts({
     db,
-    guarded: (store) => guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew }),
+    guarded,
     objects,
     files,
     directory: options.directory,
     clock: options.clock,
+    sharedClock: options.sharedClock ?? guarded(new DatabaseClock(db, options.clock)),
     afterMs: config.scoreLogArchiveAfterMs,
     retentionDays: config.scoreLogRetentionDays,
     keepMs: config.spoolKeepMs,
     log: linesOf(options),
   })
-  if (options.metrics !== undefined) addArchiveMetrics(options.metrics, archiver)
+  if (options.metrics !== undefined) addArchiveMetrics(options.metrics, archiver, files.lost)
   return {
     forReaders: { archive: { files, rewriter, place } },
     archiver,
+    adoption,
     start: () => {
       void probe(objects, options)
       archiver.start()
@@ -111,6 +127,11 @@ function linesOf({ log, factsOf }: ArchiveOptions): ArchivePartsOptions['log'] {
       log.error(
         { ...(day !== null && { day }), ...reasonOf(error), err: factsOf(error) },
         'the archive of the score log failed and will be tried again',
+      ),
+    busy: (day) =>
+      log.warn(
+        { day },
+        'a day waits for the archive: a transaction, such as a dump, uses its table',
       ),
     foreign: (key) =>
       log.warn({ key }, 'the archive has an object that its manifest does not know: it is kept'),
@@ -136,6 +157,9 @@ async function probe(objects: ObjectStore, { log, factsOf }: ArchiveOptions): Pr
 
 /** Messages of these errors have neither keys of a store nor values of applicants. */
 function reasonOf(error: unknown): { readonly reason?: string } {
-  const isSafe = error instanceof ObjectStoreError || error instanceof ForeignArchiveError
+  const isSafe =
+    error instanceof ObjectStoreError ||
+    error instanceof ForeignArchiveError ||
+    error instanceof ClockError
   return isSafe ? { reason: error.message } : {}
 }

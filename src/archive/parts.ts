@@ -1,9 +1,11 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/client.ts'
+import type { SharedClock } from '../platform/db/database-clock.ts'
 import type { ObjectStore } from '../platform/object-store/object-store.ts'
 import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
 import { PostgresModelTextStore } from '../score-log/reading/model-text-store.ts'
+import { ArchiveAdoption } from './adoption.ts'
 import { Archiver, type ArchiverLog } from './archiver.ts'
 import { DayStore } from './day-store.ts'
 import { FileWriter } from './file-writer.ts'
@@ -25,6 +27,7 @@ export interface ArchivePartsOptions {
   /** For files that are not in the store yet. */
   readonly directory: string
   readonly clock: Clock
+  readonly sharedClock: SharedClock
   readonly afterMs: number
   readonly retentionDays: number
   /** How long the object of a file stays that no reader needs. */
@@ -41,6 +44,7 @@ export interface ArchivePartsOptions {
 export interface ArchiveParts {
   readonly archiver: Archiver
   readonly rewriter: FileRewriter
+  readonly adoption: ArchiveAdoption
 }
 
 /** Wires what works on the archive; nothing is read or written yet. */
@@ -70,7 +74,10 @@ export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
     leftovers,
     keepMs: options.keepMs,
     onForeign: log.foreign,
-    onMissing: log.missing,
+    onMissing: (key) => {
+      files.noteLost(key, 'missing')
+      log.missing(key)
+    },
   })
   const shared = { lease, identity, days, manifest, leftovers, writer, tidier }
   const { afterMs, retentionDays } = options
@@ -79,10 +86,12 @@ export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
       ...shared,
       sweep: () => objects.sweep(),
       clock,
+      sharedClock: options.sharedClock,
       afterMs,
       retentionDays,
       log,
     }),
+    adoption: new ArchiveAdoption({ lease, identity, clock }),
     rewriter: new FileRewriter({ ...shared, blocks: new ArchivedBlocks(db, files) }),
   }
 }

@@ -86,9 +86,6 @@ export class FileRewriter implements ArchiveRewriter {
     if (file === null) return false
     const listed = await days.blocksIn(fileKey)
     const stored = await blocks.readListed(listed)
-    if (stored === null) {
-      throw new AppError('unavailable', 'a file of the archive of the score log is missing')
-    }
     const changed = new Map(replacements.map((one) => [one.stored.blockId, one]))
     const whole = listed.flatMap(({ block_id }) => {
       const block = stored.get(block_id)

@@ -69,6 +69,7 @@ export type AuditAction =
   | 'team.create'
   | 'log.export'
   | 'log.erase'
+  | 'log.adopt_archive'
   | 'outcome_definition.put'
   | 'outcomes.import'
   | 'batch.create'

@@ -4,22 +4,29 @@ import { statfs } from 'node:fs/promises'
 export class DiskRoom {
   /** What must stay free. */
   readonly reserveBytes: number
-  private readonly directories: readonly string[]
+  private readonly disks: ReadonlyArray<() => Promise<number>>
 
-  /** @param directories on these disks; a store that is a bucket has none */
-  constructor(directories: readonly string[], reserveBytes: number) {
-    this.directories = directories
+  /** @param disks tell their free bytes; a store that is a bucket has none */
+  constructor(disks: ReadonlyArray<() => Promise<number>>, reserveBytes: number) {
+    this.disks = disks
     this.reserveBytes = reserveBytes
   }
 
   /** Whether so many further bytes leave the reserve on each disk. */
   async has(bytes: number): Promise<boolean> {
-    for (const directory of this.directories) {
+    for (const freeBytes of this.disks) {
       // One that is away has no room to tell of: its use reports it.
-      const facts = await statfs(directory).catch(() => null)
-      if (facts === null) continue
-      if (facts.bavail * facts.bsize < bytes + this.reserveBytes) return false
+      const free = await freeBytes().catch(() => null)
+      if (free !== null && free < bytes + this.reserveBytes) return false
     }
     return true
+  }
+}
+
+/** Free bytes of the disk of a local directory. */
+export function localDisk(directory: string): () => Promise<number> {
+  return async () => {
+    const { bavail, bsize } = await statfs(directory)
+    return bavail * bsize
   }
 }

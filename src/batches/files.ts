@@ -13,12 +13,19 @@ import type { ReceivedFile } from './uploads.ts'
 /** Bytes of one read of results: what a download holds in memory. */
 const PORTION_BYTES = 1024 * 1024
 
-/** The files of batches: objects in a store that replicas may share. */
+/**
+ * The files of batches: objects in a store that replicas may share. What is written, removed or
+ * not found where another disk is in the place of the store would be lost: then all is
+ * `unavailable`.
+ */
 export class BatchFiles {
   private readonly store: Promise<ObjectStore>
+  private readonly place: () => Promise<string>
 
-  constructor(store: Promise<ObjectStore>) {
+  /** @param place throws AppError `unavailable` while the store is not the one of the start */
+  constructor(store: Promise<ObjectStore>, place: () => Promise<string>) {
     this.store = store
+    this.place = place
   }
 
   /**
@@ -27,8 +34,8 @@ export class BatchFiles {
    *
    * @throws AppError `unavailable`
    */
-  head(key: string): Promise<ObjectInfo | null> {
-    return this.asked(async (store) => {
+  async head(key: string): Promise<ObjectInfo | null> {
+    const info = await this.asked(async (store) => {
       try {
         return await store.head(key)
       } catch (error) {
@@ -36,6 +43,8 @@ export class BatchFiles {
         throw error
       }
     }, {})
+    if (info === null) await this.place()
+    return info
   }
 
   /** Reads ranges of one version of a file; it fails with `input_changed` on another one. */
@@ -71,18 +80,21 @@ export class BatchFiles {
    *
    * @throws AppError `invalid_file` if the store refuses it
    */
-  write(key: string, bytes: Uint8Array): Promise<void> {
-    return this.asked((store) => store.replace(key, bytesSource(bytes)), {
+  async write(key: string, bytes: Uint8Array): Promise<void> {
+    await this.place()
+    await this.asked((store) => store.replace(key, bytesSource(bytes)), {
       refused: resultsRefused,
     })
   }
 
-  remove(key: string): Promise<void> {
-    return this.asked((store) => store.delete(key), {})
+  async remove(key: string): Promise<void> {
+    await this.place()
+    await this.asked((store) => store.delete(key), {})
   }
 
   /** Stores a file that was received. */
-  async place(key: string, file: ReceivedFile): Promise<ObjectInfo> {
+  async add(key: string, file: ReceivedFile): Promise<ObjectInfo> {
+    await this.place()
     const info = await this.asked(async (store) => {
       await store.put(key, file.source)
       return store.head(key)
@@ -113,7 +125,10 @@ export class BatchFiles {
     } catch (error) {
       if (!(error instanceof ObjectStoreError)) throw error
       const known = errors[error.failure]
-      if (known !== undefined) throw known(error)
+      if (known !== undefined) {
+        await this.place()
+        throw known(error)
+      }
       if (error.failure !== 'away') throw error
       throw new AppError('unavailable', 'the store of batches is away, try again later', {
         cause: error,

@@ -14,9 +14,9 @@ import { ErasureList } from '../score-log/erasure/erasure-list.ts'
 import type { ModelSource } from '../score-log/record/model-source.ts'
 import type { ServingStore } from '../scoring/model-cache.ts'
 import { BATCH_JOB } from './batch.ts'
-import { DiskRoom } from './disk-room.ts'
+import { DiskRoom, localDisk } from './disk-room.ts'
 import { BatchFiles } from './files.ts'
-import { placeOf } from './place.ts'
+import { StorePlace } from './place.ts'
 import { BatchRunner } from './run.ts'
 import { BatchService } from './service.ts'
 import type { BatchConfig } from './settings.ts'
@@ -66,9 +66,9 @@ export function openBatches(options: BatchesOptions): OpenBatches {
   const room = async () => (await available(opened)).room
   const objects = opened.then((store) => store.objects)
   objects.catch(() => undefined)
-  const files = new BatchFiles(objects)
+  const place = new StorePlace(objects).name
+  const files = new BatchFiles(objects, place)
   const received = new Uploads(join(path, 'uploads'), room)
-  const place = oncePlaced(objects)
   const store = guarded(new PostgresBatchStore(db))
   const onFailed = (error: unknown, batchId: string | null) =>
     log.warn(
@@ -143,26 +143,18 @@ interface OpenStore {
 
 /** The directory by default is made; one that is configured must be there. */
 async function openStore(config: BatchesOptions['config'], dataDir: string): Promise<OpenStore> {
-  const roomOf = (directories: readonly string[]) =>
-    new DiskRoom(directories, config.batchFreeBytesMin)
+  const own = localDisk(dataDir)
+  const reserveBytes = config.batchFreeBytesMin
   const location = config.batchStore === null ? null : objectLocationOf(config.batchStore)
   if (config.batchStore !== null && location?.kind !== 'directory') {
     const objects = await openObjectStore(config.batchStore, s3SettingsOf(config))
-    return { objects, room: roomOf([dataDir]) }
+    return { objects, room: new DiskRoom([own], reserveBytes) }
   }
   const directory = join(dataDir, 'batches')
   if (location === null) await mkdir(directory, { recursive: true, mode: 0o700 })
   const root = location?.kind === 'directory' ? location.path : directory
-  return { objects: new TeamFolderStore(root), room: roomOf([root, dataDir]) }
-}
-
-/** The name of the store; asked again after a failure. */
-function oncePlaced(opened: Promise<ObjectStore>): () => Promise<string> {
-  let found = ''
-  return async () => {
-    if (found === '') found = await available(opened.then(placeOf))
-    return found
-  }
+  const objects = new TeamFolderStore(root)
+  return { objects, room: new DiskRoom([() => objects.freeBytes(), own], reserveBytes) }
 }
 
 async function available<T>(work: Promise<T>): Promise<T> {

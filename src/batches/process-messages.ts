@@ -18,10 +18,11 @@ export interface BatchTask {
 }
 
 /** What the service asks of the thread. */
-export type ToThread =
-  | { readonly kind: 'score'; readonly requestId: string; readonly scoredAtMs: number }
-  /** Null: the file can't be read; the service knows why. */
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array | null }
+export interface ToThread {
+  readonly kind: 'score'
+  readonly requestId: string
+  readonly scoredAtMs: number
+}
 
 /** What the service asks of the process, which passes on what is for its thread. */
 export type ToProcess =
@@ -30,6 +31,7 @@ export type ToProcess =
 
 /** What the thread says, and the process about it. */
 export type FromProcess =
+  /** The answer comes by a pipe, see `byte-pipe.ts`. */
   | {
       readonly kind: 'read'
       readonly from: number

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -12,6 +13,8 @@ import type { BatchTask, FromProcess, ToProcess } from './process-messages.ts'
 const WORKER = new URL('./worker.ts', import.meta.url)
 /** Lowest, so that requests go first. */
 const PRIORITY = 19
+/** A program of util-linux. The process has no variables, so no search path. */
+const CHRT = '/usr/bin/chrt'
 const WATCH_EVERY_MS = 50
 /** Processor time without a message of the thread; a usual chunk takes a tenth of a second. */
 const SILENT_CPU_MS_MAX = 120_000
@@ -28,7 +31,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.on('disconnect', end)
 process.on('message', (message: ToProcess) => {
   if (message.kind === 'open') open(message.task, message.memoryBytesMax)
-  else if (message.kind === 'bytes' && message.bytes !== null) passBytes(message.bytes)
   else worker?.postMessage(message)
 })
 endFirst()
@@ -56,12 +58,6 @@ function open(task: BatchTask, memoryBytesMax: number): void {
     if (process.memoryUsage.rss() > memoryBytesMax) sendLast({ kind: 'overrun', of: 'memory' })
     else if (cpuMs() - cpuMsAtMessage > SILENT_CPU_MS_MAX) sendLast({ kind: 'overrun', of: 'time' })
   }, WATCH_EVERY_MS)
-}
-
-/** Gives the bytes memory of their own, which is handed over: they are part of a message. */
-function passBytes(bytes: Uint8Array): void {
-  const own = new Uint8Array(bytes)
-  worker?.postMessage({ kind: 'bytes', bytes: own }, [own.buffer])
 }
 
 function send(message: FromProcess): void {
@@ -95,6 +91,18 @@ function yieldToService(): void {
       // It has ended.
     }
   }
+  runWhenIdle()
+}
+
+/**
+ * Makes the kernel interrupt this process at once when a thread of a request wakes, see sched(7):
+ * one of the lowest priority may first use up its turn of some milliseconds. It needs no right.
+ * Where the program is missing, the priority stays.
+ */
+function runWhenIdle(): void {
+  if (process.platform !== 'linux') return
+  const options = ['--all-tasks', '--idle', '--pid', '0', String(process.pid)]
+  spawn(CHRT, options, { stdio: 'ignore' }).on('error', () => undefined)
 }
 
 /** @returns ids; elsewhere, 0 stands for the whole process */

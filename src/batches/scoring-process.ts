@@ -1,7 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { totalmem } from 'node:os'
+import type { Writable } from 'node:stream'
 import { AppError, type ErrorCode } from '../errors.ts'
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
+import { BYTES_PIPE, sendBytes } from './byte-pipe.ts'
 import { invalidFile, type ReadBytes } from './input/record.ts'
 import type { BatchTask, FromProcess, ScoredPortion, ToProcess } from './process-messages.ts'
 
@@ -54,8 +56,10 @@ export class ScoringProcess {
       env: {},
       execArgv: [`--max-old-space-size=${MAIN_HEAP_MIB}`],
       serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
     })
+    // A process that has ended is heard of by its exit.
+    this.pipe?.on('error', () => undefined)
     this.child.on('message', (message: FromProcess) => void this.take(message))
     this.ended = new Promise((resolve) => {
       this.child.once('exit', (code, signal) => {
@@ -99,7 +103,8 @@ export class ScoringProcess {
   private async take(message: FromProcess): Promise<void> {
     if (message.kind === 'read') {
       this.place = message.place
-      this.post({ kind: 'bytes', bytes: await this.bytesOf(message) })
+      const bytes = await this.bytesOf(message)
+      if (this.pipe?.writable === true) sendBytes(this.pipe, bytes)
     } else if (message.kind === 'chunk') this.onChunk(revived(message.chunk))
     else if (this.readFailure !== null) this.onFailed(this.readFailure)
     else if (message.kind === 'overrun') this.onFailed(this.overrunError(message.of))
@@ -117,6 +122,11 @@ export class ScoringProcess {
       this.readFailure = error
       return null
     }
+  }
+
+  /** For the bytes of the file; absent where no process could be started. */
+  private get pipe(): Writable | undefined {
+    return (this.child.stdio[BYTES_PIPE] as Writable | null | undefined) ?? undefined
   }
 
   /** A process that has ended is heard of by its exit. */

@@ -18,6 +18,7 @@ import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
 import { errorKey, resultKey } from './parts.ts'
 import { joinParquet } from './results/parquet-join.ts'
+import { mayBeFolder, mayScoreFile, NAME_BYTES_MAX, UPLOAD_FOLDER } from './team-paths.ts'
 import { noRoom, type ReceivedFile, type Uploads } from './uploads.ts'
 
 /** What the service needs from the database. */
@@ -120,10 +121,10 @@ export class BatchService {
   ): Promise<Batch> {
     const { files, received } = this.options
     const { id, state, file, options } = upload
-    const folder = `${caller.teamId}/batches/${id}`
+    const folder = `${caller.teamId}/${UPLOAD_FOLDER}/${id}`
     const key = `${folder}/input.${options.format}`
     await received.note(id, key)
-    const { bytes, version } = await files.place(key, file)
+    const { bytes, version } = await files.add(key, file)
     const input = { key, bytes, version, isUpload: true }
     const batch = await this.add({ caller, claim }, { id, state, input, folder, options })
     if (batch === null) await files.remove(key)
@@ -152,9 +153,15 @@ export class BatchService {
         'the path must be names with / between them, without .. and control characters'
       throw new AppError('invalid_request', message)
     }
-    const state = await this.requireDeployment(sender, order.deploymentId)
     const { files, clock, bytesMax } = this.options
-    const found = await files.head(key)
+    const id = newId('job_', clock.epochMs())
+    const folder = `${key}.${id}`
+    if (!mayBeFolder(folder)) {
+      const message = `the path is too long: its last part may have ${NAME_BYTES_MAX - id.length - 1} bytes, since the results are beside the file under a longer name`
+      throw new AppError('invalid_request', message)
+    }
+    const state = await this.requireDeployment(sender, order.deploymentId)
+    const found = mayScoreFile(path, sender.environment) ? await files.head(key) : null
     if (found === null) {
       throw new AppError('invalid_file', 'the folder of the team has no file with this path')
     }
@@ -163,9 +170,8 @@ export class BatchService {
       throw new AppError('invalid_file', message)
     }
     await this.requireRoom(sender.teamId)
-    const id = newId('job_', clock.epochMs())
     const input = { key, bytes: found.bytes, version: found.version, isUpload: false }
-    const added = { id, state, input, folder: `${key}.${id}`, options: order.options }
+    const added = { id, state, input, folder, options: order.options }
     const batch = await this.add({ caller, claim }, added)
     if (batch === null) throw tooManyJobs()
     return batch

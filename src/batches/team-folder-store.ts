@@ -1,6 +1,7 @@
-import { access, constants, type FileHandle, mkdir, open, realpath } from 'node:fs/promises'
+import { access, constants, type FileHandle, mkdir, open, realpath, statfs } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { DirectoryCalls, type RunsCalls } from '../platform/object-store/directory-calls.ts'
 import { DirectoryStore } from '../platform/object-store/directory-store.ts'
 import { infoOf } from '../platform/object-store/file-info.ts'
 import {
@@ -30,30 +31,39 @@ const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR
  * in the directory that was opened before it, and none of them may be a link by then. Elsewhere, a
  * folder that is exchanged between the check and the use is followed. A hard link is the file
  * itself, and can't be told from it.
+ *
+ * The whole way to a file is one call of `DirectoryCalls`: a directory that hangs takes two threads
+ * of the process, and leaves the others to the spool.
  */
 export class TeamFolderStore implements ObjectStore {
   readonly url: string
   private readonly root: string
   private readonly whole: DirectoryStore
+  private readonly calls: RunsCalls
   private hasOpenFiles: boolean | null = null
 
-  constructor(root: string) {
+  /** @param calls runs all calls on files of the directory */
+  constructor(root: string, calls: RunsCalls = new DirectoryCalls()) {
     this.root = root
     this.url = pathToFileURL(root).href
-    this.whole = new DirectoryStore(root)
+    this.calls = calls
+    this.whole = new DirectoryStore(root, calls)
   }
 
   put(key: string, source: ObjectSource): Promise<'stored' | 'present'> {
-    return this.within(key, true, (folder, name) => folder.put(name, source))
+    const { bytes } = source
+    return this.within(key, { bytes, isMade: true }, (folder, name) => folder.put(name, source))
   }
 
   replace(key: string, source: ObjectSource): Promise<void> {
-    return this.within(key, true, (folder, name) => folder.replace(name, source))
+    const { bytes } = source
+    return this.within(key, { bytes, isMade: true }, (folder, name) => folder.replace(name, source))
   }
 
   async delete(key: string): Promise<void> {
+    const call = { bytes: 0, isMade: false }
     try {
-      await this.within(key, false, (folder, name) => folder.delete(name))
+      await this.within(key, call, (folder, name) => folder.delete(name))
     } catch (error) {
       if (!(error instanceof ObjectStoreError) || error.failure !== 'missing') throw error
     }
@@ -61,7 +71,7 @@ export class TeamFolderStore implements ObjectStore {
 
   async head(key: string): Promise<ObjectInfo | null> {
     try {
-      return await this.opened(key, async (file) => infoOf(key, await file.stat()))
+      return await this.opened(key, 0, async (file) => infoOf(key, await file.stat()))
     } catch (error) {
       if (error instanceof ObjectStoreError && error.failure === 'missing') return null
       throw error
@@ -70,7 +80,7 @@ export class TeamFolderStore implements ObjectStore {
 
   read(key: string, { from, bytes }: ByteRange, version?: string): Promise<Buffer> {
     if (bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
-    return this.opened(key, async (file) => {
+    return this.opened(key, bytes, async (file) => {
       const info = infoOf(key, await file.stat())
       if (version !== undefined && info.version !== version) {
         throw new ObjectStoreError('changed', 'the object has changed')
@@ -101,12 +111,26 @@ export class TeamFolderStore implements ObjectStore {
 
   close(): void {}
 
-  private opened<T>(key: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  /** Free room of its disk. */
+  freeBytes(): Promise<number> {
+    return reporting(() =>
+      this.calls.run('read', 0, async () => {
+        const { bavail, bsize } = await statfs(this.root)
+        return bavail * bsize
+      }),
+    )
+  }
+
+  private opened<T>(
+    key: string,
+    bytes: number,
+    work: (file: FileHandle) => Promise<T>,
+  ): Promise<T> {
     checkKey(key)
-    return reporting(async () => {
+    const call = async () => {
       const parts = await this.realParts(key.split('/'))
       const name = parts.pop() ?? ''
-      return this.inFolder(parts, false, async (path) => {
+      return this.inFolder(parts, null, async (path) => {
         const file = await open(join(path, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         try {
           if ((await file.stat()).isFile()) return await work(file)
@@ -115,22 +139,28 @@ export class TeamFolderStore implements ObjectStore {
           await file.close()
         }
       })
-    })
+    }
+    return reporting(() => this.calls.run('read', bytes, call))
   }
 
   /** Works in the folder of a key, as a store of its own. */
   private within<T>(
     key: string,
-    isMade: boolean,
+    { bytes, isMade }: { readonly bytes: number; readonly isMade: boolean },
     work: (folder: DirectoryStore, name: string) => Promise<T>,
   ): Promise<T> {
     checkKey(key)
-    return reporting(async () => {
+    const call = async (isGivenUp: () => boolean) => {
       const parts = key.split('/')
       const name = parts.pop() ?? ''
       const real = await this.realParts(parts)
-      return this.inFolder(real, isMade, (path) => work(new DirectoryStore(path), name))
-    })
+      // It is one call with the way there, and ends only with its files: it has no time of its own.
+      const inner: RunsCalls = { run: (_kind, _bytes, part) => part(isGivenUp) }
+      return this.inFolder(real, isMade ? isGivenUp : null, (path) =>
+        work(new DirectoryStore(path, inner), name),
+      )
+    }
+    return reporting(() => this.calls.run('write', bytes, call))
   }
 
   /**
@@ -161,10 +191,12 @@ export class TeamFolderStore implements ObjectStore {
   /**
    * Opens a folder part by part, so that none of them is a link, and works with a path that leads
    * there as long as it is open.
+   *
+   * @param isGivenUp until then, a folder that is not there is made; null: none is
    */
   private async inFolder<T>(
     parts: readonly string[],
-    isMade: boolean,
+    isGivenUp: (() => boolean) | null,
     work: (path: string) => Promise<T>,
   ): Promise<T> {
     this.hasOpenFiles ??= await access(OPEN_FILES).then(
@@ -175,6 +207,7 @@ export class TeamFolderStore implements ObjectStore {
     let folder = await open(path, O_RDONLY | O_DIRECTORY)
     try {
       for (const part of parts) {
+        const isMade = isGivenUp !== null && !isGivenUp()
         const next = await openPart(join(this.pathOf(folder, path), part), isMade ? folder : null)
         await folder.close()
         folder = next

@@ -6,6 +6,7 @@ import { encodeByHour } from '../score-log/blocks/encode-blocks.ts'
 import { ChallengerFailures } from '../scoring/challenger-failures.ts'
 import { makeServing } from '../scoring/make-serving.ts'
 import type { ServingDeployment } from '../scoring/serving.ts'
+import { receiveBytes } from './byte-pipe.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
 import { newReader } from './input/new-reader.ts'
 import type { ReadBytes, RecordReader } from './input/record.ts'
@@ -16,7 +17,6 @@ const READ_BYTES = 256 * 1024
 
 const task: BatchTask = workerData
 
-let onBytes: (bytes: Uint8Array | null) => void = () => undefined
 let placeOf: () => string | null = () => null
 
 const ready = open()
@@ -24,10 +24,6 @@ const ready = open()
 ready.catch(() => undefined)
 
 parentPort?.on('message', async (message: ToThread) => {
-  if (message.kind === 'bytes') {
-    onBytes(message.bytes)
-    return
-  }
   try {
     const chunk = await scoreNext(message.requestId, message.scoredAtMs)
     const moved = chunk === null ? [] : memoryOf(chunk)
@@ -82,33 +78,19 @@ async function scoreNext(requestId: string, scoredAtMs: number): Promise<ScoredP
   return { ...scored, blocks, position, unknownColumns, total }
 }
 
-let reading: Promise<unknown> = Promise.resolve()
-
-/** One read after the other: an answer does not say which read it is of. */
-const read: ReadBytes = (from, bytes) => {
-  const next = reading.then(() => wholeOf(from, bytes))
-  reading = next.catch(() => undefined)
-  return next
-}
-
-async function wholeOf(from: number, bytes: number): Promise<Buffer> {
-  if (bytes <= READ_BYTES) return portionOf(from, bytes)
+/** It waits for each portion: an answer does not say which read it is of. */
+const read: ReadBytes = async (from, bytes) => {
   const whole = Buffer.allocUnsafeSlow(bytes)
-  for (let at = 0; at < bytes; at += READ_BYTES) {
-    const portion = await portionOf(from + at, Math.min(READ_BYTES, bytes - at))
-    portion.copy(whole, at)
+  let filled = 0
+  while (filled < bytes) {
+    const portion = whole.subarray(filled, filled + READ_BYTES)
+    send({ kind: 'read', from: from + filled, bytes: portion.length, place: placeOf() })
+    const found = receiveBytes(portion)
+    if (found === null) throw new Error("the file can't be read")
+    filled += found
+    if (found < portion.length) break
   }
-  return whole
-}
-
-function portionOf(from: number, bytes: number): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  onBytes = (found) => {
-    if (found === null) reject(new Error("the file can't be read"))
-    else resolve(Buffer.from(found.buffer, found.byteOffset, found.byteLength))
-  }
-  send({ kind: 'read', from, bytes, place: placeOf() })
-  return promise
+  return whole.subarray(0, filled)
 }
 
 function send(message: FromProcess, moved: readonly ArrayBuffer[] = []): void {

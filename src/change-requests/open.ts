@@ -1,15 +1,13 @@
 import { PostgresApprovalStore } from '../deployments/approval-store.ts'
 import { ApprovalService } from '../deployments/approvals.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import type { StoredModels } from '../score-log/reading/stored-models.ts'
 import { type OpenWebhooks, openWebhooks, type WebhookOptions } from '../webhooks/open.ts'
 import type { WebhookService } from '../webhooks/service.ts'
+import type { ChangeReports } from './change-scans.ts'
 import { DifferenceReader } from './difference.ts'
 import { ExpirySweep } from './sweep.ts'
 
 interface ChangeControlOptions extends WebhookOptions {
-  readonly reader: LogReader
-  readonly models: StoredModels
+  readonly changes: ChangeReports
   /** Called with the id of each changed deployment, before the response is sent. */
   readonly onChange: (deploymentId: string) => void
 }
@@ -30,7 +28,7 @@ export interface ChangeControl {
 
 /** Wires both, begins to close requests whose time is over, and begins to deliver events. */
 export function openChangeControl(options: ChangeControlOptions): ChangeControl {
-  const { database, guarded, reader, models, clock, onChange, log, factsOf } = options
+  const { database, guarded, changes, clock, onChange, log, factsOf } = options
   const store = guarded(new PostgresApprovalStore(database.db))
   const approvals = new ApprovalService({ store, clock, onChange })
   const sweep = new ExpirySweep({
@@ -39,7 +37,7 @@ export function openChangeControl(options: ChangeControlOptions): ChangeControl 
       log.warn({ err: factsOf(error) }, 'expired change requests could not be closed'),
   })
   const webhooks = openWebhooks(options)
-  const differences = new DifferenceReader({ reader, models, clock })
+  const differences = new DifferenceReader({ changes, clock })
   return {
     services: {
       approvals,

@@ -8,7 +8,22 @@ import type { Batch } from '../../schemas/batches.ts'
 export type RemoteBatch = Static<typeof Batch>
 
 /** The service refused, or could not be reached. */
-export class BatchRequestError extends Error {}
+export class BatchRequestError extends Error {
+  /** Whether the same request may succeed later. */
+  readonly mayPass: boolean
+
+  constructor(message: string, { mayPass = false, ...options }: FailureOptions = {}) {
+    super(message, options)
+    this.mayPass = mayPass
+  }
+}
+
+interface FailureOptions extends ErrorOptions {
+  readonly mayPass?: boolean
+}
+
+/** What a proxy or the service answers while it is away. */
+const PASSING = [502, 503, 504]
 
 interface Order {
   readonly file: string
@@ -44,7 +59,13 @@ export class BatchClient {
   }
 
   async get(id: string): Promise<RemoteBatch> {
-    return (await this.send(`/v1/batches/${encodeURIComponent(id)}`)).json() as Promise<RemoteBatch>
+    const response = await this.send(`/v1/batches/${encodeURIComponent(id)}`)
+    try {
+      return (await response.json()) as RemoteBatch
+    } catch (cause) {
+      const message = `the service at ${this.url} broke off its answer`
+      throw new BatchRequestError(message, { cause, mayPass: true })
+    }
   }
 
   async list(): Promise<readonly RemoteBatch[]> {
@@ -95,12 +116,14 @@ export class BatchClient {
       const headers = { ...init.headers, authorization: `Bearer ${this.token}` }
       response = await fetch(this.url + path, { ...init, headers, redirect: 'error' })
     } catch (cause) {
-      throw new BatchRequestError(`the service at ${this.url} can't be reached`, { cause })
+      const message = `the service at ${this.url} can't be reached`
+      throw new BatchRequestError(message, { cause, mayPass: true })
     }
     if (response.ok) return response
     const body: unknown = await response.json().catch(() => null)
     const hasMessage = typeof body === 'object' && body !== null && 'message' in body
     const reason = hasMessage ? String(body.message) : 'the response gives no reason'
-    throw new BatchRequestError(`the service answers ${response.status}: ${reason}`)
+    const mayPass = PASSING.includes(response.status)
+    throw new BatchRequestError(`the service answers ${response.status}: ${reason}`, { mayPass })
   }
 }

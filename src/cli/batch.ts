@@ -30,6 +30,8 @@ export interface BatchContext {
 }
 
 const POLL_MS = 1_000
+/** How often a service that is away is asked: for five minutes, each second. */
+const ATTEMPTS_MAX = 300
 const ENDINGS: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
   '.ndjson': 'application/x-ndjson',
@@ -196,10 +198,23 @@ async function untilEnded(
     watcher?.write(`\r\u001b[K${progressLine(now)}`)
     if (now.finished_at !== null) break
     await delay(pollMs)
-    now = await client.get(now.id)
+    now = await patient(() => client.get(now.id), pollMs)
   }
   watcher?.write('\n')
   return now
+}
+
+/** Asks again for some minutes while the service is away: the batch goes on without its watcher. */
+async function patient<T>(ask: () => Promise<T>, pollMs: number): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      const isPassing = error instanceof BatchRequestError && error.mayPass
+      if (!isPassing || attempt >= ATTEMPTS_MAX) throw error
+      await delay(pollMs)
+    }
+  }
 }
 
 async function textOf(

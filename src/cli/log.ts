@@ -9,6 +9,7 @@ import { loadConfig } from '../config.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import { erasureFields } from '../reading/erasure/response.ts'
 import type { LogExportQuery } from '../reading/export/service.ts'
+import { adoptArchive, declareAdopt } from './adopt-archive.ts'
 import { ChoiceOption, readArguments, UsageError, ValueError } from './arguments.ts'
 import { cliFailure } from './failures.ts'
 import { declareVerify, verifyTeam } from './log-verify.ts'
@@ -57,6 +58,9 @@ export async function reportOf(
         const { text, isRight } = await verifyTeam(services, request.values)
         return { code: isRight ? DONE : REFUSED, stdout: text, stderr: '' }
       }
+      if (command === 'adopt-archive') {
+        return { code: DONE, stdout: await adoptArchive(services, request.values), stderr: '' }
+      }
       if (!isErasure) await exportLog(services, request.values, stdout)
       const erased = isErasure ? await eraseReference(services, request.values) : ''
       return { code: DONE, stdout: erased, stderr: '' }
@@ -76,10 +80,11 @@ export async function reportOf(
  */
 export function logProgram(call: string): Command {
   const program = new Command(call)
-    .summary('exports and verifies the score log, and erases references')
+    .summary('exports and verifies the score log, erases references, and adopts its archive')
     .description('Works on the score log in the database that the environment variables name.')
   declareErase(program)
   declareVerify(program, teamOption())
+  declareAdopt(program)
   const command = program
     .command('export')
     .summary('writes the scores of a team as NDJSON, CSV or Parquet')

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ArchiveAdoption } from '../archive/adoption.ts'
 import { openArchive } from '../archive/open.ts'
 import { Passwords } from '../auth/passwords.ts'
 import type { Config } from '../config.ts'
@@ -45,6 +46,8 @@ export interface CliServices {
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly reading: ReadingStore
+  /** Null without an archive of the log. */
+  readonly archiveAdoption: ArchiveAdoption | null
   /** What the verification of the log reads. */
   readonly verification: {
     readonly blocks: BlockReader
@@ -134,6 +137,7 @@ export async function createCliServices(
     }),
     logExports: new LogExportService({ ...log, store: reading, clock }),
     reading,
+    archiveAdoption: archive.adoption,
     verification: {
       blocks: log.blocks,
       index: guarded(new PostgresBlockIndex(db)),

@@ -18,6 +18,7 @@ import type {
   DeploymentSummary,
   Proposed,
 } from './service.ts'
+import { evaluateAnew } from './stability-evaluations.ts'
 import type { Change } from './succession.ts'
 
 const champion = alias(models, 'champion')
@@ -120,6 +121,7 @@ export async function applyChange(
     const model_statuses = { [next.champion.id]: 'active', ...retired }
     consequences = { model_statuses, ...(ended.length > 0 && { challengers_ended: ended }) }
     for (const { deployment_id } of ended) touchedIds.push(deployment_id)
+    await evaluateAnew(tx, [next.id])
   }
   await insertAuditRecord(tx, { ...audit(before, change, consequences), consequences: effects })
   await endOutdated(tx, next, at)

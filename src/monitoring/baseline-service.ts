@@ -4,7 +4,7 @@ import type { UserCaller } from '../access/caller.ts'
 import { auditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import { newId } from '../platform/ids/ids.ts'
+import { newId, timeOfId } from '../platform/ids/ids.ts'
 import { cellCounts, meanScoreOf, type ScoreBand, sumOf } from './baseline.ts'
 import { type Card, cellLayout } from './cell-layout.ts'
 import { checkCounts } from './check-counts.ts'
@@ -44,7 +44,10 @@ export class BaselineService {
         ? await this.ofPeriod(caller, modelId, period)
         : ofCounts(checkCounts(counts, model.card), model.card)
     const epochMs = clock.epochMs()
-    const id = newId('bsl_', epochMs)
+    // Ids say which one is in force: this one is later also by the clock of another replica.
+    const last = await monitored.store.baseline(modelId)
+    const lastMs = (last && timeOfId(last.id)) ?? Number.NEGATIVE_INFINITY
+    const id = newId('bsl_', Math.max(epochMs, lastMs + 1))
     const createdAt = new Date(epochMs)
     const baseline = { id, teamId: caller.teamId, modelId, ...sample, createdAt }
     const after = { id, origin: sample.origin, n: sample.n, ...(period && { period }) }

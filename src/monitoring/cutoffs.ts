@@ -91,7 +91,7 @@ export class CutoffTally {
   }
 
   /** The answer, without the id of the model. */
-  report(): Omit<Cutoffs, 'model_id'> {
+  report(): Pick<Cutoffs, 'n' | 'cutoffs' | 'bands' | 'grades'> {
     const { n, bandPoints } = this
     const fieldsOf = (group: PdGroup) => ({
       n: group.n,

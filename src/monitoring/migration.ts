@@ -49,22 +49,25 @@ export class MigrationTally {
   }
 
   /** @param gradesOf names of grades, which give the order of the answer; others follow */
-  report(gradesOf: readonly string[]): Migration {
+  report(gradesOf: readonly string[]): Omit<Migration, 'from' | 'to' | 'dedupe'> {
     const places = new Map<Grade, number>(gradesOf.map((grade, place) => [grade, place]))
     const orderOf = (grade: Grade) =>
       grade === null ? gradesOf.length + 1 : (places.get(grade) ?? gradesOf.length)
     const all = [...this.cells.values()].flatMap((row) => [...row.values()])
-    const n = all.reduce((sum, { byChampion }) => sum + byChampion.n, 0)
-    const stable = all.reduce(
-      (sum, cell) => sum + (cell.championGrade === cell.challengerGrade ? cell.byChampion.n : 0),
-      0,
+    const n = sizeOf(all)
+    // An applicant without a grade by one of the models keeps none.
+    const graded = all.filter(
+      (cell) => cell.championGrade !== null && cell.challengerGrade !== null,
     )
+    const stable = graded.filter((cell) => cell.championGrade === cell.challengerGrade)
+    const nGraded = sizeOf(graded)
     const rowSums = new Map<Grade, number>()
     for (const { championGrade, byChampion } of all) {
       rowSums.set(championGrade, (rowSums.get(championGrade) ?? 0) + byChampion.n)
     }
     return {
       n,
+      n_graded: nGraded,
       cells: all
         .sort(
           (a, b) =>
@@ -79,7 +82,7 @@ export class MigrationTally {
           mean_pd_champion: cell.byChampion.meanPd,
           mean_pd_challenger: cell.byChallenger.meanPd,
         })),
-      stable_share: n === 0 ? null : stable / n,
+      stable_share: nGraded === 0 ? null : sizeOf(stable) / nGraded,
     }
   }
 
@@ -97,4 +100,8 @@ export class MigrationTally {
     row.set(to, cell)
     return cell
   }
+}
+
+function sizeOf(cells: readonly GradeCell[]): number {
+  return cells.reduce((sum, { byChampion }) => sum + byChampion.n, 0)
 }

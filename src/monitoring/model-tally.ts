@@ -44,7 +44,12 @@ interface TallyOptions {
   readonly startOf?: (atMs: number) => number
   /** See `COUNTS_MAX`. */
   readonly countsMax?: number
+  /** See `POINT_FEATURES_MAX`. */
+  readonly pointFeaturesMax?: number
 }
+
+/** Features of all points of one answer: it has about 15 megabytes. */
+const POINT_FEATURES_MAX = 100_000
 
 /** Counts that are kept at a time, over all periods: 32 MiB. */
 export const COUNTS_MAX = 4_000_000
@@ -138,9 +143,13 @@ export class ModelTallies {
   private tallyAt(startMs: number): ModelTally {
     const known = this.byStart.get(startMs)
     if (known !== undefined) return known
-    const { bands, countsMax = COUNTS_MAX } = this.options
-    const perPeriod = this.cells + bands.length
-    if (this.byStart.size > 0 && (this.byStart.size + 1) * perPeriod > countsMax) {
+    const { bands, layouts, countsMax = COUNTS_MAX } = this.options
+    const { pointFeaturesMax = POINT_FEATURES_MAX } = this.options
+    const periods = this.byStart.size + 1
+    const isTooLong =
+      periods * (this.cells + bands.length) > countsMax ||
+      periods * layouts.length > pointFeaturesMax
+    if (periods > 1 && isTooLong) {
       const message = 'the series is too long: choose a longer interval or a shorter period'
       throw new AppError('invalid_request', message)
     }

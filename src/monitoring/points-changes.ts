@@ -114,7 +114,7 @@ export class PointsTally {
     const { n, one, other } = this
     const sum = new ExactSum()
     let changed = 0
-    const pairs: FeatureChange['pairs'] = []
+    let found: FoundPair[] = []
     for (const [index, count] of pair.counts.entries()) {
       if (count === 0) continue
       const cell = pair.one?.layout.cells[Math.floor(index / pair.columns)] ?? null
@@ -123,14 +123,10 @@ export class PointsTally {
       if (difference === 0) continue
       changed += count
       sum.add((difference * count) / n)
-      pairs.push({
-        n: count,
-        cell: cellFields(one.card, pair.one, cell),
-        other_cell: cellFields(other.card, pair.other, otherCell),
-        difference,
-      })
+      found.push({ count, cell, otherCell, difference })
+      // There can be millions of them.
+      if (found.length >= 2 * PAIRS_SHOWN_MAX) found = mostMet(found)
     }
-    pairs.sort((a, b) => b.n - a.n)
     return {
       name: pair.name,
       in_model: pair.one !== null,
@@ -138,9 +134,27 @@ export class PointsTally {
       changed,
       changed_share: n === 0 ? null : changed / n,
       mean_difference: n === 0 ? null : sum.value,
-      pairs: pairs.slice(0, PAIRS_SHOWN_MAX),
+      pairs: mostMet(found).map(({ count, cell, otherCell, difference }) => ({
+        n: count,
+        cell: cellFields(one.card, pair.one, cell),
+        other_cell: cellFields(other.card, pair.other, otherCell),
+        difference,
+      })),
     }
   }
+}
+
+/** Cells of both cards that some applicants have. */
+interface FoundPair {
+  readonly count: number
+  readonly cell: Cell | null
+  readonly otherCell: Cell | null
+  readonly difference: number
+}
+
+/** Those that are shown, most applicants first; of equal ones the first. */
+function mostMet(pairs: readonly FoundPair[]): FoundPair[] {
+  return [...pairs].sort((a, b) => b.count - a.count).slice(0, PAIRS_SHOWN_MAX)
 }
 
 function sidesOf(card: Card): Map<string, Side> {

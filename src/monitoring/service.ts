@@ -99,29 +99,11 @@ export class MonitoringService {
     const subject = await this.subjectOf(caller, slug, query)
     const tallies = await this.talliesOf(caller, slug, query, { subject, range })
     const tally = tallies.single
-    const { model, baseline, input } = subject
+    const { input } = subject
     return {
       deployment_id: slug,
-      model_id: model.stored.modelId,
-      model_version: model.stored.version,
-      from: momentText(range.fromMs),
-      to: momentText(range.toMs),
-      dedupe: query.dedupe ?? DEDUPE_DEFAULT,
-      zero_fill: query.zero_fill,
-      watch: query.watch,
-      act: query.act,
-      population: query.population ?? 'all',
-      formula_version: FORMULA_VERSION,
+      ...basisFields(subject, query, range),
       n: tally.n,
-      baseline:
-        baseline === null
-          ? null
-          : {
-              id: baseline.id,
-              origin: baseline.origin,
-              n: baseline.n,
-              created_at: baseline.createdAt.toISOString(),
-            },
       score: scoreStability(input, tally),
       features: featureStabilities(input, tallies, tally),
     }
@@ -141,7 +123,7 @@ export class MonitoringService {
     const { interval } = query
     const subject = await this.subjectOf(caller, slug, query)
     const tallies = await this.talliesOf(caller, slug, query, { subject, range, interval })
-    const { model, input } = subject
+    const { input } = subject
     const maker = new StabilityPoints(input, tallies)
     const turns = new TurnTaker()
     const points: StabilitySeries['points'] = []
@@ -157,8 +139,7 @@ export class MonitoringService {
     }
     return {
       deployment_id: slug,
-      model_id: model.stored.modelId,
-      model_version: model.stored.version,
+      ...basisFields(subject, query, range),
       interval,
       points,
     }
@@ -179,7 +160,12 @@ export class MonitoringService {
       grades: gradesOf(card.spec),
     })
     await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
-    return { model_id: stored.modelId, ...tally.report() }
+    return {
+      model_id: stored.modelId,
+      model_version: stored.version,
+      ...countedFields(query, range),
+      ...tally.report(),
+    }
   }
 
   /**
@@ -205,7 +191,7 @@ export class MonitoringService {
       challengerDirection: directionOf(challenger.card.spec.scaling),
     })
     await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
-    return tally.report()
+    return { ...countedFields(query, range), ...(await tally.report()) }
   }
 
   /**
@@ -220,7 +206,7 @@ export class MonitoringService {
     const readerOf = tally.readerOf(query.challenger_id)
     await this.scan(caller, slug, { range, dedupe: query.dedupe }, readerOf)
     const names = [champion, challenger].flatMap(({ card }) => gradesOf(card.spec))
-    return tally.report([...new Set(names)])
+    return { ...countedFields(query, range), ...tally.report([...new Set(names)]) }
   }
 
   /**
@@ -323,6 +309,32 @@ export class MonitoringService {
   }
 }
 
+/** Which applicants a report counts, as answers name it. */
+function countedFields({ dedupe = DEDUPE_DEFAULT }: PeriodQuery, { fromMs, toMs }: TimeRange) {
+  return { from: momentText(fromMs), to: momentText(toMs), dedupe }
+}
+
+/** What figures of stability stand on, as answers name it. */
+function basisFields({ model, baseline }: Subject, query: StabilityQuery, range: TimeRange) {
+  const { zero_fill, watch, act, population = 'all' } = query
+  return {
+    model_id: model.stored.modelId,
+    model_version: model.stored.version,
+    ...countedFields(query, range),
+    zero_fill,
+    watch,
+    act,
+    population,
+    formula_version: FORMULA_VERSION,
+    baseline: baseline && {
+      id: baseline.id,
+      origin: baseline.origin,
+      n: baseline.n,
+      created_at: baseline.createdAt.toISOString(),
+    },
+  }
+}
+
 interface TallyRange {
   readonly subject: Subject
   readonly range: TimeRange
@@ -353,7 +365,8 @@ function byHour(startOf: (atMs: number) => number): (atMs: number) => number {
 function zeroFillOf(text: string): ZeroFill {
   const zeroFill = readZeroFill(text)
   if (zeroFill !== null) return zeroFill
-  const message = 'zero_fill must be a count such as 0.5, skip, or a share such as share:0.0001'
+  const message =
+    'zero_fill must be a count up to 1 such as 0.5, skip, or a share below 0.5 such as share:0.0001'
   throw new AppError('invalid_request', message)
 }
 

@@ -68,10 +68,18 @@ export class StabilityPoints {
     const counts = this.tallies.countsOf(tally, feature)
     const now = meanPointsOf(cells, counts)
     const points = now === null || meanPoints === null ? null : now - meanPoints
-    if (places === null) return { name, csi_psi: null, csi_points: points, verdict: null }
-    for (const [at, place] of places.entries()) actual[at] = counts[place] ?? 0
-    const figures = stabilityFigures(expected, actual, zeroFill)
-    const verdict = verdictOf(figures, thresholds)
-    return { name, csi_psi: figures.psi, csi_points: points, verdict }
+    if (places === null) {
+      return { name, n_compared: 0, csi_psi: null, csi_points: points, cv_95: null, verdict: null }
+    }
+    let compared = 0
+    for (const [at, place] of places.entries()) {
+      const count = counts[place] ?? 0
+      actual[at] = count
+      compared += count
+    }
+    const { psi, cv95 } = stabilityFigures(expected, actual, zeroFill)
+    const verdict = verdictOf({ psi, cv95 }, thresholds)
+    const figures = { csi_psi: psi, csi_points: points, cv_95: cv95, verdict }
+    return { name, n_compared: compared, ...figures }
   }
 }

@@ -141,6 +141,7 @@ function featureStability(
   return {
     name: layout.name,
     n,
+    n_compared: known.reduce((sum, place) => sum + (actual[place] ?? 0), 0),
     n_expected: expectedSum,
     csi_psi: psi,
     csi_points: pointsMoved(layout, expected, actual),

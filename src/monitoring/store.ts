@@ -1,7 +1,9 @@
 import { and, desc, eq, lte, sql } from 'drizzle-orm'
 import type { Environment } from '../access/caller.ts'
+import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
+import { evaluateAnew } from '../deployments/stability-evaluations.ts'
 import type { Database } from '../platform/db/client.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
 import { modelBaselines } from '../tables/model-baselines.ts'
@@ -57,6 +59,8 @@ export class PostgresMonitoringStore implements MonitoringStore {
 
   async addBaseline(baseline: NewBaseline, audit: NewAuditRecord): Promise<void> {
     await this.db.transaction(async (tx) => {
+      // Before any alarm, as every change.
+      await lockTeam(tx, baseline.teamId)
       await tx.insert(modelBaselines).values(baseline)
       const oldest = tx
         .select({ id: modelBaselines.id })
@@ -77,6 +81,14 @@ export class PostgresMonitoringStore implements MonitoringStore {
         .select({ environment: models.environment })
         .from(models)
         .where(eq(models.id, baseline.modelId))
+      const judged = await tx
+        .select({ id: deployments.id })
+        .from(deployments)
+        .where(eq(deployments.championModelId, baseline.modelId))
+      await evaluateAnew(
+        tx,
+        judged.map(({ id }) => id),
+      )
       await insertAuditRecord(tx, { ...audit, after: { ...audit.after, ...model } })
     })
   }

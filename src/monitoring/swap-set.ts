@@ -80,7 +80,7 @@ export class SwapTally {
    *
    * @throws AppError `invalid_request` for `same_bad_rate` without probabilities
    */
-  async report(): Promise<SwapSet> {
+  async report(): Promise<Omit<SwapSet, 'from' | 'to' | 'dedupe'>> {
     if (this.table !== null) await this.cutTable(this.table)
     const { both_approve, swap_out, swap_in, both_decline } = this.cells
     const sums = [both_approve, swap_out, swap_in, both_decline]

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import type { LostBlock } from '../score-log/archive/archived-blocks.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
 import type { BlockIndexReader } from '../score-log/blocks/block-index.ts'
@@ -39,10 +40,25 @@ export async function* readStoredRecords(
   findings: Findings,
 ): AsyncGenerator<StoredRecords> {
   const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
-  for await (const stored of options.blocks.blocksIn({ ...range, order: 'oldest' })) {
-    const where = `block_id ${stored.blockId} of score_blocks, first_at ${new Date(stored.firstAtMs).toISOString()},`
+  const onLost = ({ reason, ...block }: LostBlock) => {
+    const where = whereOf({ ...block, archivedIn: block.fileKey })
+    findings.add('block_unreadable', null, `${where} can't be read: the file is ${reason}`)
+  }
+  for await (const stored of options.blocks.blocksIn({ ...range, order: 'oldest', onLost })) {
+    const where = whereOf(stored)
     yield await recordsIn({ ...stored, where }, options, findings)
   }
+}
+
+/** How findings name the row of a block, and its file in the archive. */
+function whereOf({
+  blockId,
+  firstAtMs,
+  archivedIn,
+}: Pick<StoredBlock, 'blockId' | 'firstAtMs' | 'archivedIn'>): string {
+  const at = new Date(firstAtMs).toISOString()
+  if (archivedIn === undefined) return `block_id ${blockId} of score_blocks, first_at ${at},`
+  return `block_id ${blockId} of score_archive_blocks, first_at ${at}, in the file ${archivedIn}`
 }
 
 /** A stored block, and how findings name its row. */

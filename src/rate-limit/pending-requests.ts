@@ -18,6 +18,8 @@ export class PendingRequests implements QuotaRequest {
   redirect: Redirect | null = null
   /** How often they were sent to another node. */
   redirects = 0
+  /** When they are decided in any case, by the monotonic clock; null until they are redirected. */
+  decideByMs: number | null = null
   private waiting: OnDecision[] = []
   private readonly onThrown: (error: unknown) => void
 

@@ -161,7 +161,14 @@ export class RedisLimiter implements Limiter {
       return
     }
     const sentAtMs = this.clock.monotonicMs()
-    const notAfterMs = this.redisClock.timeAt(sentAtMs) + COUNT_WITHIN_MS
+    // A call is not counted whose reply would come after the group was decided.
+    const restMs = (group.decideByMs ?? sentAtMs + ANSWER_TIMEOUT_MS) - sentAtMs
+    const countWithinMs = restMs - (ANSWER_TIMEOUT_MS - COUNT_WITHIN_MS)
+    if (countWithinMs <= 0) {
+      this.decideHere(group)
+      return
+    }
+    const notAfterMs = this.redisClock.timeAt(sentAtMs) + countWithinMs
     this.send({ groups: [group], isProbe: false, sentAtMs }, notAfterMs)
   }
 
@@ -300,6 +307,8 @@ export class RedisLimiter implements Limiter {
         this.onElsewhere(group, call.sentAtMs)
         continue
       }
+      // They were decided meanwhile, and noted then.
+      if (group.requests === 0) continue
       const { subject, quota } = group
       if (admitted > 0 && !group.isNoted) this.local.note(subject, admitted)
       const asked = { askedAtMs: call.sentAtMs, decidedAtMs: nowMs, waitMs }

@@ -1,3 +1,4 @@
+import { ChangeScans } from '../change-requests/change-scans.ts'
 import { Monitored } from '../monitoring/monitored.ts'
 import { QueuedScans } from '../monitoring/queued-scans.ts'
 import { MonitoringService } from '../monitoring/service.ts'
@@ -25,7 +26,7 @@ export interface MadeFrom {
   readonly clock: Clock
 }
 
-/** Makes all reports on this thread. Their scans share one queue. */
+/** Makes all reports on this thread. Their scans share one queue, but for those of changes. */
 export function makeReports({ db, guarded, reader, models, clock }: MadeFrom): Reports {
   const queue = new ScanQueue()
   const store = guarded(new PostgresMonitoringStore(db))
@@ -48,5 +49,6 @@ export function makeReports({ db, guarded, reader, models, clock }: MadeFrom): R
       log: reader,
       queue,
     }),
+    changes: new ChangeScans({ reader, models }),
   }
 }

@@ -1,3 +1,4 @@
+import type { ChangeReports } from '../change-requests/change-scans.ts'
 import type { AppError } from '../errors.ts'
 import type { MonitoringReports } from '../monitoring/reports.ts'
 import type { PerformanceReports } from '../performance/reports.ts'
@@ -11,6 +12,7 @@ export interface Reports {
   readonly performance: PerformanceReports
   readonly reasons: ReasonScans
   readonly comparisons: Comparisons
+  readonly changes: ChangeReports
 }
 
 /** The names of all reports. */
@@ -20,6 +22,7 @@ export const REPORTS: { readonly [Subject in keyof Reports]: readonly (keyof Rep
     performance: ['get', 'vintages'],
     reasons: ['population', 'methods', 'counts'],
     comparisons: ['compare'],
+    changes: ['compare'],
   }
 
 /** Start data of the thread. */

@@ -1,3 +1,4 @@
+import type { ChangeReports } from '../change-requests/change-scans.ts'
 import type { DeploymentService } from '../deployments/service.ts'
 import { type MonitoringServices, openMonitoring } from '../monitoring/open.ts'
 import type { PerformanceReports } from '../performance/reports.ts'
@@ -26,10 +27,12 @@ export interface ReportServices extends MonitoringServices, ReasonServices {
 /** Wires the domains whose reports scan the log. `close` ends the thread that makes them. */
 export function openReportServices(options: ReportServicesOptions): {
   readonly services: ReportServices
+  /** What change requests ask. */
+  readonly changes: ChangeReports
   close(): Promise<void>
 } {
   const opened = openReports(options)
-  const { monitoring, performance, reasons, comparisons } = opened.reports
+  const { monitoring, performance, reasons, comparisons, changes } = opened.reports
   return {
     services: {
       ...openMonitoring({ ...options, reports: monitoring }),
@@ -37,6 +40,7 @@ export function openReportServices(options: ReportServicesOptions): {
       performance,
       stats: openStats({ ...options, comparisons }),
     },
+    changes,
     close: () => opened.close(),
   }
 }

@@ -42,6 +42,7 @@ export function sharedReports(make: (asked: AskedReport) => Promise<unknown>): R
     performance: named('performance'),
     reasons: named('reasons'),
     comparisons: named('comparisons'),
+    changes: named('changes'),
   }
 }
 

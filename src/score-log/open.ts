@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { DatabaseConnections, DatabaseHandle } from '../platform/db/client.ts'
+import { ClockError, DatabaseClock } from '../platform/db/database-clock.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
 import { PostgresBlockTables } from './blocks/upkeep/block-tables.ts'
@@ -39,6 +40,8 @@ export interface ScoreLogOptions {
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
+  /** Rounds that failed and are tried again, since the start. */
+  readonly upkeepFailures: () => { readonly blocks: number; readonly partitions: number }
   /** Drains what it can; the rest stays in the spool. Call it when no request is in flight. */
   close(): Promise<void>
 }
@@ -81,6 +84,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   return {
     spool,
     drain,
+    upkeepFailures: () => ({ blocks: upkeep.failures, partitions: maintenance.failures }),
     close: async () => {
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()
@@ -181,6 +185,10 @@ function makePartitionMaintenance(
   return new PartitionMaintenance({
     tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
     clock,
+    sharedClock: guardStore(new DatabaseClock(db, clock), {
+      deadlineMs: MAINTENANCE_DEADLINE_MS,
+      onOverdue: renew,
+    }),
     retentionDays,
     ...(fromMs !== undefined && { fromMs }),
     hasAutovacuum: database.hasAutovacuum,
@@ -189,7 +197,7 @@ function makePartitionMaintenance(
       stray: (rows) => log.warn({ rows }, 'rows of the score log have no partition of their day'),
       failed: (error) =>
         log.error(
-          { err: factsOf(error) },
+          { ...(error instanceof ClockError && { reason: error.message }), err: factsOf(error) },
           'maintenance of the score log failed and will be tried again',
         ),
     },

@@ -3,6 +3,7 @@ import type { TimeRange } from '../rollups/spans.ts'
 import type { OpenBlock } from '../score-log/blocks/block.ts'
 import { openBlock } from '../score-log/blocks/block-decoder.ts'
 import type { BlockReader } from '../score-log/blocks/block-store.ts'
+import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { ModelSource, ModelsById } from '../score-log/record/model-source.ts'
 import type { RecentScore } from './service.ts'
 
@@ -26,6 +27,7 @@ export class BlockStats {
   /** Sums up the requests of these ranges; null if they hold no results. */
   async rollup(deploymentId: string, ranges: readonly TimeRange[]): Promise<Rollup | null> {
     let rollup: Rollup | null = null
+    const turns = new TurnTaker()
     for (const range of ranges) {
       for await (const stored of this.blocks.blocksIn({
         deploymentId,
@@ -44,6 +46,7 @@ export class BlockStats {
           }
           if (rollup === null) rollup = rollupOf(served)
           else addRequest(rollup, served)
+          if (turns.isOver) await turns.giveWay()
         }
       }
     }

@@ -8,13 +8,24 @@ import {
   primaryKey,
   text,
 } from 'drizzle-orm/pg-core'
-import type { MovedFeature } from '../../schemas/alarms.ts'
+import type { InputFault, MovedFeature } from '../../schemas/alarms.ts'
 import type { Verdict } from '../../schemas/monitoring.ts'
 import { teams } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 import { deployments } from './deployments.ts'
 
 type VerdictName = (typeof Verdict)['static']
+
+/** Has the form of the code that evaluates. */
+interface EvaluationBasis {
+  readonly modelId: string
+  readonly modelVersion: string
+  readonly baselineId: string | null
+  readonly formulaVersion: number
+  readonly featuresJudged: number
+  readonly featuresUnjudged: number
+  readonly inputFaults: readonly InputFault[]
+}
 
 /**
  * From when on the stability of a deployment is an alarm, and what it was when it was last looked
@@ -41,6 +52,8 @@ export const stabilityAlarms = pgTable(
     n: doublePrecision('n'),
     psi: doublePrecision('psi'),
     moved: jsonText('moved').$type<readonly MovedFeature[]>().notNull(),
+    /** What the evaluation stands on; null before the first one. */
+    basis: jsonText('basis').$type<EvaluationBasis>(),
     evaluatedAt: moment('evaluated_at'),
     /** When the verdict became what it is. */
     changedAt: moment('changed_at'),

@@ -1,7 +1,11 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { VERDICTS } from '../../src/monitoring/statistics/population-stability.ts'
 import { card, plainFeature } from '../support/cards/cards.ts'
+import { dataRoot } from '../support/start/data-root.ts'
 import { backends } from '../support/start/databases.ts'
 import { TestService } from '../support/start/service.ts'
 import { rowsOf, sectionOf, textOf } from '../support/structure/documents.ts'
@@ -68,7 +72,9 @@ describe('the alerts and the dashboard', () => {
   beforeAll(async () => {
     const [backend] = backends
     if (backend === undefined) throw new Error('there is no database')
-    const service = await TestService.start(backend)
+    const archive = mkdtempSync(join(dataRoot(), 'archive-'))
+    const env = { SCORE_LOG_ARCHIVE: pathToFileURL(archive).href }
+    const service = await TestService.start(backend, { env })
     const owner = await service.signIn()
     const slug = await service.deploy(owner, card([plainFeature('income')]))
     const token = await service.createKey(owner)

@@ -4,7 +4,9 @@
     node test/peers/monitoring.ts 500 > FIGURES && python test/peers/monitoring.py FIGURES
 
 PSI and its chance: numpy, scipy.stats.chi2, and psi-inference where no cell is empty. McNemar: statsmodels. False
-discovery rate: statsmodels' multipletests. Counts of samples: numpy, from the values alone.
+discovery rate: statsmodels' multipletests. Counts of samples, and what
+a feature moved: numpy, from the values alone. Zero fills: scipy.special.rel_entr. Cut-offs and swap sets: numpy, every
+cut-off tried.
 """
 
 import json
@@ -14,6 +16,7 @@ from collections import Counter
 from importlib import metadata
 
 import numpy as np
+from scipy import special as stats_special
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -55,6 +58,27 @@ def psi(case):
     return all(equal)
 
 
+def index_of(expected, actual, fill):
+    """PSI with a stand-in for cells that are empty on one side: a count, a share, or nothing."""
+    taken = (expected > 0) | (actual > 0)
+    sides = [expected[taken], actual[taken]]
+    if fill != "skip" and not fill.startswith("share:"):
+        sides = [np.where(side == 0, float(fill), side) for side in sides]
+    e, a = (side / side.sum() for side in sides)
+    if fill.startswith("share:"):
+        e, a = (np.where(side == 0, float(fill[6:]), side) for side in (e, a))
+    if fill == "skip":
+        both = (e > 0) & (a > 0)
+        e, a = e[both], a[both]
+    # scipy's relative entropy, in both directions, without the terms that sum to the masses.
+    return float((stats_special.rel_entr(a, e) + stats_special.rel_entr(e, a)).sum())
+
+
+def fill(case):
+    sides = (np.array(case[side], float) for side in ("expected", "actual"))
+    return close(case["psi"], index_of(*sides, case["zeroFill"]))
+
+
 def swaps(case):
     found = mcnemar([[0, case["out"]], [case["into"], 0]], exact=False, correction=False)
     return close(case["chi2"], float(found.statistic)) and close(case["pValue"], float(found.pvalue), 1e-6)
@@ -71,6 +95,67 @@ def cell(value):
     return 0 if value <= 0 else 1 if value <= 10 else 3
 
 
+def feature(case, points):
+    """Index, points moved and compared applicants: of all values, then without values in no bin."""
+    sides = [[cell(value) for value in case[side]] for side in ("then", "now")]
+    for found, without in zip(case["feature"], (None, 3)):
+        kept = [[one for one in side if one != without] for side in sides]
+        counts = [np.bincount(side, minlength=4).astype(float) for side in kept]
+        if found["compared"] != len(kept[1]):
+            return False
+        index = index_of(*counts, "0.5") if all(kept) else None
+        # Points take all applicants now against the counted sample.
+        now = float(np.mean([points[one] for one in sides[1]]))
+        then = float(np.mean([points[one] for one in kept[0]])) if kept[0] else None
+        moved = None if then is None else now - then
+        if not close(found["psi"], index) or not close(found["points"], moved):
+            return False
+    return True
+
+
+def swap_set(case):
+    sign, cutoff = case["direction"], case["cutoff"]
+    champion, challenger = (
+        np.array([[row["results"][at]["score"], row["results"][at]["pd"]] for row in case["rows"]]) for at in (0, 1)
+    )
+    taken = sign * champion[:, 0] >= sign * cutoff
+    n = len(taken)
+    cut, found = case["cut"], case["swap"]
+    if [cut["approved"], cut["declined"]] != [int(taken.sum()), int((~taken).sum())]:
+        return False
+    if not close(cut["expected_bads_approved"], float(champion[taken, 1].sum())):
+        return False
+    if not close(cut["approval_rate"], float(taken.mean())):
+        return False
+    other_cutoff, most = (cutoff, None) if case["rule"] == "same_cutoff" else (None, 0)
+    if case["rule"] != "same_cutoff":
+        own_rate = champion[taken, 1].mean() if taken.any() else None
+        for candidate in np.unique(challenger[:, 0]):
+            chosen = sign * challenger[:, 0] >= sign * candidate
+            if case["rule"] == "same_approval_rate":
+                fits = chosen.sum() <= taken.sum()
+            else:
+                fits = own_rate is not None and challenger[chosen, 1].mean() <= own_rate
+            if fits and chosen.sum() > most:
+                other_cutoff, most = float(candidate), chosen.sum()
+    if not close(found["challenger_cutoff"], other_cutoff):
+        return False
+    chosen = np.zeros(n, bool) if other_cutoff is None else sign * challenger[:, 0] >= sign * other_cutoff
+    cells = {
+        "both_approve": taken & chosen,
+        "swap_out": taken & ~chosen,
+        "swap_in": ~taken & chosen,
+        "both_decline": ~taken & ~chosen,
+    }
+    for name, rows in cells.items():
+        one = found["cells"][name]
+        if one["n"] != int(rows.sum()) or not close(one["expected_bads_champion"], float(champion[rows, 1].sum())):
+            return False
+        if not close(one["expected_bads_challenger"], float(challenger[rows, 1].sum())):
+            return False
+    return close(found["challenger_approval_rate"], float(chosen.mean()))
+
+
 def sample(case):
     sign = 1 if case["pdo"] > 0 else -1
     points = [*(sign * one for one in POINTS), 0]
@@ -81,6 +166,8 @@ def sample(case):
             return False
         if not close(case["means"][side], float(np.mean([100 + points[cell(value)] for value in values]))):
             return False
+    if not feature(case, points):
+        return False
     scores = np.array([100 + points[cell(value)] for value in case["then"]])
     for band in case["bands"]:
         low = -math.inf if band["min"] is None else band["min"]
@@ -90,7 +177,7 @@ def sample(case):
     return True
 
 
-CHECKS = {"psi": psi, "mcnemar": swaps, "fdr": fdr, "sample": sample}
+CHECKS = {"psi": psi, "fill": fill, "swap": swap_set, "mcnemar": swaps, "fdr": fdr, "sample": sample}
 
 names = ["numpy", "scipy", "statsmodels", "psi-inference"]
 print(", ".join(f"{name} {metadata.version(name)}" for name in names))

@@ -9,11 +9,21 @@
 import fc from 'fast-check'
 import { checkSpec, compileModel, type ScorecardSpec } from '../../src/engine/index.ts'
 import { baselineOf } from '../../src/monitoring/baseline.ts'
+import { cellLayout } from '../../src/monitoring/cell-layout.ts'
+import { CutoffTally } from '../../src/monitoring/cutoffs.ts'
+import type { ModelTallies, ModelTally } from '../../src/monitoring/model-tally.ts'
 import { countSample } from '../../src/monitoring/sample-counts.ts'
+import { featureStabilities } from '../../src/monitoring/stability.ts'
 import { discoveries } from '../../src/monitoring/statistics/benjamini-hochberg.ts'
 import { mcNemar } from '../../src/monitoring/statistics/mcnemar.ts'
-import { populationStability } from '../../src/monitoring/statistics/population-stability.ts'
+import {
+  populationStability,
+  readZeroFill,
+} from '../../src/monitoring/statistics/population-stability.ts'
+import { SwapTally } from '../../src/monitoring/swap-set.ts'
+import { scanApplicants } from '../../src/score-log/reading/applicant-scan.ts'
 import { card, numeric } from '../support/cards/cards.ts'
+import { logOf, scanned } from '../support/score-log/scanned.ts'
 
 const [cases = '500', seed = '1'] = process.argv.slice(2)
 const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -24,12 +34,19 @@ const count = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 30 }), fc.nat(3
 const table = fc
   .array(fc.tuple(count, count), { minLength: 2, maxLength: 40 })
   .filter((cells) => [0, 1].every((side) => cells.some((cell) => (cell[side] ?? 0) > 0)))
+const FILLS = ['0.9', '0.99', '1', 'skip', 'share:0.0001']
 for (const cells of sampled(table)) {
   const expected = cells.map(([e]) => e)
   const actual = cells.map(([, a]) => a)
   const fill = { kind: 'count', count: 0.5 } as const
   const { psi, cv95, pValue, zeroBins } = populationStability(expected, actual, fill)
   write({ kind: 'psi', expected, actual, psi, cv95, pValue, zeroBins })
+  for (const text of FILLS) {
+    const zeroFill = readZeroFill(text)
+    if (zeroFill === null) throw new Error(`${text} is not a zero_fill`)
+    const filled = populationStability(expected, actual, zeroFill).psi
+    write({ kind: 'fill', zeroFill: text, expected, actual, psi: filled })
+  }
 }
 
 const swaps = fc.tuple(fc.nat(5_000), fc.nat(5_000)).filter(([a, b]) => a + b > 0)
@@ -46,6 +63,8 @@ for (const values of sampled(pValues)) {
   write({ kind: 'fdr', values, found: discoveries(values, 0.05) })
 }
 
+/** Place of the cell of values in no bin, after those of the bins. */
+const NO_BIN = 3
 const value = fc.oneof(fc.constant(null), fc.integer({ min: -5, max: 15 }))
 const sample = fc.tuple(
   fc.constantFrom(20, -20),
@@ -73,7 +92,73 @@ for (const [pdo, then, now] of sampled(sample)) {
     counts: features,
     means: [expected.meanScore, actual.meanScore],
     bands: expected.counts.score_bands,
+    feature: stabilityOf(of, { ...facts, ...expected }, features[1] ?? [], now.length),
   })
+}
+
+/** The figures of the feature against a sample, and against one that counts no values in no bin. */
+function stabilityOf(
+  of: ReturnType<typeof cardWith>,
+  sample: Parameters<typeof baselineOf>[0],
+  actual: readonly (number | null)[],
+  n: number,
+) {
+  const layouts = cellLayout(of)
+  const known = baselineOf(sample, of)
+  const unknown = {
+    ...known,
+    features: known.features.map((cells) => cells?.map((one, at) => (at === NO_BIN ? null : one))),
+  }
+  const tallies = { countsOf: () => Float64Array.from(actual, Number) } as unknown as ModelTallies
+  return [known, unknown].map((baseline) => {
+    const input = {
+      card: of,
+      layouts,
+      baseline: baseline as typeof known,
+      zeroFill: { kind: 'count', count: 0.5 } as const,
+      thresholds: { watch: 0.1, act: 0.25 },
+    }
+    const [found] = featureStabilities(input, tallies, { n } as ModelTally)
+    return { psi: found?.csi_psi, points: found?.csi_points, compared: found?.n_compared }
+  })
+}
+
+const score = fc.integer({ min: 0, max: 30 })
+const pairs = fc.tuple(
+  fc.constantFrom(1, -1),
+  fc.integer({ min: -1, max: 31 }),
+  fc.constantFrom('same_cutoff', 'same_approval_rate', 'same_bad_rate'),
+  fc.array(fc.tuple(score, score), { minLength: 1, maxLength: 200 }),
+)
+const LOG = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 1 }
+for (const [direction, cutoff, rule, applicants] of sampled(pairs)) {
+  const rows = applicants.map((both) => ({
+    // A better score has a smaller probability. A power of two keeps sums exact, so that
+    // equal rates are equal.
+    results: both.map((score, model) => {
+      const rank = direction === 1 ? 31 - score : score + 1
+      return { score, pd: (rank * (2 + model)) / 128 }
+    }),
+  }))
+  const log = logOf(scanned(['a', 'b'], rows))
+  const swap = new SwapTally({
+    challengerId: 'ch_b',
+    rule: rule as 'same_cutoff',
+    cutoff,
+    challengerCutoff: null,
+    directionOf: async () => direction as 1,
+    challengerDirection: direction as 1,
+  })
+  await scanApplicants({ log, query: LOG, dedupe: 'none' }, swap.readerOf)
+  const cuts = new CutoffTally({
+    modelId: 'a',
+    cutoffs: [cutoff],
+    direction: direction as 1,
+    grades: [],
+  })
+  await scanApplicants({ log, query: LOG, dedupe: 'none' }, cuts.readerOf)
+  const [cut] = cuts.report().cutoffs
+  write({ kind: 'swap', direction, cutoff, rule, rows, swap: await swap.report(), cut })
 }
 
 function cardWith(pdo: number) {

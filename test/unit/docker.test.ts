@@ -5,8 +5,11 @@ import { loadConfig } from '../../src/config.ts'
 import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-/** Variables of Node and the image that the service does not read. */
-const NOT_OURS = ['NODE_ENV']
+/** Variables of Node, the image and the client of buckets that the service does not read. */
+const NOT_OURS = ['NODE_ENV', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
+
+/** What the service itself may need; the process for files takes half of what there is. */
+const SERVICE_GIB = 2
 
 const text = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 
@@ -85,6 +88,36 @@ test('image, compose file and manifests agree on port, user, directory and image
   expect(dockerfile).toContain('USER 65532:65532')
   expect(pod.securityContext.runAsUser).toBe(65532)
   expect(container.volumeMounts[0].mountPath).toBe(imageEnvironment['DATA_DIR'])
+})
+
+// Else the other replica answers 503 for results, and a batch waits for the one that took its file.
+test('the replicas of the compose file share the store of batches, which they may write to', () => {
+  const replicas = ['scoreline-1', 'scoreline-2'].map((one) => compose.services[one])
+  const stores = replicas.map(({ environment }) => environment.BATCH_STORE)
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the compose file's own syntax.
+  expect(stores).toEqual(Array(2).fill('${BATCH_STORE:-file:///batches}'))
+  for (const { volumes } of replicas) expect(volumes).toContain('batches:/batches')
+  expect(dockerfile).toContain('COPY --from=build --chown=65532:65532 /batches /batches')
+})
+
+test('memory is enough for the service and the process for files', () => {
+  const limits = [container.resources.limits.memory, compose.services['scoreline-1'].mem_limit]
+  for (const limit of limits) {
+    const [, gib] = /^(\d+)(?:Gi|g)$/.exec(limit) ?? []
+    expect(Number(gib)).toBeGreaterThanOrEqual(SERVICE_GIB * 2)
+  }
+})
+
+// Uploads and the spool are on one disk, and answered scores go before files.
+test('files leave free what the spool may take', () => {
+  const env = new Map<string, string>(
+    container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+  )
+  const { spoolBytesMax } = loadConfig({})
+  const reserve = String(spoolBytesMax + 1024 ** 3)
+  expect(env.get('SPOOL_MAX_BYTES')).toBe(String(spoolBytesMax))
+  expect(env.get('BATCH_MIN_FREE_BYTES')).toBe(reserve)
+  expect(compose.services['scoreline-1'].environment.BATCH_MIN_FREE_BYTES).toBe(reserve)
 })
 
 test('nothing runs as root or writes outside its volume', () => {

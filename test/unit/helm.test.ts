@@ -30,11 +30,15 @@ const manifest = (kind: string) => manifests.find((one) => one.kind === kind)
 const [container] = manifest('StatefulSet').spec.template.spec.containers
 const isValid = new Ajv({ allowUnionTypes: true }).compile(schema)
 
-const variablesRead = new Set(
-  VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? []).map((name) =>
+/** What the client of buckets reads by itself. */
+const OF_BUCKETS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
+
+const variablesRead = new Set([
+  ...OF_BUCKETS,
+  ...VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? []).map((name) =>
     name.slice(1, -1),
   ),
-)
+])
 
 // A misspelt variable has no effect, and no error says so.
 test('the service reads every variable that the chart sets or names', () => {
@@ -84,6 +88,15 @@ describe('the schema of the values', () => {
     ['a misspelt value below', (copy) => Object.assign(copy.ingress, { enable: true })],
     ['a text for a switch', (copy) => Object.assign(copy.ingress, { enabled: 'no' })],
     ['a secret among the settings', (copy) => Object.assign(copy.config, { JWT_SECRET: 'x' })],
+    ...OF_BUCKETS.map((name): [string, (copy: Document) => void] => [
+      `${name} among the settings`,
+      (copy) => Object.assign(copy.config, { [name]: 'x' }),
+    ]),
+    [
+      'a store of batches that the reserve of the spool does not know',
+      (copy) => Object.assign(copy.config, { BATCH_MIN_FREE_BYTES: '1' }),
+    ],
+    ['a store of batches as a path', (copy) => Object.assign(copy.batches, { store: '/batches' })],
     ['a port that the probes do not know', (copy) => Object.assign(copy.config, { PORT: 80 })],
     ['a variable in small letters', (copy) => Object.assign(copy.config, { log_level: 'info' })],
     ['a role that does not exist', (copy) => Object.assign(copy.oidc.roleMap, { '/a': 'root' })],
@@ -124,6 +137,10 @@ test('chart, manifests and compose file agree on version, image, port, user and 
   const [claim] = manifest('StatefulSet').spec.volumeClaimTemplates
   expect(values.spool.size).toBe(claim.spec.resources.requests.storage)
   expect(`${values.spool.maxBytes}`).toBe(container.env[0].value)
+  expect(`${values.spool.maxBytes + 1024 ** 3}`).toBe(container.env[1].value)
+  expect(template('configmap.yaml')).toContain(
+    'BATCH_MIN_FREE_BYTES: {{ add .Values.spool.maxBytes 1073741824 |',
+  )
 })
 
 test('chart and manifests agree on probes, resources, the end of a pod and scaling', () => {

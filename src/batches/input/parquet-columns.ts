@@ -52,6 +52,8 @@ function columnOf(element: SchemaElement): ParquetColumn {
     return DECIMAL_TYPES.includes(type) ? of('decimal', scale) : of('other')
   }
   if (type === 'BOOLEAN') return of('boolean')
+  // The library gives it as text.
+  if (logical?.type === 'UUID' && element.type_length === UUID_BYTES) return of('text')
   const isText = converted === 'UTF8' || converted === 'ENUM' || logical?.type === 'STRING'
   if (isText || logical?.type === 'ENUM') {
     forgetType(element)
@@ -64,6 +66,7 @@ function columnOf(element: SchemaElement): ParquetColumn {
   return of(isNumber && isWhole && isPlain ? 'number' : 'other')
 }
 
+const UUID_BYTES = 16
 const DECIMAL_TYPES = ['INT32', 'INT64', 'BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY']
 /** 76 digits, the most that any writer has. */
 const DECIMAL_BYTES_MAX = 32

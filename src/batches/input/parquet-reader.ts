@@ -68,6 +68,8 @@ export class ParquetReader implements RecordReader {
   /** The row group with `row`, or the one before it. */
   private group: Group = { number: 0, start: 0, end: 0, columns: [] }
   private row: number
+  /** Characters of text of the applicant that was read last. */
+  private chars = 0
 
   constructor(options: ParquetReaderOptions) {
     this.options = options
@@ -84,7 +86,7 @@ export class ParquetReader implements RecordReader {
       const records: FileRecord[] = []
       for (let chars = 0; this.row < end && chars < CHUNK_CHARS; this.row++) {
         const record = this.recordOf(group, this.row)
-        chars += charsOf(record)
+        if (record.applicant !== null) chars += this.chars
         records.push(record)
       }
       return { records, position: { offset: this.row, line: this.row } }
@@ -108,7 +110,11 @@ export class ParquetReader implements RecordReader {
     if (!all.has(idField) && idField !== DEFAULT_ID_FIELD) {
       throw invalidFile(`the file has no column ${quoted(idField)}, which id_field names`)
     }
-    this.columns = [...all.values()].filter(({ name }) => isNumeric.has(name) || name === idField)
+    // Nobody has asked for the reference by default: one that can't be read is left out.
+    const hasId = idField !== DEFAULT_ID_FIELD || all.get(idField)?.kind !== 'other'
+    this.columns = [...all.values()].filter(
+      ({ name }) => isNumeric.has(name) || (hasId && name === idField),
+    )
     for (const { name, kind } of this.columns) {
       if (kind === 'other') {
         throw invalidFile(`the column ${quoted(name)} has neither numbers, texts nor booleans`)
@@ -153,6 +159,7 @@ export class ParquetReader implements RecordReader {
     const applicant: Record<string, unknown> = { ...this.template }
     let id: string | number | null = null
     let fault: string | null = null
+    this.chars = 0
     for (const column of columns) {
       const { name, isNumeric } = column
       const found = column.texts.of(column.values[row - start], column.kind)
@@ -161,25 +168,18 @@ export class ParquetReader implements RecordReader {
         continue
       }
       if (name === idField) id = idOf(fileValue(found, column, false))
-      if (isNumeric !== null) applicant[name] = fileValue(found, column, isNumeric)
+      if (isNumeric === null) continue
+      const value = fileValue(found, column, isNumeric)
+      applicant[name] = value
+      if (typeof value === 'string') this.chars += value.length
     }
     if (isLongId(id)) return faultyRecord(line, LONG_ID)
     if (fault !== null) return faultyRecord(line, fault, id)
-    const record = { line, id, applicant, fault: null }
-    if (charsOf(record) <= LINE_BYTES_MAX) return record
+    if (this.chars <= LINE_BYTES_MAX) return { line, id, applicant, fault: null }
     return faultyRecord(line, `the row has more than ${LINE_BYTES_MAX} characters of text`, id)
   }
 }
 
 function idOf(value: unknown): string | number | null {
   return typeof value === 'string' || Number.isFinite(value) ? (value as string | number) : null
-}
-
-function charsOf({ applicant }: FileRecord): number {
-  let chars = 0
-  for (const name in applicant) {
-    const value = applicant[name]
-    if (typeof value === 'string') chars += value.length
-  }
-  return chars
 }

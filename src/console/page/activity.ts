@@ -10,7 +10,8 @@ import { useLoaded } from './state.ts'
 import type { Comparison, Deployment, Histogram, Series, Stats } from './types.ts'
 import { Empty, Field, numberHead, Shown, Table, When } from './ui.ts'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const RANGES: Readonly<Record<string, { name: string; lengthMs: number }>> = {
   hour: { name: 'Last hour', lengthMs: HOUR_MS },
   hours: { name: 'Last 6 hours', lengthMs: 6 * HOUR_MS },
@@ -49,7 +50,9 @@ export function Activity({ deployment }: { deployment: Deployment }) {
   )
   const comparison = useLoaded(
     async () => {
-      const from = new Date(timeRange().fromMs).toISOString()
+      // A whole minute: consoles that look at the same time share one report.
+      const fromMs = Math.floor(timeRange().fromMs / MINUTE_MS) * MINUTE_MS
+      const from = new Date(fromMs).toISOString()
       const found = await api<Comparison>('GET', `v1/deployments/${slug}/stats/models?from=${from}`)
       setLarge(found.applicants > POLLED_APPLICANTS_MAX)
       return found
@@ -137,28 +140,30 @@ function Charts({ found, marks }: { found: Answered; marks: readonly Mark[] }) {
     }),
   })
   const { summary } = stats
-  const basis = { n: summary.total_requests, period: span(fromMs, toMs) }
+  const period = span(fromMs, toMs)
+  const end = (along.at(-1) ?? 0) + stepSec
+  const basis = { n: summary.total_requests, period, isUtc: series.step === 'day' }
   const histogram = histogramOf(summary.score_buckets)
   const [only] = series.points
   const isOfOneMinute = only !== undefined && series.points.length === 1
   const times = isOfOneMinute
     ? html`<p class="muted">All scores are from one minute, ${when(only.starts_at)}. Curves appear when there are scores from several minutes.</p>`
     : html`<div class="charts">
-    <${TimeChart} title=${`Applicants by ${series.step}`} shape="bars" along=${along} marks=${marks} basis=${{ ...basis, unit: 'applicants' }}
+    <${TimeChart} title=${`Applicants by ${series.step}`} shape="bars" along=${along} end=${end} marks=${marks} basis=${{ ...basis, unit: 'applicants' }}
       summary=${`${count(summary.total_requests)} in all`}
       curves=${[{ ...curve('Applicants', (point) => point.total_requests), values: along.map((at) => byStart.get(at)?.total_requests ?? 0) }]} />
-    <${TimeChart} title="Average probability of default" along=${along} marks=${marks} format=${percent} basis=${{ ...basis, unit: 'percent' }}
+    <${TimeChart} title="Average probability of default" along=${along} end=${end} marks=${marks} format=${percent} basis=${{ ...basis, unit: 'percent' }}
       summary=${`${percent(summary.avg_pd)} over all`} curves=${[curve('PD', (point) => point.avg_pd)]} />
-    <${TimeChart} title="Latency" along=${along} marks=${marks} format=${milliseconds} basis=${{ ...basis, unit: 'milliseconds' }}
+    <${TimeChart} title="Latency" along=${along} end=${end} marks=${marks} format=${milliseconds} basis=${{ ...basis, unit: 'milliseconds' }}
       summary=${`95 percent of the scores took ${milliseconds(summary.p95_latency_ms)} or less`}
       curves=${[curve('p50', (point) => point.p50_latency_ms), curve('p95', (point) => point.p95_latency_ms)]} />
-    <${TimeChart} title="Average score" along=${along} marks=${marks} basis=${{ ...basis, unit: 'points' }}
+    <${TimeChart} title="Average score" along=${along} end=${end} marks=${marks} basis=${{ ...basis, unit: 'points' }}
       summary=${`${number(summary.avg_score)} over all`} curves=${[curve('Score', (point) => point.avg_score)]} />
   </div>`
   return html`${times}<div class="charts">
     ${
       histogram &&
-      html`<${HistogramChart} title=${`Scores, by ${histogram.width} points`} basis=${{ ...basis, unit: 'applicants' }}
+      html`<${HistogramChart} title=${`Scores, by ${histogram.width} points`} basis=${{ ...basis, isUtc: false, unit: 'applicants' }}
       summary=${`from ${number(summary.min_score)} to ${number(summary.max_score)}, ${number(summary.avg_score)} on average`}
       histograms=${[{ name: 'Applicants', histogram }]} />`
     }

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api } from './api.ts'
-import { count, deploys, index, sampleSize } from './format.ts'
+import { count, deploys, index, percent, sampleSize } from './format.ts'
 import { useAction, useSession } from './state.ts'
 import type { Alarm } from './types.ts'
 import { Failure, Field, Submit, When } from './ui.ts'
@@ -17,7 +17,7 @@ export function withLevels(query: string, { is_on, watch, act }: Alarm): string 
 export function AlarmLight({ alarm }: { alarm: Alarm }) {
   if (!alarm.is_on) return html`<span class="muted">off</span>`
   if (alarm.evaluated_at === null) return html`<span class="muted">not evaluated yet</span>`
-  return html`<${VerdictBadge} verdict=${alarm.verdict} /> <span class="muted small">${sampleSize(alarm.n ?? 0)}, since <${When} at=${alarm.changed_at} /></span>`
+  return html`<${VerdictBadge} verdict=${alarm.verdict} /> <span class="muted small">last ${alarm.days} days, ${sampleSize(alarm.n ?? 0)}, since <${When} at=${alarm.changed_at} /></span>`
 }
 
 /** What the hourly evaluation found, and its levels, which deployers may set. */
@@ -31,16 +31,12 @@ export function AlarmPanel({
   onSet: () => void
 }) {
   const session = useSession()
-  const { moved, n, evaluated_at: at } = alarm
+  const { n, evaluated_at: at } = alarm
   return html`<section><h2>Alarm</h2>
     <p><${AlarmLight} alarm=${alarm} /></p>
     ${
       at !== null &&
-      html`<p class="muted">Evaluated <${When} at=${at} /> over ${alarm.days} days with ${count(n ?? 0)} applicants. ${
-        moved.length === 0
-          ? 'No feature moved more than chance explains.'
-          : `Moved: ${moved.map(({ name, csi_psi }) => `${name} (${index(csi_psi)})`).join(', ')}.`
-      }</p>`
+      html`<p class="muted">Evaluated <${When} at=${at} /> over ${alarm.days} days with ${count(n ?? 0)} applicants. ${foundBy(alarm)}</p>`
     }
     ${
       session !== null && deploys(session.role)
@@ -48,6 +44,25 @@ export function AlarmPanel({
         : html`<p class="muted small">Moderate from ${index(alarm.watch)}, major from ${index(alarm.act)}, with at least ${count(alarm.n_min)} applicants.</p>`
     }
   </section>`
+}
+
+/** What the evaluation found, and of how many features. */
+function foundBy({ moved, features_judged, features_unjudged, input_faults }: Alarm): string {
+  const judged = features_judged ?? 0
+  const unjudged = features_unjudged ?? 0
+  const sentences = [
+    moved.length > 0
+      ? `Moved: ${moved.map(({ name, csi_psi }) => `${name} (${index(csi_psi)})`).join(', ')}.`
+      : judged > 0
+        ? `No feature moved more than chance explains, of the ${count(judged)} that can be judged.`
+        : 'No feature can be judged.',
+    ...(unjudged > 0 ? [`Features with too few applicants: ${count(unjudged)}.`] : []),
+    ...input_faults.map(
+      ({ name, unknown_share }) =>
+        `${percent(unknown_share)} of the values of ${name} are of a kind that the sample does not count: check the input.`,
+    ),
+  ]
+  return sentences.join(' ')
 }
 
 const FIELDS = [

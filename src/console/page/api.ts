@@ -272,12 +272,35 @@ interface RequestRest {
   readonly timeoutMs?: number
 }
 
-/** Paths are relative to the page, so that a proxy may serve the service under any path. */
+/** How often a question is asked again that the service has no room for, and the longest wait. */
+const REPEATS_MAX = 2
+const WAIT_SEC_MAX = 10
+
+/**
+ * Paths are relative to the page, so that a proxy may serve the service under any path. A question
+ * that gets 503 with `Retry-After` is asked again after that time; a change is not.
+ */
 export async function request(
   method: Method,
   path: string,
-  { body, type = 'application/json', token, keepalive = false, timeoutMs }: RequestRest = {},
+  rest: RequestRest = {},
 ): Promise<unknown> {
+  for (let repeats = method === 'GET' ? REPEATS_MAX : 0; ; repeats--) {
+    const { response, answer } = await exchange(method, path, rest)
+    if (response.ok) return answer
+    const waitSec = Number(response.headers.get('retry-after') ?? 0)
+    const isFull = response.status === 503 && waitSec > 0 && waitSec <= WAIT_SEC_MAX
+    if (!isFull || repeats === 0) throw errorOf(response, answer)
+    await new Promise((resolve) => setTimeout(resolve, 1000 * waitSec))
+  }
+}
+
+/** The response with its body; no body is null. */
+async function exchange(
+  method: Method,
+  path: string,
+  { body, type = 'application/json', token, keepalive = false, timeoutMs }: RequestRest,
+): Promise<{ readonly response: Response; readonly answer: unknown }> {
   let response: Response
   let text: string
   try {
@@ -296,10 +319,7 @@ export async function request(
   } catch {
     throw unreachable()
   }
-  if (response.status === 204) return null
-  const answer = readAnswer(text)
-  if (response.ok) return answer
-  throw errorOf(response, answer)
+  return { response, answer: response.status === 204 ? null : readAnswer(text) }
 }
 
 /** A file goes as it is. */

@@ -112,8 +112,8 @@ function Place({ place, rest, session }: { place: string; rest: string[]; sessio
   const [id] = rest
   if (place === 'deployments') {
     if (id === undefined) return html`<${DeploymentsPage} session=${session} />`
-    const [, report] = rest
-    if (report === 'stability') return html`<${StabilityPage} slug=${id} />`
+    const [, report, part] = rest
+    if (report === 'stability') return html`<${StabilityPage} slug=${id} start=${part} />`
     if (report === 'cutoffs') return html`<${CutoffsPage} slug=${id} />`
     if (report === 'versions') return html`<${VersionsPage} slug=${id} />`
     if (report === 'swap-set') return html`<${SwapSetPage} slug=${id} />`

@@ -2,17 +2,12 @@ import { html } from 'htm/preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { count, number, sampleSize, when } from './format.ts'
+import { type Curve, type DrawnCurve, drawnCurves, rangeAlong, timeTexts } from './chart-data.ts'
+import { count, dayInUtc, number, sampleSize, when } from './format.ts'
 import { type Mark, MarkList, marksWithin } from './marks.ts'
 import { useTheme } from './state.ts'
 import type { Histogram } from './types.ts'
 import { numberHead, Table } from './ui.ts'
-
-/** A curve or a set of bars. */
-interface Curve {
-  readonly name: string
-  readonly values: readonly (number | null)[]
-}
 
 /** What every chart says below its title. */
 export interface Basis {
@@ -22,11 +17,13 @@ export interface Basis {
   readonly n: number
   /** From when to when. */
   readonly period: string
+  /** Whether the values stand for days, weeks or months in UTC. */
+  readonly isUtc?: boolean
 }
 
 /** The unit, the number and the period of a chart. */
-export function BasisLine({ basis: { unit, n, period } }: { basis: Basis }) {
-  return html`<p class="basis small muted">${unit} · ${sampleSize(n)} · ${period}</p>`
+export function BasisLine({ basis: { unit, n, period, isUtc = false } }: { basis: Basis }) {
+  return html`<p class="basis small muted">${unit} · ${sampleSize(n)} · ${period}${isUtc && ' UTC'}</p>`
 }
 
 interface ChartProps {
@@ -42,8 +39,18 @@ interface ChartProps {
   readonly marks?: readonly Mark[]
   /** Head of the first column of the table; absent: of times or scores. */
   readonly alongName?: string
+  /** Where the interval of the last value ends; absent: where it begins. */
+  readonly end?: number
+  /** Values at which something is to be done, as lines across the chart. */
+  readonly levels?: readonly Level[]
   /** In place of the table that the chart makes of its values. */
   readonly table?: ComponentChildren
+}
+
+/** A line across a chart. */
+export interface Level {
+  readonly name: string
+  readonly value: number
 }
 
 const HEIGHT_PX = 200
@@ -88,17 +95,20 @@ type Shape = 'line' | 'bars' | 'steps'
 function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
   const { title, basis, summary, curves, along, isTime, shape, format = number } = props
   const [first = 0, last = 0] = [along[0], along.at(-1)]
-  const step = along.length > 1 ? (last - first) / (along.length - 1) : 0
-  const marks = marksWithin(props.marks ?? [], first, last + step)
+  const { end = last } = props
+  const marks = marksWithin(props.marks ?? [], first, end)
   const place = useRef<HTMLDivElement>(null)
   const theme = useTheme()
   const plot = useRef<uPlot | null>(null)
-  const data = [along, ...curves.map(({ values }) => values)] as uPlot.AlignedData
-  const latest = useRef(data)
-  latest.current = data
-  const latestMarks = useRef<readonly Mark[]>(marks)
-  latestMarks.current = marks
-  const names = curves.map(({ name }) => name).join('\n')
+  const drawn = drawnCurves(curves)
+  const data = [along, ...drawn.map(({ values }) => values)] as uPlot.AlignedData
+  const latest = useRef({ data, marks, last, end })
+  latest.current = { data, marks, last, end }
+  const names = drawn.map(({ name }) => name).join('\n')
+  const {
+    levels = NO_LEVELS,
+    basis: { isUtc = false },
+  } = props
 
   useEffect(() => {
     const element = place.current
@@ -108,14 +118,11 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
     // Loads the plot library only when a plot is shown.
     const draw = ({ default: Plot }: { default: typeof uPlot }) => {
       if (!isWanted) return
-      const drawn = new Plot(
-        optionsOf(Plot, element, { curves, isTime, shape, format, marks: latestMarks }),
-        latest.current,
-        element,
-      )
-      plot.current = drawn
+      const look = { curves: drawn, isTime, isUtc, shape, format, levels, latest }
+      const shown = new Plot(optionsOf(Plot, element, look), latest.current.data, element)
+      plot.current = shown
       observer = new ResizeObserver(() =>
-        drawn.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+        shown.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
       )
       observer.observe(element)
     }
@@ -129,7 +136,7 @@ function Chart(props: ChartProps & { isTime: boolean; shape: Shape }) {
       plot.current = null
     }
   }, [names, theme, shape])
-  useEffect(() => plot.current?.setData(latest.current))
+  useEffect(() => plot.current?.setData(latest.current.data))
 
   return html`<figure class="chart">
     <figcaption>${title}</figcaption>
@@ -152,18 +159,34 @@ function ValueTable(props: ChartProps & { isTime: boolean; shape: Shape }) {
     ${rows.map((at, row) =>
       curves.every(({ values }) => (values[row] ?? null) === null)
         ? null
-        : html`<tr><th scope="row">${isTime ? when(new Date(at * 1000).toISOString()) : number(at)}</th>
+        : html`<tr><th scope="row">${isTime ? timeName(at, props.basis.isUtc) : number(at)}</th>
           ${curves.map(({ values }) => html`<td class="number">${format(values[row] ?? null)}</td>`)}</tr>`,
     )}
   <//>`
 }
 
+const NO_LEVELS: readonly Level[] = []
+
+/** A time as its readers name it: a day in UTC, or a moment on their clock. */
+function timeName(sec: number, isUtc = false): string {
+  return isUtc ? dayInUtc(sec * 1000) : when(new Date(sec * 1000).toISOString())
+}
+
 interface Look {
-  readonly curves: readonly Curve[]
+  readonly curves: readonly DrawnCurve[]
   readonly isTime: boolean
+  readonly isUtc: boolean
   readonly shape: Shape
   readonly format: (value: number | null) => string
-  readonly marks: { readonly current: readonly Mark[] }
+  readonly levels: readonly Level[]
+  /** What may change while the plot stays. */
+  readonly latest: {
+    readonly current: {
+      readonly marks: readonly Mark[]
+      readonly last: number
+      readonly end: number
+    }
+  }
 }
 
 function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.Options {
@@ -186,28 +209,44 @@ function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
+    ...(look.isUtc && { tzDate: (sec: number) => Plot.tzDate(new Date(sec * 1000), 'Etc/UTC') }),
     scales: {
-      x: { time: look.isTime },
-      y: { range: (_plot, least, most) => rangeOf(least, most, look.shape) },
+      x: {
+        time: look.isTime,
+        ...(look.isTime && {
+          range: (_plot: uPlot, least: number, most: number) =>
+            rangeAlong([least, most], look.latest.current),
+        }),
+      },
+      y: { range: (_plot, least, most) => rangeOf(least, most, look) },
     },
     axes: [
-      look.isTime ? { ...axis, space: 70, values: timeTexts } : axis,
+      look.isTime
+        ? {
+            ...axis,
+            space: 70,
+            ...(look.isUtc && { incrs: DAY_STEPS_SEC }),
+            values: (_plot, splits, _axis, _space, stepSec) =>
+              timeTexts(splits, stepSec, look.isUtc ? 'UTC' : undefined),
+          }
+        : axis,
       { ...axis, size: 60, values: (_plot, splits) => splits.map((value) => look.format(value)) },
     ],
     cursor: { y: false, points: { size: 6 } },
-    hooks: { draw: [markDrawer(look, colour('--text'))] },
+    hooks: { draw: [levelDrawer(look, colour('--muted')), markDrawer(look, colour('--text'))] },
     series: [
       {
         label: look.isTime ? 'Time' : 'From',
         value: (_plot, value) =>
-          value === null
-            ? '–'
-            : look.isTime
-              ? when(new Date(value * 1000).toISOString())
-              : number(value),
+          value === null ? '–' : look.isTime ? timeName(value, look.isUtc) : number(value),
       },
-      ...look.curves.map(({ name }, index) => {
-        const stroke = colour(`--series-${index % SERIES_COLOURS}`)
+      ...look.curves.map(({ name, colour: place, isHollow }) => {
+        const stroke = colour(`--series-${place % SERIES_COLOURS}`)
+        if (isHollow) {
+          const points = { show: true, size: 8, width: 2, stroke, fill: colour('--panel') }
+          const value = (_plot: uPlot, found: number | null) => look.format(found)
+          return { label: name, stroke, width: 2, paths: () => null, points, value }
+        }
         return {
           label: name,
           stroke,
@@ -227,8 +266,43 @@ function optionsOf(Plot: typeof uPlot, element: HTMLElement, look: Look): uPlot.
   }
 }
 
+const DAY_SEC = 86_400
+/** Distances between the labels of days: without a time of day. */
+const DAY_STEPS_SEC = [1, 2, 3, 4, 5, 7, 10, 15, 30, 60, 90, 180, 365, 730].map(
+  (days) => days * DAY_SEC,
+)
+
+/** Draws a line across at each level, with its name. */
+function levelDrawer({ levels }: Look, colour: string): (plot: uPlot) => void {
+  return (plot) => {
+    const { ctx: context, bbox } = plot
+    const ratio = devicePixelRatio
+    context.save()
+    context.strokeStyle = colour
+    context.fillStyle = colour
+    context.lineWidth = ratio
+    context.setLineDash([2 * ratio, 3 * ratio])
+    context.font = `${11 * ratio}px system-ui, sans-serif`
+    context.textBaseline = 'bottom'
+    for (const [place, { name, value }] of levels.entries()) {
+      const top = plot.valToPos(value, 'y', true)
+      if (top < bbox.top || top > bbox.top + bbox.height) continue
+      context.beginPath()
+      context.moveTo(bbox.left, top)
+      context.lineTo(bbox.left + bbox.width, top)
+      context.stroke()
+      // Names at both ends, because levels can lie close together.
+      const isLeft = place % 2 === 0
+      context.textAlign = isLeft ? 'left' : 'right'
+      const left = isLeft ? bbox.left + 3 * ratio : bbox.left + bbox.width - 3 * ratio
+      context.fillText(name, left, top - 2 * ratio)
+    }
+    context.restore()
+  }
+}
+
 /** Draws a numbered line at the time of each mark. */
-function markDrawer({ marks }: Look, colour: string): (plot: uPlot) => void {
+function markDrawer({ latest }: Look, colour: string): (plot: uPlot) => void {
   return (plot) => {
     const { ctx: context, bbox } = plot
     const ratio = devicePixelRatio
@@ -239,7 +313,7 @@ function markDrawer({ marks }: Look, colour: string): (plot: uPlot) => void {
     context.setLineDash([4 * ratio, 4 * ratio])
     context.font = `${11 * ratio}px system-ui, sans-serif`
     context.textBaseline = 'top'
-    for (const [index, { atSec }] of marks.current.entries()) {
+    for (const [index, { atSec }] of latest.current.marks.entries()) {
       const left = plot.valToPos(atSec, 'x', true)
       if (left < bbox.left || left > bbox.left + bbox.width) continue
       context.beginPath()
@@ -252,26 +326,6 @@ function markDrawer({ marks }: Look, colour: string): (plot: uPlot) => void {
   }
 }
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
-const SECONDS = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
-
-/** Formats a mark by the distance between marks; midnight shows the date. */
-function timeTexts(
-  _plot: uPlot,
-  splits: number[],
-  _axis: number,
-  _space: number,
-  stepSec: number,
-): string[] {
-  return splits.map((sec) => {
-    const date = new Date(sec * 1000)
-    const isMidnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0
-    if (stepSec >= 86_400 || isMidnight) return DAY.format(date)
-    return (stepSec < 60 ? SECONDS : CLOCK).format(date)
-  })
-}
-
 /** Isolated points between gaps: no line passes through them. */
 function lonePoints(plot: uPlot, curve: number): number[] {
   const values = plot.data[curve] ?? []
@@ -282,9 +336,14 @@ function lonePoints(plot: uPlot, curve: number): number[] {
 /** Number of colours in the style sheet. */
 const SERIES_COLOURS = 6
 
-/** Bars start at 0; a curve gets a margin. */
-function rangeOf(least: number | null, most: number | null, shape: Shape): [number, number] {
-  const [low, high] = [least ?? 0, most ?? 1]
+/** Bars start at 0; a curve gets a margin, and shows its levels. */
+function rangeOf(
+  least: number | null,
+  most: number | null,
+  { shape, levels }: Pick<Look, 'shape' | 'levels'>,
+): [number, number] {
+  const values = levels.map(({ value }) => value)
+  const [low, high] = [Math.min(least ?? 0, ...values), Math.max(most ?? 1, ...values)]
   if (shape !== 'line') return [0, high > 0 ? high * 1.05 : 1]
   const air = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1
   return [low >= 0 ? Math.max(0, low - air) : low - air, high + air]

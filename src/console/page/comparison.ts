@@ -74,7 +74,7 @@ function ServedChart({ models, comparison, nameOf, marks }: ServedChartProps) {
   const curves = models
     .filter(({ served }) => served > 0)
     .map((model) => ({ name: nameOf(model.model_id), values: model.served_by_slice }))
-  return html`<${TimeChart} title="Applicants answered, by model" basis=${basisOf(comparison)} along=${along} marks=${marks} curves=${curves} format=${(value: number | null) => (value === null ? '–' : count(value))}
+  return html`<${TimeChart} title="Applicants answered, by model" basis=${basisOf(comparison)} along=${along} end=${lastSec} marks=${marks} curves=${curves} format=${(value: number | null) => (value === null ? '–' : count(value))}
     summary=${curves.map(({ name, values }) => `${name} ${count(values.reduce((sum, one) => sum + one, 0))}`).join(', ')} />`
 }
 

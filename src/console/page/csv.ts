@@ -1,4 +1,5 @@
 import { html } from 'htm/preact'
+import type { Cutoffs } from './types.ts'
 
 type Cell = string | number | null
 
@@ -18,6 +19,20 @@ function cellText(cell: Cell): string {
   if (typeof cell === 'number') return String(cell)
   const text = FORMULA.test(cell) ? `'${cell}` : cell
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+const BAND_HEAD = ['min', 'max', 'applicants', 'share', 'mean_pd', 'expected_bads']
+const BASIS_HEAD = ['model_version', 'from', 'to', 'n']
+
+/** The score bands as a table to save: each row names the model, the period and all applicants. */
+export function bandTable({ bands, model_version: version, from, to, n }: Cutoffs) {
+  return {
+    head: [...BASIS_HEAD, ...BAND_HEAD],
+    rows: bands.map((band) => [
+      ...[version, from, to, n],
+      ...[band.min, band.max, band.n, band.share, band.mean_pd, band.expected_bads],
+    ]),
+  }
 }
 
 interface ReportToolsProps {

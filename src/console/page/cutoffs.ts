@@ -1,9 +1,16 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api } from './api.ts'
-import { ReportTools } from './csv.ts'
+import { bandTable, ReportTools } from './csv.ts'
 import { count, number, percent } from './format.ts'
-import { PERIOD_DEFAULT, PeriodField, periodName, periodQuery, ReportLinks } from './periods.ts'
+import {
+  PERIOD_DEFAULT,
+  PeriodField,
+  periodName,
+  periodQuery,
+  periodSpan,
+  ReportLinks,
+} from './periods.ts'
 import { useLoaded } from './state.ts'
 import type { Cutoffs } from './types.ts'
 import { Empty, Field, numberHead, optionalHead, Page, Shown, Table } from './ui.ts'
@@ -24,7 +31,7 @@ export function CutoffsPage({ slug }: { slug: string }) {
     <${Shown} of=${loaded}>${(found: Cutoffs) =>
       found.n === 0
         ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one.</p><//>`
-        : html`<${Slider} key=${period} found=${found} /><${Bands} found=${found} period=${period} />`}<//>
+        : html`<${Slider} key=${period} found=${found} slug=${slug} period=${period} /><${Bands} found=${found} period=${period} />`}<//>
   <//>`
 }
 
@@ -38,11 +45,53 @@ async function cutoffsOf(slug: string, from: string): Promise<Cutoffs> {
   return api<Cutoffs>('GET', `${path}?${from}${cutoffs.join('')}`)
 }
 
-function Slider({ found: { cutoffs, n } }: { found: Cutoffs }) {
+function Slider({ found, slug, period }: { found: Cutoffs; slug: string; period: string }) {
+  const { cutoffs, n } = found
   const [place, setPlace] = useState(Math.floor(cutoffs.length / 2))
-  const chosen = cutoffs[place]
-  if (chosen === undefined) return null
-  const slide = (event: Event) => setPlace(Number((event.currentTarget as HTMLInputElement).value))
+  const [own, setOwn] = useState<number | null>(null)
+  // Asks for a cut-off of the user's own; those of the slider are there.
+  const asked = useLoaded(
+    () => (own === null ? Promise.resolve(null) : oneCutoff(slug, own, periodQuery(period))),
+    [slug, period, own],
+  )
+  const atPlace = cutoffs[place]
+  if (atPlace === undefined) return null
+  const slide = (event: Event) => {
+    setPlace(Number((event.currentTarget as HTMLInputElement).value))
+    setOwn(null)
+  }
+  const type = (event: Event) => {
+    const text = (event.currentTarget as HTMLInputElement).value.trim()
+    setOwn(text === '' ? null : Number(text))
+  }
+  return html`<section>
+    <h2>Over ${count(n)} applicants</h2>
+    <${Field} label="Cut-off" hint="A score from here on is approved; on a card with a negative pdo, a score up to here.">${(
+      field: object,
+    ) =>
+      html`<input ...${field} type="range" min="0" max=${cutoffs.length - 1} step="1" value=${place} aria-valuetext=${number(atPlace.cutoff)} onInput=${slide} />`}<//>
+    <${Field} label="Exact cut-off" hint="For one between the steps of the slider.">${(
+      field: object,
+    ) =>
+      html`<input ...${field} type="number" step="any" value=${own ?? atPlace.cutoff} onChange=${type} />`}<//>
+    ${
+      own === null
+        ? html`<${Decided} chosen=${atPlace} />`
+        : html`<${Shown} of=${asked}>${(chosen: Decision | null) => chosen !== null && html`<${Decided} chosen=${chosen} />`}<//>`
+    }
+    <p class="muted">Expected bads are the sum of the model's own probabilities: they are right as far as its calibration is.</p>
+  </section>`
+}
+
+type Decision = Cutoffs['cutoffs'][number]
+
+async function oneCutoff(slug: string, cutoff: number, from: string): Promise<Decision | null> {
+  const path = `v1/deployments/${slug}/cutoffs?cutoff=${cutoff}&${from}`
+  const { cutoffs } = await api<Cutoffs>('GET', path)
+  return cutoffs[0] ?? null
+}
+
+function Decided({ chosen }: { chosen: Decision }) {
   const tiles: [string, string][] = [
     ['Cut-off', number(chosen.cutoff)],
     ['Approval rate', percent(chosen.approval_rate)],
@@ -51,34 +100,16 @@ function Slider({ found: { cutoffs, n } }: { found: Cutoffs }) {
     ['Approved', count(chosen.approved)],
     ['Declined', count(chosen.declined)],
   ]
-  return html`<section>
-    <h2>Over ${count(n)} applicants</h2>
-    <${Field} label="Cut-off" hint="A score from here on is approved; on a card with a negative pdo, a score up to here.">${(
-      field: object,
-    ) =>
-      html`<input ...${field} type="range" min="0" max=${cutoffs.length - 1} step="1" value=${place} aria-valuetext=${number(chosen.cutoff)} onInput=${slide} />`}<//>
-    <dl class="tiles" aria-live="polite">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-    <p class="muted">Expected bads are the sum of the model's own probabilities: they are right as far as its calibration is.</p>
-  </section>`
+  return html`<dl class="tiles" aria-live="polite">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-/** The table of score bands as it is saved. */
-const BAND_HEAD = ['min', 'max', 'applicants', 'share', 'mean_pd', 'expected_bads']
-
-function Bands({
-  found: { bands, grades, model_id: modelId, n },
-  period,
-}: {
-  found: Cutoffs
-  period: string
-}) {
-  const rows = bands.map((band) => [
-    ...[band.min, band.max, band.n, band.share, band.mean_pd, band.expected_bads],
-  ])
+function Bands({ found, period }: { found: Cutoffs; period: string }) {
+  const { bands, grades, model_id: modelId, model_version: version, n } = found
+  const { head, rows } = bandTable(found)
   const most = Math.max(...bands.map(({ share }) => share ?? 0))
   return html`<section>
-    <div class="section-head"><h2>By score band</h2><${ReportTools} name=${`score-bands-${modelId}`} head=${BAND_HEAD} rows=${rows} /></div>
-    <p class="muted">${periodName(period)}, ${count(n)} applicants, model <code>${modelId}</code>.</p>
+    <div class="section-head"><h2>By score band</h2><${ReportTools} name=${`score-bands-${modelId}`} head=${head} rows=${rows} /></div>
+    <p class="muted">${periodName(period)} (${periodSpan(period)}), ${count(n)} applicants, version ${version}, model <code>${modelId}</code>.</p>
     <${Table} caption="By score band" head=${['Score', numberHead('Applicants'), numberHead('Share'), numberHead('Mean PD'), optionalHead('Expected bads', 'number'), optionalHead('Share')]}>
       ${bands.map(
         (band) => html`<tr>

@@ -18,6 +18,7 @@ interface Month {
 
 interface MonthFound {
   readonly atSec: number
+  readonly endSec: number
   readonly n: number
   readonly bad: number
   readonly expected: number | null
@@ -66,7 +67,7 @@ async function monthsOf(slug: string): Promise<Found> {
     const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString())
     const query = `definition=${encodeURIComponent(definition.id)}&from=${from}&to=${to}`
     const found = await api<Performance>('GET', `v1/deployments/${slug}/performance?${query}`)
-    if (found.n > 0) months.push(monthOf(found, fromMs))
+    if (found.n > 0) months.push(monthOf(found, { fromMs, toMs }))
   }
   return { definition, months }
 }
@@ -81,12 +82,13 @@ function lastMonths(nowMs: number): Month[] {
 }
 
 /** The mean probability follows from those of the grades. */
-function monthOf({ n, bad, calibration }: Performance, fromMs: number): MonthFound {
+function monthOf({ n, bad, calibration }: Performance, { fromMs, toMs }: Month): MonthFound {
   const known = calibration.grades.filter(({ mean_pd }) => mean_pd !== null)
   const counted = known.reduce((sum, grade) => sum + grade.n, 0)
   const expected = known.reduce((sum, grade) => sum + grade.n * (grade.mean_pd ?? 0), 0)
   return {
     atSec: fromMs / 1000,
+    endSec: toMs / 1000,
     n,
     bad,
     expected: counted === 0 ? null : expected / counted,
@@ -115,7 +117,7 @@ function Chart({
     ${
       months.length === 1
         ? html`<p class="muted">All outcomes are of one month; a curve needs two.</p>`
-        : html`<${TimeChart} title="Bad rate by month" basis=${{ unit: 'percent of the applicants', n, period: period.join(' – ') }} along=${months.map(({ atSec }) => atSec)} curves=${curves} marks=${marks} format=${percent}
+        : html`<${TimeChart} title="Bad rate by month" basis=${{ unit: 'percent of the applicants', n, period: period.join(' – '), isUtc: true }} along=${months.map(({ atSec }) => atSec)} end=${months.at(-1)?.endSec} curves=${curves} marks=${marks} format=${percent}
         summary=${`${count(n)} applicants in ${months.length} months`} />`
     }
     <${Table} caption="Expected and observed by month" head=${['Month', numberHead('Applicants'), numberHead('Bad'), numberHead('Expected'), numberHead('Observed')]}>

@@ -31,7 +31,9 @@ export function index(value: number | null): string {
 /** A number with its sign, for differences. */
 export function signed(value: number | null): string {
   if (value === null) return NONE
-  return value > 0 ? `+${NUMBER.format(value)}` : NUMBER.format(value).replace('-', '−')
+  const text = NUMBER.format(Math.abs(value))
+  if (text === NUMBER.format(0)) return text
+  return `${value > 0 ? '+' : '−'}${text}`
 }
 
 /** @param share 0..1 */
@@ -58,7 +60,18 @@ export function whenExactly(timestamp: string): string {
 }
 
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
+const DAY_IN_UTC = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 const DAY_MS = 86_400_000
+
+/** A day, week or month of a report begins at midnight in UTC. */
+export function dayInUtc(ms: number): string {
+  return DAY_IN_UTC.format(ms)
+}
+
+/** A period in days of UTC. */
+export function spanInUtc(fromMs: number, toMs: number): string {
+  return `${dayInUtc(fromMs)} – ${dayInUtc(toMs)}`
+}
 
 /** A period from its start to its end: days, or times where it is short. */
 export function span(fromMs: number, toMs: number): string {

@@ -14,19 +14,22 @@ interface Found {
   readonly alarm: Alarm
 }
 
+/** The period of the health, and of the report that its link opens. */
+const PERIOD = 'month'
+
 /** The state of a deployment at a glance: of the last 30 days, loaded once. */
 export function Health({ deployment }: { deployment: Deployment }) {
   const { slug, champion_model: champion } = deployment
   const loaded = useLoaded(async () => {
     const path = `v1/deployments/${slug}/stability`
     const alarm = await api<Alarm>('GET', `${path}/alarm`)
-    const query = withLevels(periodQuery('month'), alarm)
+    const query = withLevels(periodQuery(PERIOD), alarm)
     return { alarm, stability: await api<Stability>('GET', `${path}?${query}`) }
   }, [slug, champion.id])
   const marks = useMarks(slug, '', deployment.cache_version)
   return html`<section>
     <div class="section-head"><h2>Health, last 30 days</h2>
-      <a href=${`#/deployments/${slug}/stability`}>Which feature moved?</a>
+      <a href=${`#/deployments/${slug}/stability/${PERIOD}`}>Which feature moved?</a>
     </div>
     <${Shown} of=${loaded}>${(found: Found) => html`<${Tiles} ...${found} deployment=${deployment} marks=${marks} />`}<//>
   </section>`
@@ -86,7 +89,7 @@ function qualityOf(features: Stability['features'], worst: Stability['features']
 }
 
 /** Share of values that are missing or fit no bin. */
-function unusual(feature: Stability['features'][number]): number {
+export function unusual(feature: Stability['features'][number]): number {
   const { missing_share, unseen_share, no_bin_share, not_a_number_share } = feature
   return (
     (missing_share ?? 0) + (unseen_share ?? 0) + (no_bin_share ?? 0) + (not_a_number_share ?? 0)

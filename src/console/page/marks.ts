@@ -11,6 +11,8 @@ export interface Mark {
   readonly atSec: number
   readonly at: string
   readonly text: string
+  /** Whether it marks nothing but a changed verdict. */
+  readonly isVerdict: boolean
 }
 
 /** Marks below a chart; more would hide the curves. */
@@ -43,12 +45,17 @@ export function marksOf({ changes }: DeploymentHistory): Mark[] {
     const text = markText(change)
     if (text === null) continue
     const { at } = change
+    const isVerdict = change.kind === 'stability_verdict'
     const atSec = Date.parse(at) / 1000
     const before = marks.at(-1)
     // Changes that were made together are one line in the chart.
     if (before !== undefined && atSec - before.atSec < TOGETHER_SEC) {
-      marks[marks.length - 1] = { ...before, text: `${before.text}, ${text}` }
-    } else marks.push({ at, atSec, text })
+      marks[marks.length - 1] = {
+        ...before,
+        text: `${before.text}, ${text}`,
+        isVerdict: before.isVerdict && isVerdict,
+      }
+    } else marks.push({ at, atSec, text, isVerdict })
   }
   return marks
 }
@@ -74,9 +81,17 @@ function sharesText({ challengers, shadow_mode: isShadow }: HistoryChange): stri
   return `${isShadow === true ? 'in shadow' : 'shares'}: ${names.join(', ')}`
 }
 
-/** Marks within the range of a chart, numbered as the chart shows them. */
+/**
+ * Marks within the range of a chart, numbered as the chart shows them. Where there are too many,
+ * changes of the deployment go before verdicts, and newer ones before older ones.
+ */
 export function marksWithin(marks: readonly Mark[], fromSec: number, toSec: number): Mark[] {
-  return marks.filter(({ atSec }) => atSec >= fromSec && atSec <= toSec).slice(-MARKS_SHOWN)
+  const within = marks.filter(({ atSec }) => atSec >= fromSec && atSec <= toSec)
+  const changes = within.filter(({ isVerdict }) => !isVerdict).slice(-MARKS_SHOWN)
+  const places = MARKS_SHOWN - changes.length
+  const verdicts = within.filter(({ isVerdict }) => isVerdict)
+  const shown = new Set([...changes, ...(places === 0 ? [] : verdicts.slice(-places))])
+  return within.filter((mark) => shown.has(mark))
 }
 
 /** The legend of a chart's marks. */

@@ -15,6 +15,11 @@ const PERIODS: Readonly<Record<string, { readonly name: string; readonly days: n
 
 export const PERIOD_DEFAULT = 'quarter'
 
+/** The period that an address names, else the default one. */
+export function periodOf(named: string | undefined): string {
+  return named !== undefined && Object.hasOwn(PERIODS, named) ? named : PERIOD_DEFAULT
+}
+
 /** The start of a period for a query, such as `from=…`; empty for the whole log. */
 export function periodQuery(period: string): string {
   const days = PERIODS[period]?.days ?? 0

@@ -2,24 +2,33 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { AlarmPanel, withLevels } from './alarm.ts'
 import { api } from './api.ts'
-import { type Basis, TimeChart } from './charts.ts'
+import type { Basis } from './charts.ts'
 import { Distribution } from './distribution.ts'
 import { ExpectedActual } from './expected-actual.ts'
-import { count, index, number, percent, sampleSize, signed, span } from './format.ts'
+import { count, index, number, percent, sampleSize, signed, span, spanInUtc } from './format.ts'
+import { unusual } from './health.ts'
 import { type Mark, MarksFailure, useMarks } from './marks.ts'
-import { PERIOD_DEFAULT, PeriodField, periodName, periodQuery, ReportLinks } from './periods.ts'
+import { PeriodField, periodName, periodOf, periodQuery, ReportLinks } from './periods.ts'
+import { CellTable } from './stability-cells.ts'
+import { OverTime } from './stability-over-time.ts'
 import { useLoaded } from './state.ts'
 import type { Alarm, FeatureStability, Stability, StabilitySeries } from './types.ts'
-import { Empty, numberHead, optionalHead, Page, Shown, Table, When } from './ui.ts'
+import { Empty, Field, numberHead, optionalHead, Page, Shown, Table, When } from './ui.ts'
 import { noFeatureVerdict, noScoreVerdict, VerdictBadge } from './verdict.ts'
 
-/** Features in the chart over time. */
-const CHARTED = 3
+const INTERVALS = { day: 'Day', week: 'Week', month: 'Month' } as const
+
+interface StabilityPageProps {
+  readonly slug: string
+  /** The period of the address, if it has one. */
+  readonly start: string | undefined
+}
 
 /** Whether the applicants of a deployment have moved, and in which feature. */
-export function StabilityPage({ slug }: { slug: string }) {
-  const [period, setPeriod] = useState(PERIOD_DEFAULT)
-  const interval = period === 'month' ? 'day' : 'week'
+export function StabilityPage({ slug, start }: StabilityPageProps) {
+  const [period, setPeriod] = useState(periodOf(start))
+  const [interval, setInterval] = useState<string>('week')
+  const choose = (event: Event) => setInterval((event.currentTarget as HTMLSelectElement).value)
   const loaded = useLoaded(async () => {
     const path = `v1/deployments/${slug}/stability`
     const alarm = await api<Alarm>('GET', `${path}/alarm`)
@@ -27,18 +36,25 @@ export function StabilityPage({ slug }: { slug: string }) {
     const stability = await api<Stability>('GET', `${path}?${from}`)
     const series = await api<StabilitySeries>('GET', `${path}/series?interval=${interval}&${from}`)
     return { alarm, stability, series }
-  }, [slug, period])
+  }, [slug, period, interval])
   const marks = useMarks(slug, periodQuery(period), period)
   const above = html`<a href=${`#/deployments/${slug}`}>Deployment</a>`
   return html`<${Page} title="Stability" above=${above}>
     <div class="section-head">
       <${ReportLinks} slug=${slug} present="stability" />
       <${PeriodField} period=${period} onChoose=${setPeriod} />
+      <${Field} label="By">${(
+        field: object,
+      ) => html`<select ...${field} value=${interval} onChange=${choose}>
+        ${Object.entries(INTERVALS).map(([value, name]) => html`<option value=${value}>${name}</option>`)}
+      </select>`}<//>
     </div>
     <${Shown} of=${loaded}>${({ alarm, stability, series }: Found) =>
-      stability.n === 0
-        ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one: ${periodName(period)} has no scores of the champion.</p><//>`
-        : html`<${MarksFailure} marks=${marks} /><${Report} stability=${stability} series=${series} marks=${marks.data ?? []} /><${AlarmPanel} slug=${slug} alarm=${alarm} onSet=${loaded.reload} /><${ExpectedActual} slug=${slug} marks=${marks.data ?? []} />`}<//>
+      html`${
+        stability.n === 0
+          ? html`<${Empty} title="No applicants in this period"><p>Choose a longer one: ${periodName(period)} has no scores of the champion.</p><//>`
+          : html`<${MarksFailure} marks=${marks} /><${Report} slug=${slug} stability=${stability} series=${series} marks=${marks.data ?? []} />`
+      }<${AlarmPanel} slug=${slug} alarm=${alarm} onSet=${loaded.reload} /><${ExpectedActual} slug=${slug} marks=${marks.data ?? []} />`}<//>
   <//>`
 }
 
@@ -48,11 +64,12 @@ interface Found {
   readonly series: StabilitySeries
 }
 
-function Report({
-  stability,
-  series,
-  marks,
-}: Omit<Found, 'alarm'> & { readonly marks: readonly Mark[] }) {
+interface ReportProps extends Omit<Found, 'alarm'> {
+  readonly slug: string
+  readonly marks: readonly Mark[]
+}
+
+function Report({ slug, stability, series, marks }: ReportProps) {
   const { score, baseline, n } = stability
   const features = [...stability.features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
   const newest = series.points.at(-1)
@@ -82,25 +99,36 @@ function Report({
         ? html`<${Empty} title="No development sample"><p>Without one there is nothing to compare with. Send counts or a period to <code>PUT /v1/models/${stability.model_id}/baseline</code>.</p><//>`
         : html`<p class="muted">Compared with ${baseline.origin === 'period' ? 'a period of scores' : 'the counts'} of <${When} at=${baseline.created_at} />. A verdict needs so many applicants that chance alone stays below ${number(stability.watch)}.</p>`
     }
-    <${OverTime} features=${features} stability=${stability} series=${series} marks=${marks} />
-    <${Distribution} stability=${stability} basis=${basisOf(stability, series)} />
+    <${OverTime} slug=${slug} features=${features} series=${series} marks=${marks} basis=${basisOf(stability, series, spanInUtc)} />
+    <${Distribution} stability=${stability} basis=${basisOf(stability, series, span)} />
   </section>
   <section>
     <h2>Features, most moved first</h2>
-    <${Table} caption="Features" head=${['Feature', 'Verdict', numberHead('PSI'), optionalHead('By chance up to', 'number'), numberHead('Points moved'), optionalHead('Missing', 'number')]}>
+    <${Table} caption="Features" head=${['Feature', 'Verdict', numberHead('PSI'), optionalHead('By chance up to', 'number'), `Newest ${series.interval}`, numberHead('Points moved'), optionalHead('Missing or in no bin', 'number')]}>
       ${features.map(
         (feature) => html`<tr key=${feature.name}>
         <th scope="row"><a href=${`#${idOf(feature)}`} onClick=${(event: Event) => open(event, feature)}>${feature.name}</a></th>
         <td><${VerdictBadge} verdict=${feature.verdict} without=${noFeatureVerdict(stability)} /></td>
         <td class="number">${index(feature.csi_psi)}</td>
         <td class="number optional">${index(feature.cv_95)}</td>
+        <td>${newestOf(feature, newest)}</td>
         <td class="number">${signed(feature.csi_points)}</td>
-        <td class="number optional">${percent(feature.missing_share)}</td>
+        <td class="number optional">${feature.n === 0 ? '–' : percent(unusual(feature))}</td>
       </tr>`,
       )}
     <//>
     ${features.map((feature) => html`<${Cells} key=${feature.name} feature=${feature} />`)}
   </section>`
+}
+
+/** The verdict of a feature in the newest interval, with its index. */
+function newestOf(
+  { name }: FeatureStability,
+  newest: StabilitySeries['points'][number] | undefined,
+) {
+  const found = newest?.features.find((one) => one.name === name)
+  if (found === undefined || found.csi_psi === null) return '–'
+  return html`<${VerdictBadge} verdict=${found.verdict} /> ${index(found.csi_psi)}`
 }
 
 const idOf = ({ name }: FeatureStability) => `cells-${encodeURIComponent(name)}`
@@ -116,65 +144,18 @@ function open(event: Event, feature: FeatureStability): void {
 }
 
 /** What charts of the report stand on: without a period of its own, that of the intervals. */
-function basisOf(stability: Stability, { points }: StabilitySeries): Omit<Basis, 'unit'> {
+function basisOf(
+  stability: Stability,
+  { points }: StabilitySeries,
+  name: typeof span,
+): Omit<Basis, 'unit'> {
   const { n, from, to } = stability
   const nowMs = Date.now()
   const fromMs = Date.parse(from ?? points[0]?.from ?? new Date(nowMs).toISOString())
-  return { n, period: span(fromMs, to === null ? nowMs : Date.parse(to)) }
+  return { n, period: name(fromMs, to === null ? nowMs : Date.parse(to)) }
 }
 
-function OverTime({
-  features,
-  stability,
-  series,
-  marks,
-}: {
-  stability: Stability
-  features: readonly FeatureStability[]
-  series: StabilitySeries
-  marks: readonly Mark[]
-}) {
-  const { points, interval } = series
-  const basis = basisOf(stability, series)
-  if (points.length < 2) {
-    return html`<p class="muted">A curve over time needs applicants of at least two ${interval}s.</p>`
-  }
-  const moved = features.filter(({ csi_psi }) => csi_psi !== null).slice(0, CHARTED)
-  const along = points.map(({ from }) => Date.parse(from) / 1000)
-  const ofFeatures = moved.map(({ name }) => ({
-    name,
-    values: points.map((point) => point.features.find((one) => one.name === name)?.csi_psi ?? null),
-  }))
-  const ofScore = { name: 'Score', values: points.map(({ score }) => score.psi) }
-  const hasScore = ofScore.values.some((value) => value !== null)
-  return html`<div class="charts">
-    ${
-      (hasScore || ofFeatures.length > 0) &&
-      html`<${TimeChart} title=${`PSI by ${interval}`} along=${along} format=${index} marks=${marks} basis=${{ ...basis, unit: 'PSI' }}
-        summary=${`the most moved features are ${moved.map(({ name }) => name).join(', ')}`}
-        curves=${[...(hasScore ? [ofScore] : []), ...ofFeatures]} />`
-    }
-    <${TimeChart} title=${`Mean score by ${interval}`} along=${along} marks=${marks} basis=${{ ...basis, unit: 'points' }}
-      summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Mean score', values: points.map(({ score }) => score.mean) }]} />
-    <${TimeChart} title=${`Applicants by ${interval}`} shape="bars" along=${along} marks=${marks} basis=${{ ...basis, unit: 'applicants' }}
-      summary=${`${points.length} ${interval}s`} curves=${[{ name: 'Applicants', values: points.map(({ n }) => n) }]} />
-  </div>`
-}
-
-/** The cells behind the index of a feature. */
 function Cells({ feature }: { feature: FeatureStability }) {
   return html`<details class="panel" id=${idOf(feature)}><summary>${feature.name}: cells</summary>
-    <${Table} caption=${`Cells of ${feature.name}`} head=${['Value', numberHead('Points'), numberHead('Sample'), numberHead('Now'), numberHead('Applicants'), numberHead('PSI'), numberHead('Points moved')]}>
-      ${feature.cells.map(
-        (cell) => html`<tr>
-        <th scope="row">${cell.outcome === 'matched' ? (cell.bin?.range ?? cell.bin?.value) : cell.outcome.replaceAll('_', ' ')}</th>
-        <td class="number">${signed(cell.points)}</td>
-        <td class="number">${cell.expected === null ? html`<span class="muted">unknown</span>` : percent(cell.expected_share)}</td>
-        <td class="number">${percent(cell.actual_share)}</td>
-        <td class="number">${count(cell.actual)}</td>
-        <td class="number">${index(cell.psi)}</td>
-        <td class="number">${signed(cell.points_part)}</td>
-      </tr>`,
-      )}
-    <//></details>`
+    <${CellTable} feature=${feature} caption=${`Cells of ${feature.name}`} /></details>`
 }

@@ -1,9 +1,10 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import { api } from './api.ts'
+import { type Basis, BasisLine } from './charts.ts'
 import { count, index, number, percent } from './format.ts'
 import { modelNames } from './names.ts'
-import { PERIOD_DEFAULT, PeriodField, periodQuery, ReportLinks } from './periods.ts'
+import { PERIOD_DEFAULT, PeriodField, periodQuery, periodSpan, ReportLinks } from './periods.ts'
 import { useLoaded } from './state.ts'
 import type { Comparison, Cutoffs, Deployment, Migration, SwapSet } from './types.ts'
 import { Empty, Field, numberHead, Page, Shown, Table } from './ui.ts'
@@ -137,13 +138,18 @@ function Report({ slug, id, decision, period }: ReportProps) {
   }) =>
     swap.n === 0
       ? html`<${Empty} title="Nobody was scored by both"><p>The challenger has not scored in this period.</p><//>`
-      : html`<${Fields} swap=${swap} /><${Grades} migration=${migration} />`}<//>`
+      : html`<${Fields} swap=${swap} period=${period} /><${Grades} migration=${migration} period=${period} />`}<//>`
+}
+
+/** Whom a report counts, below its heading. */
+function basisOf(n: number, period: string): Basis {
+  return { unit: 'applicants scored by both', n, period: periodSpan(period) }
 }
 
 /** Below so many swaps the chi-squared distribution of McNemar's test does not fit. */
 const SWAPS_MIN = 25
 
-function Fields({ swap }: { swap: SwapSet }) {
+function Fields({ swap, period }: { swap: SwapSet; period: string }) {
   const { cells, mcnemar } = swap
   const rows = [
     ['Both approve', cells.both_approve],
@@ -161,6 +167,7 @@ function Fields({ swap }: { swap: SwapSet }) {
     ['Enough data?', swaps < SWAPS_MIN ? `no: ${count(swaps)} swaps, ${SWAPS_MIN} needed` : 'yes'],
   ]
   return html`<section><h2>Swap set</h2>
+    <${BasisLine} basis=${basisOf(swap.n, period)} />
     <dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     <${Table} caption="Swap set" head=${['', numberHead('Applicants'), numberHead('Share'), numberHead('PD by champion'), numberHead('PD by challenger'), numberHead('Expected bads by champion'), numberHead('by challenger')]}>
       ${rows.map(
@@ -175,13 +182,15 @@ function Fields({ swap }: { swap: SwapSet }) {
 }
 
 /** Grades of the champion in rows, of the challenger in columns; darker for more applicants. */
-function Grades({ migration: { cells, stable_share } }: { migration: Migration }) {
+function Grades({ migration, period }: { migration: Migration; period: string }) {
+  const { cells, stable_share, n } = migration
   const rows = [...new Set(cells.map(({ champion_grade }) => champion_grade))]
   const columns = [...new Set([...rows, ...cells.map(({ challenger_grade }) => challenger_grade)])]
   if (columns.every((grade) => grade === null)) return null
   const found = (from: string | null, to: string | null) =>
     cells.find((one) => one.champion_grade === from && one.challenger_grade === to)
   return html`<section><h2>Migration of grades</h2>
+    <${BasisLine} basis=${basisOf(n, period)} />
     <p class="muted">${percent(stable_share)} keep their grade. Rows are the champion's grades, columns the challenger's.</p>
     <${Table} caption="Migration of grades" head=${['', ...columns.map((grade) => numberHead(grade ?? 'none'))]}>
       ${rows.map(

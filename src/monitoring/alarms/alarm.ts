@@ -2,7 +2,7 @@ import type { NewAuditRecord } from '../../audit/record.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import type { TimeRange } from '../../rollups/spans.ts'
 import type { Thresholds, Verdict } from '../statistics/population-stability.ts'
-import type { Evaluation } from './verdict.ts'
+import type { Evaluation, EvaluationBasis } from './verdict.ts'
 
 /** From when on the stability of a deployment is an alarm. */
 export interface AlarmLevels extends Thresholds {
@@ -21,6 +21,8 @@ export interface Alarm extends AlarmLevels {
   readonly n: number | null
   readonly psi: number | null
   readonly moved: Evaluation['moved']
+  /** Null before the first evaluation. */
+  readonly basis: EvaluationBasis | null
   readonly evaluatedAt: Date | null
   /** When the verdict became what it is; null before it first did. */
   readonly changedAt: Date | null
@@ -45,6 +47,7 @@ export interface VerdictChanged {
   readonly n: number
   readonly psi: number | null
   readonly moved: Evaluation['moved']
+  readonly basis: EvaluationBasis
   readonly thresholds: Thresholds
   /** Length of the evaluated period, which ends at `at`. */
   readonly days: number
@@ -93,12 +96,18 @@ export interface AlarmStore {
   /** Gives an alarm back that could not be evaluated. */
   postpone(deploymentId: string, runner: string, ms: number): Promise<void>
   counts(): Promise<AlarmCounts>
-  /** The newest changes of a deployment in a range, oldest first. */
+  /** The newest changes and verdicts of a deployment in a range, together and oldest first. */
   changes(
     target: { readonly teamId: string; readonly deploymentId: string },
     range: TimeRange,
-    limit: number,
+    limits: HistoryLimits,
   ): Promise<readonly LoggedChange[]>
   /** Versions of models of the team, by id. */
   versionsOf(teamId: string, modelIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+}
+
+/** So many of each are read, so that neither pushes the other out. */
+export interface HistoryLimits {
+  readonly changes: number
+  readonly verdicts: number
 }

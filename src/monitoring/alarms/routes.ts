@@ -11,6 +11,7 @@ import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../access/caller.ts'
 import { provenCaller, userCaller } from '../../access/request-caller.ts'
 import type { Alarm } from './alarm.ts'
 import type { AlarmService } from './service.ts'
+import { basisFields } from './verdict.ts'
 
 interface AlarmRouteOptions {
   readonly alarms: AlarmService
@@ -74,6 +75,7 @@ function alarmFields(alarm: Alarm): Static<typeof AlarmSchema> {
     n: alarm.n,
     psi: alarm.psi,
     moved: [...alarm.moved],
+    ...basisFields(alarm.basis),
     evaluated_at: alarm.evaluatedAt?.toISOString() ?? null,
     changed_at: alarm.changedAt?.toISOString() ?? null,
   }

@@ -5,6 +5,7 @@ import {
   type DeploymentHistory,
   HISTORY_CHANGES_MAX,
   HISTORY_KINDS,
+  HISTORY_VERDICTS_MAX,
 } from '../../../schemas/alarms.ts'
 import { ACT_DEFAULT, WATCH_DEFAULT } from '../../../schemas/monitoring-query.ts'
 import type { Caller, UserCaller } from '../../access/caller.ts'
@@ -26,17 +27,25 @@ interface HistoryRange {
   readonly to?: string | undefined
 }
 
+/** Verdicts that change every hour must not push promotions out. */
+const HISTORY_LIMITS = { changes: HISTORY_CHANGES_MAX, verdicts: HISTORY_VERDICTS_MAX }
+
 /** Levels in force until others are set; nothing is evaluated with them. */
-const NO_ALARM: Omit<Alarm, 'deploymentId'> = {
+const NO_LEVELS: AlarmLevels = {
   isOn: false,
   watch: WATCH_DEFAULT,
   act: ACT_DEFAULT,
   nMin: 0,
   days: ALARM_DAYS_DEFAULT,
+}
+
+/** What there is before the first evaluation of a champion. */
+const NOT_EVALUATED: Omit<Alarm, 'deploymentId' | keyof AlarmLevels> = {
   verdict: null,
   n: null,
   psi: null,
   moved: [],
+  basis: null,
   evaluatedAt: null,
   changedAt: null,
 }
@@ -49,11 +58,18 @@ export class AlarmService {
     this.options = options
   }
 
-  /** @throws AppError `deployment_not_found` */
+  /**
+   * The levels and the last evaluation of the champion. That of a former champion says nothing
+   * about the one of now.
+   *
+   * @throws AppError `deployment_not_found`
+   */
   async get(caller: Caller, slug: string): Promise<Alarm> {
     const { store, monitored } = this.options
-    await monitored.deployment(caller, slug)
-    return (await store.find(slug)) ?? { ...NO_ALARM, deploymentId: slug }
+    const { championId } = await monitored.deployment(caller, slug)
+    const found = await store.find(slug)
+    if (found === null) return { deploymentId: slug, ...NO_LEVELS, ...NOT_EVALUATED }
+    return found.basis?.modelId === championId ? found : { ...found, ...NOT_EVALUATED }
   }
 
   /**
@@ -69,7 +85,7 @@ export class AlarmService {
       isOn: wanted.is_on ?? true,
       watch: wanted.watch ?? WATCH_DEFAULT,
       act: wanted.act ?? ACT_DEFAULT,
-      nMin: wanted.n_min ?? NO_ALARM.nMin,
+      nMin: wanted.n_min ?? NO_LEVELS.nMin,
       days: wanted.days ?? ALARM_DAYS_DEFAULT,
     }
     if (levels.watch > levels.act) {
@@ -99,7 +115,7 @@ export class AlarmService {
     const range = readTimeRange(query)
     await monitored.deployment(caller, slug)
     const { teamId } = caller
-    const logged = await store.changes({ teamId, deploymentId: slug }, range, HISTORY_CHANGES_MAX)
+    const logged = await store.changes({ teamId, deploymentId: slug }, range, HISTORY_LIMITS)
     const states = logged.map(({ state }) => stateOf(state))
     const modelIds = states.flatMap(({ championId, challengers }) => [
       ...(championId === null ? [] : [championId]),

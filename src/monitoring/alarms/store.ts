@@ -1,4 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
+import { HISTORY_KINDS } from '../../../schemas/alarms.ts'
 import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
@@ -14,12 +15,17 @@ import type {
   AlarmCounts,
   AlarmLevels,
   AlarmStore,
+  HistoryLimits,
   LoggedChange,
   StabilityEvents,
   TakenAlarm,
 } from './alarm.ts'
 import type { Evaluation } from './verdict.ts'
 
+/** Actions of the audit log that the history shows; a verdict is none of them. */
+const CHANGE_ACTIONS = HISTORY_KINDS.filter((kind) => kind !== 'stability_verdict').map(
+  (kind) => sql`${`deployment.${kind}`}`,
+)
 /** Changes of verdicts that stay, for each deployment. */
 const VERDICTS_KEPT = 1_000
 
@@ -87,7 +93,7 @@ export class PostgresAlarmStore implements AlarmStore {
         )
         .for('update')
       if (row === undefined) return
-      const { verdict, n, psi, moved } = evaluation
+      const { verdict, n, psi, moved, basis } = evaluation
       const isOther = verdict !== row.verdict
       await tx
         .update(stabilityAlarms)
@@ -96,6 +102,7 @@ export class PostgresAlarmStore implements AlarmStore {
           n,
           psi,
           moved: [...moved],
+          basis,
           evaluatedAt: row.at,
           ...(isOther && { changedAt: row.at }),
           dueAt: sql`date_trunc('hour', now()) + interval '1 hour'`,
@@ -109,7 +116,7 @@ export class PostgresAlarmStore implements AlarmStore {
 
   private async noteChange(tx: Transaction, { taken, evaluation, before, at }: Change) {
     const { deploymentId, teamId, watch, act, days } = taken
-    const { verdict: after, n, psi, moved } = evaluation
+    const { verdict: after, n, psi, moved, basis } = evaluation
     const table = stabilityVerdicts
     await tx
       .insert(table)
@@ -128,6 +135,7 @@ export class PostgresAlarmStore implements AlarmStore {
       n,
       psi,
       moved,
+      basis,
       thresholds: { watch, act },
       days,
     })
@@ -159,25 +167,27 @@ export class PostgresAlarmStore implements AlarmStore {
   async changes(
     { teamId, deploymentId }: Target,
     { fromMs, toMs }: TimeRange,
-    limit: number,
+    limits: HistoryLimits,
   ): Promise<readonly LoggedChange[]> {
     const rows = await rowsOf<ChangeRow>(
       this.db,
       sql`select at_ms, kind, state, verdict from (
-          select (extract(epoch from created_at) * 1000)::float8 as at_ms, position,
+          (select (extract(epoch from created_at) * 1000)::float8 as at_ms, position,
             substr(action, length('deployment.') + 1) as kind,
             "after"::text as state, null as verdict
           from audit_log
           where team_id = ${teamId} and subject = ${deploymentId}
-            and action like 'deployment.%'
+            and action in (${sql.join(CHANGE_ACTIONS, sql`, `)})
             and created_at >= ${momentText(fromMs)} and created_at < ${momentText(toMs)}
+          order by created_at desc, position desc limit ${limits.changes})
           union all
-          select (extract(epoch from changed_at) * 1000)::float8, null, 'stability_verdict', null,
+          (select (extract(epoch from changed_at) * 1000)::float8, null, 'stability_verdict', null,
             "after"
           from stability_verdicts
           where deployment_id = ${deploymentId}
             and changed_at >= ${momentText(fromMs)} and changed_at < ${momentText(toMs)}
-        ) as found order by at_ms desc, position desc nulls last limit ${limit}`,
+          order by changed_at desc limit ${limits.verdicts})
+        ) as found order by at_ms desc, position desc nulls last`,
     )
     return rows.reverse().map(({ at_ms, kind, state, verdict }) => ({
       at: new Date(at_ms),

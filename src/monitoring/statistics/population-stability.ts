@@ -189,9 +189,10 @@ function sum(counts: readonly number[]): number {
 }
 
 const SHARE_TEXT = 'share:'
+const SHARE_BOUND = 0.5
 
 /**
- * Reads `0.5`, `skip` or `share:0.0001`.
+ * Reads a count up to 1 as `0.5`, `skip`, or a share below a half as `share:0.0001`.
  *
  * @returns null for another text
  */
@@ -201,5 +202,7 @@ export function readZeroFill(text: string): ZeroFill | null {
   const digits = isShare ? text.slice(SHARE_TEXT.length) : text
   const value = /^\d(?:\.\d{1,15})?$/.test(digits) ? Number(digits) : 0
   if (value <= 0 || value > 1) return null
+  // A larger share would say that most applicants are in a cell without any.
+  if (isShare && value >= SHARE_BOUND) return null
   return isShare ? { kind: 'share', share: value } : { kind: 'count', count: value }
 }

@@ -8,6 +8,8 @@ import { isDatabaseUnavailable } from './errors.ts'
 
 /** Longest time that one server has to say what it is. */
 const ASK_TIMEOUT_SEC = 3
+/** For so long other servers may still say that they are the primary of a higher timeline. */
+const OTHERS_MS = 200
 /** For so long the answer holds for further connections: a pool opens several at once. */
 const FOUND_MS = 500
 
@@ -27,7 +29,9 @@ class NoPrimaryError extends Error {
  * without a pause and never rejects the statement. Here a statement fails at once if a round over
  * all servers finds no primary, as it does with a single server that is away.
  *
- * All servers are asked at the same time, so a silent one delays nothing while there is a primary.
+ * All servers are asked at the same time, so a silent one delays little while there is a primary.
+ * If several say that they are it, as while an old primary was not stopped, the one with the
+ * highest timeline is taken: each promotion begins a higher one.
  */
 export class PrimaryFinder {
   private readonly address: DatabaseAddress
@@ -81,18 +85,39 @@ export class PrimaryFinder {
   }
 
   private async askAll(): Promise<ServerAddress> {
+    const found: Primary[] = []
     const asked = this.address.servers.map(async (server) => {
-      if (!(await isPrimary(this.address.url, server))) throw new Error('it is a standby')
-      return server
+      const timeline = await timelineOf(this.address.url, server)
+      if (timeline === null) throw new Error('it is a standby')
+      found.push({ server, timeline })
     })
     try {
-      return await Promise.any(asked)
+      await Promise.any(asked)
+      await settledWithin(asked, OTHERS_MS)
+      return newestOf(found)
     } catch (error) {
       const causes: unknown[] = error instanceof AggregateError ? error.errors : [error]
       const refusal = causes.find((cause) => hasCode(cause) && !isDatabaseUnavailable(cause))
       throw refusal ?? new NoPrimaryError()
     }
   }
+}
+
+interface Primary {
+  readonly server: ServerAddress
+  readonly timeline: number
+}
+
+/** @param found one at least; of equal ones the first is taken */
+function newestOf(found: readonly Primary[]): ServerAddress {
+  return found.reduce((best, one) => (one.timeline > best.timeline ? one : best)).server
+}
+
+async function settledWithin(asked: readonly Promise<void>[], ms: number): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(() => late.resolve(), ms)
+  await Promise.race([Promise.allSettled(asked), late.promise])
+  clearTimeout(timer)
 }
 
 /**
@@ -128,8 +153,10 @@ async function connectTo({ host, port }: ServerAddress): Promise<Socket> {
 /**
  * The driver connects again without a pause to a server that ends a connection while it begins, and
  * has no bound on the wait for an answer: here it gets one connection, and the whole a deadline.
+ *
+ * @returns 0 for a primary that does not tell its timeline, null for a standby
  */
-async function isPrimary(url: string, server: ServerAddress): Promise<boolean> {
+async function timelineOf(url: string, server: ServerAddress): Promise<number | null> {
   const { host, port } = server
   let isConnected = false
   const options = {
@@ -151,11 +178,23 @@ async function isPrimary(url: string, server: ServerAddress): Promise<boolean> {
   const deadline = Promise.withResolvers<never>()
   const timer = setTimeout(() => deadline.reject(new NoPrimaryError()), 1000 * ASK_TIMEOUT_SEC)
   try {
-    const asked = client.unsafe('select pg_is_in_recovery() as is_standby')
-    const [row] = await Promise.race([asked, deadline.promise])
-    return row?.['is_standby'] === false
+    return await Promise.race([askTimeline(client), deadline.promise])
   } finally {
     clearTimeout(timer)
     await client.end({ timeout: 0 })
+  }
+}
+
+async function askTimeline(client: postgres.Sql): Promise<number | null> {
+  const [role] = await client.unsafe('select pg_is_in_recovery() as is_standby')
+  if (role?.['is_standby'] !== false) return null
+  try {
+    // The first eight digits of the name of a segment are the timeline that is written.
+    const [row] = await client.unsafe('select pg_walfile_name(pg_current_wal_lsn()) as segment')
+    return Number.parseInt(String(row?.['segment']).slice(0, 8), 16) || 0
+  } catch (error) {
+    // Some managed services hide their log.
+    if (isDatabaseUnavailable(error)) throw error
+    return 0
   }
 }

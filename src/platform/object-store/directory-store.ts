@@ -12,7 +12,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CallQueue } from './call-queue.ts'
+import { type CallKind, DirectoryCalls, type RunsCalls, type Work } from './directory-calls.ts'
 import { isUnfinished, listedIn, UNFINISHED } from './directory-listing.ts'
 import { directoriesIn, removeLeftovers } from './directory-sweep.ts'
 import { infoOf } from './file-info.ts'
@@ -33,15 +33,8 @@ import { bytesSource } from './sources.ts'
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
 /** What does not pass by itself. */
 const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR', 'ELOOP']
-/** Longest time of a call, beside that of its bytes. */
-const CALL_MS = { read: 10_000, write: 30_000 } as const
-/** A slower directory counts as one that hangs. */
-const BYTES_A_MS_MIN = 256
 /** Bytes that a listing counts as. */
 const LIST_BYTES = 8 * 1024 * 1024
-
-/** A call of a queue. */
-type Work<T> = (isGivenUp: () => boolean) => Promise<T>
 
 /**
  * Objects as files below a directory.
@@ -50,17 +43,16 @@ type Work<T> = (isGivenUp: () => boolean) => Promise<T>
  * not at all, also after a loss of power. The directory itself must exist: one that is made here
  * could be the place where a volume is not mounted.
  *
- * At most one call that reads and one that writes are under way: see `CallQueue`.
+ * At most one call that reads and one that writes are under way: see `DirectoryCalls`.
  */
 export class DirectoryStore implements ObjectStore {
   readonly url: string
   private readonly root: string
-  private readonly callMs: Readonly<Record<'read' | 'write', number>>
-  private readonly queues = { read: new CallQueue(), write: new CallQueue() }
+  private readonly calls: RunsCalls
 
-  /** @param callMs longest time of a call, beside that of its bytes */
-  constructor(root: string, callMs: Readonly<Record<'read' | 'write', number>> = CALL_MS) {
-    this.callMs = callMs
+  /** @param calls runs all calls on files */
+  constructor(root: string, calls: RunsCalls = new DirectoryCalls()) {
+    this.calls = calls
     this.root = root.length > 1 ? root.replace(/\/+$/, '') : root
     this.url = pathToFileURL(this.root).href
   }
@@ -233,10 +225,9 @@ export class DirectoryStore implements ObjectStore {
     return this.reporting('write', bytes, work)
   }
 
-  private async reporting<T>(kind: 'read' | 'write', bytes: number, work: Work<T>): Promise<T> {
+  private async reporting<T>(kind: CallKind, bytes: number, work: Work<T>): Promise<T> {
     try {
-      const longestMs = this.callMs[kind] + Math.ceil(bytes / BYTES_A_MS_MIN)
-      return await this.queues[kind].run(work, longestMs)
+      return await this.calls.run(kind, bytes, work)
     } catch (error) {
       if (error instanceof ObjectStoreError) throw error
       const code = codeOf(error)

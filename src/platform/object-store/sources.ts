@@ -3,11 +3,15 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { ObjectSource } from './object-store.ts'
 
-/** An object whose bytes are in memory. */
+/** An object whose bytes are in memory. They are hashed on first use: a directory needs no hash. */
 export function bytesSource(bytes: Uint8Array): ObjectSource {
+  let sha256: Buffer | null = null
   return {
     bytes: bytes.length,
-    sha256: hash('sha256', bytes, 'buffer'),
+    get sha256() {
+      sha256 ??= hash('sha256', bytes, 'buffer')
+      return sha256
+    },
     open: async function* () {
       if (bytes.length > 0) yield bytes
     },

@@ -5,6 +5,7 @@ import type { Limiter, LimiterCounters, LimiterPart, OnDecision } from '../limit
 import type { MemoryLimiter } from '../memory.ts'
 import type { PendingRequests } from '../pending-requests.ts'
 import { ANSWER_TIMEOUT_MS, RedisLimiter } from '../redis.ts'
+import { boundDecision } from './bounded-decision.ts'
 import { NodeLog } from './node-log.ts'
 import { partOf, QUOTA_PARTS, slotOfPart } from './quota-tags.ts'
 
@@ -83,10 +84,28 @@ export class ClusterLimiter implements Limiter {
       this.past.decidedDegraded++
       this.options.local.decide(subject, quota, onDecision)
     } else if (node.opening === null) node.limiter.decide(subject, quota, onDecision)
-    else {
-      const decide = () => this.decide(subject, quota, onDecision)
-      node.opening.then(decide).catch(this.options.onThrown)
+    else this.decideOnceOpen(node.opening, { subject, quota }, onDecision)
+  }
+
+  /** The wait for the node and that for its answer have one end. */
+  private decideOnceOpen(
+    opening: Promise<void>,
+    { subject, quota }: { subject: string; quota: number },
+    onDecision: OnDecision,
+  ): void {
+    const bounded = boundDecision({
+      withinMs: ANSWER_TIMEOUT_MS,
+      onDecision,
+      decideHere: (decided) => {
+        this.past.decidedDegraded++
+        this.options.local.decide(subject, quota, decided)
+      },
+      onThrown: this.options.onThrown,
+    })
+    const decide = () => {
+      if (bounded.isOpen()) this.decide(subject, quota, bounded.take)
     }
+    opening.then(decide).catch(this.options.onThrown)
   }
 
   roomOf(subject: string, quota: number): number {
@@ -232,10 +251,14 @@ export class ClusterLimiter implements Limiter {
 
   /** However often requests are sent on: as long as after a single call, and no longer. */
   private boundWait(group: PendingRequests, { from, sentAtMs }: Sent): void {
-    const restMs = sentAtMs + ANSWER_TIMEOUT_MS - this.options.clock.monotonicMs()
-    setTimeout(() => {
+    const decideByMs = sentAtMs + ANSWER_TIMEOUT_MS
+    group.decideByMs = decideByMs
+    const decide = () => {
       if (group.requests > 0) this.decideHere(group, from)
-    }, restMs)
+    }
+    const restMs = decideByMs - this.options.clock.monotonicMs()
+    // If this process stood still, the answer may be ready: the event loop reads it first.
+    setTimeout(() => setImmediate(decide), restMs)
   }
 
   private decideHere(group: PendingRequests, from: string): void {

@@ -4,11 +4,19 @@ import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/
 /** Reads parts of the files of the archive. */
 export interface ArchiveBytes {
   /**
-   * @returns null if the file has gone: another generation has taken its place
-   * @throws AppError `unavailable`
+   * @returns null if the file has gone: another generation has taken its place, or it was lost
+   * @throws AppError `unavailable` if the archive as a whole can't be read
    */
   read(fileKey: string, from: number, bytes: number): Promise<Buffer | null>
+  /** Counts that a file was found to be missing or damaged. */
+  noteLost(fileKey: string, reason: LostReason): void
 }
+
+/** What can be wrong with a file that readers need. */
+export type LostReason = 'missing' | 'damaged'
+
+/** Identity of an archive, in the store of objects: `src/archive/identity.ts` writes it. */
+export const IDENTITY_KEY = '_archive.json'
 
 /** Longest time of a read: the caller of the API waits for it. */
 const READ_MS = 7_000
@@ -16,9 +24,21 @@ const READ_MS = 7_000
 /** Files in a store of objects, or in none where the service has no archive. */
 export class StoredArchiveBytes implements ArchiveBytes {
   private readonly store: ObjectStore | null
+  private readonly onLost: (fileKey: string, reason: LostReason) => void
+  /** How often this process has found a file to be missing or damaged. */
+  readonly lost = { missing: 0, damaged: 0 }
 
-  constructor(store: ObjectStore | null) {
+  constructor(
+    store: ObjectStore | null,
+    onLost: (fileKey: string, reason: LostReason) => void = () => undefined,
+  ) {
     this.store = store
+    this.onLost = onLost
+  }
+
+  noteLost(fileKey: string, reason: LostReason): void {
+    this.lost[reason]++
+    this.onLost(fileKey, reason)
   }
 
   async read(fileKey: string, from: number, bytes: number): Promise<Buffer | null> {
@@ -29,21 +49,39 @@ export class StoredArchiveBytes implements ArchiveBytes {
         'this part of the log is in the archive, which this process does not have: set SCORE_LOG_ARCHIVE',
       )
     }
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(awayError()), READ_MS)
-    const reading = store.read(fileKey, { from, bytes })
-    // It may end after the deadline.
-    reading.catch(() => undefined)
-    try {
-      return await Promise.race([reading, late.promise])
-    } catch (error) {
-      if (!(error instanceof ObjectStoreError)) throw error
-      if (error.failure === 'missing') return null
-      throw awayError(error)
-    } finally {
-      clearTimeout(timer)
-    }
+    return inTime(async () => {
+      try {
+        return await store.read(fileKey, { from, bytes })
+      } catch (error) {
+        if (!(error instanceof ObjectStoreError) || error.failure !== 'missing') throw error
+        // Where a volume is not mounted, every file is missing: the fault is not that of a file.
+        if ((await store.head(IDENTITY_KEY)) === null) throw notMounted()
+        return null
+      }
+    })
   }
+}
+
+/** @throws AppError `unavailable` if the store fails or takes too long */
+async function inTime<T>(work: () => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(awayError()), READ_MS)
+  const working = work()
+  // It may end after the deadline.
+  working.catch(() => undefined)
+  try {
+    return await Promise.race([working, late.promise])
+  } catch (error) {
+    throw error instanceof ObjectStoreError ? awayError(error) : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function notMounted(): AppError {
+  const message =
+    'SCORE_LOG_ARCHIVE does not hold the archive: is its volume mounted, and its name right?'
+  return new AppError('unavailable', message)
 }
 
 function awayError(cause?: unknown): AppError {

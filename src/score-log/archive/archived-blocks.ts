@@ -2,9 +2,10 @@ import { sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
 import { AppError } from '../../errors.ts'
 import { rowsOf, type Statements } from '../../platform/db/client.ts'
+import { isObjectKey, READ_BYTES_MAX } from '../../platform/object-store/object-store.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
-import type { ArchiveBytes } from './archive-bytes.ts'
+import type { ArchiveBytes, LostReason } from './archive-bytes.ts'
 
 /** A block of which only the place is known. */
 export interface ArchivedBlock {
@@ -22,6 +23,14 @@ export interface ArchivedBlock {
   readonly data_at: number
   readonly data_bytes: number
   readonly sources_bytes: number | null
+}
+
+/** A block that the archive should have and has not. */
+export interface LostBlock {
+  readonly blockId: string
+  readonly firstAtMs: number
+  readonly fileKey: string
+  readonly reason: LostReason
 }
 
 /** What identifies a block. */
@@ -55,45 +64,71 @@ export class ArchivedBlocks {
    * Those of the blocks that the archive has, by their ids.
    *
    * @param keys at least one, of about `READ_BYTES` in all
-   * @throws AppError `unavailable`, also if a file of the manifest is missing
+   * @param onLost receives each block whose file is missing or too short, and the others are
+   *   read; absent: the read fails
+   * @throws AppError `unavailable`
    */
-  async read(keys: readonly BlockKey[]): Promise<ReadonlyMap<string, StoredBlock>> {
-    const found = await this.readListed(await this.listed(keys))
-    // The file has another generation by now.
-    const again = found ?? (await this.readListed(await this.listed(keys)))
-    if (again !== null) return again
-    throw new AppError('unavailable', 'a file of the archive of the score log is missing')
-  }
-
-  /** @returns null if a file has gone */
-  async readListed(
-    listed: readonly ArchivedBlock[],
-  ): Promise<ReadonlyMap<string, StoredBlock> | null> {
-    const turns = pLimit(READS_MAX)
-    const runs = await Promise.all([...runsOf(listed)].map((run) => turns(() => this.readRun(run))))
-    const blocks = new Map<string, StoredBlock>()
-    for (const run of runs) {
-      if (run === null) return null
-      for (const block of run) blocks.set(block.blockId, block)
-    }
+  async read(
+    keys: readonly BlockKey[],
+    onLost?: (lost: LostBlock) => void,
+  ): Promise<ReadonlyMap<string, StoredBlock>> {
+    const first = await this.readAll(await this.listed(keys))
+    // A file that is missing has another generation by now.
+    const isOutdated = first.lost.some(({ reason }) => reason === 'missing')
+    const { blocks, lost } = isOutdated ? await this.readAll(await this.listed(keys)) : first
+    this.note(lost, onLost)
     return blocks
   }
 
-  private async readRun(run: readonly ArchivedBlock[]): Promise<StoredBlock[] | null> {
+  /** @throws AppError `unavailable`, also if a file is missing or too short */
+  async readListed(listed: readonly ArchivedBlock[]): Promise<ReadonlyMap<string, StoredBlock>> {
+    const { blocks, lost } = await this.readAll(listed)
+    this.note(lost)
+    return blocks
+  }
+
+  private note(lost: readonly LostBlock[], onLost?: (lost: LostBlock) => void): void {
+    const reasons = new Map(lost.map(({ fileKey, reason }) => [fileKey, reason]))
+    for (const [fileKey, reason] of reasons) this.files.noteLost(fileKey, reason)
+    const [first] = lost
+    if (first === undefined) return
+    if (onLost !== undefined) {
+      for (const block of lost) onLost(block)
+      return
+    }
+    const message = `a file of the archive of the score log is ${first.reason}`
+    throw new AppError('unavailable', message)
+  }
+
+  private async readAll(listed: readonly ArchivedBlock[]): Promise<ReadBlocks> {
+    const turns = pLimit(READS_MAX)
+    const runs = await Promise.all([...runsOf(listed)].map((run) => turns(() => this.readRun(run))))
+    return {
+      blocks: new Map(runs.flatMap(({ blocks }) => [...blocks])),
+      lost: runs.flatMap(({ lost }) => lost),
+    }
+  }
+
+  private async readRun(run: readonly ArchivedBlock[]): Promise<ReadBlocks> {
+    const blocks = new Map<string, StoredBlock>()
     const [first] = run
-    if (first === undefined) return []
+    if (first === undefined) return { blocks, lost: [] }
     const start = first.data_at
     const bytes = run.reduce((end, block) => Math.max(end, endOf(block)), 0) - start
-    const read = await this.files.read(first.file_key, start, bytes)
-    if (read === null) return null
-    if (read.length !== bytes) {
-      throw new AppError('unavailable', 'a file of the archive of the score log is cut off')
-    }
-    return run.map((block) => {
-      const at = block.data_at - start
+    if (!isObjectKey(first.file_key)) return { blocks, lost: run.map((one) => lostOf(one)) }
+    // The row of a block that says so was changed.
+    const isLegal = start >= 0 && bytes >= 0 && bytes <= READ_BYTES_MAX
+    const read = isLegal ? await this.files.read(first.file_key, start, bytes) : Buffer.alloc(0)
+    if (read === null) return { blocks, lost: run.map((one) => lostOf(one)) }
+    const lost: LostBlock[] = []
+    for (const block of run) {
+      const [at, end] = [block.data_at - start, endOf(block) - start]
       // Copied: a kept block must not keep the bytes of its neighbours.
-      return storedBlockOf(block, Buffer.from(read.subarray(at, at + endOf(block) - block.data_at)))
-    })
+      if (end <= read.length && end >= at) {
+        blocks.set(block.block_id, storedBlockOf(block, Buffer.from(read.subarray(at, end))))
+      } else lost.push(lostOf(block, 'damaged'))
+    }
+    return { blocks, lost }
   }
 
   private listed(keys: readonly BlockKey[]): Promise<ArchivedBlock[]> {
@@ -108,6 +143,17 @@ export class ArchivedBlocks {
           from (values ${wanted}) as wanted(at, id))`,
     )
   }
+}
+
+/** What a read has found, and what it has not. */
+interface ReadBlocks {
+  readonly blocks: ReadonlyMap<string, StoredBlock>
+  readonly lost: readonly LostBlock[]
+}
+
+function lostOf(block: ArchivedBlock, reason: LostBlock['reason'] = 'missing'): LostBlock {
+  const { block_id: blockId, first_at_ms: firstAtMs, file_key: fileKey } = block
+  return { blockId, firstAtMs, fileKey, reason }
 }
 
 function storedBlockOf(block: ArchivedBlock, bytes: Buffer): StoredBlock {

@@ -5,7 +5,7 @@ import { rowsOf, type Statements } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
-import { ArchivedBlocks } from '../archive/archived-blocks.ts'
+import { ArchivedBlocks, type LostBlock } from '../archive/archived-blocks.ts'
 import { type ListedBlock, portionsOf } from './block-portions.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
@@ -26,6 +26,11 @@ export interface BlockQuery {
   readonly withSuperseded?: boolean
   /** Refuses to leave out a day that retention removed while it was read. */
   readonly isWhole?: boolean
+  /**
+   * Receives each block whose file in the archive is missing or too short; the reader goes on.
+   * Absent: it fails with the AppError `unavailable`.
+   */
+  readonly onLost?: (lost: LostBlock) => void
 }
 
 /**
@@ -43,8 +48,10 @@ export interface BlockReader {
   /**
    * Blocks that can hold the request whose id has this time, likely ones first. A request can come
    * twice, in a small block and in the one that it was merged into.
+   *
+   * @param onLost see `BlockQuery`
    */
-  blocksAt(idMs: number): AsyncIterable<StoredBlock>
+  blocksAt(idMs: number, onLost?: (lost: LostBlock) => void): AsyncIterable<StoredBlock>
   blocksIn(query: BlockQuery): AsyncIterable<StoredBlock>
 }
 
@@ -79,7 +86,7 @@ export class PostgresBlockReader implements BlockReader {
     this.archived = new ArchivedBlocks(db, files)
   }
 
-  async *blocksAt(idMs: number): AsyncIterable<StoredBlock> {
+  async *blocksAt(idMs: number, onLost?: (lost: LostBlock) => void): AsyncIterable<StoredBlock> {
     const near = sql`first_at >= ${momentText(idMs - NEAR_MS)}
       and first_at < ${momentText(idMs + NEAR_MS)}`
     // A block begins at most an hour before its last request.
@@ -99,19 +106,22 @@ export class PostgresBlockReader implements BlockReader {
         'newest',
         withSuperseded,
       )
-      for (const block of listed) yield* this.readOnce(block)
+      for (const block of listed) yield* this.readOnce(block, onLost)
     }
   }
 
   /** An erasure changes a block in its place, and its checksum with it. */
-  private async *readOnce(listed: ListedBlock): AsyncIterable<StoredBlock> {
+  private async *readOnce(
+    listed: ListedBlock,
+    onLost?: (lost: LostBlock) => void,
+  ): AsyncIterable<StoredBlock> {
     const name = `${listed.first_at_ms} ${listed.block_id} ${listed.checksum}`
     const known = this.cache.get(name)
     if (known !== undefined) {
       yield known
       return
     }
-    for await (const block of this.read([listed])) {
+    for await (const block of this.read([listed], { ...(onLost && { onLost }) })) {
       const size = block.data.length + OPENED_FACTOR * block.rawBytes
       // The row can have changed since it was listed.
       if (block.checksum === listed.checksum) this.cache.set(name, block, { size })
@@ -144,7 +154,7 @@ export class PostgresBlockReader implements BlockReader {
         query.order,
         query.withSuperseded,
       )
-      yield* this.read(listed, query.isWhole)
+      yield* this.read(listed, query)
       const beyondMs = isRising ? lastMs + SPAN_MS.hour : fromMs - SPAN_MS.hour
       const nextMs =
         listed.length > 0 ? beyondMs : await this.nextHour(query, isRising ? lastMs : fromMs)
@@ -243,7 +253,10 @@ export class PostgresBlockReader implements BlockReader {
     )
   }
 
-  private async *read(listed: readonly ListedBlock[], isWhole = false): AsyncIterable<StoredBlock> {
+  private async *read(
+    listed: readonly ListedBlock[],
+    { isWhole, onLost }: Pick<BlockQuery, 'isWhole' | 'onLost'> = {},
+  ): AsyncIterable<StoredBlock> {
     const portions = [...portionsOf(listed)]
     let ahead: Promise<BlockRow[]> | null = null
     for (const [index, portion] of portions.entries()) {
@@ -254,11 +267,17 @@ export class PostgresBlockReader implements BlockReader {
       ahead?.catch(() => undefined)
       const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
       const others = portion.filter(({ block_id }) => !byId.has(block_id))
-      const archived = others.length === 0 ? null : await this.archived.read(others)
+      const lost = new Set<string>()
+      const note = (block: LostBlock) => {
+        lost.add(block.blockId)
+        onLost?.(block)
+      }
+      const archived = others.length === 0 ? null : await this.archived.read(others, onLost && note)
       for (const { block_id, first_at_ms } of portion) {
         const block = byId.get(block_id) ?? archived?.get(block_id)
         // Else its day has left the log meanwhile, or a merge has replaced it long ago.
         if (block !== undefined) yield block
+        else if (lost.has(block_id)) continue
         else if (await this.isKept(first_at_ms)) throw rewritten()
         else if (isWhole) throw leftTheLog()
       }

@@ -18,6 +18,11 @@ export class ByteWriter {
     this.used = 0
   }
 
+  /** Drops what was written behind this many bytes. */
+  truncate(length: number): void {
+    this.used = Math.min(this.used, length)
+  }
+
   u8(value: number): void {
     this.reserve(1)
     this.bytes[this.used++] = value

@@ -12,23 +12,36 @@ export function deploymentHash(deploymentId: string): number {
 
 /** The numbers of a reference, from 0 to 2^32 - 1; its bits are these modulo the filter's bits. */
 export function referenceHashes(teamId: string, reference: string): number[] {
-  const seed = crc32(`${teamId} ${reference}`)
-  return Array.from({ length: HASHES }, (_, index) => mixed(seed + Math.imul(index + 1, GOLDEN)))
+  const hashes = new Uint32Array(HASHES)
+  writeHashes(hashes, 0, crc32(`${teamId} ${reference}`))
+  return [...hashes]
+}
+
+function writeHashes(out: Uint32Array, at: number, seed: number): void {
+  for (let index = 0; index < HASHES; index++) {
+    out[at + index] = mixed(seed + Math.imul(index + 1, GOLDEN))
+  }
 }
 
 /** The numbers of the references of a block, in memory that grows with them. */
 export class ReferenceFilter {
   private numbers = new Uint32Array(HASHES)
   private used = 0
+  private teamId = ''
+  /** Checksum of the team with the blank behind it: nearly always that of the reference before. */
+  private teamSum = crc32(' ')
 
   add(teamId: string, reference: string): void {
-    const hashes = referenceHashes(teamId, reference)
+    if (teamId !== this.teamId) {
+      this.teamId = teamId
+      this.teamSum = crc32(`${teamId} `)
+    }
     if (this.used + HASHES > this.numbers.length) {
       const larger = new Uint32Array(2 * this.numbers.length)
       larger.set(this.numbers)
       this.numbers = larger
     }
-    this.numbers.set(hashes, this.used)
+    writeHashes(this.numbers, this.used, crc32(reference, this.teamSum))
     this.used += HASHES
   }
 

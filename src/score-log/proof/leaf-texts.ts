@@ -111,23 +111,31 @@ export class LeafTexts {
     const isBatch = payload.readUInt8(facts + FLAGS_AT) === IS_BATCH
     const latencyUs = payload.readUInt32LE(facts + LATENCY_AT)
     const served = payload.readUInt8(facts + SERVED_AT)
+    // What all leaves of a record share is written once, and then stays or is copied.
+    out.clear()
+    out.u8(LEAF_PREFIX)
+    out.all(BUCKET)
+    out.text(bucket === NO_BUCKET ? 'null' : `${bucket}`)
+    out.all(this.afterBucket)
+    out.all(isBatch ? TRUE_KEY : FALSE_KEY)
+    writeJsonText(payload, keyAt)
+    out.all(LATENCY)
+    out.digits(latencyUs)
+    out.all(RECORD_INDEX)
+    const indexAt = out.length
+    let request: Buffer | null = null
     for (let row = 0; row < rows; row++) {
-      out.clear()
-      out.u8(LEAF_PREFIX)
-      out.all(BUCKET)
-      out.text(bucket === NO_BUCKET ? 'null' : `${bucket}`)
-      out.all(this.afterBucket)
-      out.all(isBatch ? TRUE_KEY : FALSE_KEY)
-      writeJsonText(payload, keyAt)
-      out.all(LATENCY)
-      out.digits(latencyUs)
-      out.all(RECORD_INDEX)
+      out.truncate(indexAt)
       out.digits(row)
-      out.all(RECORDS)
-      out.digits(rows)
-      out.all(REQUEST_ID)
-      writeJsonText(payload, idAt)
-      out.all(RESULTS)
+      const requestAt = out.length
+      if (request === null) {
+        out.all(RECORDS)
+        out.digits(rows)
+        out.all(REQUEST_ID)
+        writeJsonText(payload, idAt)
+        out.all(RESULTS)
+        if (rows > 1) request = Buffer.from(out.written().subarray(requestAt))
+      } else out.all(request)
       at = endOfId(payload, at)
       for (const [position, model] of this.models.entries()) {
         if (position > 0) out.u8(COMMA)

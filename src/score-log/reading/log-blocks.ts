@@ -1,3 +1,5 @@
+import { AppError } from '../../errors.ts'
+import type { LostBlock } from '../archive/archived-blocks.ts'
 import type { OpenBlock } from '../blocks/block.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
 import type { BlockQuery, BlockReader } from '../blocks/block-store.ts'
@@ -13,6 +15,8 @@ import { TurnTaker } from './turn-taker.ts'
 interface LogBlocksOptions {
   readonly blocks: BlockReader
   readonly models: ModelSource
+  /** Receives a file of the archive that holds a block which can't be opened. */
+  readonly onDamaged?: (fileKey: string) => void
 }
 
 /** Requests of the second form: blocks. */
@@ -27,12 +31,22 @@ export class LogBlocks implements LogPart {
 
   async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
     const { blocks } = this.options
-    for await (const stored of blocks.blocksAt(idMs)) {
-      const block = this.opened.get(stored) ?? openBlock(stored)
+    let damage: Error | null = null
+    const onLost = ({ reason }: LostBlock) => {
+      damage ??= lostFile(reason)
+    }
+    for await (const stored of blocks.blocksAt(idMs, onLost)) {
+      const block = this.opened.get(stored) ?? this.tryOpen(stored)
+      if (block instanceof Error) {
+        damage ??= block
+        continue
+      }
       this.opened.set(stored, block)
       const index = block.find(requestId)
       if (index >= 0) return requestAt(block, index, await this.modelsOf(block))
     }
+    // The request can be in the block that can't be opened.
+    if (damage !== null) throw damage
     return null
   }
 
@@ -55,7 +69,7 @@ export class LogBlocks implements LogPart {
         const next = waiting.pop()
         if (next !== undefined) yield next
       }
-      const block = openBlock(stored)
+      const block = this.open(stored)
       const isWanted = wanted(block, { ...query, toMs })
       for (let index = 0; index < block.count; index++) {
         if (!isWanted(index)) continue
@@ -123,13 +137,35 @@ export class LogBlocks implements LogPart {
       order: 'oldest',
       ...options,
     })) {
-      yield openBlock(stored)
+      yield this.open(stored)
+    }
+  }
+
+  /** @throws AppError `unavailable` for a damaged file of the archive; RangeError for a row */
+  private open(stored: StoredBlock): OpenBlock {
+    const block = this.tryOpen(stored)
+    if (block instanceof Error) throw block
+    return block
+  }
+
+  private tryOpen(stored: StoredBlock): OpenBlock | Error {
+    try {
+      return openBlock(stored)
+    } catch (cause) {
+      if (!(cause instanceof Error) || stored.archivedIn === undefined) throw cause
+      this.options.onDamaged?.(stored.archivedIn)
+      return lostFile('damaged', cause)
     }
   }
 
   private modelsOf({ modelIds }: OpenBlock): Promise<ModelsById> {
     return this.options.models.compiled(modelIds)
   }
+}
+
+function lostFile(reason: LostBlock['reason'], cause?: Error): AppError {
+  const message = `a file of the archive of the score log is ${reason}`
+  return new AppError('unavailable', message, { cause })
 }
 
 function requestAt(block: OpenBlock, index: number, models: ModelsById): LoggedRequest {

@@ -62,7 +62,8 @@ export function openLogReader(options: LogReaderOptions): OpenLogReader {
   const statements = guarded<Statements>({ execute: (statement) => db.execute(statement) })
   const blocks = new PostgresBlockReader(statements, archive?.files)
   const rows = guarded(new PostgresFirstFormStore(db))
-  const parts = [new LogBlocks({ blocks, models }), new LogRows(rows)]
+  const onDamaged = (fileKey: string) => archive?.files.noteLost(fileKey, 'damaged')
+  const parts = [new LogBlocks({ blocks, models, onDamaged }), new LogRows(rows)]
   const store = guarded(new PostgresErasureStore(db))
   const eraser = new LogEraser({
     blocks,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.ts'
+import type { SharedClock } from '../../platform/db/database-clock.ts'
 import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
 
 /** Changes to the tables of the score log as time passes. */
@@ -33,7 +34,10 @@ export interface MaintenanceLog {
 
 export interface MaintenanceOptions {
   readonly tables: LogTables
-  readonly clock: Clock
+  /** For the partitions of the records that this process writes. */
+  readonly clock: Pick<Clock, 'epochMs'>
+  /** For what is deleted. */
+  readonly sharedClock: SharedClock
   readonly retentionDays: number
   /** Makes the partitions of the days since then, too; by default none before today. */
   readonly fromMs?: number
@@ -56,6 +60,8 @@ const RETRY_MS = 60_000
 export class PartitionMaintenance {
   private readonly options: MaintenanceOptions
   private timer: NodeJS.Timeout | undefined
+  /** Rounds that failed since the start. */
+  failures = 0
   private round: Promise<void> = Promise.resolve()
   private isClosed = false
 
@@ -87,21 +93,23 @@ export class PartitionMaintenance {
 
   /** One round; never rejects. */
   private async runOnce(): Promise<boolean> {
-    const { tables, clock, retentionDays, fromMs, hasAutovacuum, log } = this.options
+    const { tables, clock, sharedClock, retentionDays, fromMs, hasAutovacuum, log } = this.options
     try {
       const today = spanStart('day', clock.epochMs())
       const first = Math.min(today, spanStart('day', fromMs ?? today))
       const count = (today - first) / SPAN_MS.day + DAYS_AHEAD + 1
       const days = Array.from({ length: count }, (_, day) => first + day * SPAN_MS.day)
       await tables.makePartitions(days)
-      const dropped = await tables.dropBefore(today - retentionDays * SPAN_MS.day)
+      const sharedToday = spanStart('day', await sharedClock.nowMs())
+      const dropped = await tables.dropBefore(sharedToday - retentionDays * SPAN_MS.day)
       if (dropped.length > 0) log.dropped(dropped)
-      await tables.forgetSpools(today - SPOOL_DAYS * SPAN_MS.day)
+      await tables.forgetSpools(sharedToday - SPOOL_DAYS * SPAN_MS.day)
       const stray = await tables.strayRows()
       if (stray > 0) log.stray(stray)
       if (!hasAutovacuum) await tables.vacuum()
       return true
     } catch (error) {
+      this.failures++
       log.failed(error)
       return false
     }

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rowsOf } from '../../../src/platform/db/client.ts'
+import { DatabaseClock } from '../../../src/platform/db/database-clock.ts'
+import { MetricRegistry } from '../../../src/platform/metrics/registry.ts'
 import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
 import type { OpenLogReader } from '../../../src/score-log/reading/open-reader.ts'
 import {
@@ -178,6 +180,37 @@ describe.each(backends)('on $name', (backend) => {
     expect(await idsOf(log)).toEqual([])
   })
 
+  // Each request can be in several blocks: those that are whole still answer.
+  test.each([
+    { what: 'damaged', damage: (path: string) => writeFileSync(path, Buffer.alloc(1_000_000, 7)) },
+    { what: 'missing', damage: (path: string) => rmSync(path) },
+  ])('a request is found beside a file that is $what', async ({ damage }) => {
+    const log = await started(RECORDS.slice(0, 10))
+    await log.round()
+    const late = logged(1_000)
+    await store(log.handle, [late])
+    damage(join(log.directory, 'dt=2026-10-05', 'part-00000-g1.parquet'))
+    const find = (id: string | undefined) => log.reading(({ reader }) => reader.find(id ?? ''))
+    const { requestId } = late.record
+    expect(await find(requestId)).toMatchObject({ requestId })
+    const lost = find(RECORDS[1]?.record.requestId)
+    await expect(lost).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  // It would delete the only copy of days that others read.
+  test('a process whose clock is wrong deletes nothing', async () => {
+    const log = await started(RECORDS.slice(0, 10))
+    await log.round()
+    const ahead = { epochMs: () => Date.now() + 800 * DAY_MS }
+    log.sharedClock = new DatabaseClock(log.handle.db, ahead)
+    expect(await log.round({ retentionDays: 20 })).toBe(false)
+    expect(log.lines.at(-1)?.facts['reason']).toContain('the clocks of this machine')
+    expect(log.files()).toHaveLength(2)
+    log.sharedClock = new DatabaseClock(log.handle.db, { epochMs: () => Date.now() + 600_000 })
+    expect(await log.round()).toBe(true)
+    expect(await idsOf(log)).toHaveLength(10)
+  })
+
   // A reader that left the day out would say that scores were never given.
   test('a day whose archive is away is unavailable, not empty', async () => {
     const log = await started()
@@ -193,13 +226,37 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test.each([
-    { what: 'is damaged', damage: (path: string) => writeFileSync(path, 'PAR1') },
-    { what: 'is missing', damage: (path: string) => rmSync(path) },
-  ])('a file that $what is noticed', async ({ damage }) => {
-    const log = await started()
+    {
+      what: 'is cut off',
+      damage: (path: string) => writeFileSync(path, 'PAR1'),
+      found: 'damaged',
+      error: { code: 'unavailable' },
+    },
+    {
+      what: 'has other bytes',
+      damage: (path: string) => writeFileSync(path, Buffer.alloc(1_000_000, 7)),
+      found: 'damaged',
+      error: { code: 'unavailable' },
+    },
+    {
+      what: 'is missing',
+      damage: (path: string) => rmSync(path),
+      found: 'missing',
+      error: { code: 'unavailable' },
+    },
+  ])('a file that $what is noticed, counted and named', async ({ damage, found, error }) => {
+    const log = await started(RECORDS.slice(0, 10))
     await log.round()
     damage(join(log.directory, 'dt=2026-10-05', 'part-00000-g1.parquet'))
-    await expect(log.reading(requestsOf)).rejects.toMatchObject({ code: 'unavailable' })
+    const metrics = new MetricRegistry()
+    await expect(log.reading(requestsOf, true, { metrics })).rejects.toMatchObject(error)
+    const text = await metrics.text()
+    for (const reason of ['missing', 'damaged']) {
+      const count = reason === found ? 1 : 0
+      expect(text).toContain(`scoreline_archive_lost_files_total{reason="${reason}"} ${count}\n`)
+    }
+    const key = 'dt=2026-10-05/part-00000-g1.parquet'
+    expect(log.lines.at(-1)?.facts).toEqual({ key, reason: found })
   })
 
   // An empty directory where a volume is not mounted would take the only copy of a day.
@@ -241,7 +298,11 @@ describe.each(backends)('on $name', (backend) => {
     await store(log.handle, [logged(23 * HOUR_MS)])
     await db.execute(sql`update score_archive set holder = 'another',
       leased_until = now() + interval '1 minute'`)
-    expect(await log.round()).toBe(true)
+    const other = await log.open()
+    expect(await other.archiver?.run()).toBe(true)
+    // It did nothing, and must not look as if it had.
+    expect(other.archiver?.lastSuccessSec).toBe(0)
+    await other.close()
     expect(await blocksLeft(log)).toBe(1)
     await db.execute(sql`update score_archive set leased_until = now() - interval '1 second'`)
     await log.round()

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { DayLockedError, DayStore } from '../../../src/archive/day-store.ts'
@@ -19,7 +20,7 @@ import { changed, Halt, withFiles } from '../../support/archive/faults.ts'
 import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
-const LOCKED_MS = 3_500
+const LOCKED_MS = 1_500
 
 describe.each(backends)('on $name', (backend) => {
   async function started(days: number): Promise<ArchivedLog> {
@@ -89,6 +90,23 @@ describe.each(backends)('on $name', (backend) => {
     const requests = await log.reading(requestsOf)
     expect(requests).toHaveLength(10)
     expect(requests.filter(({ reference }) => reference === 'A-0')).toEqual([])
+  })
+
+  // Another team's erasure, or a round that moves late records of the day.
+  test('an erasure waits for other work on the day of its file', async () => {
+    const log = await started(1)
+    await log.round()
+    const { db } = log.handle
+    await db.execute(sql`insert into score_archive (name, archive_id, holder, leased_until)
+      values ('2026-10-05', '', 'other', now() + interval '1 hour')`)
+    const erased = new ErasedPlaces()
+    const erasure = { teamId: 'team_1', reference: 'A-0', untilMs: NOW }
+    const erasing = log.reading(({ eraser }) => eraser.erase(erasure, erased))
+    const waiting = await Promise.race([erasing.then(() => 'done'), delay(700, 'waiting')])
+    expect(waiting).toBe('waiting')
+    await db.execute(sql`delete from score_archive where name = '2026-10-05'`)
+    await erasing
+    expect(erased.requests).toBe(5)
   })
 
   // Its files are there, and took minutes.
@@ -162,6 +180,31 @@ describe.each(backends)('on $name', (backend) => {
   )
 
   if (backend.name === 'PostgreSQL') {
+    // It holds every table for hours: neither writers nor the archive may wait for it.
+    test('a day stays while a dump of the database runs, without files and failures', async () => {
+      const log = await started(1)
+      const other = log.handle.apart(1)
+      onTestFinished(() => other.close())
+      const held = Promise.withResolvers<void>()
+      const ended = Promise.withResolvers<void>()
+      const dumping = other.db.transaction(async (tx) => {
+        await tx.execute(sql`lock table score_blocks, score_blocks_p20261005 in access share mode`)
+        held.resolve()
+        await ended.promise
+      })
+      await held.promise
+      const { faults, counts } = switching((real, ...of) => real.switchTo(...of))
+      const { archiver } = await log.faulty(faults)
+      expect(await archiver.run()).toBe(false)
+      expect([counts.puts, archiver.counts.failures]).toEqual([0, 0])
+      expect(log.lines.at(-1)).toEqual({ message: 'busy', facts: '2026-10-05' })
+      ended.resolve()
+      await dumping
+      log.nowMs += 2 * 60_000
+      expect(await archiver.run()).toBe(true)
+      expect(await blocksLeft(log)).toBe(0)
+    })
+
     test('the table of a day that another transaction uses is waited for', async () => {
       const log = await started(1)
       const other = log.handle.apart(1)

@@ -161,6 +161,23 @@ describe.each(backends)('on $name', (backend) => {
     expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_request'])
   })
 
+  test('a result and the file of another environment are not there to be scored', async () => {
+    const slug = await newDeployment()
+    put('mine.csv', FILE)
+    const { id } = await caller.end((await start(slug, 'mine.csv')).json().id)
+    const response = await start(slug, `mine.csv.${id}/results-000001.csv`)
+    const missing = (await start(slug, 'none.csv')).json()
+    expect(response.json().message).toBe(missing.message)
+    expect([response.statusCode, response.json().error]).toEqual([422, 'invalid_file'])
+  })
+
+  test('a path whose results would have too long a name is refused at the start', async () => {
+    const path = `${'x'.repeat(230)}.csv`
+    const response = await start(await newDeployment(), path)
+    expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_request'])
+    expect(response.json().message).toContain('its last part may have ')
+  })
+
   test('a link out of the store is not followed', async () => {
     put('inside.csv', FILE)
     const folder = join(teams.service.config.dataDir, 'batches', teamId)

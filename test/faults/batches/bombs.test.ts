@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { ScoringProcess } from '../../../src/batches/scoring-process.ts'
@@ -119,3 +119,20 @@ test('the process that scores a file has no variables of the service', async () 
   expect(await scorer.next(newId('req_', 0), 0)).toMatchObject({ scored: 1 })
   expect(readFileSync(`/proc/${scorer['child'].pid}/environ`, 'utf8')).not.toContain('SECRET')
 })
+
+// Nice 19 alone lets a thread use up its turn before one of a request that wakes.
+test.runIf(existsSync('/usr/bin/chrt'))(
+  'threads that score a file run only where no other wants to',
+  async () => {
+    const scorer = scoring(zeros(8), 1024 ** 3)
+    await scorer.next(newId('req_', 0), 0)
+    const tasks = `/proc/${scorer['child'].pid}/task`
+    const factsOf = (thread: string) =>
+      readFileSync(`${tasks}/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    // The fields `nice` and `policy` of proc(5); 5 is SCHED_IDLE.
+    const modes = () =>
+      readdirSync(tasks).map((thread) => [16, 38].map((field) => factsOf(thread)[field]).join())
+    await expect.poll(() => [...new Set(modes())], { timeout: 10_000 }).toEqual(['19,5'])
+  },
+  20_000,
+)

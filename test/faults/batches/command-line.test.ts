@@ -1,4 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -70,4 +72,29 @@ test('without a token the command line says which variable must hold it', async 
     stdout: '',
     stderr: 'SCORELINE_TOKEN must hold an API key with the scope score, or an access token.\n',
   })
+})
+
+// A service that begins anew, or fails over, must not end the watch over an hour of work.
+test('a run goes on when the service is away for some looks, and ends with a refusal', async () => {
+  const answers = [503, 'lost', 502, 200, 404]
+  const batch = { id: 'job_1', status: 'running', progress: { done: 0, total: 0 } }
+  const body = { ...batch, finished_at: null, counts: { scored: 0, errors: 0, warned: 0 } }
+  const server = createServer(async (request, response) => {
+    const answer = request.method === 'POST' ? 202 : answers.shift()
+    for await (const _ of request);
+    if (answer === 'lost') response.destroy()
+    else
+      response.writeHead(Number(answer)).end(JSON.stringify({ ...body, message: `no ${answer}` }))
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  onTestFinished(() => void server.close())
+  const directory = mkdtempSync(join(tmpdir(), 'scoreline-batch-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'applicants.csv')
+  writeFileSync(file, 'income\n1\n')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const context = { call: 'batch', token: 'a', stdout: new Kept(), watcher: null, pollMs: 1 }
+  const report = await reportOf(['run', file, '--deployment', 'dep_1', '--url', url], context)
+  expect(report).toMatchObject({ code: 1, stderr: 'The service answers 404: no 404.\n' })
+  expect(answers).toEqual([])
 })

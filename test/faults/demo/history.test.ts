@@ -107,6 +107,20 @@ test('the alarm was evaluated, and says so in the marks', async () => {
   expect(alarm.moved.map(({ name }) => name)).toContain(MOVED)
 })
 
+// The link of the console's health opens its own thirty days, by week.
+test('the page behind the health names the feature of the alarm, and its newest week', async () => {
+  const { deploymentId } = history
+  const query = { ...LEVELS, from: day(HISTORY_DAYS - 30) }
+  const { features } = await services.monitoring.stability(caller, deploymentId, query)
+  const sorted = [...features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
+  expect(sorted.slice(0, 2).map(({ name }) => name)).toContain(MOVED)
+  const weeks = { ...query, interval: 'week' } as const
+  const { points } = await services.monitoring.series(caller, deploymentId, weeks)
+  const judged = points.findLast(({ score }) => score.verdict !== 'insufficient_data')
+  const newest = judged?.features.find(({ name }) => name === MOVED)
+  expect(newest?.verdict).toBe('major_shift')
+})
+
 test('what became of the first accounts is known', async () => {
   const [definition] = await services.outcomeDefinitions.list(caller.teamId)
   const query = { definition: definition?.id ?? '' }

@@ -1,6 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import {
+  ClockError,
+  DatabaseClock,
+  type SharedClock,
+} from '../../../src/platform/db/database-clock.ts'
 import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
 import { PartitionMaintenance } from '../../../src/score-log/retention/partition-maintenance.ts'
 import { PostgresLogTables } from '../../../src/score-log/retention/partitions.ts'
@@ -15,6 +20,8 @@ import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const DAY_MS = 86_400_000
+type Place = { readonly segment: number; readonly offset: number }
+
 const NOW = Date.parse('2026-03-04T10:59:30.250Z')
 
 describe.each(backends)('on $name', (backend) => {
@@ -34,11 +41,13 @@ describe.each(backends)('on $name', (backend) => {
     nowMs: number,
     days = 761,
     fromMs?: number,
+    sharedClock: SharedClock = { nowMs: async () => nowMs },
   ) {
     const events: unknown[] = []
     const upkeep = new PartitionMaintenance({
       tables: new PostgresLogTables(db),
-      clock: { epochMs: () => nowMs, monotonicMs: () => 0 },
+      clock: { epochMs: () => nowMs },
+      sharedClock,
       retentionDays: days,
       ...(fromMs !== undefined && { fromMs }),
       hasAutovacuum,
@@ -155,6 +164,21 @@ describe.each(backends)('on $name', (backend) => {
       expect((await rollupOver(db, span, 'dep_1'))?.resultCount).toBe(3)
     }
     expect(await runUpkeep(handle, NOW, 10)).toEqual([])
+  })
+
+  // It would delete the log, and positions of spools, whose records would then be stored twice.
+  test('a process whose clock is wrong drops and forgets nothing', async () => {
+    const handle = await open()
+    const { db } = handle
+    const nowMs = Date.now() + 800 * DAY_MS
+    const store = new PostgresScoreLogStore(db, 'a')
+    await new PostgresLogTables(db).makePartitions([Date.now()].map((ms) => ms - (ms % DAY_MS)))
+    const [from, to] = [0, 1].map((segment) => ({ segment, offset: 0 })) as [Place, Place]
+    await store.append([logged('a', Date.now())], { spoolId: 's', from, to })
+    const clock = new DatabaseClock(db, { epochMs: () => nowMs })
+    expect(await runUpkeep(handle, nowMs, 10, undefined, clock)).toEqual([expect.any(ClockError)])
+    expect(await loggedIds(db)).toEqual(['a'])
+    expect(await store.cursors(['s'])).toEqual(new Map([['s', to]]))
   })
 
   test('a failed round is reported, and does not stop the service', async () => {

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StabilityEvents, VerdictChanged } from '../../../src/monitoring/alarms/alarm.ts'
 import { AlarmEvaluator } from '../../../src/monitoring/alarms/evaluator.ts'
@@ -5,6 +6,7 @@ import { PostgresAlarmStore } from '../../../src/monitoring/alarms/store.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
 import { openDatabase } from '../../../src/platform/db/open.ts'
+import { stabilityAlarms } from '../../../src/tables/stability.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends, hasPostgres, postgres } from '../../support/start/databases.ts'
@@ -90,6 +92,39 @@ describe.each(backends)('on $name', (backend) => {
     await evaluator.runOnce()
     expect((await alarmOf(slug)).is_on).toBe(false)
     expect(evaluator.alarms?.byVerdict).toMatchObject({ moderate_shift: 0 })
+  })
+
+  // Else the light of a card that left stays for up to an hour, beside the name of its successor.
+  test('a new champion or sample is not evaluated yet, and is within a minute', async () => {
+    const { slug, modelId } = await team.deploy(spec('Succeeded'))
+    await team.scoreBatch(slug, applicants(500, 500))
+    await statsWith(service, team.key, slug, 1_000)
+    await set(slug, LEVELS)
+    const { evaluator } = service.services
+    await evaluator.runOnce()
+    const first = await alarmOf(slug)
+    expect(first).toMatchObject({ verdict: 'stable', model_id: modelId, model_version: '1.2.3' })
+    expect(first).toMatchObject({ features_judged: 1, features_unjudged: 0, input_faults: [] })
+    expect(first.formula_version).toBe(1)
+
+    const { id, modelId: successor } = await team.challenge(
+      slug,
+      { ...spec('Succeeded'), version: '2' },
+      20,
+    )
+    await team.promote(slug, id)
+    const unevaluated = { verdict: null, n: null, evaluated_at: null, model_id: null }
+    expect(await alarmOf(slug)).toMatchObject({ ...LEVELS, ...unevaluated })
+    await evaluator.runOnce()
+    expect(await alarmOf(slug)).toMatchObject({ verdict: 'insufficient_data', model_id: successor })
+    await team.rollBack(slug)
+    await evaluator.runOnce()
+    expect(await alarmOf(slug)).toMatchObject({ verdict: 'stable', model_id: modelId })
+
+    const counts = { features: { income: { bins: [900, 100] } } }
+    const { id: sample } = await team.done('PUT', `/v1/models/${modelId}/baseline`, { counts })
+    await evaluator.runOnce()
+    expect(await alarmOf(slug)).toMatchObject({ verdict: 'major_shift', baseline_id: sample })
   })
 
   test('history says what changed and when, to any member, and not who did it', async () => {
@@ -190,6 +225,21 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
   })
 
   // Else a subscriber would never hear of a change that the console shows.
+  test('changed levels and verdicts push no promotion out of the history', async () => {
+    const { slug, url } = await alarmed()
+    for (const days of [1, 2, 3]) await team.done('PUT', url, { days })
+    await replica().runOnce()
+    const [alarm] = await handle.db
+      .select()
+      .from(stabilityAlarms)
+      .where(eq(stabilityAlarms.deploymentId, slug))
+    const target = { teamId: alarm?.teamId ?? expect.fail('it is set'), deploymentId: slug }
+    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
+    const store = new PostgresAlarmStore(handle.db, null)
+    const found = await store.changes(target, range, { changes: 1, verdicts: 1 })
+    expect(found.map(({ kind }) => kind)).toEqual(['create', 'stability_verdict'])
+  })
+
   test('a verdict whose event cannot be written is not kept', async () => {
     const { slug, url } = await alarmed()
     await replica().runOnce()

@@ -203,10 +203,15 @@ describe.each(backends)('on $name', (backend) => {
         const found = await team.done('GET', at(of.slug, query))
         const pairs = await pairsOf(of.slug, dedupe)
         expect(found.n).toBe(pairs.length)
-        const stable = pairs.filter(
+        const graded = pairs.filter(
+          ({ champion, challenger }) =>
+            champion.risk_grade !== null && challenger.risk_grade !== null,
+        )
+        const stable = graded.filter(
           ({ champion, challenger }) => champion.risk_grade === challenger.risk_grade,
         )
-        expect(found.stable_share).toBe(stable.length / pairs.length)
+        expect(found).toMatchObject({ dedupe, from: null, to: null, n_graded: graded.length })
+        expect(found.stable_share).toBe(stable.length / graded.length)
         for (const cell of found.cells) {
           const row = pairs.filter(({ champion }) => champion.risk_grade === cell.champion_grade)
           const inside = row.filter(
@@ -252,7 +257,15 @@ describe.each(backends)('on $name', (backend) => {
       cells: { swap_in: { n: 0, share: null, mean_pd_champion: null, expected_bads_champion: 0 } },
     })
     const migration = await team.done('GET', at(slug, `migration?challenger_id=${id}`))
-    expect(migration).toEqual({ n: 0, cells: [], stable_share: null })
+    expect(migration).toEqual({
+      from: null,
+      to: null,
+      dedupe: 'last',
+      n: 0,
+      n_graded: 0,
+      cells: [],
+      stable_share: null,
+    })
   })
 })
 

@@ -128,6 +128,15 @@ describe.each(backends)('on $name', (backend) => {
         n: 500,
         psi: 0.31,
         moved: [],
+        basis: {
+          modelId: 'mod_1',
+          modelVersion: '2',
+          baselineId: 'bsl_1',
+          formulaVersion: 1,
+          featuresJudged: 3,
+          featuresUnjudged: 0,
+          inputFaults: [],
+        },
         thresholds: { watch: 0.1, act: 0.25 },
         days: 30,
       }),
@@ -144,6 +153,13 @@ describe.each(backends)('on $name', (backend) => {
       days: 30,
       watch: 0.1,
       act: 0.25,
+      model_id: 'mod_1',
+      model_version: '2',
+      baseline_id: 'bsl_1',
+      formula_version: 1,
+      features_judged: 3,
+      features_unjudged: 0,
+      input_faults: [],
     })
     await handle.db.delete(webhooks)
   })

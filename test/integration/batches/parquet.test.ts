@@ -70,6 +70,21 @@ test.each(['snappy', 'zstd', 'gzip', 'brotli', 'uncompressed'])(
   },
 )
 
+const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e'
+
+// Most files of a warehouse have an id of some type, whether anybody wants it or not.
+test.each([
+  [`'${UUID}'::uuid`, UUID],
+  ["date '2026-01-01'", null],
+  ['[1, 2]', null],
+])('an id of %s does not fail the file', async (value, id) => {
+  const [record, empty] = await recordsOf(
+    await fileOf(`select ${value} as id, 1.5 as rate union all select null, 2`),
+  )
+  expect(record).toEqual({ line: 1, id, applicant: { rate: 1.5 }, fault: null })
+  expect(empty).toEqual({ line: 2, id: null, applicant: { rate: 2 }, fault: null })
+})
+
 // The library multiplies decimals by a power of ten: 57 × 0.01 is not 0.57.
 test.each(['decimal(4,2)', 'decimal(12,2)', 'decimal(25,5)', 'double'])(
   'decimals of a column of %s are the doubles that JSON has',

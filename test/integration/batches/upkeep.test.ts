@@ -26,7 +26,8 @@ describe.each(backends)('on $name', (backend) => {
   let handle: DatabaseHandle
   let store: PostgresBatchStore
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-upkeep-'))
-  const files = new BatchFiles(Promise.resolve(new TeamFolderStore(directory)))
+  const objects = Promise.resolve(new TeamFolderStore(directory))
+  const files = new BatchFiles(objects, async () => PLACE)
   const received = new Uploads(join(directory, 'uploads'), async () => new DiskRoom([], 0))
 
   beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Clock } from '../../../src/platform/clock.ts'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
@@ -57,6 +58,21 @@ const APPLICANTS = [
   [40, 'boat', 20], // 463, 474
 ] as const
 
+const DAY_MS = 86_400_000
+
+/** The time of day, so far back as is set. */
+class ShiftedClock implements Clock {
+  backMs = 0
+
+  epochMs(): number {
+    return Date.now() - this.backMs
+  }
+
+  monotonicMs(): number {
+    return performance.now()
+  }
+}
+
 /** A page answers in its own time. */
 const poll = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: 10_000 })
 
@@ -68,6 +84,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let slug: string
   /** A deployment with counts of bins only, whose challenger was promoted. */
   let promoted: string
+  /** A deployment that scored many applicants yesterday, and few today. */
+  let daily: string
 
   /** Deploys the champion with a challenger in shadow mode, and scores. */
   async function scored(times: (number: number) => number, counts: object) {
@@ -83,10 +101,26 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     return { slug: found, challengerId: id }
   }
 
+  /** Scores 150 applicants of the north yesterday and 3 of the south today. */
+  async function scoredDaily(clock: ShiftedClock, counts: object) {
+    const { slug: found, modelId } = await team.deploy(CHAMPION)
+    await team.done('PUT', `/v1/models/${modelId}/baseline`, { counts })
+    const of = (region: string, n: number) => Array.from({ length: n }, () => ({ region, debt: 5 }))
+    clock.backMs = DAY_MS
+    await team.scoreBatch(found, of('north', 150))
+    await statsWith(service, team.owner, found, 150)
+    clock.backMs = 0
+    await team.scoreBatch(found, of('south', 3))
+    await statsWith(service, team.owner, found, 153)
+    return found
+  }
+
   beforeAll(async () => {
-    service = await TestService.start(backend)
+    const clock = new ShiftedClock()
+    service = await TestService.start(backend, { clock })
     team = await Team.of(service)
     const all = { features: BIN_COUNTS, score_bands: SCORE_BANDS }
+    daily = await scoredDaily(clock, all)
     slug = (await scored((number) => number, all)).slug
     await team.done('PUT', `/v1/deployments/${slug}/stability/alarm`, { n_min: 100 })
     await service.services.evaluator.runOnce()
@@ -147,10 +181,12 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.sees('Newest answers')
     expect(await tile('Score')).toBe('major shift PSI 0.5635 n = 240')
     expect(await tile('Most moved feature')).toContain('region major shift PSI 0.4159')
-    expect(await tile('Alarm')).toMatch(/major shift n = 240, since/)
+    expect(await tile('Alarm')).toMatch(/major shift last 30 days, n = 240, since/)
     expect(await tile('Missing or in no bin')).toContain('8.33 %; 16.7 % of region')
     await looksRight('deployment')
     await page.getByRole('link', { name: 'Which feature moved?' }).click()
+    await page.getByLabel('Period').waitFor()
+    expect(await page.getByLabel('Period').inputValue()).toBe('month')
     await table('Features').getByRole('link').first().click()
     await table('Cells of region').waitFor()
     expect(await cellsOf('Cells of region', 'south')).toEqual([
@@ -170,6 +206,56 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await chart.getByText('As a table').click()
     expect(await cellsOf('Score by band', 'below 470')).toEqual(['25 %', '50 %', '120', '0.1733'])
     await looksRight('stability')
+  })
+
+  test('any feature is charted, and the cells of one interval stand behind its point', async () => {
+    const { page } = visitor
+    await visitor.go(`deployments/${daily}/stability`)
+    await page.getByLabel('By', { exact: true }).selectOption('Day')
+    const feature = page.getByLabel('Feature over time')
+    await feature.waitFor()
+    expect(await feature.locator('option').allInnerTexts()).toHaveLength(3)
+    await feature.selectOption('region')
+    const chart = page.getByRole('figure', { name: 'PSI by day' })
+    expect(await chart.locator('.basis').innerText()).toMatch(/^PSI · n\s=\s153 · .+ – .+ UTC$/)
+    await chart.getByText('As a table').click()
+    const rows = await table('PSI by day').getByRole('row').allInnerTexts()
+    expect(rows[1]).toMatch(/major shift, n\s=\s150/)
+    expect(rows[2]).toMatch(/not enough data, n\s=\s3/)
+    await visitor.sees('A hollow point has too few applicants for a verdict')
+    // The newest day comes first.
+    await page.getByLabel('Cells of one day').selectOption({ index: 1 })
+    const today = page.getByRole('table', { name: /^Cells of region from / })
+    await today.waitFor()
+    const south = today.getByRole('row').filter({ hasText: 'south' })
+    expect((await south.getByRole('cell').allInnerTexts()).slice(1, 4)).toEqual([
+      ...['50 %', '100 %', '3'],
+    ])
+    await looksRight('stability-over-time')
+  })
+
+  test('an alarm can be set before there are applicants', async () => {
+    const { slug: fresh } = await team.deploy(CHAMPION)
+    await visitor.go(`deployments/${fresh}/stability`)
+    await visitor.sees('No applicants in this period')
+    await visitor.page.getByText('Levels', { exact: true }).click()
+    await visitor.press('Switch the alarm on')
+    await visitor.sees('not evaluated yet')
+  })
+
+  test('a report without room is asked again', async () => {
+    const { page } = visitor
+    // The address must change for the page to load.
+    await visitor.go('keys')
+    let refused = 0
+    const refuse = { status: 503, headers: { 'retry-after': '1' }, json: { error: 'unavailable' } }
+    await page.route('**/cutoffs?*', (route) =>
+      refused++ === 0 ? route.fulfill(refuse) : route.continue(),
+    )
+    await visitor.go(`deployments/${slug}/cutoffs`)
+    await poll(() => tile('Approved')).toMatch(/\d/)
+    expect(refused).toBeGreaterThan(1)
+    await page.unroute('**/cutoffs?*')
   })
 
   test('every chart of a page says its unit, its number of applicants and its period', async () => {
@@ -199,6 +285,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await slider.press('ArrowRight')
     await poll(() => tile('Cut-off')).toContain('520')
     expect(await tile('Approval rate')).toContain('8.33 %')
+    // Between two steps of the slider.
+    await page.getByLabel('Exact cut-off').fill('455.5')
+    await page.keyboard.press('Tab')
+    await poll(() => tile('Cut-off')).toContain('455.5')
+    expect(await tile('Approved')).toContain('160')
     await looksRight('cutoffs')
   })
 
@@ -218,6 +309,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await page.keyboard.press('Tab')
     await poll(fields).toEqual([100, 20, 0, 120])
     expect(await tile("Challenger's cut-off")).toContain('500')
+    const bases = page.getByText(/^applicants scored by both · n\s=\s240 · .+ – .+$/)
+    expect(await bases.count()).toBe(2)
     expect(await cellsOf('Migration of grades', 'A')).toEqual(['0', '20 (100 %)'])
     expect(await cellsOf('Migration of grades', 'B')).toEqual(['80 (36.4 %)', '140 (63.6 %)'])
     expect(await page.getByText('58.3 % keep their grade').count()).toBe(1)

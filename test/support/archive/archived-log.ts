@@ -5,6 +5,8 @@ import { sql } from 'drizzle-orm'
 import { openArchive } from '../../../src/archive/open.ts'
 import { type ArchiveParts, archiveParts } from '../../../src/archive/parts.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
+import type { SharedClock } from '../../../src/platform/db/database-clock.ts'
+import type { MetricRegistry } from '../../../src/platform/metrics/registry.ts'
 import type { ObjectStore } from '../../../src/platform/object-store/object-store.ts'
 import { openObjectStore } from '../../../src/platform/object-store/open-object-store.ts'
 import {
@@ -76,6 +78,7 @@ export interface ArchiveRest {
   readonly retentionDays?: number
   /** By default none. */
   readonly keepMs?: number
+  readonly metrics?: MetricRegistry
   /** Bounds the calls of readers; by default nothing does. */
   readonly guarded?: <Store extends object>(store: Store) => Store
 }
@@ -96,6 +99,7 @@ export class ArchivedLog {
   private readonly root: string
   nowMs = NOW
   readonly clock = { epochMs: () => this.nowMs, monotonicMs: () => performance.now() }
+  sharedClock: SharedClock = { nowMs: async () => this.nowMs }
   readonly lines: { readonly message: string; readonly facts: Record<string, unknown> }[] = []
 
   /** @param root by default a new one */
@@ -128,8 +132,10 @@ export class ArchivedLog {
         database: this.handle,
         directory: join(this.root, 'work'),
         clock: this.clock,
+        sharedClock: this.sharedClock,
         log: { info: note, warn: note, error: note },
         factsOf: (error) => ({ error }),
+        ...(rest.metrics && { metrics: rest.metrics }),
       },
     )
   }
@@ -154,12 +160,14 @@ export class ArchivedLog {
       files,
       directory: join(this.root, 'work'),
       clock: this.clock,
+      sharedClock: this.sharedClock,
       afterMs: 3 * DAY_MS,
       retentionDays: 761,
       keepMs: keepMs ?? 0,
       log: {
         archived: note('archived'),
         failed: note('failed'),
+        busy: note('busy'),
         foreign: note('foreign'),
         missing: note('missing'),
       },

@@ -21,12 +21,12 @@ export const LAYERS: readonly (readonly string[])[] = [
   // What became of the applicants, and how good the scores were.
   ['outcomes'],
   ['performance'],
-  // What scans the log for a person who waits.
-  ['reports'],
   // What is computed again from scores that were read back, where old ones go, and files that are
   // scored.
   ['replay', 'proof', 'backtest', 'archive', 'batches'],
   ['evidence', 'change-requests'],
+  // What scans the log for a person who waits.
+  ['reports'],
   // The console, and the documentation of the routes.
   ['console', 'openapi'],
   // Configuration and wiring.

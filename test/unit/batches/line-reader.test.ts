@@ -53,6 +53,30 @@ test('a cell of a numeric feature is a number where JSON would take it, else its
   expect(incomes).toEqual([1.5, -0, 1000, '05', '+1', '.5', '1,5', ' 1', 'NaN', null])
 })
 
+test('a number of a cell is the nearest double, as JSON reads it, to the bit', async () => {
+  const cells = ['0', '-0', '-0.0', '00', '-', '.', '1.', '-.5', '1.2.3', '0.1', '9007199254740993']
+  cells.push('999999999999999', '0.000000000000001', '-123456789.12345', '0.30000000000000004')
+  let state = 20_261_123
+  for (let row = 0; row < 2_000; row++) {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    const digits = String(state * 7_919).slice(0, 1 + (state % 16))
+    const point = state % (digits.length + 1)
+    cells.push(`${state % 3 === 0 ? '-' : ''}${digits.slice(0, point)}.${digits.slice(point)}`)
+  }
+  const records = await recordsOf(`income\n${cells.join('\n')}\n`, { recordsMax: 5_000 })
+  for (const [row, cell] of cells.entries()) {
+    expect(records[row]?.applicant?.['income'], cell).toBe(numberOf(cell))
+  }
+})
+
+function numberOf(cell: string): unknown {
+  try {
+    return JSON.parse(cell)
+  } catch {
+    return cell
+  }
+}
+
 test('a cell of a categorical feature is its text, whatever it looks like', async () => {
   const [record] = await recordsOf('purpose,id\n007,A-1\n')
   expect(record).toEqual({ line: 2, id: 'A-1', applicant: { purpose: '007' }, fault: null })
@@ -65,6 +89,13 @@ test('quotes, carriage returns, a mark and a missing last line break are read', 
     [2, { income: 1, purpose: 'a "b", c' }],
     [4, { income: 2, purpose: 'd' }],
   ])
+})
+
+// A name from a spreadsheet may have more commas than the header has cells.
+test('a delimiter within the quotes of a name does not separate cells', async () => {
+  const file = '"id";"monthly, net, ""EUR""";"income"\nA-1;7;2\n'
+  const [record] = await recordsOf(file)
+  expect(record).toEqual({ line: 2, id: 'A-1', applicant: { income: 2 }, fault: null })
 })
 
 test.each([

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ChangeScans } from '../../../src/change-requests/change-scans.ts'
 import { DifferenceReader } from '../../../src/change-requests/difference.ts'
 import { changedBins } from '../../../src/change-requests/model-difference.ts'
 import type { ChangeRequest } from '../../../src/deployments/approval.ts'
@@ -39,10 +40,10 @@ function storedModel(modelId: string, points: number): StoredModel {
 
 const state = (champion_model_id: string) =>
   ({ is_active: true, champion_model_id, shadow_mode: false, challengers: [] }) as unknown
-const requestOf = (id: string) =>
+const requestOf = (id: string, teamId = 'team_1') =>
   ({
     id,
-    teamId: 'team_1',
+    teamId,
     deploymentId: 'dep_1',
     order: { action: 'rollback' },
     before: state('mod_a') as AuditedState,
@@ -52,7 +53,7 @@ const requestOf = (id: string) =>
 function reader() {
   const wait = Promise.withResolvers<void>()
   let reads = 0
-  const differences = new DifferenceReader({
+  const changes = new ChangeScans({
     models: {
       get: async () => {
         reads++
@@ -64,19 +65,26 @@ function reader() {
       },
     },
     reader: { cells: async function* () {} },
+  })
+  const differences = new DifferenceReader({
+    changes,
     clock: { epochMs: () => 0, monotonicMs: () => 0 },
   })
   return { differences, open: wait.resolve, reads: () => reads }
 }
 
 // Each look may keep a core busy for seconds, and any member may ask for one.
-test('one request is looked at at a time, four wait, and further ones are refused', async () => {
+test('one request is looked at at a time, four of a team wait, and further ones are refused', async () => {
   const { differences, open, reads } = reader()
   const looks = Array.from({ length: 5 }, (_, n) => differences.of(requestOf(`chg_${n}`)))
   await new Promise(setImmediate)
   expect(reads()).toBe(1)
   await expect(differences.of(requestOf('chg_9'))).rejects.toMatchObject({ code: 'unavailable' })
+  // Another team's turn comes before the rest of these.
+  const other = differences.of(requestOf('chg_10', 'team_2'))
   open()
+  const first = await Promise.race([other.then(() => 'other'), looks[2]?.then(() => 'third')])
+  expect(first).toBe('other')
   const found = await Promise.all(looks)
   expect(found.every(({ models }) => models?.bins.length === 2)).toBe(true)
 })

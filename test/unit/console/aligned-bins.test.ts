@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { alignedBins } from '../../../src/console/page/aligned-bins.ts'
-import { csvOf } from '../../../src/console/page/csv.ts'
+import { bandTable, csvOf } from '../../../src/console/page/csv.ts'
 import { marksOf, marksWithin } from '../../../src/console/page/marks.ts'
 import type { Feature, HistoryChange } from '../../../src/console/page/types.ts'
 import { card } from '../../support/cards/cards.ts'
@@ -105,6 +105,25 @@ test('a table is saved as CSV with numbers in full, and no text is a formula', (
   expect(text).toBe(`name,share\r\n"a ""b"", c",0.30000000000000004\r\n'=1+1,\r\n`)
 })
 
+test('score bands are saved with the model, the period and the number they stand on', () => {
+  const band = { min: 480, max: 500, n: 3, share: 0.75, mean_pd: 0.1, expected_bads: 0.3 }
+  const { head, rows } = bandTable({
+    model_id: 'mod_1',
+    model_version: '2.0',
+    from: '2026-10-01T00:00:00.000Z',
+    to: null,
+    dedupe: 'last',
+    n: 4,
+    cutoffs: [],
+    bands: [band],
+    grades: [],
+  })
+  expect(csvOf(head, rows)).toBe(
+    'model_version,from,to,n,min,max,applicants,share,mean_pd,expected_bads\r\n' +
+      '2.0,2026-10-01T00:00:00.000Z,,4,480,500,3,0.75,0.1,0.3\r\n',
+  )
+})
+
 let minutes = 0
 const change = (kind: HistoryChange['kind'], rest: Partial<HistoryChange> = {}): HistoryChange => ({
   at: new Date(60_000 * minutes++).toISOString(),
@@ -155,4 +174,18 @@ test('changes within a minute are one mark', () => {
     ],
   })
   expect(marks.map(({ text }) => text)).toEqual(['shadow mode, 2.0 promoted', 'rolled back to 2.0'])
+})
+
+test('verdicts push no promotion out of a chart', () => {
+  const marks = marksOf({
+    deployment_id: 'dep_1',
+    changes: [
+      change('promote'),
+      ...Array.from({ length: 20 }, () => change('stability_verdict', { verdict: 'stable' })),
+    ],
+  })
+  const shown = marksWithin(marks, 0, 1e9)
+  expect(shown).toHaveLength(12)
+  expect(shown[0]?.text).toBe('2.0 promoted')
+  expect(shown.at(-1)).toBe(marks.at(-1))
 })

@@ -45,7 +45,8 @@ test('cells have the order of the card, other grades next and none last', async 
   ] as const
   const report = (await migrationOf(['A', 'B', 'old'], pairs)).report(['A', 'B'])
   expect(report.n).toBe(6)
-  expect(report.stable_share).toBe(1 / 6)
+  // Both models give four of them a grade.
+  expect(report).toMatchObject({ n_graded: 4, stable_share: 1 / 4 })
   const rows = report.cells.map((cell) => [cell.champion_grade, cell.challenger_grade, cell.n])
   expect(rows).toEqual([
     ['A', 'A', 1],
@@ -55,6 +56,15 @@ test('cells have the order of the card, other grades next and none last', async 
     [null, 'B', 1],
   ])
   expect(report.cells[1]).toMatchObject({ row_share: 2 / 3, mean_pd_champion: 0.1 })
+})
+
+test('applicants without a grade keep none', async () => {
+  const pairs = [
+    [-1, -1],
+    [-1, 0],
+  ] as const
+  const report = (await migrationOf(['A'], pairs)).report(['A'])
+  expect(report).toMatchObject({ n: 2, n_graded: 0, stable_share: null })
 })
 
 // A card can have hundreds of grades; the report is made on the thread that others wait for.

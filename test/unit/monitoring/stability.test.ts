@@ -61,8 +61,10 @@ test('a feature has both indices of a worked example', async () => {
   // The other two cells, of numbers in no bin and of texts, are unknown and empty.
   expect(feature?.cells.map(({ expected }) => expected)).toEqual([50, 45, 5, null, null])
   const point = new StabilityPoints(input, tallies).at(tallies.single)
-  const { csi_psi, csi_points, verdict } = feature ?? {}
-  expect(point.features).toEqual([{ name: 'age', csi_psi, csi_points, verdict }])
+  const { n_compared, csi_psi, csi_points, cv_95, verdict } = feature ?? {}
+  expect(n_compared).toBe(100)
+  const figures = { n_compared, csi_psi, csi_points, cv_95, verdict }
+  expect(point.features).toEqual([{ name: 'age', ...figures }])
   const unsampled = new StabilityPoints({ ...input, baseline: null }, tallies)
   expect(unsampled.at(tallies.single)).toMatchObject({
     score: { psi: null, cv_95: null, verdict: null },
@@ -72,7 +74,10 @@ test('a feature has both indices of a worked example', async () => {
   expect((score.mean ?? 0) - (score.mean_expected ?? 0)).toBeCloseTo(1.675, 12)
 })
 
-test('a series that would need too much memory is refused', async () => {
+test.each([
+  ['need too much memory', { countsMax: 11 }],
+  ['make too long an answer', { pointFeaturesMax: 2 }],
+])('a series that would %s is refused', async (_, bound) => {
   const layouts = cellLayout(sampled())
   const tallies = new ModelTallies({
     modelId: 'a',
@@ -80,7 +85,7 @@ test('a series that would need too much memory is refused', async () => {
     layouts,
     bands: [],
     startOf: (atMs) => atMs,
-    countsMax: 11,
+    ...bound,
   })
   const log = logOf(
     scanned(

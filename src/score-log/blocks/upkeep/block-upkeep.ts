@@ -39,6 +39,8 @@ export class BlockUpkeep {
   private round: Promise<void> = Promise.resolve()
   private isClosed = false
   private rounds = 0
+  /** Failures of rounds since the start. */
+  failures = 0
 
   constructor(options: BlockUpkeepOptions) {
     this.options = options
@@ -82,6 +84,7 @@ export class BlockUpkeep {
     try {
       await work()
     } catch (error) {
+      this.failures++
       this.options.onFailed(error)
     }
   }

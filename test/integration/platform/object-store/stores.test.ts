@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DirectoryCalls } from '../../../../src/platform/object-store/directory-calls.ts'
 import { DirectoryStore } from '../../../../src/platform/object-store/directory-store.ts'
 import type { ObjectStore } from '../../../../src/platform/object-store/object-store.ts'
 import { openObjectStore } from '../../../../src/platform/object-store/open-object-store.ts'
@@ -173,8 +174,8 @@ describe('a directory', () => {
 
   // A directory on a network that hangs must not take the threads of the whole process.
   test('is away for writes while one hangs, and a write that goes on later changes nothing', async () => {
-    const store = new DirectoryStore(directory, { read: 1_000, write: 100 })
-    await store.put('a', text('a'))
+    const store = new DirectoryStore(directory, new DirectoryCalls({ read: 1_000, write: 100 }))
+    await new DirectoryStore(directory).put('a', text('a'))
     const hung = Promise.withResolvers<void>()
     const source = {
       ...text('b'),

@@ -191,9 +191,15 @@ describe.concurrent('requests that their callers sampled', () => {
     await score(traced, { headers: { traceparent: twice }, query })
     const broken = header(invalid).traceparent.replace('00-', 'ff-')
     await score(traced, { headers: { traceparent: broken }, query })
+    // Anybody can send this.
+    const stranger = newTrace()
+    const key = `sk_live_${'x'.repeat(40)}`
+    const refused = await score({ ...traced, key }, { headers: header(stranger), query })
+    expect(refused.statusCode).toBe(401)
     await score(traced, { headers: header(last), query })
     await spansOf(last)
-    for (const traceId of [unsampled, doubled, invalid]) expect(receiver.trace(traceId)).toEqual([])
+    for (const traceId of [unsampled, doubled, invalid, stranger])
+      expect(receiver.trace(traceId)).toEqual([])
   })
 
   test('hold no value of an applicant, no key and no reference', async () => {

@@ -11,12 +11,16 @@ function report(score: Figures, features: readonly Figures[], n = 1_000): Stabil
   return {
     n,
     baseline: { id: 'bsl_1' },
-    score: { verdict, psi, p_value },
+    score: { verdict, psi, p_value, cv_95: 0.05 },
     features: features.map(([own, csi_psi, pValue], index) => ({
       name: `feature ${index}`,
       verdict: own,
       csi_psi,
       p_value: pValue,
+      cv_95: 0.05,
+      n,
+      n_compared: n,
+      n_expected: n,
     })),
   } as unknown as Stability
 }
@@ -57,11 +61,45 @@ test('too few applicants are no verdict, and neither is a model without a sample
   const none: Figures = ['insufficient_data', 0.4, 0.2]
   expect(evaluationOf(report(none, [none]), 0).verdict).toBe('insufficient_data')
   // One cell alone has no degrees of freedom: no number of applicants could move it.
-  const constant = report(none, [none, STABLE])
+  const constant = report(STABLE, [none, STABLE])
   const features = constant.features.map((one, index) => ({ ...one, cv_95: index }))
   expect(evaluationOf({ ...constant, features }, 0).verdict).toBe('stable')
-  const fixed = features.map((one) => ({ ...one, cv_95: 0 }))
-  expect(evaluationOf({ ...constant, features: fixed }, 0).verdict).toBe('insufficient_data')
+  const fixed = report(none, [none])
+  const alone = fixed.features.map((one) => ({ ...one, cv_95: 0 }))
+  expect(evaluationOf({ ...fixed, features: alone }, 0).verdict).toBe('insufficient_data')
   const unsampled = { ...report([null, null, null], []), baseline: null }
   expect(evaluationOf(unsampled, 0)).toMatchObject({ verdict: null, psi: null, moved: [] })
+})
+
+// A light that is green because nothing could be looked at is worse than none.
+test('a deployment is stable only if its score and all its features could be judged', () => {
+  const unjudged: Figures = ['insufficient_data', 3, 0]
+  const few = evaluationOf(report(unjudged, [STABLE, unjudged, unjudged]), 0)
+  expect(few).toMatchObject({ verdict: 'insufficient_data', moved: [] })
+  expect(few.basis).toMatchObject({ featuresJudged: 1, featuresUnjudged: 2 })
+  expect(evaluationOf(report(STABLE, [unjudged]), 0).verdict).toBe('insufficient_data')
+  expect(evaluationOf(report(unjudged, [STABLE]), 0).verdict).toBe('insufficient_data')
+  const moved: Figures = ['major_shift', 0.4, 1e-9]
+  expect(evaluationOf(report(unjudged, [moved, unjudged]), 0).verdict).toBe('major_shift')
+  // A sample without scores has no index of them that could be judged.
+  expect(evaluationOf(report([null, null, null], [STABLE]), 0).verdict).toBe('stable')
+})
+
+// An index leaves out what the sample does not count, so that a broken feed looks stable.
+test('a feature with many values that the sample does not count is named, and never stable', () => {
+  const whole = report(STABLE, [STABLE, STABLE], 100)
+  const comparing = (...compared: readonly number[]) => ({
+    ...whole,
+    features: whole.features.map((one, at) => ({ ...one, n_compared: compared[at] ?? 0 })),
+  })
+  const faulty = evaluationOf(comparing(95, 80), 0)
+  expect(faulty.verdict).toBe('insufficient_data')
+  expect(faulty.basis.inputFaults).toEqual([
+    { name: 'feature 1', unknown_share: 0.2 },
+    { name: 'feature 0', unknown_share: 0.05 },
+  ])
+  expect(evaluationOf(comparing(96, 100), 0)).toMatchObject({
+    verdict: 'stable',
+    basis: { inputFaults: [] },
+  })
 })

@@ -144,7 +144,7 @@ test('a verdict says where chance alone reaches the threshold', () => {
   expect(verdictOf({ psi: 0.25, cv95: 0.09 }, levels)).toBe('major_shift')
 })
 
-test.each(['', '0', '1.5', '-1', '1e3', 'share:', 'share:0', 'skip ', 'NaN'])(
+test.each(['', '0', '1.5', '-1', '1e3', 'share:', 'share:0', 'share:0.5', 'skip ', 'NaN'])(
   'zero_fill %j is refused',
   (text) => expect(readZeroFill(text)).toBeNull(),
 )

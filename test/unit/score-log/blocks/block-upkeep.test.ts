@@ -23,6 +23,7 @@ test('merged blocks are deleted also in a round whose merge fails', async () => 
   await upkeep.run()
   expect(dropped).toBe(1)
   expect(errors).toEqual([new Error('the block is damaged')])
+  expect(upkeep.failures).toBe(1)
 })
 
 test('an hour is left alone after three failures, and tried again an hour later', () => {

@@ -1,0 +1,1 @@
+ALTER TABLE "stability_alarms" ADD COLUMN "basis" json;

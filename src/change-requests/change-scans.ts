@@ -1,0 +1,120 @@
+import type { Caller } from '../access/caller.ts'
+import type { LogReader } from '../score-log/reading/log-reader.ts'
+import { ScanQueue } from '../score-log/reading/scan-queue.ts'
+import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
+import {
+  type AffectedBounds,
+  type AffectedCount,
+  countAffected,
+  type Exchange,
+} from './affected.ts'
+import { type ChangedBin, changedBins } from './model-difference.ts'
+
+/** Two models, and the bins whose points differ. */
+export interface ModelDifference {
+  readonly fromModelId: string
+  readonly toModelId: string
+  readonly basePoints: { readonly before: number; readonly after: number }
+  readonly bins: readonly ChangedBin[]
+  readonly isTruncated: boolean
+}
+
+export interface ChangeQuery {
+  readonly deploymentId: string
+  /** The largest one first; of it the models are compared. */
+  readonly exchanges: readonly {
+    readonly fromModelId: string
+    /** Null: nothing would score. */
+    readonly toModelId: string | null
+  }[]
+  /** What of it is wanted. */
+  readonly hasModels: boolean
+  readonly hasAffected: boolean
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface ChangeScan {
+  /** Null if one of the models is missing or can't be read. */
+  readonly models: ModelDifference | null
+  /** Null while the log can't be read, and if a model can't. */
+  readonly affected: AffectedCount | null
+}
+
+/** What change requests ask the log: what makes it can be on another thread. */
+export type ChangeReports = Pick<ChangeScans, 'compare'>
+
+interface ChangeScansOptions {
+  readonly reader: Pick<LogReader, 'cells'>
+  readonly models: Pick<StoredModels, 'get'>
+  readonly bounds?: AffectedBounds
+}
+
+const BOUNDS: AffectedBounds = { applicantsMax: 100_000, timeoutMs: 3_000 }
+/** One of a team is looked at while four wait. */
+const OF_TEAM_MAX = 5
+
+/** Compares models, and counts logged applicants whom a change would concern. */
+export class ChangeScans {
+  private readonly options: ChangeScansOptions
+  /** Not that of other reports: a decision must not wait for those of a console. */
+  private readonly queue = new ScanQueue({ ofTeamMax: OF_TEAM_MAX })
+
+  constructor(options: ChangeScansOptions) {
+    this.options = options
+  }
+
+  /**
+   * One at a time, in turns of the teams: each can keep a core busy for seconds.
+   *
+   * @throws AppError `unavailable` when too many wait
+   */
+  compare(caller: Caller, query: ChangeQuery): Promise<ChangeScan> {
+    const { models } = this.options
+    return this.queue.run(caller.teamId, async () => {
+      const ids = query.exchanges.flatMap(({ fromModelId, toModelId }) => [fromModelId, toModelId])
+      const found = await models.get(ids.filter((id) => id !== null))
+      return {
+        models: query.hasModels ? await modelDifference(query, found) : null,
+        affected: query.hasAffected ? await this.affected(caller.teamId, query, found) : null,
+      }
+    })
+  }
+
+  private async affected(
+    teamId: string,
+    { deploymentId, exchanges, fromMs, toMs }: ChangeQuery,
+    found: ReadonlyMap<string, StoredModel>,
+  ): Promise<AffectedCount | null> {
+    const { reader, models, bounds = BOUNDS } = this.options
+    const compared = exchanges.flatMap(({ fromModelId, toModelId }): Exchange[] => {
+      if (toModelId === null) return [{ fromModelId, toModel: null }]
+      const card = found.get(toModelId)?.card ?? null
+      return card === null ? [] : [{ fromModelId, toModel: card }]
+    })
+    // A model that this version can't read leaves the figure open.
+    if (compared.length < exchanges.length) return null
+    const query = { teamId, deploymentId, fromMs, toMs, exchanges: compared }
+    try {
+      return await countAffected({ reader, models }, query, bounds)
+    } catch {
+      // Best effort: a decision must be possible while the log can't be read.
+      return null
+    }
+  }
+}
+
+async function modelDifference(
+  { exchanges: [largest] }: ChangeQuery,
+  found: ReadonlyMap<string, StoredModel>,
+): Promise<ModelDifference | null> {
+  const from = found.get(largest?.fromModelId ?? '')
+  const to = found.get(largest?.toModelId ?? '')
+  if (from?.card == null || to?.card == null) return null
+  return {
+    fromModelId: from.modelId,
+    toModelId: to.modelId,
+    basePoints: { before: from.card.spec.base_points, after: to.card.spec.base_points },
+    ...(await changedBins(from.card.spec, to.card.spec)),
+  }
+}
