@@ -7,7 +7,7 @@ const MODEL = 'mod_0000000000000000000000'
 const EVER = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
 
 // A page that is opened again and again must not keep other teams from their reports.
-test('a team has three counts under way at most, and others find a place', async () => {
+test('counts of reasons wait in the queue of all reports, with its bound for a team', async () => {
   const { spec, model } = compiledCard(worksheetCard())
   const open = Promise.withResolvers<void>()
   const scans = new LoggedReasons({
@@ -19,7 +19,7 @@ test('a team has three counts under way at most, and others find a place', async
     },
     models: { get: async () => new Map([[MODEL, { card: { spec, model } }]]) },
     baseline: async () => null,
-    queue: new ScanQueue(),
+    queue: new ScanQueue({ ofTeamMax: 3 }),
     // A count asks these for nothing else.
   } as unknown as ConstructorParameters<typeof LoggedReasons>[0])
   const count = (teamId: string) =>
