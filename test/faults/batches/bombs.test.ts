@@ -45,7 +45,7 @@ test('a file that ends its decoder fails its batch with the place, and the servi
     format: 'parquet',
   })
   expect(good).toMatchObject({ status: 'done', counts: { scored: 2, errors: 0 } })
-}, 60_000)
+}, 120_000)
 
 /** Starts to score a file as the service does. */
 function scoring(file: Buffer, memoryBytesMax: number): ScoringProcess {

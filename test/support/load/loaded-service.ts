@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { scanFrames } from '../../../src/score-log/spool/frames.ts'
 import { sampleSpec } from '../cards/cards.ts'
 import type { TestDatabase } from '../start/databases.ts'
 import { post, ServiceProcess } from '../start/process.ts'
@@ -84,8 +86,12 @@ export class LoadedService {
   }
 
   private async segmentsLeft(): Promise<string[]> {
-    const names = await readdir(join(this.database.dataDir, 'spool'), { recursive: true })
-    return names.filter((name) => name.endsWith('.seg') || name.startsWith('rejected'))
+    const spool = join(this.database.dataDir, 'spool')
+    const names = await readdir(spool, { recursive: true })
+    return names.filter(
+      (name) =>
+        name.endsWith('.seg') || (name.endsWith('.rejected') && !isCutOff(join(spool, name))),
+    )
   }
 
   private async deploySample(): Promise<{ path: string; key: string }> {
@@ -97,4 +103,10 @@ export class LoadedService {
     const created = await post(`${this.url}/v1/keys`, { name: 'a key' }, token)
     return { path: `/v1/score/${slug}`, key: String(created.body['key']) }
   }
+}
+
+/** Whether a rejected range is what a kill amid a write leaves: a record that nobody was answered. */
+function isCutOff(file: string): boolean {
+  const bytes = readFileSync(file)
+  return scanFrames(bytes, bytes.length, 1).tornAt === 0
 }
