@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { OpenJobs } from '../jobs/open.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -28,7 +27,7 @@ import { Uploads } from './uploads.ts'
 
 /** What the process gives beside the parts that its jobs share. */
 export interface BatchOrigins {
-  readonly config: BatchConfig & ObjectStoreConfig & Pick<Config, 'spoolKeepMs'>
+  readonly config: BatchConfig & ObjectStoreConfig & { readonly spoolKeepMs: number }
   /** The data directory. */
   readonly path: string
   readonly serving: ServingStore

@@ -105,7 +105,7 @@ export class LoadedService {
   }
 }
 
-/** Whether a rejected range is what a kill amid a write leaves: a record that nobody was answered. */
+/** Whether it is what a kill amid a write leaves: a record of which nobody has the answer. */
 function isCutOff(file: string): boolean {
   const bytes = readFileSync(file)
   return scanFrames(bytes, bytes.length, 1).tornAt === 0
