@@ -126,7 +126,9 @@ export class ScoringProcess {
 
   /** For the bytes of the file; absent where no process could be started. */
   private get pipe(): Writable | undefined {
-    return (this.child.stdio[BYTES_PIPE] as Writable | null | undefined) ?? undefined
+    // Without a free file descriptor Node makes no streams at all.
+    const { stdio }: Partial<ChildProcess> = this.child
+    return (stdio?.[BYTES_PIPE] as Writable | null | undefined) ?? undefined
   }
 
   /** A process that has ended is heard of by its exit. */
