@@ -29,7 +29,7 @@ test('any scores in any order are counted as one by one, both zeros together', a
         )
         for (const { score: own, good, bad, pd } of found) {
           expect({ good, bad }).toEqual(expected.get(own))
-          expect(pd + 0).toBe(own / 2)
+          expect(pd + 0).toBe(own / 2 + 0)
         }
       },
     ),
