@@ -6,20 +6,23 @@ const SAMPLED_CATEGORIES_MAX = 64
 const SAMPLED_SPARSENESS_MAX = 4
 /** Value of `fromStart` when the categories are in a `Map`. */
 const IN_MAP = -1
+/** Value of `fromEnd` when one character is enough. */
+const NO_SECOND = -1
 
 /**
  * Maps the categories of a feature to their slots, as a hash table.
  *
  * A `Map` hashes every character of a text that `JSON.parse` has just made. The categories are
- * known in advance, so their length and two characters at fixed positions usually distinguish them,
- * and one comparison proves the match: a lookup takes 13 ns instead of 40 ns with a `Map`.
+ * known in advance, so their length and one or two characters at fixed positions usually
+ * distinguish them, and one comparison proves the match: a lookup takes 8 ns with one character and
+ * 10 ns with two instead of 40 ns with a `Map`.
  * Categories that two characters can't distinguish are in a `Map`, in which no card can cause
  * collisions.
  */
 export interface CategoryTable {
   /** Sampled position from the start of the text, or `IN_MAP`. */
   readonly fromStart: number
-  /** Sampled position from the end of the text. */
+  /** Sampled position from the end of the text, or `NO_SECOND`. */
   readonly fromEnd: number
   /** Length of the table, a power of 2, minus 1. */
   readonly mask: number
@@ -74,43 +77,55 @@ interface Layout {
   readonly fromEnd: number
 }
 
-/** Finds the smallest table in which a pair of positions distinguishes all categories. */
+/** Finds a small table, in which one position distinguishes all categories if possible. */
 function chooseLayout(categories: readonly string[]): Layout {
-  const inMap = { size: 0, fromStart: IN_MAP, fromEnd: 0 }
+  const inMap = { size: 0, fromStart: IN_MAP, fromEnd: NO_SECOND }
   if (categories.length === 0 || categories.length > SAMPLED_CATEGORIES_MAX) return inMap
-  const sizeMin = 2 ** Math.ceil(Math.log2(2 * categories.length + 1))
+  // Shifted, because V8 would keep a power as a fraction.
+  const sizeMin = 1 << Math.ceil(Math.log2(2 * categories.length + 1))
   const longest = categories.reduce((length, category) => Math.max(length, category.length), 1)
   const positions = Math.min(longest, SAMPLED_POSITIONS_MAX)
-  for (let size = sizeMin; size <= SAMPLED_SPARSENESS_MAX * sizeMin; size *= 2) {
-    for (let fromStart = 0; fromStart < positions; fromStart++) {
-      for (let fromEnd = 0; fromEnd < positions; fromEnd++) {
-        const layout = { size, fromStart, fromEnd }
-        if (isWithoutCollision(categories, layout)) return layout
+  const places = new Uint8Array(SAMPLED_SPARSENESS_MAX * sizeMin)
+  const ends = [[NO_SECOND], Array.from({ length: positions }, (_, fromEnd) => fromEnd)]
+  for (let size = sizeMin; size <= places.length; size *= 2) {
+    for (const fromEnds of ends) {
+      for (let fromStart = 0; fromStart < positions; fromStart++) {
+        for (const fromEnd of fromEnds) {
+          const layout = { size, fromStart, fromEnd }
+          if (isWithoutCollision(categories, layout, places)) return layout
+        }
       }
     }
   }
   return inMap
 }
 
-function isWithoutCollision(categories: readonly string[], layout: Layout): boolean {
-  const places: number[] = []
+/** @param places as many as the table has at least; overwritten */
+function isWithoutCollision(
+  categories: readonly string[],
+  { size, fromStart, fromEnd }: Layout,
+  places: Uint8Array,
+): boolean {
+  places.fill(0)
   for (const category of categories) {
-    const place = sampledHash(category, layout.fromStart, layout.fromEnd) & (layout.size - 1)
-    if (places.includes(place)) return false
-    places.push(place)
+    const place = sampledHash(category, fromStart, fromEnd) & (size - 1)
+    if (places[place] === 1) return false
+    places[place] = 1
   }
   return true
 }
 
 /**
- * Hashes the length and two characters. If the text is too short for a position, the character at
- * that end is used. The position is computed without a branch, which the processor would mispredict
- * for texts of different lengths.
+ * Hashes the length and one or two characters. If the text is too short for a position, the
+ * character at the other end is used. The position is computed without a branch, which the
+ * processor would mispredict for texts of different lengths.
  */
 function sampledHash(text: string, fromStart: number, fromEnd: number): number {
   const { length } = text
   if (length === 0) return 0
-  const first = text.charCodeAt(fromStart & ((fromStart - length) >> 31))
-  const last = text.charCodeAt(length - 1 - (fromEnd & ((fromEnd - length) >> 31)))
-  return length + first * 31 + last * 131
+  const beyond = fromStart - length + 1
+  const first = text.charCodeAt(length - 1 + (beyond & (beyond >> 31)))
+  if (fromEnd === NO_SECOND) return length + first * 31
+  const second = text.charCodeAt((length - 1 - fromEnd) & ~((length - 1 - fromEnd) >> 31))
+  return length + first * 31 + second * 131
 }
