@@ -30,12 +30,13 @@ export function compileGrades(grades: readonly RiskGradeSpec[]): GradeTable {
  * share belongs to the grade that starts there.
  */
 export function gradeIndexOf(table: GradeTable, score: number): number {
-  let below = 0
-  let above = table.low.length
-  while (below < above) {
-    const middle = (below + above) >>> 1
-    if (table.low[middle]! <= score) below = middle + 1
-    else above = middle
+  let last = 0
+  let count = table.low.length
+  if (count === 0) return -1
+  while (count > 1) {
+    const half = count >>> 1
+    last += half * +(table.low[last + half]! <= score)
+    count -= half
   }
-  return below === 0 || score > table.high[below - 1]! ? -1 : below - 1
+  return table.low[last]! <= score && score <= table.high[last]! ? last : -1
 }
