@@ -2,6 +2,7 @@ import { type CategoryTable, compileCategoryTable } from './category-table.ts'
 import { EngineError } from './errors.ts'
 import { compileGrades, type GradeTable } from './grades.ts'
 import { type Interval, parseInterval } from './interval.ts'
+import { type IntervalPlace, IntervalTableBuilder, type IntervalTables } from './interval-table.ts'
 import { type Scale, scaleOf } from './scaling.ts'
 import {
   CATEGORY_DELIMITER,
@@ -28,7 +29,7 @@ export const SLOT_FIRST_BIN = 4
  * at each access, which takes ten instructions. It checks an object once and then reads each
  * property with one instruction.
  */
-export interface CompiledFeature {
+export interface CompiledFeature extends IntervalPlace {
   readonly name: string
   /** Index in the spec. */
   readonly index: number
@@ -36,10 +37,6 @@ export interface CompiledFeature {
   /** Slot of a number that lies in no interval. */
   readonly noBinSlot: number
   readonly missingSlot: number
-  /** Index of the first interval in the model's intervals, which are sorted. */
-  readonly intervalStart: number
-  /** Number of intervals, 0 for a categorical feature. */
-  readonly intervals: number
   /** Slot of an interval minus its index. */
   readonly intervalSlot: number
   readonly categories: CategoryTable
@@ -53,7 +50,7 @@ export interface CompiledFeature {
  * feature are in ascending order. Scoring finds one slot for each feature; the slot determines
  * points, bin index, outcome and cell.
  */
-export interface CompiledModel {
+export interface CompiledModel extends IntervalTables {
   readonly name: string
   readonly version: string
   readonly specVersion: string
@@ -71,9 +68,6 @@ export interface CompiledModel {
   readonly cellOfSlot: Uint16Array
   /** Bytes in which every cell of the model fits. */
   readonly bytesPerCell: 1 | 2
-  /** Ends of all intervals. */
-  readonly intervalLow: Float64Array
-  readonly intervalHigh: Float64Array
   readonly grades: GradeTable
   /** Null when scores have no probability of default. */
   readonly scale: Scale | null
@@ -93,14 +87,13 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
   const points: number[] = []
   const binOfSlot: number[] = []
   const cellOfSlot: number[] = []
-  const intervals: Interval[] = []
+  const intervals = new IntervalTableBuilder()
   for (const feature of spec.features) {
     const ofFeature = sortedIntervals(feature)
     const place = {
       index: features.length,
       firstSlot: binOfSlot.length,
-      intervalStart: intervals.length,
-      intervals: ofFeature.length,
+      intervals: intervals.add(ofFeature),
     }
     features.push(compileFeature(feature, place))
     for (const [slot, bin] of binsOfSlots(feature, ofFeature).entries()) {
@@ -109,7 +102,6 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
       cellOfSlot.push(cellOf(feature, slot, bin))
     }
     slotStart.push(binOfSlot.length)
-    for (const interval of ofFeature) intervals.push(interval)
   }
   return {
     name: spec.name,
@@ -124,8 +116,7 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
     binOfSlot: Int16Array.from(binOfSlot),
     cellOfSlot: Uint16Array.from(cellOfSlot),
     bytesPerCell: spec.features.every(hasSmallCells) ? 1 : 2,
-    intervalLow: Float64Array.from(intervals, (interval) => interval.low),
-    intervalHigh: Float64Array.from(intervals, (interval) => interval.high),
+    ...intervals.tables(),
     grades: compileGrades(spec.risk_grades ?? []),
     scale: scaleOf(spec),
     sizeBytes: estimateBytes(spec),
@@ -135,12 +126,11 @@ export function compileModel(spec: ScorecardSpec): CompiledModel {
 interface FeatureOffsets {
   readonly index: number
   readonly firstSlot: number
-  readonly intervalStart: number
-  readonly intervals: number
+  readonly intervals: IntervalPlace
 }
 
 function compileFeature(feature: FeatureSpec, place: FeatureOffsets): CompiledFeature {
-  const { index, firstSlot, intervalStart, intervals } = place
+  const { index, firstSlot, intervals } = place
   const firstBinSlot = firstSlot + SLOT_FIRST_BIN
   const isNumeric = feature.type === 'numeric'
   // A number without an interval is looked up as a text only if the feature is categorical.
@@ -151,9 +141,14 @@ function compileFeature(feature: FeatureSpec, place: FeatureOffsets): CompiledFe
     isNumeric,
     noBinSlot: firstSlot + SLOT_NO_BIN,
     missingSlot: firstSlot + SLOT_MISSING,
-    intervalStart,
-    intervals,
-    intervalSlot: firstBinSlot - intervalStart,
+    intervalStart: intervals.intervalStart,
+    intervals: intervals.intervals,
+    gridStart: intervals.gridStart,
+    lastCell: intervals.lastCell,
+    gridLow: intervals.gridLow,
+    cellsPerUnit: intervals.cellsPerUnit,
+    isComplete: intervals.isComplete,
+    intervalSlot: firstBinSlot - intervals.intervalStart,
     categories: compileCategoryTable(slotsOfCategories(feature, firstBinSlot), otherText),
   }
 }
@@ -238,7 +233,7 @@ function flattened(texts: readonly string[]): string[] {
 }
 
 /**
- * Measured: about 60 bytes for the numbers of a slot, and 150 for a category in addition to its
+ * Measured: about 75 bytes for the numbers of a slot, and 150 for a category in addition to its
  * characters. The model cache counts three times this size, because serving a model takes up to 160
  * bytes for a grade and 10 for each of its characters.
  */
@@ -247,7 +242,7 @@ function estimateBytes({ features, risk_grades: grades = [] }: ScorecardSpec): n
   for (const { grade } of grades) bytes += 80 + 4 * grade.length
   for (const feature of features) {
     const slots = SLOT_FIRST_BIN + feature.bins.length
-    bytes += 500 + slots * (60 + 2 * feature.name.length)
+    bytes += 500 + slots * (75 + 2 * feature.name.length)
     if (feature.type === 'numeric') continue
     for (const { value } of feature.bins) {
       bytes += 2 * value.length + 150 * value.split(CATEGORY_DELIMITER).length

@@ -1,6 +1,5 @@
 import type { CompiledModel } from './compile.ts'
 import { isMissingBin } from './compile.ts'
-import { nextUp } from './interval.ts'
 import { IssueList } from './issues.ts'
 import {
   type FeatureReasonSpec,
@@ -166,26 +165,15 @@ export function pointsRange(
   index: number,
 ): { readonly least: number; readonly most: number } {
   const { points, slotStart, features } = model
-  const { noBinSlot, missingSlot, isNumeric } = features[index]!
+  const { noBinSlot, missingSlot, isNumeric, isComplete } = features[index]!
   let least = points[missingSlot]!
   let most = least
   for (let slot = slotStart[index]!; slot < slotStart[index + 1]!; slot++) {
-    if (slot < missingSlot && !(isNumeric && slot === noBinSlot && hasHole(model, index))) continue
+    if (slot < missingSlot && !(isNumeric && slot === noBinSlot && !isComplete)) continue
     least = Math.min(least, points[slot]!)
     most = Math.max(most, points[slot]!)
   }
   return { least, most }
-}
-
-/** Whether a finite number lies in no range of a numeric feature. */
-function hasHole({ features, intervalLow, intervalHigh }: CompiledModel, index: number): boolean {
-  const { intervalStart, intervals } = features[index]!
-  let next = -Number.MAX_VALUE
-  for (let at = intervalStart; at < intervalStart + intervals; at++) {
-    if (intervalLow[at]! > next) return true
-    next = nextUp(Math.min(intervalHigh[at]!, Number.MAX_VALUE))
-  }
-  return next <= Number.MAX_VALUE
 }
 
 /** Lowest and highest score of a card over valid and missing values. */

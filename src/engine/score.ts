@@ -8,6 +8,7 @@ import {
   SLOT_UNSEEN_CATEGORY,
 } from './compile.ts'
 import { gradeIndexOf } from './grades.ts'
+import { intervalOf } from './interval-table.ts'
 import { probabilityOfDefault } from './scaling.ts'
 
 /**
@@ -244,31 +245,18 @@ export function unknownVariables(
 
 /** A text never counts as a number: a numeric feature has no category that could match it. */
 function slotOf(model: CompiledModel, feature: CompiledFeature, value: unknown): number {
-  if (typeof value === 'number') return slotOfNumber(model, feature, value)
+  // The sign makes V8 read the number once; otherwise it checks the type at each use.
+  if (typeof value === 'number') return slotOfNumber(model, feature, +value)
   if (typeof value === 'string') return slotOfCategory(feature.categories, value)
   return value === null ? feature.missingSlot : SLOT_INVALID
 }
 
-/**
- * Slot of a number: its interval, or the category that equals its shortest decimal form.
- *
- * The search for the last interval that starts at or below the value has no branch that depends on
- * the value, because a mispredicted branch costs more than the comparison.
- */
+/** Slot of a number: its interval, or the category that equals its shortest decimal form. */
 function slotOfNumber(model: CompiledModel, feature: CompiledFeature, value: number): number {
   if (!Number.isFinite(value)) return SLOT_INVALID
-  let count = feature.intervals
-  if (count === 0) {
+  if (feature.intervals === 0) {
     return feature.isNumeric ? feature.noBinSlot : slotOfCategory(feature.categories, String(value))
   }
-  const { intervalLow } = model
-  let first = feature.intervalStart
-  while (count > 1) {
-    const half = count >>> 1
-    first += half * +(intervalLow[first + half]! <= value)
-    count -= half
-  }
-  return intervalLow[first]! <= value && value <= model.intervalHigh[first]!
-    ? first + feature.intervalSlot
-    : feature.noBinSlot
+  const interval = intervalOf(model, feature, value)
+  return interval === -1 ? feature.noBinSlot : interval + feature.intervalSlot
 }
