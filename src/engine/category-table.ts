@@ -68,7 +68,9 @@ export function compileCategoryTable(
       slots[place] = slot
     }
   }
-  return { fromStart, fromEnd, mask: size - 1, texts, slots, otherwise, map }
+  const mask = size - 1
+  // Copied, because an array that grew by pushing has room for half as many again.
+  return { fromStart, fromEnd, mask, texts: texts.slice(), slots: slots.slice(), otherwise, map }
 }
 
 interface Layout {
