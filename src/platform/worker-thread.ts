@@ -49,10 +49,19 @@ export class WorkerThread<Message, Reply> {
     return this.worker !== null
   }
 
-  /** Sends a message. @returns false if no thread can take it */
-  post(message: Message): boolean {
+  get isOn(): boolean {
+    return this.worker !== null
+  }
+
+  /**
+   * Sends a message.
+   *
+   * @param moved memory that the thread takes over, and that is no longer here
+   * @returns false if no thread can take it
+   */
+  post(message: Message, moved: readonly ArrayBuffer[] = []): boolean {
     if (!this.start()) return false
-    this.worker?.postMessage(message)
+    this.worker?.postMessage(message, moved)
     return true
   }
 

@@ -89,7 +89,8 @@ const TABLES_WEIGHT = 3
 /** The specification, which reasons need. */
 const SPEC_WEIGHT = 2
 
-function weightOf(deployment: ServingDeployment): number {
+/** How many bytes a deployment takes that is ready to score, about. */
+export function weightOf(deployment: ServingDeployment): number {
   const bytes = modelsOf(deployment).map(({ modelScore, reasonSource, reasonTexts }) => {
     const weight = TABLES_WEIGHT + (reasonSource === null ? 0 : SPEC_WEIGHT)
     return weight * modelScore.model.sizeBytes + (reasonTexts?.heldBytesMax ?? 0)

@@ -1,0 +1,23 @@
+import { parentPort } from 'node:worker_threads'
+import { END } from '../../platform/worker-thread.ts'
+import { BatchScorer } from './batch-scorer.ts'
+import type { BatchMessage, BatchReply } from './messages.ts'
+
+const scorer = new BatchScorer()
+
+parentPort?.on('message', async (message: BatchMessage | typeof END) => {
+  if (message === END) {
+    parentPort?.close()
+    return
+  }
+  const { kind } = message
+  if (kind === 'hold') scorer.hold(message)
+  else if (kind === 'drop') scorer.drop(message.heldId)
+  else if (kind === 'memory') scorer.giveBack(message.memory)
+  else {
+    const { id, heldId, order } = message
+    const done = await scorer.score(heldId, order)
+    const moved = done === null ? [] : [done.memory, done.rows.buffer]
+    parentPort?.postMessage({ id, done } satisfies BatchReply, moved)
+  }
+})
