@@ -47,9 +47,9 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
     () => scoring.batchRecords,
   )
   metrics.counter(
-    'scoreline_batches_handed_total',
-    'Batches that were handed to a thread, by whether the thread scored them.',
-    () => Object.entries(batchThreads.handed).map(([outcome, count]) => [{ outcome }, count]),
+    'scoreline_thread_batches_total',
+    'Large batches for threads, by outcome; all but those scored or refused were scored without.',
+    () => Object.entries(batchThreads.counts).map(([outcome, count]) => [{ outcome }, count]),
   )
   const { values } = scoring
   metrics.counter(

@@ -20,7 +20,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
       request.onBody?.(body)
       // Other bytes would become another text: a category that nobody sent.
       if (!isUtf8(body)) throw new AppError('invalid_request', 'the body is not UTF-8')
-      const read = request.routeOptions.config.readBody?.(request, body) ?? null
+      const read = request.routeOptions.config.insteadOfParsing?.(request, body) ?? null
       if (read === null) done(null, parsed(request, body))
       else
         read

@@ -16,7 +16,7 @@ declare module 'fastify' {
      * Takes the bytes of a body, and gives what the route's schema and handler see in place of it.
      * Null, at once or later: the body is parsed.
      */
-    readBody?: (request: FastifyRequest, body: Buffer) => Promise<object | null> | null
+    insteadOfParsing?: (request: FastifyRequest, body: Buffer) => Promise<object | null> | null
     /** The body goes to the disk as it comes, and takes no memory. */
     isStreamed?: boolean
     /** For operators, not for callers: outside quota, access log and load shedding. */

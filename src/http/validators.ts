@@ -46,11 +46,11 @@ function compiledOf(route: Parameters<FastifySchemaCompiler<FastifySchema>>[0]):
 }
 
 /**
- * Validators that let values of a class pass, which were checked when they were made.
+ * Validators that accept instances of a class, which were checked when they were made.
  *
  * @param compile makes the validators for all other values
  */
-export function passing(
+export function acceptingInstancesOf(
   made: abstract new (...args: never[]) => object,
   compile: FastifySchemaCompiler<FastifySchema>,
 ): FastifySchemaCompiler<FastifySchema> {

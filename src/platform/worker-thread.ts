@@ -108,6 +108,11 @@ export class WorkerThread<Message, Reply> {
       else onReply(message)
     })
     worker.on('error', onCrash)
+    // A message that can't be read is lost, and whoever waits for it must learn of it.
+    worker.on('messageerror', (error) => {
+      onCrash(error)
+      void worker.terminate()
+    })
     worker.on('exit', () => {
       this.worker = null
       this.endedAtMs = performance.now()

@@ -39,7 +39,7 @@ export function openScoring(options: ScoringOptions) {
   const scoring = new ScoringService({ cache, challengerFailures, log, clock })
   const batchThreads = new BatchThreads({
     threads: options.batchThreads,
-    store: serving,
+    source: serving,
     singles: () => scoring.singles,
     onCrash: options.onBatchThreadCrash,
   })

@@ -19,7 +19,7 @@ import { keyCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
 import { bodyLimitOf } from '../http/body-limit.ts'
 import { JSON_TYPE } from '../http/reply.ts'
-import { passing, validatorCompiler } from '../http/validators.ts'
+import { acceptingInstancesOf, validatorCompiler } from '../http/validators.ts'
 import type { Clock } from '../platform/clock.ts'
 import { batchRequestOf } from './batch-request.ts'
 import type { BatchThreads } from './batch-threads/batch-threads.ts'
@@ -39,6 +39,7 @@ interface ScoringRouteOptions {
   readonly scoring: ScoringService
   readonly batchThreads: BatchThreads
   readonly clock: Clock
+  readonly telemetry: { readonly shedder: { readonly isBusy: boolean } }
 }
 
 /** Limit of one applicant's body. A thousand features with long values take a tenth of it. */
@@ -49,8 +50,9 @@ const failures = errorResponses(400, 401, 404, 409, 413, 415, 422, 503)
 /** The scoring routes. The service writes their responses as text; the schemas describe them. */
 export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = async (
   app,
-  { scoring, batchThreads, clock },
+  options,
 ) => {
+  const { scoring } = options
   const bodyLimit = bodyLimitOf(app, SINGLE_BODY_BYTES_MAX)
 
   app.post(
@@ -100,10 +102,9 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'batch',
         takesIdempotencyKey: true,
-        readBody: (request, body) =>
-          scoredByThread({ scoring, batchThreads, clock }, request, body),
+        insteadOfParsing: (request, body) => scoredByThread(options, request, body),
       },
-      validatorCompiler: passing(ScoredBatch, validatorCompiler()),
+      validatorCompiler: acceptingInstancesOf(ScoredBatch, validatorCompiler()),
       preValidation: refuseLargeBatch('records'),
     },
     (request, reply) => {
@@ -194,17 +195,19 @@ function facts({ id, receivedAtMs }: FastifyRequest) {
   return { requestId: id, receivedAtMs }
 }
 
-/** @returns null if this thread is to score the batch: with an answer for each of its faults */
+/** @returns null, at once or later, if this thread is to parse and score the batch */
 function scoredByThread(
-  { scoring, batchThreads, clock }: ScoringRouteOptions,
+  { scoring, batchThreads, clock, telemetry }: ScoringRouteOptions,
   request: FastifyRequest,
   body: Buffer,
 ): Promise<ScoredBatch | null> | null {
   const { id, params, headers, keyed, span } = request
   // The answer to an idempotency key depends on more than the batch, and so do the steps of a span.
   if (!batchThreads.takes(body.length) || keyed !== null || span !== null) return null
+  // Both are refused further on.
+  if (headers['x-reference-id'] !== undefined || telemetry.shedder.isBusy) return null
   const { slug } = params as { readonly slug: string }
-  const deployment = scoring.heldFor(keyCaller(request), slug)
+  const deployment = scoring.inMemoryFor(keyCaller(request), slug)
   if (deployment === null) return null
   const routingKey = routingKeyOf(headers['x-routing-key'])
   const scoredAtMs = clock.epochMs()

@@ -25,7 +25,7 @@ import { ValueCounts } from './value-counts.ts'
 export type OnOutcome<Response> = (outcome: Response | Error) => void
 
 export interface ScoringOptions {
-  readonly cache: Pick<ServingCache, 'get'>
+  readonly cache: Pick<ServingCache, 'get' | 'peek'>
   readonly challengerFailures: Pick<ChallengerFailures, 'note'>
   readonly log: ScoreLog
   readonly clock: Pick<Clock, 'epochMs' | 'monotonicMs'>
@@ -57,7 +57,7 @@ export class ScoringService {
   readonly batchRecords = new Histogram(BATCH_BOUNDS)
   /** Outcomes of the values of the applicants that were scored. */
   readonly values = new ValueCounts()
-  /** Requests for a single score. */
+  /** Requests for a single score, refused ones included. */
   singles = 0
   private readonly buffers: ResponseBuffers
   private readonly cache: ScoringOptions['cache']
@@ -109,14 +109,14 @@ export class ScoringService {
     } else this.scoreBatchOn(caller, visibleTo(caller, found), request, onOutcome)
   }
 
-  /** The deployment if it is in memory and the caller may use it, else null. */
-  heldFor(caller: ScoringCaller, deploymentId: string): ServingDeployment | null {
-    const found = this.cache.get(deploymentId)
-    return found !== null && !(found instanceof Promise) && isVisible(caller, found) ? found : null
+  /** The deployment, if the caller may use it and it needs no look into the database; else null. */
+  inMemoryFor(caller: ScoringCaller, deploymentId: string): ServingDeployment | null {
+    const found = this.cache.peek(deploymentId)
+    return found !== null && isVisible(caller, found) ? found : null
   }
 
   /**
-   * Logs a batch that was scored elsewhere on a deployment that `heldFor` has given.
+   * Logs a batch that was scored elsewhere on a deployment that `inMemoryFor` has given.
    *
    * @param onOutcome receives its response, or AppError as for `scoreBatch`
    * @throws AppError the same, where it is known at once

@@ -16,8 +16,13 @@ parentPort?.on('message', async (message: BatchMessage | typeof END) => {
   else if (kind === 'memory') scorer.giveBack(message.memory)
   else {
     const { id, heldId, order } = message
-    const done = await scorer.score(heldId, order)
-    const moved = done === null ? [] : [done.memory, done.rows.buffer]
-    parentPort?.postMessage({ id, done } satisfies BatchReply, moved)
+    const outcome = await scorer.score(heldId, order)
+    const isDone = typeof outcome === 'object' && 'memory' in outcome
+    const moved = isDone ? [outcome.memory, outcome.rows.buffer] : []
+    parentPort?.postMessage({ id, outcome } satisfies BatchReply, moved)
   }
+})
+// A message that can't be read is lost: the thread ends, and its batches are scored elsewhere.
+parentPort?.on('messageerror', (error) => {
+  throw error
 })

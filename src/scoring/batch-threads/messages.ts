@@ -1,3 +1,4 @@
+import type { AppError } from '../../errors.ts'
 import type { ReasonBaseline } from '../reason-baseline.ts'
 import type { DeploymentState } from '../serving.ts'
 import type { ValueTotals } from '../value-counts.ts'
@@ -43,10 +44,15 @@ export interface BatchOrder {
   readonly scoredAtMs: number
 }
 
-/** @property done null: the thread did not score it, for whatever reason */
 export interface BatchReply {
   readonly id: number
-  readonly done: BatchDone | null
+  /** `given_up`: by the thread; `died`: with the thread, which does not say so itself. */
+  readonly outcome: BatchDone | BatchRefused | 'given_up' | 'died'
+}
+
+/** A batch that the service refuses: the facts of its AppError. */
+export interface BatchRefused {
+  readonly refusal: Pick<AppError, 'code' | 'message' | 'details'>
 }
 
 /** A batch that was scored. */

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WorkerThread } from '../../../src/platform/worker-thread.ts'
+import { PostgresServingStore } from '../../../src/scoring/store.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { dmgCard } from '../../support/cards/reason-cards.ts'
 import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { ManualClock } from '../../support/start/manual-clock.ts'
+import { TestService } from '../../support/start/service.ts'
+import { numberedSpec, startTwoTeams, Team, type TwoTeams } from '../../support/start/team.ts'
 
 const FILLER = 'x'.repeat(80)
 
@@ -39,7 +42,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   })
   afterAll(() => teams.service.close())
 
-  const handed = () => ({ ...teams.service.services.batchThreads.handed })
+  const counts = () => ({ ...teams.service.services.batchThreads.counts })
 
   async function send(slug: string, body: object | string, headers: Record<string, string> = {}) {
     const url = `/v1/score/${slug}/batch`
@@ -48,26 +51,26 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   /** Until the thread holds the deployment as it is now. */
   async function warm(slug: string, body: object): Promise<void> {
-    const { scored } = handed()
+    const { scored } = counts()
     await vi.waitFor(async () => {
       await send(slug, body)
-      expect(handed().scored).toBeGreaterThan(scored)
+      expect(counts().scored).toBeGreaterThan(scored)
     }, 10_000)
   }
 
   const byThread = async (slug: string, body: object | string, headers = {}) => {
-    const before = handed()
+    const before = counts()
     const response = await send(slug, body, headers)
-    expect(handed()).toEqual({ ...before, scored: before.scored + 1 })
+    expect(counts()).toEqual({ ...before, scored: before.scored + 1 })
     return response
   }
 
   /** A batch with an idempotency key is scored by the thread that answers. */
   let keys = 0
   const byItself = async (slug: string, body: object | string, headers = {}) => {
-    const before = handed()
+    const before = counts()
     const response = await send(slug, body, { ...headers, 'idempotency-key': `key ${keys++}` })
-    expect(handed()).toEqual(before)
+    expect(counts()).toEqual(before)
     return response
   }
 
@@ -125,24 +128,24 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     }
   })
 
-  test('a refused batch is refused in the words of the thread that answers', async () => {
+  test('a batch is refused in the words of the thread that answers', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     await warm(slug, { records: INCOMES })
     const [first, ...others] = INCOMES
     const refused = [
       { records: [...INCOMES, { id: 'a', income: {} }] },
       { records: [{ ...first, unknown: 1 }, ...others], strict_mode: true },
-      { records: INCOMES, other: 1 },
       { records: INCOMES, include_reasons: 2 },
-      { records: INCOMES.concat(INCOMES, INCOMES) },
       `${JSON.stringify({ records: INCOMES })}]`,
       JSON.stringify({ records: INCOMES }).replace('"income"', '"__proto__"'),
     ]
-    for (const body of refused) {
+    const givenUp = [{ records: INCOMES, other: 1 }, { records: INCOMES.concat(INCOMES, INCOMES) }]
+    for (const body of [...refused, ...givenUp]) {
       const own = await byItself(slug, body)
-      const before = handed()
+      const before = counts()
       const other = await send(slug, body)
-      expect(handed()).toEqual({ ...before, given_up: before.given_up + 1 })
+      const outcome = refused.includes(body) ? 'refused' : 'given_up'
+      expect(counts()).toEqual({ ...before, [outcome]: before[outcome] + 1 })
       expect(own.statusCode).toBeGreaterThanOrEqual(400)
       expect(other.statusCode).toBe(own.statusCode)
       expect({ ...other.json(), request_id: '' }).toEqual({ ...own.json(), request_id: '' })
@@ -164,14 +167,14 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const { slug } = await team.deploy(numberedSpec(1))
     const body = { records: INCOMES }
     await warm(slug, body)
-    const before = handed()
+    const before = counts()
     const response = await teams.service.call({
       url: `/v1/score/${slug}/batch`,
       token: teams.otherTeam.key,
       body,
     })
     expect(response.statusCode).toBe(404)
-    expect(handed()).toEqual(before)
+    expect(counts()).toEqual(before)
   })
 
   test('a batch of a thread that dies is scored all the same, and the next thread goes on', async () => {
@@ -179,7 +182,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const body = { records: SAMPLE, include_contributions: true }
     await warm(slug, body)
     const own = await byItself(slug, body)
-    const before = handed()
+    const before = counts()
     const post = vi.spyOn(WorkerThread.prototype, 'post')
     post.mockImplementation(function (this: WorkerThread<unknown, unknown>, ...sent) {
       post.mockRestore()
@@ -189,16 +192,34 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     })
     const sent = send(slug, body)
     expect(comparable((await sent).body)).toBe(comparable(own.body))
-    expect(handed()).toEqual({ ...before, given_up: before.given_up + 1 })
+    expect(counts()).toEqual({ ...before, died: before.died + 1 })
     await warm(slug, body)
     await expectEqual(slug, body)
+  })
+
+  // A load that nobody waits for ended the process.
+  test('a deployment that can no longer be loaded is one failed batch, not the end', async () => {
+    const clock = new ManualClock()
+    const service = await TestService.start(backend, { clock, env: { BATCH_THREADS: '1' } })
+    onTestFinished(() => service.close())
+    const other = await Team.of(service)
+    const { slug } = await other.deploy(numberedSpec(1))
+    await other.scoreBatch(slug, INCOMES)
+    clock.advance(3_600_000)
+    vi.spyOn(PostgresServingStore.prototype, 'deploymentState').mockRejectedValueOnce(
+      new Error('permission denied'),
+    )
+    const url = `/v1/score/${slug}/batch`
+    const ask = () => service.call({ url, token: other.key, body: { records: INCOMES } })
+    expect((await ask()).statusCode).toBe(500)
+    expect((await ask()).statusCode).toBe(200)
   })
 
   test('a small batch is not handed over', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     await warm(slug, { records: INCOMES })
-    const before = handed()
+    const before = counts()
     expect((await send(slug, { records: INCOMES.slice(0, 10) })).statusCode).toBe(200)
-    expect(handed()).toEqual(before)
+    expect(counts()).toEqual(before)
   })
 })
