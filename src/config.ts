@@ -25,6 +25,8 @@ export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   readonly dataDir: string
   /** Processes that share the port. */
   readonly workers: number
+  /** Threads of each process that score large batches; null: as its cores allow. */
+  readonly batchThreads: number | null
   /** `null`: generated once into `dataDir`. */
   readonly jwtSecret: string | null
   /** Secret before the last rotation: its tokens are still accepted, and none is signed with it. */
@@ -71,6 +73,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const JWT_SECRET_BYTES_MIN = 32
 const WORKERS_MAX = 256
+const BATCH_THREADS_MAX = 64
 /** Largest value of the column that holds the quota of a key. */
 const RATE_LIMIT_MAX = 2 ** 31 - 1
 
@@ -105,6 +108,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     databaseUrl,
     dataDir: read.text('DATA_DIR') ?? './data',
     workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
+    batchThreads: read.integer('BATCH_THREADS', null, 0, BATCH_THREADS_MAX),
     ...readJwtSecrets(read, databaseUrl !== null),
     ...readSignIn(read, publicUrl),
     bootstrapOwner: readBootstrapOwner(read),
@@ -192,7 +196,12 @@ class VariableReader {
     return value === undefined || value === '' ? null : value
   }
 
-  integer(name: string, otherwise: number, least: number, most: number): number {
+  integer<Otherwise>(
+    name: string,
+    otherwise: Otherwise,
+    least: number,
+    most: number,
+  ): number | Otherwise {
     const text = this.text(name)
     if (text === null) return otherwise
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN

@@ -15,6 +15,7 @@ test('without any variable the service runs embedded on loopback', () => {
     databaseUrl: null,
     dataDir: './data',
     workers: 1,
+    batchThreads: null,
     jwtSecret: null,
     formerJwtSecret: null,
     bootstrapOwner: null,
