@@ -56,6 +56,8 @@ export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   readonly scoreLogArchive: string | null
   /** How long after its end a day goes there. */
   readonly scoreLogArchiveAfterMs: number
+  /** How many days after a check a file there is read again; 0: no file is. */
+  readonly scoreLogArchiveCheckDays: number
   /** How long an outcome waits for its score, in whole days. */
   readonly outcomeHoldDays: number
   /** How long a change waits for a second person. */
@@ -122,6 +124,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     scoreLogArchive: readArchive(read),
     scoreLogArchiveAfterMs:
       3_600_000 * read.integer('SCORE_LOG_ARCHIVE_AFTER_HOURS', 72, 4, 876_000),
+    scoreLogArchiveCheckDays: read.integer('SCORE_LOG_ARCHIVE_CHECK_DAYS', 30, 0, 3_650),
     ...readObjectStores(read),
     ...readBatches(read),
     outcomeHoldDays: read.integer('OUTCOME_HOLD_DAYS', 30, 1, 3_650),

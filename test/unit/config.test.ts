@@ -27,6 +27,7 @@ test('without any variable the service runs embedded on loopback', () => {
     scoreLogRetentionDays: 761,
     scoreLogArchive: null,
     scoreLogArchiveAfterMs: 72 * 3_600_000,
+    scoreLogArchiveCheckDays: 30,
     awsEndpointUrl: null,
     awsRegion: 'us-east-1',
     usesPathStyle: false,
