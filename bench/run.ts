@@ -19,6 +19,7 @@ const FURTHER = {
   reasons: 'a score and a batch with their reasons, against the same without',
   drain: 'results that reach the database, and what they take on disk',
   stats: 'a look at the stats of a short log, against one of a long log',
+  mixed: 'single scores beside batches, with threads for the batches and without',
   console: 'scoring while pages of the console are open, against none',
 } as const
 
@@ -64,7 +65,7 @@ const names = Object.keys(SCENARIOS) as Scenario[]
 function help(): string {
   const lines = names.map((name) => `  ${name.padEnd(16)}${SCENARIOS[name]}`)
   const tables = `  ${'tables'.padEnd(16)}makes the tables of the documents from bench/results`
-  return `npm run bench -- [scenario] [options]; those up to scale, with 3 rounds of 4 slices, where none is named\n\n${lines.join('\n')}\n${tables}\n\noptions of single, batch, quota, log, scale, reasons and console:\n${OPTIONS_HELP}`
+  return `npm run bench -- [scenario] [options]; those up to scale, with 3 rounds of 4 slices, where none is named\n\n${lines.join('\n')}\n${tables}\n\noptions of single, batch, quota, log, scale, reasons, mixed and console:\n${OPTIONS_HELP}`
 }
 
 /**

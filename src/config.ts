@@ -25,6 +25,8 @@ export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   readonly dataDir: string
   /** Processes that share the port. */
   readonly workers: number
+  /** Threads of each process that score large batches; null: as its cores allow. */
+  readonly batchThreads: number | null
   /** `null`: generated once into `dataDir`. */
   readonly jwtSecret: string | null
   /** Secret before the last rotation: its tokens are still accepted, and none is signed with it. */
@@ -54,6 +56,8 @@ export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   readonly scoreLogArchive: string | null
   /** How long after its end a day goes there. */
   readonly scoreLogArchiveAfterMs: number
+  /** How many days after a check a file there is read again; 0: no file is. */
+  readonly scoreLogArchiveCheckDays: number
   /** How long an outcome waits for its score, in whole days. */
   readonly outcomeHoldDays: number
   /** How long a change waits for a second person. */
@@ -71,6 +75,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const JWT_SECRET_BYTES_MIN = 32
 const WORKERS_MAX = 256
+const BATCH_THREADS_MAX = 64
 /** Largest value of the column that holds the quota of a key. */
 const RATE_LIMIT_MAX = 2 ** 31 - 1
 
@@ -105,6 +110,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     databaseUrl,
     dataDir: read.text('DATA_DIR') ?? './data',
     workers: read.integer('WORKERS', 1, 1, WORKERS_MAX),
+    batchThreads: read.integer('BATCH_THREADS', null, 0, BATCH_THREADS_MAX),
     ...readJwtSecrets(read, databaseUrl !== null),
     ...readSignIn(read, publicUrl),
     bootstrapOwner: readBootstrapOwner(read),
@@ -118,6 +124,7 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     scoreLogArchive: readArchive(read),
     scoreLogArchiveAfterMs:
       3_600_000 * read.integer('SCORE_LOG_ARCHIVE_AFTER_HOURS', 72, 4, 876_000),
+    scoreLogArchiveCheckDays: read.integer('SCORE_LOG_ARCHIVE_CHECK_DAYS', 30, 0, 3_650),
     ...readObjectStores(read),
     ...readBatches(read),
     outcomeHoldDays: read.integer('OUTCOME_HOLD_DAYS', 30, 1, 3_650),
@@ -192,7 +199,12 @@ class VariableReader {
     return value === undefined || value === '' ? null : value
   }
 
-  integer(name: string, otherwise: number, least: number, most: number): number {
+  integer<Otherwise>(
+    name: string,
+    otherwise: Otherwise,
+    least: number,
+    most: number,
+  ): number | Otherwise {
     const text = this.text(name)
     if (text === null) return otherwise
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN

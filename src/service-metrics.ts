@@ -10,6 +10,7 @@ import type { NightlyReplay } from './replay/nightly.ts'
 import type { Drain } from './score-log/drain/drain.ts'
 import type { OpenScoreLog } from './score-log/open.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
+import type { BatchThreads } from './scoring/batch-threads/batch-threads.ts'
 import type { ChallengerFailures } from './scoring/challenger-failures.ts'
 import type { ScoringService } from './scoring/service.ts'
 import type { OpenWebhooks } from './webhooks/open.ts'
@@ -17,6 +18,7 @@ import type { OpenWebhooks } from './webhooks/open.ts'
 interface MeasuredParts {
   readonly requests: RequestMetrics
   readonly scoring: ScoringService
+  readonly batchThreads: BatchThreads
   readonly challengerFaults: ChallengerFailures
   readonly caches: Readonly<Record<string, { readonly lookups: CacheLookups }>>
   readonly shedder: LoadShedder
@@ -25,7 +27,7 @@ interface MeasuredParts {
 
 /** Adds the metrics of requests, scoring, caches, load shedding and database calls. */
 export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts): void {
-  const { requests, scoring, challengerFaults, caches, shedder, database } = parts
+  const { requests, scoring, batchThreads, challengerFaults, caches, shedder, database } = parts
   metrics.histogram(
     'scoreline_request_duration_seconds',
     'Time from the headers of a request until its response is passed to the operating system.',
@@ -43,6 +45,11 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
     'scoreline_batch_records',
     'Number of records in each scored batch.',
     () => scoring.batchRecords,
+  )
+  metrics.counter(
+    'scoreline_thread_batches_total',
+    'Large batches for threads, by outcome; all but those scored or refused were scored without.',
+    () => Object.entries(batchThreads.counts).map(([outcome, count]) => [{ outcome }, count]),
   )
   const { values } = scoring
   metrics.counter(

@@ -33,6 +33,7 @@ import { type OpenScoreLog, openScoreLog } from './score-log/open.ts'
 import { openLogReader } from './score-log/reading/open-reader.ts'
 import type { ScoreLog } from './score-log/score-log.ts'
 import type { SpoolReader } from './score-log/spool/reader.ts'
+import { type BatchThreads, batchThreadsFor } from './scoring/batch-threads/batch-threads.ts'
 import { openScoring } from './scoring/open.ts'
 import type { ScoringService } from './scoring/service.ts'
 import {
@@ -61,6 +62,8 @@ export interface Services
     EvidenceServices {
   readonly exports: ReturnType<typeof openExports>
   readonly scoring: ScoringService
+  /** Score large batches beside the thread that answers. */
+  readonly batchThreads: BatchThreads
   /** Executes requests with an `Idempotency-Key` once. */
   readonly idempotency: IdempotencyService
   readonly telemetry: Telemetry
@@ -260,7 +263,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
   const ttlMs = config.specCacheTtlMs
   const guarded = <Store extends object>(store: Store) =>
     guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew, health })
-  const { scoring, serving, cache, challengerFailures } = openScoring({
+  const { scoring, serving, cache, challengerFailures, batchThreads } = openScoring({
     db,
     guarded,
     clock,
@@ -269,6 +272,9 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     log: parts.scoreLog,
     onChallengerFailed: (challenger, error) =>
       log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
+    batchThreads: config.batchThreads ?? batchThreadsFor(config.workers),
+    onBatchThreadCrash: (error) =>
+      log.error({ err: errorFacts(error) }, 'a thread for batches ended'),
   })
   const onChange = (deploymentId: string) => changes.publish('deployment', deploymentId)
   const { deployments, scorecards } = openDeployments({
@@ -297,6 +303,7 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
   addServiceMetrics(metrics, {
     requests,
     scoring,
+    batchThreads,
     challengerFaults: challengerFailures,
     caches: { deployments: cache, keys, users: auth },
     shedder,
@@ -368,10 +375,11 @@ function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Dom
     deployments,
     scorecards,
     scoring,
+    batchThreads,
     ...reading,
     ...changeControl.services,
     ...evidence.services,
-    background: [evidence, changeControl, reports],
+    background: [evidence, changeControl, reports, batchThreads],
     ...reports.services,
     ...outcomes,
   }

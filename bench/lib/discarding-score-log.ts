@@ -5,6 +5,7 @@ const DISCARDING_WRITER: ResultsWriter = {
   result: () => undefined,
   noResult: () => undefined,
   closeRow: () => undefined,
+  addRows: () => undefined,
 }
 
 /** A score log that stores nothing, to measure what the log costs. */

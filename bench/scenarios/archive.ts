@@ -97,6 +97,7 @@ const archive = await openArchive(
   {
     scoreLogArchive: pathToFileURL(join(root, 'store')).href,
     scoreLogArchiveAfterMs: DAY_MS,
+    scoreLogArchiveCheckDays: 0,
     scoreLogRetentionDays: 761,
     spoolKeepMs: 900_000,
     awsEndpointUrl: null,

@@ -1,16 +1,19 @@
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import type { LostReason } from '../score-log/archive/archive-bytes.ts'
 import type { Archiver } from './archiver.ts'
+import type { ArchiveChecker } from './checker.ts'
 
-/**
- * Adds the metrics of the archive.
- *
- * @param lost how often this process has found a file to be missing or damaged
- */
+interface MeasuredArchive {
+  readonly archiver: Archiver
+  readonly checker: ArchiveChecker
+  /** How often this process has found a file to be missing or damaged. */
+  readonly lost: Readonly<Record<LostReason, number>>
+}
+
+/** Adds the metrics of the archive. */
 export function addArchiveMetrics(
   metrics: MetricRegistry,
-  archiver: Archiver,
-  lost: Readonly<Record<LostReason, number>>,
+  { archiver, checker, lost }: MeasuredArchive,
 ): void {
   metrics.gauge(
     'scoreline_archive_days',
@@ -45,5 +48,18 @@ export function addArchiveMetrics(
     'scoreline_archive_last_success_seconds',
     'When a round last ended without a failure, in seconds since 1970; 0: not yet.',
     () => archiver.lastSuccessSec,
+  )
+  metrics.gauge(
+    'scoreline_archive_faulty_files',
+    'Archived files that the last check found missing or damaged; looked up once a round of checks.',
+    () => [
+      [{ reason: 'missing' }, checker.facts.missing],
+      [{ reason: 'damaged' }, checker.facts.damaged],
+    ],
+  )
+  metrics.gauge(
+    'scoreline_archive_oldest_check_seconds',
+    'When the archived file was read that was not read for longest, in seconds since 1970; 0: none.',
+    () => checker.facts.oldestSec,
   )
 }

@@ -7,10 +7,12 @@ import type { MetricRegistry } from '../platform/metrics/registry.ts'
 import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
 import { openObjectStore } from '../platform/object-store/open-object-store.ts'
 import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
+import { SPAN_MS } from '../rollups/spans.ts'
 import { StoredArchiveBytes } from '../score-log/archive/archive-bytes.ts'
 import type { LogArchive } from '../score-log/reading/open-reader.ts'
 import type { ArchiveAdoption } from './adoption.ts'
 import type { Archiver } from './archiver.ts'
+import type { ArchiveChecker } from './checker.ts'
 import { ForeignArchiveError } from './identity.ts'
 import { addArchiveMetrics } from './metrics.ts'
 import { type ArchivePartsOptions, archiveParts } from './parts.ts'
@@ -21,6 +23,8 @@ export interface ArchiveConfig extends ObjectStoreConfig {
   readonly scoreLogArchive: string | null
   /** How long after its end a day goes to the archive. */
   readonly scoreLogArchiveAfterMs: number
+  /** How many days after a check a file there is read again; 0: no file is. */
+  readonly scoreLogArchiveCheckDays: number
   readonly scoreLogRetentionDays: number
   /** How long a spool keeps what it has drained, and the archive files that were replaced. */
   readonly spoolKeepMs: number
@@ -50,20 +54,23 @@ export interface OpenArchive {
   /** Null without an archive. */
   readonly archiver: Archiver | null
   /** Null without an archive. */
+  readonly checker: ArchiveChecker | null
+  /** Null without an archive. */
   readonly adoption: ArchiveAdoption | null
   /** Begins to move closed days. */
   start(): void
   close(): Promise<void>
 }
 
-/** One for a round, one for an erasure, and one for their leases. */
-const CONNECTIONS = 3
+/** One for a round, one for the checks, one for an erasure, and one for their leases. */
+const CONNECTIONS = 4
 /** Longest call of the database, which no request waits for. */
 const DEADLINE_MS = 60_000
 
 const NO_ARCHIVE: OpenArchive = {
   forReaders: {},
   archiver: null,
+  checker: null,
   adoption: null,
   start: () => undefined,
   close: async () => undefined,
@@ -89,7 +96,7 @@ export async function openArchive(
     if (throttle.hit(key) === 0) return
     options.log.error({ key, reason }, 'a file of the archive was found to be missing or damaged')
   })
-  const { archiver, rewriter, adoption } = archiveParts({
+  const { archiver, checker, rewriter, adoption } = archiveParts({
     db,
     guarded,
     objects,
@@ -100,19 +107,23 @@ export async function openArchive(
     afterMs: config.scoreLogArchiveAfterMs,
     retentionDays: config.scoreLogRetentionDays,
     keepMs: config.spoolKeepMs,
+    checkEveryMs: config.scoreLogArchiveCheckDays * SPAN_MS.day,
     log: linesOf(options),
   })
-  if (options.metrics !== undefined) addArchiveMetrics(options.metrics, archiver, files.lost)
+  if (options.metrics !== undefined)
+    addArchiveMetrics(options.metrics, { archiver, checker, lost: files.lost })
   return {
     forReaders: { archive: { files, rewriter, place } },
     archiver,
+    checker,
     adoption,
     start: () => {
       void probe(objects, options)
       archiver.start()
+      checker.start()
     },
     close: async () => {
-      await archiver.close()
+      await Promise.all([archiver.close(), checker.close()])
       await close()
       objects.close()
     },
@@ -127,6 +138,11 @@ function linesOf({ log, factsOf }: ArchiveOptions): ArchivePartsOptions['log'] {
       log.error(
         { ...(day !== null && { day }), ...reasonOf(error), err: factsOf(error) },
         'the archive of the score log failed and will be tried again',
+      ),
+    uncheckable: (error) =>
+      log.warn(
+        { ...reasonOf(error), err: factsOf(error) },
+        'the files of the archive could not be checked and will be later',
       ),
     busy: (day) =>
       log.warn(

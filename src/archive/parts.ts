@@ -7,6 +7,8 @@ import { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
 import { PostgresModelTextStore } from '../score-log/reading/model-text-store.ts'
 import { ArchiveAdoption } from './adoption.ts'
 import { Archiver, type ArchiverLog } from './archiver.ts'
+import { CheckStore } from './check-store.ts'
+import { ArchiveChecker } from './checker.ts'
 import { DayStore } from './day-store.ts'
 import { FileWriter } from './file-writer.ts'
 import { ArchiveIdentity } from './identity.ts'
@@ -32,7 +34,11 @@ export interface ArchivePartsOptions {
   readonly retentionDays: number
   /** How long the object of a file stays that no reader needs. */
   readonly keepMs: number
+  /** How long after a check a file is read again; 0: no file is. */
+  readonly checkEveryMs: number
   readonly log: ArchiverLog & {
+    /** A round of checks could not go on. */
+    uncheckable(error: unknown): void
     /** An object under a name of the archive is of somebody else: it is kept. */
     foreign(key: string): void
     /** The store does not have a file that readers need. */
@@ -43,6 +49,7 @@ export interface ArchivePartsOptions {
 /** What works on the archive. */
 export interface ArchiveParts {
   readonly archiver: Archiver
+  readonly checker: ArchiveChecker
   readonly rewriter: FileRewriter
   readonly adoption: ArchiveAdoption
 }
@@ -90,6 +97,14 @@ export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
       afterMs,
       retentionDays,
       log,
+    }),
+    checker: new ArchiveChecker({
+      objects,
+      store: guarded(new CheckStore(db)),
+      lease,
+      everyMs: options.checkEveryMs,
+      onLost: (key, reason) => files.noteLost(key, reason),
+      onFailed: log.uncheckable,
     }),
     adoption: new ArchiveAdoption({ lease, identity, clock }),
     rewriter: new FileRewriter({ ...shared, blocks: new ArchivedBlocks(db, files) }),

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import { parseJson } from '../platform/json.ts'
 
@@ -14,16 +14,25 @@ declare module 'fastify' {
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.decorateRequest('onBody', null)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, sent, done) => {
+    const body = sent as Buffer
     try {
-      request.onBody?.(body as Buffer)
+      request.onBody?.(body)
       // Other bytes would become another text: a category that nobody sent.
-      if (!isUtf8(body as Buffer)) throw new AppError('invalid_request', 'the body is not UTF-8')
-      const { config, schema } = request.routeOptions
-      const needsNone = schema?.body === undefined || config.isBodyOptional === true
-      done(null, needsNone && body.length === 0 ? undefined : parseJson(body.toString()))
+      if (!isUtf8(body)) throw new AppError('invalid_request', 'the body is not UTF-8')
+      const read = request.routeOptions.config.insteadOfParsing?.(request, body) ?? null
+      if (read === null) done(null, parsed(request, body))
+      else
+        read
+          .then((value) => value ?? parsed(request, body))
+          .then((value) => done(null, value), done)
     } catch (error) {
       done(error as Error)
     }
   })
+}
+
+function parsed({ routeOptions: { config, schema } }: FastifyRequest, body: Buffer): unknown {
+  const needsNone = schema?.body === undefined || config.isBodyOptional === true
+  return needsNone && body.length === 0 ? undefined : parseJson(body.toString())
 }

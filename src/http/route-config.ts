@@ -12,6 +12,11 @@ declare module 'fastify' {
     isBodyOptional?: boolean
     /** The route executes a request with an `Idempotency-Key` once, see `src/idempotency`. */
     takesIdempotencyKey?: boolean
+    /**
+     * Takes the bytes of a body, and gives what the route's schema and handler see in place of it.
+     * Null, at once or later: the body is parsed.
+     */
+    insteadOfParsing?: (request: FastifyRequest, body: Buffer) => Promise<object | null> | null
     /** The body goes to the disk as it comes, and takes no memory. */
     isStreamed?: boolean
     /** For operators, not for callers: outside quota, access log and load shedding. */

@@ -44,3 +44,24 @@ function compiledOf(route: Parameters<FastifySchemaCompiler<FastifySchema>>[0]):
   COMPILED.set(route.schema, compiled)
   return compiled
 }
+
+/**
+ * Validators that accept instances of a class, which were checked when they were made.
+ *
+ * @param compile makes the validators for all other values
+ */
+export function acceptingInstancesOf(
+  made: abstract new (...args: never[]) => object,
+  compile: FastifySchemaCompiler<FastifySchema>,
+): FastifySchemaCompiler<FastifySchema> {
+  return (route) => {
+    const check = compile(route)
+    const validate: Validator = (value) => {
+      if (value instanceof made) return true
+      const isValid = check(value)
+      validate.errors = check.errors ?? null
+      return isValid
+    }
+    return validate
+  }
+}

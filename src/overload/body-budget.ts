@@ -6,8 +6,8 @@ export const SMALL_BODY_BYTES = 64 * 1024
 
 /**
  * Memory for the bodies of requests that are not answered yet, or for answers that are not sent
- * yet. Parsed and scored, bodies take several times their length, but one after the other; what
- * adds up is what waits.
+ * yet. Parsed and scored, bodies take several times their length, but one after the other, and in
+ * threads for batches 4 MiB of them at a time; what adds up is what waits.
  *
  * Bodies are *held* from their headers on to the end of their answer. At the bound no body is
  * added, unless it is the only one: so the largest body that the service accepts is always read.

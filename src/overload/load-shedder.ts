@@ -19,6 +19,11 @@ export class LoadShedder {
     this.loop = loop
   }
 
+  /** Whether a batch would be refused now. */
+  get isBusy(): boolean {
+    return this.answers.isFull || !this.loop.hasTimeForScore()
+  }
+
   /**
    * Whether a batch is refused because too many responses wait for their clients; counts a refusal.
    */

@@ -49,10 +49,19 @@ export class WorkerThread<Message, Reply> {
     return this.worker !== null
   }
 
-  /** Sends a message. @returns false if no thread can take it */
-  post(message: Message): boolean {
+  get isOn(): boolean {
+    return this.worker !== null
+  }
+
+  /**
+   * Sends a message.
+   *
+   * @param moved memory that the thread takes over, and that is no longer here
+   * @returns false if no thread can take it
+   */
+  post(message: Message, moved: readonly ArrayBuffer[] = []): boolean {
     if (!this.start()) return false
-    this.worker?.postMessage(message)
+    this.worker?.postMessage(message, moved)
     return true
   }
 
@@ -99,6 +108,11 @@ export class WorkerThread<Message, Reply> {
       else onReply(message)
     })
     worker.on('error', onCrash)
+    // A message that can't be read is lost, and whoever waits for it must learn of it.
+    worker.on('messageerror', (error) => {
+      onCrash(error)
+      void worker.terminate()
+    })
     worker.on('exit', () => {
       this.worker = null
       this.endedAtMs = performance.now()

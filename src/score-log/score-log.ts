@@ -22,6 +22,8 @@ export interface ResultsWriter {
   /** Writes that a model has no result. */
   noResult(): void
   closeRow(): void
+  /** Adds rows that were written elsewhere below the same head, each of them closed. */
+  addRows(rows: Uint8Array, count: number): void
 }
 
 /** Logs each result before its response is sent. */

@@ -26,7 +26,7 @@ export function scoreOnAllModels(
   deployment: ServingDeployment,
   applicant: Applicant,
   reservedName: string | undefined,
-  failures: ChallengerFailures,
+  failures: Pick<ChallengerFailures, 'note'>,
 ): Evaluation {
   scoreApplicant(applicant, deployment.champion.modelScore, reservedName)
   let failed: Set<number> | null = null

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto'
 import { checkStoredSpec, compileModel, compileReasons, ModelScore } from '../engine/index.ts'
+import { parseStoredJson } from '../platform/json.ts'
 import { ModelParts } from '../score-log/record/model-parts.ts'
 import { PreparedHead } from '../score-log/record/prepared-head.ts'
 import { RecordBytes } from '../score-log/record/record-bytes.ts'
@@ -20,6 +22,11 @@ export interface StoredSpec {
   readonly spec: unknown
   /** SHA-256 of the text in which it is stored, as it was sent. */
   readonly sha256: Uint8Array
+}
+
+/** @param text in which a spec is stored */
+export function storedSpecOf(text: string): StoredSpec {
+  return { spec: parseStoredJson(text), sha256: hash('sha256', text, 'buffer') }
 }
 
 interface MakeOptions {

@@ -47,6 +47,11 @@ export class ServingCache {
     return isId(deploymentId, 'dep_') ? this.deployments.get(deploymentId) : null
   }
 
+  /** The deployment if it may be served from memory now, else null; it loads and counts nothing. */
+  peek(deploymentId: string): ServingDeployment | null {
+    return this.deployments.peek(deploymentId)
+  }
+
   get lookups(): CacheLookups {
     return this.deployments.lookups
   }
@@ -71,15 +76,17 @@ export class ServingCache {
     if (state === null) return null
     return makeServing(state, {
       store,
-      held: new Map(modelsOf(previous).map((serving) => [serving.modelId, serving])),
+      held: new Map(
+        (previous === null ? [] : modelsOf(previous)).map((serving) => [serving.modelId, serving]),
+      ),
       onFault: (challengerId, error) =>
         challengerFaults.note({ deploymentId, challengerId }, error),
     })
   }
 }
 
-function modelsOf(deployment: ServingDeployment | null): ServingModel[] {
-  if (deployment === null) return []
+/** The champion, and the challengers that could be made ready. */
+export function modelsOf(deployment: ServingDeployment): ServingModel[] {
   const challengers = deployment.challengers.flatMap(({ serving }) => serving ?? [])
   return [deployment.champion, ...challengers]
 }
@@ -89,7 +96,8 @@ const TABLES_WEIGHT = 3
 /** The specification, which reasons need. */
 const SPEC_WEIGHT = 2
 
-function weightOf(deployment: ServingDeployment): number {
+/** How many bytes a deployment takes that is ready to score, about. */
+export function weightOf(deployment: ServingDeployment): number {
   const bytes = modelsOf(deployment).map(({ modelScore, reasonSource, reasonTexts }) => {
     const weight = TABLES_WEIGHT + (reasonSource === null ? 0 : SPEC_WEIGHT)
     return weight * modelScore.model.sizeBytes + (reasonTexts?.heldBytesMax ?? 0)

@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/client.ts'
 import type { ScoreLog } from '../score-log/score-log.ts'
+import { BatchThreads } from './batch-threads/batch-threads.ts'
 import { ChallengerFailures, type FaultLog } from './challenger-failures.ts'
 import { ServingCache } from './model-cache.ts'
 import { ScoringService } from './service.ts'
@@ -17,6 +18,10 @@ interface ScoringOptions {
   readonly log: ScoreLog
   /** Receives each failure of a challenger. */
   readonly onChallengerFailed: FaultLog
+  /** Number of threads for batches. */
+  readonly batchThreads: number
+  /** Called if such a thread ends by itself or can't be started. */
+  readonly onBatchThreadCrash: (error: unknown) => void
 }
 
 /** Wires scoring with what it keeps in memory. */
@@ -32,5 +37,11 @@ export function openScoring(options: ScoringOptions) {
     challengerFaults: challengerFailures,
   })
   const scoring = new ScoringService({ cache, challengerFailures, log, clock })
-  return { scoring, serving, cache, challengerFailures }
+  const batchThreads = new BatchThreads({
+    threads: options.batchThreads,
+    source: serving,
+    singles: () => scoring.singles,
+    onCrash: options.onBatchThreadCrash,
+  })
+  return { scoring, serving, cache, challengerFailures, batchThreads }
 }

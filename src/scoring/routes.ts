@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply, preValidationHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ReasonsQuery } from '../../schemas/reasons.ts'
 import {
@@ -19,6 +19,10 @@ import { keyCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
 import { bodyLimitOf } from '../http/body-limit.ts'
 import { JSON_TYPE } from '../http/reply.ts'
+import { acceptingInstancesOf, validatorCompiler } from '../http/validators.ts'
+import type { Clock } from '../platform/clock.ts'
+import { batchRequestOf } from './batch-request.ts'
+import type { BatchThreads } from './batch-threads/batch-threads.ts'
 import { reasonsWanted } from './reason-texts.ts'
 import {
   referenceOf,
@@ -28,10 +32,14 @@ import {
   SCORE_ROUTE,
   scoreRequestOf,
 } from './score-request.ts'
-import type { BatchResponse, ScoringService } from './service.ts'
+import { type BatchResponse, ScoredBatch } from './scored-batch.ts'
+import type { ScoringService } from './service.ts'
 
 interface ScoringRouteOptions {
   readonly scoring: ScoringService
+  readonly batchThreads: BatchThreads
+  readonly clock: Clock
+  readonly telemetry: { readonly shedder: { readonly isBusy: boolean } }
 }
 
 /** Limit of one applicant's body. A thousand features with long values take a tenth of it. */
@@ -42,8 +50,9 @@ const failures = errorResponses(400, 401, 404, 409, 413, 415, 422, 503)
 /** The scoring routes. The service writes their responses as text; the schemas describe them. */
 export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = async (
   app,
-  { scoring },
+  options,
 ) => {
+  const { scoring } = options
   const bodyLimit = bodyLimitOf(app, SINGLE_BODY_BYTES_MAX)
 
   app.post(
@@ -93,24 +102,28 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'batch',
         takesIdempotencyKey: true,
+        insteadOfParsing: (request, body) => scoredByThread(options, request, body),
       },
+      validatorCompiler: acceptingInstancesOf(ScoredBatch, validatorCompiler()),
       preValidation: refuseLargeBatch('records'),
     },
     (request, reply) => {
       refuseReference(request.headers['x-reference-id'])
       reply.type(JSON_TYPE)
-      const scoreRequest = {
-        requestId: request.id,
-        deploymentId: request.params.slug,
-        records: request.body.records,
-        strictMode: request.body.strict_mode ?? false,
-        includeContributions: request.body.include_contributions ?? false,
-        form: 'deployment',
-        reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
+      const body: unknown = request.body
+      if (body instanceof ScoredBatch) {
+        scoring.logScored(keyCaller(request), facts(request), body, (outcome) =>
+          sendBatch(reply, outcome),
+        )
+        return
+      }
+      const scoreRequest = batchRequestOf({
+        ...facts(request),
+        slug: request.params.slug,
+        body: request.body,
         routingKey: routingKeyOf(request.headers['x-routing-key']),
-        receivedAtMs: request.receivedAtMs,
         span: request.span,
-      } as const
+      })
       scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
     },
   )
@@ -176,6 +189,29 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
       scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
     },
   )
+}
+
+function facts({ id, receivedAtMs }: FastifyRequest) {
+  return { requestId: id, receivedAtMs }
+}
+
+/** @returns null, at once or later, if this thread is to parse and score the batch */
+function scoredByThread(
+  { scoring, batchThreads, clock, telemetry }: ScoringRouteOptions,
+  request: FastifyRequest,
+  body: Buffer,
+): Promise<ScoredBatch | null> | null {
+  const { id, params, headers, keyed, span } = request
+  // The answer to an idempotency key depends on more than the batch, and so do the steps of a span.
+  if (!batchThreads.takes(body.length) || keyed !== null || span !== null) return null
+  // Both are refused further on.
+  if (headers['x-reference-id'] !== undefined || telemetry.shedder.isBusy) return null
+  const { slug } = params as { readonly slug: string }
+  const deployment = scoring.inMemoryFor(keyCaller(request), slug)
+  if (deployment === null) return null
+  const routingKey = routingKeyOf(headers['x-routing-key'])
+  const scoredAtMs = clock.epochMs()
+  return batchThreads.score(deployment, { requestId: id, routingKey, body, scoredAtMs })
 }
 
 /**

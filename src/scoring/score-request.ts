@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import { type ReasonsWanted, reasonsWanted } from './reason-texts.ts'
-import type { SingleRequest } from './service.ts'
+import type { SingleRequest } from './requests.ts'
 
 // The facts of `POST /v1/score/{slug}` that its route and the fast path share.
 

@@ -1,5 +1,4 @@
 import type { KeyCaller } from '../access/caller.ts'
-import type { Applicant } from '../engine/index.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -14,62 +13,28 @@ import { InputViolations } from './input-violations.ts'
 import { logResults } from './log-entry.ts'
 import type { ServingCache } from './model-cache.ts'
 import type { ReasonsWanted } from './reason-texts.ts'
+import type { BatchRequest, ScoreRequest, SingleRequest } from './requests.ts'
 import { requireReasons } from './require-reasons.ts'
 import { type ResponseFrame, recordIdText } from './response.ts'
 import { ResponseBuffers } from './response-buffers.ts'
+import type { BatchResponse, ScoredBatch } from './scored-batch.ts'
 import type { ServingDeployment, ServingModel } from './serving.ts'
 import { ValueCounts } from './value-counts.ts'
-
-/** How an answer names its deployment: `/api/v1` calls it a scorecard. */
-export type AnswerForm = 'deployment' | 'scorecard'
-
-export interface ScoreRequest {
-  readonly requestId: string
-  readonly deploymentId: string
-  /** Whether the request asks for strict mode. A strict deployment always has it. */
-  readonly strictMode: boolean
-  readonly form: AnswerForm
-  /** Keeps a subject on one model of a live split; undefined: the request's id decides. */
-  readonly routingKey: string | undefined
-  /** When its headers had arrived, in milliseconds of the monotonic clock. */
-  readonly receivedAtMs: number
-  /** Null or absent: the answer has no reasons. */
-  readonly reasons?: ReasonsWanted | null
-  /** Null or absent: the request does not become a span. */
-  readonly span?: RequestSpan | null
-}
-
-export interface SingleRequest extends ScoreRequest {
-  readonly applicant: Applicant
-  /** The lender's application number for the log; null for none. */
-  readonly reference: string | null
-  /** A key of the applicant object that is not a variable. */
-  readonly reservedName: string | undefined
-}
-
-export interface BatchRequest extends ScoreRequest {
-  readonly records: readonly Applicant[]
-  readonly includeContributions: boolean
-}
-
-/** The response to a batch, in memory that is used again. */
-export interface BatchResponse {
-  readonly bytes: Buffer
-  /**
-   * To be called once, after the last byte was sent; never if the response was not sent completely.
-   */
-  readonly sent: () => void
-}
 
 /** Called once, with the response or the reason for a refusal. */
 export type OnOutcome<Response> = (outcome: Response | Error) => void
 
 export interface ScoringOptions {
-  readonly cache: ServingCache
-  readonly challengerFailures: ChallengerFailures
+  readonly cache: Pick<ServingCache, 'get' | 'peek'>
+  readonly challengerFailures: Pick<ChallengerFailures, 'note'>
   readonly log: ScoreLog
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'epochMs' | 'monotonicMs'>
+  /** Memory of the answers to batches; by default its own. */
+  readonly buffers?: ResponseBuffers
 }
+
+/** What scoring asks of a caller. */
+export type ScoringCaller = Pick<KeyCaller, 'keyId' | 'teamId' | 'environment'>
 
 /** A batch on its way to a response. */
 interface BatchRun {
@@ -92,17 +57,20 @@ export class ScoringService {
   readonly batchRecords = new Histogram(BATCH_BOUNDS)
   /** Outcomes of the values of the applicants that were scored. */
   readonly values = new ValueCounts()
-  private readonly buffers = new ResponseBuffers()
-  private readonly cache: ServingCache
-  private readonly challengerFailures: ChallengerFailures
+  /** Requests for a single score, refused ones included. */
+  singles = 0
+  private readonly buffers: ResponseBuffers
+  private readonly cache: ScoringOptions['cache']
+  private readonly challengerFailures: ScoringOptions['challengerFailures']
   private readonly log: ScoreLog
-  private readonly clock: Clock
+  private readonly clock: ScoringOptions['clock']
 
-  constructor({ cache, challengerFailures, log, clock }: ScoringOptions) {
+  constructor({ cache, challengerFailures, log, clock, buffers }: ScoringOptions) {
     this.cache = cache
     this.challengerFailures = challengerFailures
     this.log = log
     this.clock = clock
+    this.buffers = buffers ?? new ResponseBuffers()
   }
 
   /**
@@ -113,7 +81,8 @@ export class ScoringService {
    *   in the log would be too large, `unavailable` if the score can't be logged
    * @throws AppError the same, where it is known at once
    */
-  score(caller: KeyCaller, request: SingleRequest, onOutcome: OnOutcome<string>): void {
+  score(caller: ScoringCaller, request: SingleRequest, onOutcome: OnOutcome<string>): void {
+    this.singles++
     const found = this.cache.get(request.deploymentId)
     if (found instanceof Promise) {
       found
@@ -127,7 +96,11 @@ export class ScoringService {
    *
    * @param onOutcome as for `score`, with every violation of every record
    */
-  scoreBatch(caller: KeyCaller, request: BatchRequest, onOutcome: OnOutcome<BatchResponse>): void {
+  scoreBatch(
+    caller: ScoringCaller,
+    request: BatchRequest,
+    onOutcome: OnOutcome<BatchResponse>,
+  ): void {
     const found = this.cache.get(request.deploymentId)
     if (found instanceof Promise) {
       found
@@ -136,8 +109,35 @@ export class ScoringService {
     } else this.scoreBatchOn(caller, visibleTo(caller, found), request, onOutcome)
   }
 
+  /** The deployment, if the caller may use it and it needs no look into the database; else null. */
+  inMemoryFor(caller: ScoringCaller, deploymentId: string): ServingDeployment | null {
+    const found = this.cache.peek(deploymentId)
+    return found !== null && isVisible(caller, found) ? found : null
+  }
+
+  /**
+   * Logs a batch that was scored elsewhere on a deployment that `inMemoryFor` has given.
+   *
+   * @param onOutcome receives its response, or AppError as for `scoreBatch`
+   * @throws AppError the same, where it is known at once
+   */
+  logScored(
+    { keyId }: ScoringCaller,
+    { requestId, receivedAtMs }: Pick<ScoreRequest, 'requestId' | 'receivedAtMs'>,
+    { facts: scored }: ScoredBatch,
+    onOutcome: OnOutcome<BatchResponse>,
+  ): void {
+    const { deployment, response, rows, records, bucket, served, scoredAtMs, values } = scored
+    const log = this.log.begin(deployment.logHead, { requestId, keyId, reference: null })
+    log.addRows(rows, records)
+    this.batchRecords.observe(records)
+    this.values.add(values)
+    const facts = { bucket, served, scoredAtMs, isBatch: true }
+    this.appendToLog({ receivedAtMs }, facts, (failure) => onOutcome(failure ?? response))
+  }
+
   private scoreOn(
-    { keyId }: KeyCaller,
+    { keyId }: ScoringCaller,
     deployment: ServingDeployment,
     request: SingleRequest,
     onOutcome: OnOutcome<string>,
@@ -169,12 +169,12 @@ export class ScoringService {
     const text = response.single(modelScore, applicant, frame)
     logResults(log, evaluation, null, 'single')
     this.values.note(modelScore)
-    const facts = { bucket, served, scoredAtMs, isBatch: false }
+    const facts = { bucket, served: served + 1, scoredAtMs, isBatch: false }
     this.appendToLog(request, facts, (failure) => onOutcome(failure ?? text))
   }
 
   private scoreBatchOn(
-    { keyId }: KeyCaller,
+    { keyId }: ScoringCaller,
     deployment: ServingDeployment,
     request: BatchRequest,
     onOutcome: OnOutcome<BatchResponse>,
@@ -193,7 +193,7 @@ export class ScoringService {
     }
     if (text === null) throw new Error('the champion has no result for a record')
     const { written, memory } = text
-    const facts = { bucket, served, scoredAtMs, isBatch: true }
+    const facts = { bucket, served: served + 1, scoredAtMs, isBatch: true }
     const response = { bytes: written, sent: () => this.buffers.giveBack(memory) }
     this.appendToLog(request, facts, (failure) => onOutcome(failure ?? response))
   }
@@ -247,12 +247,12 @@ export class ScoringService {
 
   /** Ends the record of a request, and gives the response once the record is safe. */
   private appendToLog(
-    { receivedAtMs, span = null }: ScoreRequest,
+    { receivedAtMs, span = null }: Pick<ScoreRequest, 'receivedAtMs' | 'span'>,
     { scoredAtMs, bucket, served, isBatch }: Omit<ResponseFacts, 'latencyMs'>,
     onLogged: OnLogged,
   ): void {
     const latencyMs = this.clock.monotonicMs() - receivedAtMs
-    const facts = { scoredAtMs, latencyMs, bucket, served: served + 1, isBatch }
+    const facts = { scoredAtMs, latencyMs, bucket, served, isBatch }
     this.log.end(facts, span === null ? onLogged : withLogStep(span, onLogged))
   }
 }
@@ -326,14 +326,13 @@ function responseTooLarge(): AppError {
 const RECORD_ID = 'id'
 
 /** A deployment of another team or environment answers as one that does not exist. */
-function visibleTo(caller: KeyCaller, deployment: ServingDeployment | null): ServingDeployment {
-  if (
-    deployment === null ||
-    !deployment.state.isActive ||
-    deployment.state.teamId !== caller.teamId ||
-    (caller.environment !== null && caller.environment !== deployment.state.environment)
-  ) {
-    throw deploymentNotFound()
-  }
+function visibleTo(caller: ScoringCaller, deployment: ServingDeployment | null): ServingDeployment {
+  if (deployment === null || !isVisible(caller, deployment)) throw deploymentNotFound()
   return deployment
+}
+
+function isVisible(caller: ScoringCaller, { state }: ServingDeployment): boolean {
+  const { isActive, teamId, environment } = state
+  const isOfCaller = teamId === caller.teamId
+  return isActive && isOfCaller && (caller.environment ?? environment) === environment
 }

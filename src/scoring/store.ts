@@ -1,12 +1,10 @@
-import { hash } from 'node:crypto'
 import { and, asc, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database } from '../platform/db/client.ts'
-import { parseStoredJson } from '../platform/json.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
 import { reasonBaselines, reasonBaselinesInForce } from '../tables/reasons.ts'
-import type { StoredSpec } from './make-serving.ts'
+import { type StoredSpec, storedSpecOf } from './make-serving.ts'
 import type { ServingStore } from './model-cache.ts'
 import type { ReasonBaseline } from './reason-baseline.ts'
 import type { DeploymentState } from './serving.ts'
@@ -95,9 +93,14 @@ export class PostgresServingStore implements ServingStore {
   }
 
   async specOf(modelId: string): Promise<StoredSpec | null> {
+    const text = await this.specTextOf(modelId)
+    return text === null ? null : storedSpecOf(text)
+  }
+
+  /** The text in which the spec of a model is stored, or null when there is no such model. */
+  async specTextOf(modelId: string): Promise<string | null> {
     const [row] = await this.specs.execute({ modelId })
-    if (row === undefined) return null
-    return { spec: parseStoredJson(row.text), sha256: hash('sha256', row.text, 'buffer') }
+    return row?.text ?? null
   }
 
   baseline(baselineId: string): Promise<ReasonBaseline | null> {

@@ -32,7 +32,7 @@ export class ValueCounts {
     if (unmatchedCount > 0) this.noteUnmatched(modelScore)
   }
 
-  add(other: ValueCounts): void {
+  add(other: ValueTotals): void {
     this.matched += other.matched
     this.missing += other.missing
     this.unseenCategory += other.unseenCategory
@@ -40,6 +40,10 @@ export class ValueCounts {
     this.notANumber += other.notANumber
     this.unknownVariables += other.unknownVariables
     this.withoutFeatures += other.withoutFeatures
+  }
+
+  totals(): ValueTotals {
+    return { ...this }
   }
 
   private noteUnmatched(modelScore: ModelScore): void {
@@ -51,3 +55,6 @@ export class ValueCounts {
     }
   }
 }
+
+/** The totals alone, which can go to another thread. */
+export type ValueTotals = Omit<ValueCounts, 'note' | 'add' | 'totals'>

@@ -64,6 +64,10 @@ export const scoreArchiveFiles = pgTable(
      * come back. For a `live` one: whether `_manifest.json` was written again an hour later.
      */
     cleanings: smallint('cleanings').notNull().default(0),
+    /** When its object was last read again and compared; null: not since it was written. */
+    checkedAt: moment('checked_at'),
+    /** What that has found: `missing` or `damaged`; null: the object was whole. */
+    fault: idText('fault'),
   },
   (table) => [index('score_archive_files_day').on(table.day)],
 )

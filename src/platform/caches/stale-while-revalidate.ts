@@ -102,6 +102,18 @@ export class StaleWhileRevalidateCache<V extends object> {
     return entry.value
   }
 
+  /**
+   * The value that `get` would return at once, if it is not old enough to be loaded again; else
+   * null. It loads and counts nothing.
+   */
+  peek(name: string): V | null {
+    const entry = this.present.peek(name)
+    if (entry === undefined || entry.isOutdated) return null
+    if (entry.loadedAtMs <= this.allInvalidatedAtMs) return null
+    const ageMs = this.options.clock.monotonicMs() - entry.loadedAtMs
+    return ageMs < this.options.ttlMs / 2 ? entry.value : null
+  }
+
   /** Whether `get` would wait for a load because no value is in memory, not even an old one. */
   isUnknown(name: string): boolean {
     if (this.present.peek(name) !== undefined) return false

@@ -67,6 +67,8 @@ export class RecordWriter {
   private ended = 0
   /** Place of the facts of the open record, which `end` fills in. */
   private factsAt = 0
+  /** Place of the first row of the open record. */
+  private rowsAt = 0
   private rows = 0
 
   /** Bytes of the records that ended since the last `clear`. */
@@ -86,7 +88,22 @@ export class RecordWriter {
     at = writeText8(bytes, at, keyId)
     at = writeText8(bytes, at, reference ?? '')
     this.used = at
+    this.rowsAt = at
     this.rows = 0
+  }
+
+  /** A copy of the rows of the open record, which another writer can add below the same head. */
+  copiedRows(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.bytes.subarray(this.rowsAt, this.used))
+  }
+
+  /** Adds rows that another writer has written below the same head. */
+  addRows(rows: Uint8Array, count: number): void {
+    this.reserve(this.used, rows.length)
+    this.bytes.set(rows, this.used)
+    this.used += rows.length
+    this.rows += count
+    this.checkSize()
   }
 
   /** @param id the applicant's record id; null unless it is a text or a finite number */

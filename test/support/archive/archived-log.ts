@@ -122,6 +122,7 @@ export class ArchivedLog {
       {
         scoreLogArchive: rest.url ?? pathToFileURL(this.directory).href,
         scoreLogArchiveAfterMs: 3 * DAY_MS,
+        scoreLogArchiveCheckDays: 30,
         scoreLogRetentionDays: rest.retentionDays ?? 761,
         spoolKeepMs: rest.keepMs ?? 0,
         awsEndpointUrl: rest.endpoint ?? null,
@@ -164,7 +165,9 @@ export class ArchivedLog {
       afterMs: 3 * DAY_MS,
       retentionDays: 761,
       keepMs: keepMs ?? 0,
+      checkEveryMs: 30 * DAY_MS,
       log: {
+        uncheckable: note('uncheckable'),
         archived: note('archived'),
         failed: note('failed'),
         busy: note('busy'),

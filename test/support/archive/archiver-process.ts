@@ -56,7 +56,9 @@ const { archiver, rewriter } = archiveParts({
   afterMs: 3 * 86_400_000,
   retentionDays: 761,
   keepMs: 0,
+  checkEveryMs: 0,
   log: {
+    uncheckable: () => undefined,
     archived: () => undefined,
     failed: fail,
     busy: (day) => process.stdout.write(`busy ${day}\n`),

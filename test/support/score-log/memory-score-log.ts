@@ -75,6 +75,10 @@ class WatchedResults implements ResultsWriter {
     this.writer.closeRow()
   }
 
+  addRows(rows: Uint8Array, count: number): void {
+    this.writer.addRows(rows, count)
+  }
+
   modelsOf(payload: Buffer): Map<string, CompiledModel> {
     const models = new Map<string, CompiledModel>()
     const head = readHeadV4(readRecordV4(payload).headBytes)

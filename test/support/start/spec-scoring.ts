@@ -2,11 +2,8 @@ import { systemClock } from '../../../src/platform/clock.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { ChallengerFailures } from '../../../src/scoring/challenger-failures.ts'
 import { ServingCache } from '../../../src/scoring/model-cache.ts'
-import {
-  type BatchRequest,
-  ScoringService,
-  type SingleRequest,
-} from '../../../src/scoring/service.ts'
+import type { BatchRequest, SingleRequest } from '../../../src/scoring/requests.ts'
+import { ScoringService } from '../../../src/scoring/service.ts'
 import type { DeploymentState } from '../../../src/scoring/serving.ts'
 import { MemoryScoreLog } from '../score-log/memory-score-log.ts'
 
