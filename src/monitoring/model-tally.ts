@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { PartReader } from '../score-log/reading/applicant-scan.ts'
+import type { PartReader } from '../score-log/reading/applicant-readers.ts'
 import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import type { ScoreBand } from './baseline.ts'
 import type { FeatureLayout } from './cell-layout.ts'
@@ -92,6 +92,11 @@ export class ModelTallies {
     return tally.counts.subarray(start, this.starts[feature + 1] ?? this.cells)
   }
 
+  /** See `ApplicantReader`. */
+  get takers(): string {
+    return takersOfModel(this.options)
+  }
+
   /** Reads a part of a scan. */
   readonly readerOf = (columns: ScannedColumns): PartReader | null => {
     const { modelId, population, startOf } = this.options
@@ -168,6 +173,14 @@ export class ModelTallies {
     }
     return below
   }
+}
+
+/** Names those who take the applicants of a model, see `ApplicantReader`. */
+export function takersOfModel({
+  modelId,
+  population,
+}: Pick<TallyOptions, 'modelId' | 'population'>): string {
+  return `${population} ${modelId}`
 }
 
 interface CountedColumns {

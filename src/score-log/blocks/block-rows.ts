@@ -18,10 +18,15 @@ export interface BlockRow {
   readonly sources: Uint8Array | null
 }
 
-export const BLOCK_COLUMNS = sql`block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
+const ALL_BUT_SOURCES = sql`block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
   ${epochMs(sql`last_at`)} as last_at_ms, ${epochMs(sql`id_from`)} as id_from_ms,
   ${epochMs(sql`id_to`)} as id_to_ms, records, applicants, codec, raw_bytes,
-  checksum::float8 as checksum, data, sources`
+  checksum::float8 as checksum, data`
+
+export const BLOCK_COLUMNS = sql`${ALL_BUT_SOURCES}, sources`
+
+/** The same without the sources. */
+export const BLOCK_COLUMNS_BARE = sql`${ALL_BUT_SOURCES}, null::bytea as sources`
 
 export function blockOf(row: BlockRow): StoredBlock {
   return {
