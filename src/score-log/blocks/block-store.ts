@@ -239,7 +239,11 @@ export class PostgresBlockReader implements BlockReader {
     withSuperseded = false,
   ): Promise<ListedBlock[]> {
     const isWanted = withSuperseded ? sql`true` : sql`superseded_at is null`
-    const by = order === 'oldest' ? sql`first_at, block_id` : sql`last_at desc, block_id`
+    // Of the inner query, where the id is a number.
+    const by =
+      order === 'oldest'
+        ? sql`listed.first_at, listed.block_id`
+        : sql`listed.last_at desc, listed.block_id`
     return rowsOf<ListedBlock>(
       this.db,
       sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, bytes,

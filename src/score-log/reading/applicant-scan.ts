@@ -10,8 +10,8 @@ import type { ScannedColumns } from './columns.ts'
 import type { ScanQuery } from './log-query.ts'
 import type { LogReader } from './log-reader.ts'
 import { PartNames } from './part-names.ts'
-import { addEverybody, scanTwice } from './scanned-twice.ts'
 import { untilAborted } from './scan-queue.ts'
+import { addEverybody, scanTwice } from './scanned-twice.ts'
 import { ScoringsByTime } from './scorings-by-time.ts'
 import type { TimedColumns, TimeOrder } from './timed-columns.ts'
 import { TurnTaker } from './turn-taker.ts'
@@ -152,10 +152,10 @@ async function scanByTime(
     }
     if (groups.every(({ isEmpty }) => isEmpty)) return
     waitingBytes += block.bytes
-    for (const [place, columns] of block.parts.entries()) {
+    for (const columns of block.parts) {
       const { hasReferences } = columns
       if (hasReferences) await names.read(columns, turns)
-      for (const count of counts) await count.take(block, place, hasReferences ? names : null)
+      for (const count of counts) await count.take(block, columns, hasReferences ? names : null)
     }
   }
   await settle(null)

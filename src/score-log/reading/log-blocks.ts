@@ -127,10 +127,7 @@ export class LogBlocks implements LogPart {
     return this.timedColumns(query, order)
   }
 
-  private async *timedColumns(
-    query: ScanQuery,
-    order: TimeOrder,
-  ): AsyncGenerator<TimedColumns> {
+  private async *timedColumns(query: ScanQuery, order: TimeOrder): AsyncGenerator<TimedColumns> {
     for await (const stored of this.storedIn(query, { ...WHOLE, order })) {
       const block = this.open(stored)
       const { firstAtMs, lastAtMs, blockId, rawBytes: bytes } = stored

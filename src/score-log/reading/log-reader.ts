@@ -18,10 +18,7 @@ export interface LogPart {
   /** The results of the same requests as columns, which is faster. */
   columns(query: ScanQuery): AsyncIterable<readonly ScannedColumns[]>
   /** The same by blocks in the order of time; null if it has requests that are in no block. */
-  columnsByTime(
-    query: ScanQuery,
-    order: TimeOrder,
-  ): Promise<AsyncIterable<TimedColumns> | null>
+  columnsByTime(query: ScanQuery, order: TimeOrder): Promise<AsyncIterable<TimedColumns> | null>
   /** The cells and the results of the same requests as columns. */
   cells(query: ScanQuery): AsyncIterable<readonly CellColumns[]>
 }

@@ -15,8 +15,6 @@ interface HeldPart {
   readonly columns: ScannedColumns
   readonly reader: PartReader
   readonly block: TimedColumns
-  /** Position in its block. */
-  readonly place: number
 }
 
 /** What is known of the scorings that wait, one item each. */
@@ -66,21 +64,20 @@ export class ScoringsByTime {
   }
 
   /**
-   * Takes a part: applicants without a reference count at once.
+   * Takes a part of a block: applicants without a reference count at once.
    *
    * @param names those of the part; null if it has none
    */
-  async take(block: TimedColumns, place: number, names: PartNames | null): Promise<void> {
-    const columns = block.parts[place]
-    const reader = columns === undefined ? null : await this.group.partOf(columns)
-    if (columns === undefined || reader === null) return
+  async take(block: TimedColumns, columns: ScannedColumns, names: PartNames | null): Promise<void> {
+    const reader = await this.group.partOf(columns)
+    if (reader === null) return
     const before = this.count
     this.reserve(before + columns.wanted.length)
     for (let from = 0; from < columns.wanted.length; from += APPLICANTS_A_LOOK) {
       this.takeSome({ columns, reader, names }, from)
       if (this.turns.isOver) await this.turns.giveWay()
     }
-    if (this.count > before) this.held.push({ columns, reader, block, place })
+    if (this.count > before) this.held.push({ columns, reader, block })
   }
 
   private takeSome({ columns, reader, names }: TakenPart, from: number): void {
@@ -174,8 +171,7 @@ export class ScoringsByTime {
       one.columns.recordIndex(rowOfOne) - two.columns.recordIndex(rowOfTwo) ||
       one.block.firstAtMs - two.block.firstAtMs ||
       one.block.blockId - two.block.blockId ||
-      one.place - two.place ||
-      rowOfOne - rowOfTwo
+      (one.columns.requestOfRow[rowOfOne] ?? 0) - (two.columns.requestOfRow[rowOfTwo] ?? 0)
     return order > 0
   }
 

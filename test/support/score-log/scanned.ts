@@ -1,6 +1,6 @@
 import type { ScannedColumns, ScannedModel } from '../../../src/score-log/reading/columns.ts'
-import type { TimedColumns, TimeOrder } from '../../../src/score-log/reading/timed-columns.ts'
 import type { ScanQuery } from '../../../src/score-log/reading/log-query.ts'
+import type { TimedColumns, TimeOrder } from '../../../src/score-log/reading/timed-columns.ts'
 
 /** One applicant: the results of each model, null where it failed. */
 export interface ScannedApplicant {
