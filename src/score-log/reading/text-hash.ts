@@ -48,13 +48,19 @@ export class TextHash implements NameHasher {
         ((bytes[at + 1] ?? 0) << 8) |
         ((bytes[at + 2] ?? 0) << 16) |
         ((bytes[at + 3] ?? 0) << 24)
-      if ((word & BEYOND_ASCII) !== 0) return this.ofWideUtf8(bytes, start, end)
+      if ((word & BEYOND_ASCII) !== 0) {
+        this.ofWideUtf8(bytes, start, end)
+        return
+      }
       this.step(word)
     }
     if (at < end) {
       let word = 0
       for (let place = at; place < end; place++) word |= (bytes[place] ?? 0) << (8 * (place - at))
-      if ((word & BEYOND_ASCII) !== 0) return this.ofWideUtf8(bytes, start, end)
+      if ((word & BEYOND_ASCII) !== 0) {
+        this.ofWideUtf8(bytes, start, end)
+        return
+      }
       this.step(word)
     }
     this.high ^= end - start
