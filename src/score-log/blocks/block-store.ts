@@ -239,7 +239,7 @@ export class PostgresBlockReader implements BlockReader {
     withSuperseded = false,
   ): Promise<ListedBlock[]> {
     const isWanted = withSuperseded ? sql`true` : sql`superseded_at is null`
-    // Of the inner query, where the id is a number.
+    // The column of the inner query is a number; that of the answer is a text.
     const by =
       order === 'oldest'
         ? sql`listed.first_at, listed.block_id`

@@ -97,7 +97,7 @@ test('a scan takes up to three groups of readers and 32 readers', async () => {
   expect(await read(Array.from({ length: 33 }, () => 0))).toBe(2)
 })
 
-test('a log that can not be read fails all who wait for it', async () => {
+test('a log that fails to be read fails all who wait for it', async () => {
   const log = {
     ...logOf(PARTS),
     columnsByTime: async () => {

@@ -47,7 +47,7 @@ test('a hash is that of the text, whatever form it comes in, and differs from th
   }
 })
 
-// Of 200,000 texts about 4.7 pairs share 32 bits by chance. Few texts and a random seed: 40 never.
+// About 4.7 pairs among 200,000 texts share 32 bits by chance, and 40 never do.
 test('each half of the hashes of numbered texts is as good as random', () => {
   const hash = new TextHash()
   const halves: [Set<number>, Set<number>] = [new Set(), new Set()]
