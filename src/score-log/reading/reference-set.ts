@@ -21,6 +21,8 @@ export class ReferenceSet {
   private parts = newParts()
   /** Number of references. */
   size = 0
+  /** Means nothing: the compiler leaves out reads whose result has no use. */
+  touched = 0
 
   constructor(referencesMax: number) {
     this.referencesMax = referencesMax
@@ -46,6 +48,21 @@ export class ReferenceSet {
     this.size++
     if (++part.used > (halves.length / 2) * LOAD_MAX) grow(part)
     return true
+  }
+
+  /**
+   * Reads where some hashes belong, which brings these places into the processor's cache together.
+   * Without it `add` waits for one after the other: 10 million then take a quarter longer.
+   */
+  touch(highs: Int32Array, lows: Int32Array, from: number, end: number): void {
+    const { parts } = this
+    let sum = 0
+    for (let index = from; index < end; index++) {
+      const halves = parts[(highs[index] ?? 0) & (PARTS - 1)]?.halves
+      if (halves === undefined) continue
+      sum ^= halves[((lows[index] ?? 0) << 1) & (halves.length - 1)] ?? 0
+    }
+    this.touched = sum
   }
 
   /** Forgets all references. */

@@ -191,6 +191,7 @@ export class ScoringsByTime {
   private addSome(from: number, end: number, edgeMs: number | null): void {
     const { chosen, references } = this
     const { high, low, part, row, lost } = this.waiting
+    references.touch(high, low, from, end)
     let counted = 0
     for (let index = from; index < end; index++) {
       if (lost[index] === 1 || !this.isSettled(index, edgeMs)) continue
