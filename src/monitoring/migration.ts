@@ -12,6 +12,9 @@ interface GradeCell {
   readonly byChallenger: PdGroup
 }
 
+/** What the pairs of two cards of 500 grades take. */
+const PAIRS_MIB = 64
+
 /** Counts which grade of the challenger meets which of the champion. */
 export class MigrationTally {
   private readonly challengerId: string
@@ -20,6 +23,9 @@ export class MigrationTally {
   constructor(challengerId: string) {
     this.challengerId = challengerId
   }
+
+  /** See `ApplicantReader`. */
+  readonly memoryMiB = PAIRS_MIB
 
   /** See `ApplicantReader`. */
   get takers(): string {

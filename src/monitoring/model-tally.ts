@@ -54,6 +54,8 @@ const POINT_FEATURES_MAX = 100_000
 /** Counts that are kept at a time, over all periods: 32 MiB. */
 export const COUNTS_MAX = 4_000_000
 
+const COUNT_BYTES = 8
+
 /** Counts the results of a model by period, feature and cell. */
 export class ModelTallies {
   private readonly options: TallyOptions
@@ -90,6 +92,13 @@ export class ModelTallies {
   countsOf(tally: ModelTally, feature: number): Float64Array {
     const start = this.starts[feature] ?? 0
     return tally.counts.subarray(start, this.starts[feature + 1] ?? this.cells)
+  }
+
+  /** See `ApplicantReader`. */
+  get memoryMiB(): number {
+    const { startOf, bands, countsMax = COUNTS_MAX } = this.options
+    const counts = startOf === undefined ? this.cells + bands.length : countsMax
+    return (COUNT_BYTES * counts) / 2 ** 20
   }
 
   /** See `ApplicantReader`. */

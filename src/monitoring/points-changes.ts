@@ -60,6 +60,12 @@ export class PointsTally {
   }
 
   /** See `ApplicantReader`. */
+  get memoryMiB(): number {
+    const bytes = this.features.map(({ counts, differs }) => counts.byteLength + differs.byteLength)
+    return bytes.reduce((sum, one) => sum + one, 0) / 2 ** 20
+  }
+
+  /** See `ApplicantReader`. */
   get takers(): string {
     return `both ${this.one.modelId} ${this.other.modelId}`
   }

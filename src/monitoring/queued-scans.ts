@@ -26,8 +26,10 @@ interface QueuedScanOptions {
   readonly queue: ScanQueue
 }
 
-/** Readers of one scan, and groups of them: each group keeps the references of its own. */
-const READERS_MAX = 32
+/** Readers of one scan, and what they keep together. One alone can keep more. */
+const READERS_MAX = 16
+const MEMORY_MIB_MAX = 256
+/** Groups of readers of one scan: each keeps the references of its own. */
 const GROUPS_MAX = 3
 
 /** Scans of the log, in turns of the teams. */
@@ -103,8 +105,10 @@ class ReadersOfScan {
   }
 
   admits(reader: ApplicantReader): boolean {
-    const groups = new Set([...this.all, reader].map(groupNameOf))
-    return this.outcomes.size < READERS_MAX && groups.size <= GROUPS_MAX
+    const readers = [...this.all, reader]
+    const groups = new Set(readers.map(groupNameOf))
+    const memoryMiB = readers.reduce((sum, one) => sum + (one.memoryMiB ?? 1), 0)
+    return readers.length <= READERS_MAX && groups.size <= GROUPS_MAX && memoryMiB <= MEMORY_MIB_MAX
   }
 
   /** Ends when the reader has read everything. */

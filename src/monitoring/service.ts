@@ -275,14 +275,10 @@ export class MonitoringService {
       bands: baseline?.bands ?? [],
       ...(startOf && { startOf }),
     })
-    const { takers, readerOf } = tallies
+    const { takers, memoryMiB, readerOf } = tallies
     const periods = interval && startOf && { name: interval, of: startOf }
-    await this.scan(
-      caller,
-      slug,
-      { range, dedupe },
-      { takers, readerOf, ...(periods && { periods }) },
-    )
+    const reader = { takers, memoryMiB, readerOf, ...(periods && { periods }) }
+    await this.scan(caller, slug, { range, dedupe }, reader)
     return tallies
   }
 

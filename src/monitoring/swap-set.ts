@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { pairReader, takersOfPair } from './pairs.ts'
 import { type Direction, PdGroup } from './pd-group.ts'
-import { SCORES_MAX, ScoreTable } from './score-table.ts'
+import { SCORES_MAX, ScoreTable, TABLE_MIB } from './score-table.ts'
 import { mcNemar } from './statistics/mcnemar.ts'
 
 export type SwapRule = (typeof SWAP_RULES)[number]
@@ -54,6 +54,11 @@ export class SwapTally {
     const isKnown = rule === 'same_cutoff' || rule === 'explicit'
     this.challengerCutoff = rule === 'same_cutoff' ? cutoff : challengerCutoff
     this.table = isKnown ? null : new ScoreTable(options.scoresMax ?? SCORES_MAX)
+  }
+
+  /** See `ApplicantReader`. */
+  get memoryMiB(): number {
+    return this.table === null ? 1 : TABLE_MIB
   }
 
   /** See `ApplicantReader`. */

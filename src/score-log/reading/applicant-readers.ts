@@ -25,6 +25,8 @@ export interface ApplicantReader {
   readonly takers: string
   /** Absent: one period. */
   readonly periods?: Periods
+  /** Most memory that it keeps; absent: less than a mebibyte. */
+  readonly memoryMiB?: number
   readonly readerOf: ReaderOf
 }
 

@@ -20,7 +20,7 @@ import { TurnTaker } from './turn-taker.ts'
 export const DEDUPES = ['last', 'first', 'none'] as const
 export type Dedupe = (typeof DEDUPES)[number]
 
-/** References of a period of a group of readers: with all of them, its set takes 256 MiB. */
+/** References of a period of a group of readers: with all of them, its set takes 128 MiB. */
 export const REFERENCES_MAX = 12_000_000
 /** Bytes of blocks that wait for others of the same time before it is looked who counts. */
 const WAITING_BYTES = 16 * 1024 * 1024

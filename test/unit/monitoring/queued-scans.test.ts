@@ -83,18 +83,22 @@ test('other periods, teams and dedupes have scans of their own', async () => {
   expect(log.reads).toBe(4)
 })
 
-// Each group keeps references of its own: memory has a bound.
-test('a scan takes up to three groups of readers and 32 readers', async () => {
-  const read = (models: readonly number[]) => {
+// Each group keeps references of its own, and a report a table of scores: memory has a bound.
+test('a scan takes up to three groups of readers, 16 readers and 256 MiB', async () => {
+  const read = (models: readonly number[], memoryMiB = 1) => {
     const log = countingLog()
     const scans = new QueuedScans({ log, queue: new ScanQueue({ ofTeamMax: 100 }) })
     const scan = { query: QUERY, dedupe: 'last' } as const
-    const all = models.map((model) => scans.read({ teamId: 'team_1' }, scan, report(model).reader))
+    const all = models.map((model) =>
+      scans.read({ teamId: 'team_1' }, scan, { ...report(model).reader, memoryMiB }),
+    )
     return Promise.all(all).then(() => log.reads)
   }
   expect(await read([0, 1, 2, 0, 1, 2])).toBe(1)
   expect(await read([0, 1, 2, 3])).toBe(2)
-  expect(await read(Array.from({ length: 33 }, () => 0))).toBe(2)
+  expect(await read(Array.from({ length: 17 }, () => 0))).toBe(2)
+  expect(await read([0, 0, 0], 100)).toBe(2)
+  expect(await read([0], 1_000)).toBe(1)
 })
 
 test('a log that fails to be read fails all who wait for it', async () => {
