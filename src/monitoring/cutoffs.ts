@@ -1,7 +1,7 @@
 import type { Cutoffs } from '../../schemas/monitoring.ts'
-import type { PartReader } from '../score-log/reading/applicant-scan.ts'
+import type { PartReader } from '../score-log/reading/applicant-readers.ts'
 import type { ScannedColumns } from '../score-log/reading/columns.ts'
-import { lazily } from './model-tally.ts'
+import { lazily, takersOfModel } from './model-tally.ts'
 import { type Direction, PdGroup } from './pd-group.ts'
 
 interface CutoffOptions {
@@ -32,6 +32,11 @@ export class CutoffTally {
     this.approved = options.cutoffs.map(() => new PdGroup())
     this.declined = options.cutoffs.map(() => new PdGroup())
     for (const grade of options.grades) this.grades.set(grade, new PdGroup())
+  }
+
+  /** See `ApplicantReader`. */
+  get takers(): string {
+    return takersOfModel({ modelId: this.options.modelId, population: 'all' })
   }
 
   /** Reads a part of a scan. */

@@ -1,5 +1,5 @@
 import type { Migration } from '../../schemas/monitoring.ts'
-import { pairReader } from './pairs.ts'
+import { pairReader, takersOfPair } from './pairs.ts'
 import { PdGroup } from './pd-group.ts'
 
 type Grade = string | null
@@ -12,14 +12,30 @@ interface GradeCell {
   readonly byChallenger: PdGroup
 }
 
+/** What the pairs of two cards of 500 grades take. */
+const PAIRS_MIB = 64
+
 /** Counts which grade of the challenger meets which of the champion. */
 export class MigrationTally {
+  private readonly challengerId: string
   private readonly cells = new Map<Grade, Map<Grade, GradeCell>>()
 
+  constructor(challengerId: string) {
+    this.challengerId = challengerId
+  }
+
+  /** See `ApplicantReader`. */
+  readonly memoryMiB = PAIRS_MIB
+
+  /** See `ApplicantReader`. */
+  get takers(): string {
+    return takersOfPair(this.challengerId)
+  }
+
   /** Reads parts of a scan. */
-  readerOf(challengerId: string) {
+  get readerOf() {
     const anyDirection = () => Promise.resolve(1 as const)
-    return pairReader(challengerId, anyDirection, ({ champion, challenger }) => {
+    return pairReader(this.challengerId, anyDirection, ({ champion, challenger }) => {
       const { pds: championPds, grades: championGrades } = champion
       const { pds: challengerPds, grades: challengerGrades } = challenger
       /** Cells of this part by the indexes of the grades, of the champion and then of the other. */

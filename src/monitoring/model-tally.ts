@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { PartReader } from '../score-log/reading/applicant-scan.ts'
+import type { PartReader } from '../score-log/reading/applicant-readers.ts'
 import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import type { ScoreBand } from './baseline.ts'
 import type { FeatureLayout } from './cell-layout.ts'
@@ -54,6 +54,8 @@ const POINT_FEATURES_MAX = 100_000
 /** Counts that are kept at a time, over all periods: 32 MiB. */
 export const COUNTS_MAX = 4_000_000
 
+const COUNT_BYTES = 8
+
 /** Counts the results of a model by period, feature and cell. */
 export class ModelTallies {
   private readonly options: TallyOptions
@@ -90,6 +92,18 @@ export class ModelTallies {
   countsOf(tally: ModelTally, feature: number): Float64Array {
     const start = this.starts[feature] ?? 0
     return tally.counts.subarray(start, this.starts[feature + 1] ?? this.cells)
+  }
+
+  /** See `ApplicantReader`. */
+  get memoryMiB(): number {
+    const { startOf, bands, countsMax = COUNTS_MAX } = this.options
+    const counts = startOf === undefined ? this.cells + bands.length : countsMax
+    return (COUNT_BYTES * counts) / 2 ** 20
+  }
+
+  /** See `ApplicantReader`. */
+  get takers(): string {
+    return takersOfModel(this.options)
   }
 
   /** Reads a part of a scan. */
@@ -168,6 +182,14 @@ export class ModelTallies {
     }
     return below
   }
+}
+
+/** Names those who take the applicants of a model, see `ApplicantReader`. */
+export function takersOfModel({
+  modelId,
+  population,
+}: Pick<TallyOptions, 'modelId' | 'population'>): string {
+  return `${population} ${modelId}`
 }
 
 interface CountedColumns {

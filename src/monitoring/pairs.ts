@@ -1,4 +1,4 @@
-import type { PartReader } from '../score-log/reading/applicant-scan.ts'
+import type { PartReader } from '../score-log/reading/applicant-readers.ts'
 import type { ScannedColumns, ScannedModel } from '../score-log/reading/columns.ts'
 import { lazily } from './model-tally.ts'
 import type { Direction } from './pd-group.ts'
@@ -12,6 +12,11 @@ export interface Pair {
   readonly challenger: ScannedModel
   /** Direction of the champion's scores. */
   readonly direction: Direction
+}
+
+/** Names those who take the applicants of a pair, see `ApplicantReader`. */
+export function takersOfPair(challengerId: string): string {
+  return `pair ${challengerId}`
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { VersionComparison } from '../../schemas/versions.ts'
 import { PAIRS_SHOWN_MAX } from '../../schemas/versions.ts'
 import { AppError } from '../errors.ts'
-import type { PartReader } from '../score-log/reading/applicant-scan.ts'
+import type { PartReader } from '../score-log/reading/applicant-readers.ts'
 import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import { type Card, type Cell, cellLayout, type FeatureLayout } from './cell-layout.ts'
 import { ExactSum } from './exact-sum.ts'
@@ -57,6 +57,17 @@ export class PointsTally {
       throw new AppError('invalid_request', message)
     }
     this.features = pairs.map(([name, a = null, b = null]) => featurePair(name, a, b))
+  }
+
+  /** See `ApplicantReader`. */
+  get memoryMiB(): number {
+    const bytes = this.features.map(({ counts, differs }) => counts.byteLength + differs.byteLength)
+    return bytes.reduce((sum, one) => sum + one, 0) / 2 ** 20
+  }
+
+  /** See `ApplicantReader`. */
+  get takers(): string {
+    return `both ${this.one.modelId} ${this.other.modelId}`
   }
 
   /** Reads a part of a scan: the applicants that both scored. */

@@ -1,8 +1,15 @@
 import type { Caller } from '../access/caller.ts'
 import {
-  type ApplicantScan,
+  type ApplicantReader,
+  type Failures,
+  groupNameOf,
   type ReaderOf,
+} from '../score-log/reading/applicant-readers.ts'
+import {
+  type ApplicantScan,
+  type SharedScan,
   scanApplicants,
+  scanTogether,
 } from '../score-log/reading/applicant-scan.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import type { ScanQueue } from '../score-log/reading/scan-queue.ts'
@@ -14,17 +21,61 @@ export type Scan = (
 ) => Promise<void>
 
 interface QueuedScanOptions {
-  readonly log: Pick<LogReader, 'columns'>
+  readonly log: Pick<LogReader, 'columns' | 'columnsByTime'>
   /** Shared with the other reports of this process. */
   readonly queue: ScanQueue
 }
 
+/** Readers of one scan, and what they keep together. One alone can keep more. */
+const READERS_MAX = 16
+const MEMORY_MIB_MAX = 256
+/** Groups of readers of one scan: each keeps the references of its own. */
+const GROUPS_MAX = 3
+
 /** Scans of the log, in turns of the teams. */
 export class QueuedScans {
   private readonly options: QueuedScanOptions
+  /** Scans that have not read anything yet, by what they will read. */
+  private readonly open = new Map<string, ReadersOfScan>()
 
   constructor(options: QueuedScanOptions) {
     this.options = options
+  }
+
+  /**
+   * Reads the applicants of a period together with the other reports that wait for the same ones.
+   *
+   * @throws AppError `unavailable` at a bound of the queue; as `scanTogether`
+   */
+  read(
+    { teamId }: Pick<Caller, 'teamId'>,
+    { query, dedupe }: Pick<SharedScan, 'query' | 'dedupe'>,
+    reader: ApplicantReader,
+  ): Promise<void> {
+    const { deploymentId, fromMs, toMs } = query
+    const name = [teamId, deploymentId, fromMs, toMs, dedupe].join(' ')
+    const waiting = this.open.get(name)
+    if (waiting?.admits(reader) === true) return waiting.add(reader)
+    const readers = new ReadersOfScan()
+    const done = readers.add(reader)
+    this.open.set(name, readers)
+    const close = () => {
+      if (this.open.get(name) === readers) this.open.delete(name)
+    }
+    const { log, queue } = this.options
+    queue
+      .run(teamId, (signal) =>
+        scanTogether({ log, query, dedupe, signal }, () => {
+          close()
+          return readers.all
+        }),
+      )
+      .finally(close)
+      .then(
+        (failures) => readers.end(failures),
+        (error: unknown) => readers.failAll(error),
+      )
+    return done
   }
 
   /**
@@ -37,5 +88,44 @@ export class QueuedScans {
     return queue.run(teamId, (signal) =>
       work((scan, readerOf) => scanApplicants({ ...scan, log, signal }, readerOf)),
     )
+  }
+}
+
+interface Outcome {
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The readers of a scan, and who waits for each. */
+class ReadersOfScan {
+  private readonly outcomes = new Map<ApplicantReader, Outcome>()
+
+  get all(): ApplicantReader[] {
+    return [...this.outcomes.keys()]
+  }
+
+  admits(reader: ApplicantReader): boolean {
+    const readers = [...this.all, reader]
+    const groups = new Set(readers.map(groupNameOf))
+    const memoryMiB = readers.reduce((sum, one) => sum + (one.memoryMiB ?? 1), 0)
+    return readers.length <= READERS_MAX && groups.size <= GROUPS_MAX && memoryMiB <= MEMORY_MIB_MAX
+  }
+
+  /** Ends when the reader has read everything. */
+  add(reader: ApplicantReader): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.outcomes.set(reader, { resolve, reject })
+    return promise
+  }
+
+  end(failures: Failures): void {
+    for (const [reader, { resolve, reject }] of this.outcomes) {
+      if (failures.has(reader)) reject(failures.get(reader))
+      else resolve()
+    }
+  }
+
+  failAll(error: unknown): void {
+    for (const { reject } of this.outcomes.values()) reject(error)
   }
 }

@@ -1,4 +1,4 @@
-import type { PartReader } from '../score-log/reading/applicant-scan.ts'
+import type { PartReader } from '../score-log/reading/applicant-readers.ts'
 import type { ScannedColumns } from '../score-log/reading/columns.ts'
 import { ValueDistribution } from '../stats/value-distribution.ts'
 import type { ScoreBand } from './baseline.ts'

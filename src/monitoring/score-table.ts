@@ -2,8 +2,10 @@ import { AppError } from '../errors.ts'
 import type { PdGroup } from './pd-group.ts'
 import { sortedInTurns } from './sorted-in-turns.ts'
 
-/** Different scores of a table: with all of them it takes about 100 MiB. */
+/** Different scores of a table. */
 export const SCORES_MAX = 1_000_000
+/** What a table takes with all of them. */
+export const TABLE_MIB = 100
 
 const ROOM_FIRST = 1_024
 /** Numbers that are kept of each score, by name. */

@@ -11,7 +11,8 @@ import type { ScorecardSpec } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { readTimeRange } from '../rollups/moment.ts'
 import type { TimeRange } from '../rollups/spans.ts'
-import type { Dedupe, ReaderOf } from '../score-log/reading/applicant-scan.ts'
+import type { ApplicantReader } from '../score-log/reading/applicant-readers.ts'
+import type { Dedupe } from '../score-log/reading/applicant-scan.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import type { Baseline } from './baseline.ts'
 import { type Interval, intervalAt, intervalStart } from './calendar.ts'
@@ -159,7 +160,7 @@ export class MonitoringService {
       direction: directionOf(card.spec.scaling),
       grades: gradesOf(card.spec),
     })
-    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
     return {
       model_id: stored.modelId,
       model_version: stored.version,
@@ -190,7 +191,7 @@ export class MonitoringService {
       directionOf: (modelId) => this.monitored.directionOf(modelId),
       challengerDirection: directionOf(challenger.card.spec.scaling),
     })
-    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
     return { ...countedFields(query, range), ...(await tally.report()) }
   }
 
@@ -202,9 +203,8 @@ export class MonitoringService {
   async migration(caller: Caller, slug: string, query: MigrationQuery): Promise<Migration> {
     const range = readTimeRange(query)
     const { challenger, champion } = await this.pairOf(caller, slug, query.challenger_id)
-    const tally = new MigrationTally()
-    const readerOf = tally.readerOf(query.challenger_id)
-    await this.scan(caller, slug, { range, dedupe: query.dedupe }, readerOf)
+    const tally = new MigrationTally(query.challenger_id)
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
     const names = [champion, challenger].flatMap(({ card }) => gradesOf(card.spec))
     return { ...countedFields(query, range), ...tally.report([...new Set(names)]) }
   }
@@ -220,7 +220,7 @@ export class MonitoringService {
     const other = await this.modelOf(caller, slug, query.other)
     const compared = ({ stored, card }: MonitoredModel) => ({ modelId: stored.modelId, card })
     const tally = new PointsTally(compared(one), compared(other))
-    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally.readerOf)
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
     return {
       model_id: one.stored.modelId,
       model_version: one.stored.version,
@@ -275,8 +275,10 @@ export class MonitoringService {
       bands: baseline?.bands ?? [],
       ...(startOf && { startOf }),
     })
-    const periodOf = startOf && ((atMs: number) => startOf(atMs) / HOUR_MS)
-    await this.scan(caller, slug, { range, dedupe, periodOf }, tallies.readerOf)
+    const { takers, memoryMiB, readerOf } = tallies
+    const periods = interval && startOf && { name: interval, of: startOf }
+    const reader = { takers, memoryMiB, readerOf, ...(periods && { periods }) }
+    await this.scan(caller, slug, { range, dedupe }, reader)
     return tallies
   }
 
@@ -299,13 +301,11 @@ export class MonitoringService {
   private scan(
     { teamId }: Caller,
     slug: string,
-    { range, dedupe = DEDUPE_DEFAULT, periodOf }: ScanRange,
-    readerOf: ReaderOf,
+    { range, dedupe = DEDUPE_DEFAULT }: ScanRange,
+    reader: ApplicantReader,
   ): Promise<void> {
     const query = { teamId, deploymentId: slug, ...range }
-    return this.scans.run({ teamId }, (scan) =>
-      scan({ query, dedupe, ...(periodOf && { periodOf }) }, readerOf),
-    )
+    return this.scans.read({ teamId }, { query, dedupe }, reader)
   }
 }
 
@@ -345,10 +345,9 @@ interface TallyRange {
 interface ScanRange {
   readonly range: TimeRange
   readonly dedupe: Dedupe | undefined
-  readonly periodOf?: ((atMs: number) => number) | undefined
 }
 
-/** Intervals begin at whole hours, so that their number in hours is a whole number. */
+/** Intervals begin at whole hours. */
 const HOUR_MS = 3_600_000
 
 /** A function of times that is the same within an hour: nearly always it was asked before. */

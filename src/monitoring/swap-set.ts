@@ -2,9 +2,9 @@ import type { SwapSet } from '../../schemas/monitoring.ts'
 import type { SWAP_RULES } from '../../schemas/monitoring-query.ts'
 import { AppError } from '../errors.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import { pairReader } from './pairs.ts'
+import { pairReader, takersOfPair } from './pairs.ts'
 import { type Direction, PdGroup } from './pd-group.ts'
-import { SCORES_MAX, ScoreTable } from './score-table.ts'
+import { SCORES_MAX, ScoreTable, TABLE_MIB } from './score-table.ts'
 import { mcNemar } from './statistics/mcnemar.ts'
 
 export type SwapRule = (typeof SWAP_RULES)[number]
@@ -54,6 +54,16 @@ export class SwapTally {
     const isKnown = rule === 'same_cutoff' || rule === 'explicit'
     this.challengerCutoff = rule === 'same_cutoff' ? cutoff : challengerCutoff
     this.table = isKnown ? null : new ScoreTable(options.scoresMax ?? SCORES_MAX)
+  }
+
+  /** See `ApplicantReader`. */
+  get memoryMiB(): number {
+    return this.table === null ? 1 : TABLE_MIB
+  }
+
+  /** See `ApplicantReader`. */
+  get takers(): string {
+    return takersOfPair(this.options.challengerId)
   }
 
   /** Reads parts of a scan. */

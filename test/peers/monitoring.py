@@ -1,12 +1,12 @@
 """Computes the figures of `monitoring.ts` with libraries of others, and compares.
 
-    pip install numpy==2.4.6 scipy==1.17.1 statsmodels==0.15.0 psi-inference==0.1.0
+    pip install numpy==2.4.6 scipy==1.17.1 pandas==3.1.1 statsmodels==0.15.0 psi-inference==0.1.0
     node test/peers/monitoring.ts 500 > FIGURES && python test/peers/monitoring.py FIGURES
 
 PSI and its chance: numpy, scipy.stats.chi2, and psi-inference where no cell is empty. McNemar: statsmodels. False
 discovery rate: statsmodels' multipletests. Counts of samples, and what
 a feature moved: numpy, from the values alone. Zero fills: scipy.special.rel_entr. Cut-offs and swap sets: numpy, every
-cut-off tried.
+cut-off tried. Migration of grades: pandas.crosstab and groupby.
 """
 
 import json
@@ -16,6 +16,7 @@ from collections import Counter
 from importlib import metadata
 
 import numpy as np
+import pandas as pd
 from scipy import special as stats_special
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
@@ -156,6 +157,32 @@ def swap_set(case):
     return close(found["challenger_approval_rate"], float(chosen.mean()))
 
 
+def migration(case):
+    found = case["migration"]
+    table = pd.DataFrame([[*champion, *challenger] for champion, challenger in case["rows"]])
+    table.columns = ["champion", "champion_pd", "challenger", "challenger_pd"]
+    # crosstab leaves missing values out.
+    table = table.fillna({"champion": "none", "challenger": "none"})
+    counts = pd.crosstab(table["champion"], table["challenger"])
+    shares = pd.crosstab(table["champion"], table["challenger"], normalize="index")
+    means = table.groupby(["champion", "challenger"])[["champion_pd", "challenger_pd"]].mean()
+    names = [(cell["champion_grade"] or "none", cell["challenger_grade"] or "none") for cell in found["cells"]]
+    if names != sorted(means.index.tolist()) or found["n"] != len(table):
+        return False
+    graded = counts.drop(index="none", errors="ignore").drop(columns="none", errors="ignore")
+    same = sum(int(graded.loc[grade, grade]) for grade in graded.index if grade in graded.columns)
+    total = int(graded.to_numpy().sum())
+    if found["n_graded"] != total or not close(found["stable_share"], same / total if total else None):
+        return False
+    return all(
+        cell["n"] == int(counts.loc[name])
+        and close(cell["row_share"], float(shares.loc[name]))
+        and close(cell["mean_pd_champion"], float(means.loc[name, "champion_pd"]))
+        and close(cell["mean_pd_challenger"], float(means.loc[name, "challenger_pd"]))
+        for cell, name in zip(found["cells"], names)
+    )
+
+
 def sample(case):
     sign = 1 if case["pdo"] > 0 else -1
     points = [*(sign * one for one in POINTS), 0]
@@ -177,9 +204,17 @@ def sample(case):
     return True
 
 
-CHECKS = {"psi": psi, "fill": fill, "swap": swap_set, "mcnemar": swaps, "fdr": fdr, "sample": sample}
+CHECKS = {
+    "psi": psi,
+    "fill": fill,
+    "swap": swap_set,
+    "migration": migration,
+    "mcnemar": swaps,
+    "fdr": fdr,
+    "sample": sample,
+}
 
-names = ["numpy", "scipy", "statsmodels", "psi-inference"]
+names = ["numpy", "scipy", "pandas", "statsmodels", "psi-inference"]
 print(", ".join(f"{name} {metadata.version(name)}" for name in names))
 cases, equal = Counter(), Counter()
 for line in open(sys.argv[1]):

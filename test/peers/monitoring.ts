@@ -11,6 +11,7 @@ import { checkSpec, compileModel, type ScorecardSpec } from '../../src/engine/in
 import { baselineOf } from '../../src/monitoring/baseline.ts'
 import { cellLayout } from '../../src/monitoring/cell-layout.ts'
 import { CutoffTally } from '../../src/monitoring/cutoffs.ts'
+import { MigrationTally } from '../../src/monitoring/migration.ts'
 import type { ModelTallies, ModelTally } from '../../src/monitoring/model-tally.ts'
 import { countSample } from '../../src/monitoring/sample-counts.ts'
 import { featureStabilities } from '../../src/monitoring/stability.ts'
@@ -159,6 +160,24 @@ for (const [direction, cutoff, rule, applicants] of sampled(pairs)) {
   await scanApplicants({ log, query: LOG, dedupe: 'none' }, cuts.readerOf)
   const [cut] = cuts.report().cutoffs
   write({ kind: 'swap', direction, cutoff, rule, rows, swap: await swap.report(), cut })
+}
+
+const GRADES = ['A', 'B', 'C', 'D']
+const graded = fc.tuple(fc.integer({ min: -1, max: 3 }), fc.double({ min: 0, max: 1, noNaN: true }))
+const migrations = fc.array(fc.tuple(graded, graded), { minLength: 1, maxLength: 200 })
+for (const applicants of sampled(migrations)) {
+  const results = applicants.map((both) => ({ results: both.map(([, pd]) => ({ score: 1, pd })) }))
+  const columns = scanned(['a', 'b'], results)
+  const models = columns.models.map((model, place) => ({
+    ...model,
+    grades: Int16Array.from(applicants, (both) => both[place]?.[0] ?? -1),
+    gradeNames: GRADES,
+  }))
+  const tally = new MigrationTally('ch_b')
+  const log = logOf({ ...columns, models })
+  await scanApplicants({ log, query: LOG, dedupe: 'none' }, tally.readerOf)
+  const rows = applicants.map((both) => both.map(([grade, pd]) => [GRADES[grade] ?? null, pd]))
+  write({ kind: 'migration', rows, migration: tally.report(GRADES) })
 }
 
 function cardWith(pdo: number) {

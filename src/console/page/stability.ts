@@ -33,8 +33,11 @@ export function StabilityPage({ slug, start }: StabilityPageProps) {
     const path = `v1/deployments/${slug}/stability`
     const alarm = await api<Alarm>('GET', `${path}/alarm`)
     const from = withLevels(periodQuery(period), alarm)
-    const stability = await api<Stability>('GET', `${path}?${from}`)
-    const series = await api<StabilitySeries>('GET', `${path}/series?interval=${interval}&${from}`)
+    // Asked at once, both come from one scan of the log.
+    const [stability, series] = await Promise.all([
+      api<Stability>('GET', `${path}?${from}`),
+      api<StabilitySeries>('GET', `${path}/series?interval=${interval}&${from}`),
+    ])
     return { alarm, stability, series }
   }, [slug, period, interval])
   const marks = useMarks(slug, periodQuery(period), period)
@@ -71,8 +74,9 @@ interface ReportProps extends Omit<Found, 'alarm'> {
 
 function Report({ slug, stability, series, marks }: ReportProps) {
   const { score, baseline, n } = stability
-  const features = [...stability.features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
+  const [by, setBy] = useState<SortedBy>('period')
   const newest = series.points.at(-1)
+  const features = mostMovedFirst(stability.features, by === 'newest' ? newest : undefined)
   const tiles: [string, unknown][] = [
     ['Applicants', count(n)],
     ['Development sample', baseline === null ? '–' : count(baseline.n)],
@@ -104,6 +108,12 @@ function Report({ slug, stability, series, marks }: ReportProps) {
   </section>
   <section>
     <h2>Features, most moved first</h2>
+    <div class="filters"><${Field} label="Sort features by">${(
+      field: object,
+    ) => html`<select ...${field} value=${by} onChange=${(event: Event) => setBy(sortedBy(event))}>
+      <option value="period">Whole period</option>
+      <option value="newest">Newest ${series.interval}</option>
+    </select>`}<//></div>
     <${Table} caption="Features" head=${['Feature', 'Verdict', numberHead('PSI'), optionalHead('By chance up to', 'number'), `Newest ${series.interval}`, numberHead('Points moved'), optionalHead('Missing or in no bin', 'number')]}>
       ${features.map(
         (feature) => html`<tr key=${feature.name}>
@@ -119,6 +129,24 @@ function Report({ slug, stability, series, marks }: ReportProps) {
     <//>
     ${features.map((feature) => html`<${Cells} key=${feature.name} feature=${feature} />`)}
   </section>`
+}
+
+/** By what features are sorted: their index over the period, or in its newest interval. */
+type SortedBy = 'period' | 'newest'
+
+function sortedBy(event: Event): SortedBy {
+  return (event.currentTarget as HTMLSelectElement).value === 'newest' ? 'newest' : 'period'
+}
+
+/** @param point whose indices decide; absent: those of the features themselves */
+function mostMovedFirst(
+  features: readonly FeatureStability[],
+  point: StabilitySeries['points'][number] | undefined,
+): FeatureStability[] {
+  const found = new Map(point?.features.map(({ name, csi_psi }) => [name, csi_psi]))
+  const indexOf = ({ name, csi_psi }: FeatureStability) =>
+    (point === undefined ? csi_psi : found.get(name)) ?? -1
+  return [...features].sort((a, b) => indexOf(b) - indexOf(a))
 }
 
 /** The verdict of a feature in the newest interval, with its index. */

@@ -126,8 +126,12 @@ function Report({ slug, id, decision, period }: ReportProps) {
   const loaded = useLoaded(async () => {
     const query = `challenger_id=${id}&${periodQuery(period)}`
     const path = `v1/deployments/${slug}`
-    const swap = await api<SwapSet>('GET', `${path}/swap-set?${decision}&${query}`)
-    return { swap, migration: await api<Migration>('GET', `${path}/migration?${query}`) }
+    // Asked at once, both come from one scan of the log.
+    const [swap, migration] = await Promise.all([
+      api<SwapSet>('GET', `${path}/swap-set?${decision}&${query}`),
+      api<Migration>('GET', `${path}/migration?${query}`),
+    ])
+    return { swap, migration }
   }, [slug, id, decision, period])
   return html`<${Shown} of=${loaded}>${({
     swap,

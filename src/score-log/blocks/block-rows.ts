@@ -14,14 +14,25 @@ export interface BlockRow {
   readonly codec: number
   readonly raw_bytes: number
   readonly checksum: number
-  readonly data: Uint8Array
+  /** A text is base64. */
+  readonly data: Uint8Array | string
   readonly sources: Uint8Array | null
 }
 
-export const BLOCK_COLUMNS = sql`block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
+const FACTS = sql`block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
   ${epochMs(sql`last_at`)} as last_at_ms, ${epochMs(sql`id_from`)} as id_from_ms,
   ${epochMs(sql`id_to`)} as id_to_ms, records, applicants, codec, raw_bytes,
-  checksum::float8 as checksum, data, sources`
+  checksum::float8 as checksum`
+
+export const BLOCK_COLUMNS = sql`${FACTS}, data, sources`
+
+/**
+ * The same for those who read many blocks: without the sources, and with the data as base64. Both
+ * drivers take bytes as hexadecimal text, which is half as long again and takes twice as long to
+ * read.
+ */
+export const BLOCK_COLUMNS_BARE = sql`${FACTS}, encode(data, 'base64') as data,
+  null::bytea as sources`
 
 export function blockOf(row: BlockRow): StoredBlock {
   return {
@@ -35,7 +46,7 @@ export function blockOf(row: BlockRow): StoredBlock {
     codec: CODECS[row.codec] ?? 'raw',
     rawBytes: row.raw_bytes,
     checksum: row.checksum,
-    data: bufferOf(row.data),
+    data: typeof row.data === 'string' ? Buffer.from(row.data, 'base64') : bufferOf(row.data),
     sources: row.sources === null ? null : bufferOf(row.sources),
   }
 }

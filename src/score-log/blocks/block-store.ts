@@ -7,7 +7,7 @@ import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
 import { ArchivedBlocks, type LostBlock } from '../archive/archived-blocks.ts'
 import { type ListedBlock, portionsOf } from './block-portions.ts'
-import { BLOCK_COLUMNS, type BlockRow, blockOf } from './block-rows.ts'
+import { BLOCK_COLUMNS, BLOCK_COLUMNS_BARE, type BlockRow, blockOf } from './block-rows.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
 import type { StoredBlock } from './stored-block.ts'
 
@@ -26,6 +26,8 @@ export interface BlockQuery {
   readonly withSuperseded?: boolean
   /** Refuses to leave out a day that retention removed while it was read. */
   readonly isWhole?: boolean
+  /** False leaves the sources out, which only proofs need: they are then null. */
+  readonly hasSources?: boolean
   /**
    * Receives each block whose file in the archive is missing or too short; the reader goes on.
    * Absent: it fails with the AppError `unavailable`.
@@ -237,7 +239,11 @@ export class PostgresBlockReader implements BlockReader {
     withSuperseded = false,
   ): Promise<ListedBlock[]> {
     const isWanted = withSuperseded ? sql`true` : sql`superseded_at is null`
-    const by = order === 'oldest' ? sql`first_at, block_id` : sql`last_at desc, block_id`
+    // The column of the inner query is a number; that of the answer is a text.
+    const by =
+      order === 'oldest'
+        ? sql`listed.first_at, listed.block_id`
+        : sql`listed.last_at desc, listed.block_id`
     return rowsOf<ListedBlock>(
       this.db,
       sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, bytes,
@@ -255,15 +261,15 @@ export class PostgresBlockReader implements BlockReader {
 
   private async *read(
     listed: readonly ListedBlock[],
-    { isWhole, onLost }: Pick<BlockQuery, 'isWhole' | 'onLost'> = {},
+    { isWhole, hasSources, onLost }: Pick<BlockQuery, 'isWhole' | 'hasSources' | 'onLost'> = {},
   ): AsyncIterable<StoredBlock> {
     const portions = [...portionsOf(listed)]
     let ahead: Promise<BlockRow[]> | null = null
     for (const [index, portion] of portions.entries()) {
-      const rows: BlockRow[] = await (ahead ?? this.stored(portion))
+      const rows: BlockRow[] = await (ahead ?? this.stored(portion, hasSources))
       const next = portions[index + 1]
       // The database reads on while these blocks are looked at, but for readers who want a few.
-      ahead = index === 0 || next === undefined ? null : this.stored(next)
+      ahead = index === 0 || next === undefined ? null : this.stored(next, hasSources)
       ahead?.catch(() => undefined)
       const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
       const others = portion.filter(({ block_id }) => !byId.has(block_id))
@@ -285,7 +291,7 @@ export class PostgresBlockReader implements BlockReader {
   }
 
   /** Those of the blocks that the database has. */
-  private stored(portion: readonly ListedBlock[]): Promise<BlockRow[]> {
+  private stored(portion: readonly ListedBlock[], hasSources = true): Promise<BlockRow[]> {
     const listed = portion.filter(({ is_archived }) => !is_archived)
     if (listed.length === 0) return Promise.resolve([])
     const keys = sql.join(
@@ -296,7 +302,7 @@ export class PostgresBlockReader implements BlockReader {
     // The bounds say to the planner which partitions it need not look at.
     return rowsOf<BlockRow>(
       this.db,
-      sql`select ${BLOCK_COLUMNS} from score_blocks
+      sql`select ${hasSources ? BLOCK_COLUMNS : BLOCK_COLUMNS_BARE} from score_blocks
         where first_at >= ${momentText(Math.min(...times))}
           and first_at <= ${momentText(Math.max(...times))}
           and (first_at, block_id) in (select at::timestamptz, id

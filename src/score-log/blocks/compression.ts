@@ -6,6 +6,8 @@ const LEVEL = 1
 /** Less is not worth the work. */
 const COMPRESSED_BYTES_MIN = 64
 const LENGTH_BYTES = 4
+/** A buffer that is full asks for another one; Node takes no less than this. */
+const CHUNK_ROOM = 64
 /** A block beyond this is not one that this service wrote. */
 const RAW_BYTES_MAX = 256 * 1024 * 1024
 
@@ -57,7 +59,8 @@ export function unpacked({ codec, rawBytes, checksum, data }: BlockData): {
 
 function decompressed(part: Buffer, maxOutputLength: number): Buffer {
   try {
-    return zstdDecompressSync(part, { maxOutputLength })
+    // All at once: else the output comes in hundreds of small buffers, which are then joined.
+    return zstdDecompressSync(part, { maxOutputLength, chunkSize: maxOutputLength + CHUNK_ROOM })
   } catch (cause) {
     throw new RangeError('the block is damaged', { cause })
   }

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts'
+import { spanStart } from '../../rollups/spans.ts'
 import type { LostBlock } from '../archive/archived-blocks.ts'
 import type { OpenBlock } from '../blocks/block.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
@@ -10,6 +11,7 @@ import { type CellColumns, cellColumnsOfBlock } from './cell-columns.ts'
 import { columnsOfBlock, type ScannedColumns, wantedRows } from './columns.ts'
 import type { PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 import { isNewer, type LogPart } from './log-reader.ts'
+import type { TimedColumns, TimeOrder } from './timed-columns.ts'
 import { TurnTaker } from './turn-taker.ts'
 
 interface LogBlocksOptions {
@@ -18,6 +20,9 @@ interface LogBlocksOptions {
   /** Receives a file of the archive that holds a block which can't be opened. */
   readonly onDamaged?: (fileKey: string) => void
 }
+
+/** A report over a part of a day would be wrong without a sign. */
+const WHOLE = { isWhole: true } as const
 
 /** Requests of the second form: blocks. */
 export class LogBlocks implements LogPart {
@@ -112,9 +117,28 @@ export class LogBlocks implements LogPart {
   }
 
   async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
-    // A report over a part of a day would be wrong without a sign.
-    for await (const block of this.openIn(query, { isWhole: true })) {
+    for await (const stored of this.storedIn(query, WHOLE)) {
+      const block = this.open(stored)
       yield columnsOfBlock(block, await this.modelsOf(block), query)
+    }
+  }
+
+  async columnsByTime(query: ScanQuery, order: TimeOrder): Promise<AsyncIterable<TimedColumns>> {
+    return this.timedColumns(query, order)
+  }
+
+  private async *timedColumns(query: ScanQuery, order: TimeOrder): AsyncGenerator<TimedColumns> {
+    for await (const stored of this.storedIn(query, { ...WHOLE, order })) {
+      const block = this.open(stored)
+      const { firstAtMs, lastAtMs, blockId, rawBytes: bytes } = stored
+      yield {
+        hourMs: spanStart('hour', firstAtMs),
+        firstAtMs,
+        lastAtMs,
+        blockId: Number(blockId),
+        bytes,
+        parts: columnsOfBlock(block, await this.modelsOf(block), query),
+      }
     }
   }
 
@@ -125,20 +149,22 @@ export class LogBlocks implements LogPart {
     }
   }
 
-  private async *openIn(
+  private async *openIn(query: ScanQuery): AsyncGenerator<OpenBlock> {
+    for await (const stored of this.storedIn(query)) yield this.open(stored)
+  }
+
+  private storedIn(
     { deploymentId, fromMs, toMs }: ScanQuery,
-    options: Pick<BlockQuery, 'isWhole'> = {},
-  ): AsyncGenerator<OpenBlock> {
-    const { blocks } = this.options
-    for await (const stored of blocks.blocksIn({
+    options: Partial<Pick<BlockQuery, 'isWhole' | 'order'>> = {},
+  ): AsyncIterable<StoredBlock> {
+    return this.options.blocks.blocksIn({
       ...(deploymentId !== null && { deploymentId }),
       fromMs,
       toMs,
       order: 'oldest',
+      hasSources: false,
       ...options,
-    })) {
-      yield this.open(stored)
-    }
+    })
   }
 
   /** @throws AppError `unavailable` for a damaged file of the archive; RangeError for a row */

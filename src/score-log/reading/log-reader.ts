@@ -3,6 +3,7 @@ import type { LoggedRequest } from '../record/logged-request.ts'
 import type { CellColumns } from './cell-columns.ts'
 import type { ScannedColumns } from './columns.ts'
 import type { LogPosition, PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
+import type { TimedColumns, TimeOrder } from './timed-columns.ts'
 
 /** One form of the log. */
 export interface LogPart {
@@ -16,6 +17,8 @@ export interface LogPart {
   pick(query: ScanQuery, picked: PickedRequests): AsyncIterable<readonly LoggedRequest[]>
   /** The results of the same requests as columns, which is faster. */
   columns(query: ScanQuery): AsyncIterable<readonly ScannedColumns[]>
+  /** The same by blocks in the order of time; null if it has requests that are in no block. */
+  columnsByTime(query: ScanQuery, order: TimeOrder): Promise<AsyncIterable<TimedColumns> | null>
   /** The cells and the results of the same requests as columns. */
   cells(query: ScanQuery): AsyncIterable<readonly CellColumns[]>
 }
@@ -103,10 +106,32 @@ export class LogReader {
     for (const part of this.parts.toReversed()) yield* part.columns(query)
   }
 
+  /**
+   * The same by blocks in the order of time.
+   *
+   * @returns null if the range has requests of the first form
+   */
+  async columnsByTime(
+    query: ScanQuery,
+    order: TimeOrder,
+  ): Promise<AsyncIterable<TimedColumns> | null> {
+    const lists: AsyncIterable<TimedColumns>[] = []
+    for (const part of this.parts) {
+      const list = await part.columnsByTime(query, order)
+      if (list === null) return null
+      lists.push(list)
+    }
+    return oneAfterTheOther(lists)
+  }
+
   /** The cells and the results of the same requests as columns. */
   async *cells(query: ScanQuery): AsyncGenerator<readonly CellColumns[]> {
     for (const part of this.parts.toReversed()) yield* part.cells(query)
   }
+}
+
+async function* oneAfterTheOther<Item>(lists: readonly AsyncIterable<Item>[]) {
+  for (const list of lists) yield* list
 }
 
 /** Merges lists that are newest first. */

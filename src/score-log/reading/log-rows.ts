@@ -4,6 +4,7 @@ import { columnsOfRequests, type ScannedColumns } from './columns.ts'
 import { type FirstFormRow, requestOfRow } from './first-form.ts'
 import type { LogPosition, PickedRequests, ScanQuery, SearchQuery } from './log-query.ts'
 import type { LogPart } from './log-reader.ts'
+import type { TimedColumns } from './timed-columns.ts'
 import { TurnTaker } from './turn-taker.ts'
 
 export interface FirstFormFind {
@@ -106,6 +107,12 @@ export class LogRows implements LogPart {
     for await (const requests of this.scan(query)) yield columnsOfRequests(requests)
   }
 
+  /** Rows are in no block: where there is one, the log can't be read by blocks alone. */
+  async columnsByTime(query: ScanQuery): Promise<AsyncIterable<TimedColumns> | null> {
+    const newestMs = await this.store.timeBehind(query, 0)
+    return newestMs === null ? noColumns() : null
+  }
+
   async *cells(query: ScanQuery): AsyncGenerator<readonly CellColumns[]> {
     for await (const requests of this.scan(query)) yield cellColumnsOfRequests(requests)
   }
@@ -127,3 +134,5 @@ export class LogRows implements LogPart {
     }
   }
 }
+
+async function* noColumns(): AsyncGenerator<TimedColumns> {}

@@ -196,6 +196,23 @@ describe.each(backends)('on $name', (backend) => {
       return best
     }
 
+    // They share a scan of the log, and each must get its own applicants.
+    test('reports that are asked for at once answer what each answers alone', async () => {
+      const swap = `swap-set?challenger_id=${of.id}&cutoff=${sign * 530}&rule=same_approval_rate`
+      const asked = [
+        'stability',
+        'stability/series?interval=day',
+        `cutoffs?cutoff=${sign * 530}`,
+        `cutoffs?cutoff=${sign * 530}&model=${of.challengerModelId}`,
+        swap,
+        `migration?challenger_id=${of.id}`,
+      ].map((path) => at(of.slug, path))
+      const together = await Promise.all(asked.map((path) => team.done('GET', path)))
+      for (const [index, path] of asked.entries()) {
+        expect(together[index]).toEqual(await team.done('GET', path))
+      }
+    })
+
     test.each(['last', 'first', 'none'] as const)(
       'a migration of grades with dedupe=%s equals a recount',
       async (dedupe) => {

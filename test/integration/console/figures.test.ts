@@ -101,16 +101,16 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     return { slug: found, challengerId: id }
   }
 
-  /** Scores 150 applicants of the north yesterday and 3 of the south today. */
+  /** Scores 150 applicants of the north with little debt yesterday, and 3 of the south today. */
   async function scoredDaily(clock: ShiftedClock, counts: object) {
     const { slug: found, modelId } = await team.deploy(CHAMPION)
     await team.done('PUT', `/v1/models/${modelId}/baseline`, { counts })
-    const of = (region: string, n: number) => Array.from({ length: n }, () => ({ region, debt: 5 }))
+    const of = (region: string, debts: readonly number[]) => debts.map((debt) => ({ region, debt }))
     clock.backMs = DAY_MS
-    await team.scoreBatch(found, of('north', 150))
+    await team.scoreBatch(found, of('north', Array(150).fill(5)))
     await statsWith(service, team.owner, found, 150)
     clock.backMs = 0
-    await team.scoreBatch(found, of('south', 3))
+    await team.scoreBatch(found, of('south', [5, 5, 20]))
     await statsWith(service, team.owner, found, 153)
     return found
   }
@@ -232,6 +232,19 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       ...['50 %', '100 %', '3'],
     ])
     await looksRight('stability-over-time')
+  })
+
+  // A drift of yesterday is small over a month, and would stand far below.
+  test('features are sorted by the whole period, or by its newest interval', async () => {
+    const { page } = visitor
+    await visitor.go(`deployments/${daily}/stability`)
+    await page.getByLabel('By', { exact: true }).selectOption('Day')
+    const sort = page.getByLabel('Sort features by')
+    await sort.waitFor()
+    const features = () => table('Features').getByRole('rowheader').allInnerTexts()
+    expect(await features()).toEqual(['debt', 'region'])
+    await sort.selectOption({ label: 'Newest day' })
+    expect(await features()).toEqual(['region', 'debt'])
   })
 
   test('an alarm can be set before there are applicants', async () => {

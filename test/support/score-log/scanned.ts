@@ -1,4 +1,6 @@
 import type { ScannedColumns, ScannedModel } from '../../../src/score-log/reading/columns.ts'
+import type { ScanQuery } from '../../../src/score-log/reading/log-query.ts'
+import type { TimedColumns, TimeOrder } from '../../../src/score-log/reading/timed-columns.ts'
 
 /** One applicant: the results of each model, null where it failed. */
 export interface ScannedApplicant {
@@ -56,11 +58,34 @@ export function scanned(
   }
 }
 
-/** A log that holds these parts. */
+const HOUR_MS = 3_600_000
+
+/** A log that holds these parts, each a block of its own. */
 export function logOf(...parts: readonly ScannedColumns[]) {
+  return logOfBlocks(parts, 0)
+}
+
+/** The same with blocks of so many bytes. */
+export function logOfBlocks(parts: readonly ScannedColumns[], bytes: number) {
   return {
     async *columns() {
       for (const part of parts) yield [part]
     },
+    columnsByTime: async (_: ScanQuery, order: TimeOrder) => timed(parts, order, bytes),
   }
+}
+
+async function* timed(parts: readonly ScannedColumns[], order: TimeOrder, bytes: number) {
+  const blocks = parts.map((part, blockId): TimedColumns => {
+    const times = Array.from(part.wanted, (row) => part.scoredAtMs(part.requestOfRow[row] ?? 0))
+    const firstAtMs = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+    const lastAtMs = times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+    const hourMs = HOUR_MS * Math.floor(firstAtMs / HOUR_MS)
+    return { hourMs, firstAtMs, lastAtMs, blockId, bytes, parts: [part] }
+  })
+  const rising = (a: TimedColumns, b: TimedColumns) =>
+    a.firstAtMs - b.firstAtMs || a.blockId - b.blockId
+  const falling = (a: TimedColumns, b: TimedColumns) =>
+    b.lastAtMs - a.lastAtMs || a.blockId - b.blockId
+  yield* blocks.sort(order === 'oldest' ? rising : falling)
 }

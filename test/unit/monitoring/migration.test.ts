@@ -28,9 +28,9 @@ async function migrationOf(
   names: readonly string[],
   pairs: readonly (readonly [number, number])[],
 ) {
-  const tally = new MigrationTally()
+  const tally = new MigrationTally('ch_b')
   const log = graded(names, pairs)
-  await scanApplicants({ log, query: QUERY, dedupe: 'none' }, tally.readerOf('ch_b'))
+  await scanApplicants({ log, query: QUERY, dedupe: 'none' }, tally.readerOf)
   return tally
 }
 
