@@ -49,7 +49,6 @@ export class DrainThread implements RangeDrainer {
       onCrash,
       onSilent,
     })
-    this.thread.start()
   }
 
   async drainRange(range: SegmentRange): Promise<DrainedRange | null> {
