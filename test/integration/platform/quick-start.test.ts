@@ -7,7 +7,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
 
 /** Packages that are loaded with the first request that needs them. */
-const LATER: readonly string[] = []
+const LATER: readonly string[] = ['openid-client', 'jose', 'hyparquet', 'hyparquet-writer'].map(
+  (name) => `/node_modules/${name}/`,
+)
 
 const LOADING = ['src/server.ts', 'src/platform/db/embedded/pglite.ts']
   .map((path) => `await import('${new URL(`../../../${path}`, import.meta.url).href}')`)
