@@ -119,13 +119,14 @@ function newWriter(): string {
 
 /** Null for the embedded database, which has its own thread and takes one caller. */
 function makeDrainThread(
-  { database: { url }, log, factsOf }: ScoreLogOptions,
+  { database: { url }, durability, log, factsOf }: ScoreLogOptions,
   onSilent: () => void,
 ): RangeDrainer | null {
   if (url === null) return null
   return new DrainThread({
     databaseUrl: url,
     writer: newWriter(),
+    isAwaited: durability === 'database',
     onCrash: (error) =>
       log.error({ err: factsOf(error) }, 'the thread that drains the score log has ended'),
     onSilent,

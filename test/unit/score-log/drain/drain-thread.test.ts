@@ -36,6 +36,7 @@ test('a thread that fails to start is reported, and drains nothing', async () =>
   const thread = new DrainThread({
     databaseUrl: 'postgres://localhost/none',
     writer: 'writer',
+    isAwaited: false,
     onCrash,
     onSilent: () => undefined,
   })
