@@ -65,10 +65,12 @@ export async function startServer(
     ...(config.streamsAudit && { auditLines: openLines() }),
     ...replaced,
     ...(channel && { dataDir: lentDataDir(config.dataDir) }),
+    isEarly: prepare === undefined,
   })
   try {
     await prepare?.(services)
     const app = await buildApp(services, config)
+    await services.ready
     await bootstrap(services, config, announce)
     // Now, because an exit must not wait for a disk. Nearly all modules are loaded.
     flushCompileCache()
