@@ -247,6 +247,7 @@ async function runPrimary(config: Config): Promise<void> {
   }
   const details = `${databaseOf(config)}, ${config.workers} workers`
   console.error(startText(config, primary.url, details))
+  await collectStartGarbage()
 }
 
 async function startAndAnnounce(config: Config, channel?: PrimaryChannel): Promise<End> {

@@ -33,8 +33,8 @@ const IDLE_MS = 600_000
  * Makes reports on a thread of their own: a report over ten million scores keeps a core busy for
  * seconds, and scores must not wait for that.
  *
- * The thread starts with the first report, and ends after ten minutes without one. If the thread dies, its reports fail with
- * `unavailable`, and the next one starts another thread.
+ * The thread starts with the first report, and ends after ten minutes without one. If the thread
+ * dies, its reports fail with `unavailable`, and the next one starts another thread.
  */
 export class ReportsThread {
   readonly reports: Reports
