@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { ProbabilityOfDefault, Timestamp } from './common.ts'
 import { RecordId } from './errors.ts'
+import { PERCENTILE_ERROR_MAX, SCORE_BUCKET_WIDTH } from './stats-precision.ts'
 
 /** Maximum and default length of `recent_scores`. */
 export const RECENT_SCORES_MAX = 100
@@ -42,16 +43,11 @@ export const StatsModelsQuery = Type.Object(
   { additionalProperties: false },
 )
 
-/** Largest relative error of a percentile that is read from counts; the counts are kept finer. */
-export const PERCENTILE_ERROR_MAX = 0.01
 const PERCENTILE_ACCURACY = `within ${PERCENTILE_ERROR_MAX * 100} percent of the exact percentile`
 
 /** What a latency measures, in every answer. */
 const LATENCY =
   "Time from the request's headers to its response; for a record of a batch, the time of the batch divided by its number of records"
-
-/** Width of a range of `score_buckets` in points. */
-export const SCORE_BUCKET_WIDTH = 100
 
 const NullableNumber = Type.Union([Type.Number(), Type.Null()])
 const AveragePd = Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {

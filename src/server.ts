@@ -10,6 +10,7 @@ import { DataDirInUseError, lentDataDir, openDataDir } from './platform/data-dir
 import { DatabaseOpenError } from './platform/db/errors.ts'
 import { exitProcess } from './platform/exit.ts'
 import { createLog, type LogStream, openLines } from './platform/log.ts'
+import { collectStartGarbage } from './platform/start-garbage.ts'
 import { PrimaryChannel } from './platform/workers/channel.ts'
 import { Primary } from './platform/workers/primary.ts'
 import { WorkerStartError } from './platform/workers/supervisor.ts'
@@ -49,12 +50,14 @@ interface ServerOptions {
   readonly logFromMs?: number
   /** What is done before the service accepts requests. */
   readonly prepare?: (services: Services) => Promise<void>
+  /** What is done last, when everything is loaded and no request can wait for it. */
+  readonly beforeListening?: () => Promise<void>
 }
 
 /** Starts the service in this process and returns once it accepts requests. */
 export async function startServer(
   config: Config,
-  { announce, onCrash, channel, logStream, prepare, ...replaced }: ServerOptions,
+  { announce, onCrash, channel, logStream, prepare, beforeListening, ...replaced }: ServerOptions,
 ): Promise<RunningServer> {
   const services = await createServices(config, {
     log: createLog(config.logLevel, logStream),
@@ -62,13 +65,16 @@ export async function startServer(
     ...(config.streamsAudit && { auditLines: openLines() }),
     ...replaced,
     ...(channel && { dataDir: lentDataDir(config.dataDir) }),
+    isEarly: prepare === undefined,
   })
   try {
     await prepare?.(services)
     const app = await buildApp(services, config)
+    await services.ready
     await bootstrap(services, config, announce)
     // Now, because an exit must not wait for a disk. Nearly all modules are loaded.
     flushCompileCache()
+    await beforeListening?.()
     const url = await app.listen({ host: config.host, port: config.port })
     const { telemetry } = services
     telemetry.start()
@@ -241,6 +247,7 @@ async function runPrimary(config: Config): Promise<void> {
   }
   const details = `${databaseOf(config)}, ${config.workers} workers`
   console.error(startText(config, primary.url, details))
+  await collectStartGarbage()
 }
 
 async function startAndAnnounce(config: Config, channel?: PrimaryChannel): Promise<End> {
@@ -251,6 +258,7 @@ async function startAndAnnounce(config: Config, channel?: PrimaryChannel): Promi
       console.error(`the embedded database died: ${error.message}`)
       process.exit(1)
     },
+    beforeListening: collectStartGarbage,
     ...(channel && { channel }),
   })
   return async () => {

@@ -78,6 +78,8 @@ export interface Services
   readonly log: Logger
   /** Key that signs access tokens. */
   readonly jwtSecret: string | Buffer
+  /** Resolves when scores can be logged. Never rejects. */
+  readonly ready: Promise<void>
   /** Key whose access tokens are still accepted after a rotation; null: there is none. */
   readonly formerJwtSecret: string | null
   /** Closes everything. Every caller awaits the same shutdown. */
@@ -100,6 +102,8 @@ interface ServiceOptions {
   /** Receives each statement that goes to the database. */
   readonly onQuery?: (statement: string) => void
   readonly auditLines?: AuditLines
+  /** Whether the caller waits for `ready` itself, and does something else meanwhile. */
+  readonly isEarly?: boolean
 }
 
 const JWT_SECRET_BYTES = 48
@@ -207,6 +211,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
   addIdempotencyMetrics(telemetry.metrics, idempotency.service)
   telemetry.readiness.add('spool', () => openedLog.spool.refusal)
 
+  if (options.isEarly !== true) await openedLog.ready
   const { background: _, ...parts } = domains
   const ending = opened.move()
   return {
@@ -220,6 +225,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
     clock,
     spool: openedLog.spool,
     drain: openedLog.drain,
+    ready: openedLog.ready,
     close: once(() => ending.disposeAsync()),
   }
 }
@@ -250,6 +256,7 @@ type Domains = Omit<
   | 'clock'
   | 'spool'
   | 'drain'
+  | 'ready'
   | 'close'
 > & {
   /** Jobs, nightly replays, change requests and webhooks. */

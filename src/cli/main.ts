@@ -1,4 +1,3 @@
-import '../platform/quick-start.ts'
 import type { CommandContext, Report } from './report.ts'
 
 /** A command of the program. Its module is loaded only when it is called. */

@@ -13,4 +13,4 @@ if [ ! -x "$node" ]; then
     exit 1
   fi
 fi
-exec "$node" "$root/src/cli/main.ts" "$@"
+exec "$node" "$root/src/cli/scoreline.mjs" "$@"

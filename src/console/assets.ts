@@ -40,9 +40,8 @@ const LIBRARIES: Readonly<Record<string, { in: string; file: string; end?: strin
 
 /**
  * Builds the files that browsers run: removes types from TypeScript, reads libraries from their
- * packages, and replaces each import by its URL.
- *
- * It takes some tens of milliseconds, once, before the first score.
+ * packages, and replaces each import by its URL. It is for a thread of its own, see
+ * `openConsoleFiles`.
  */
 export function readConsole(): ConsoleFiles {
   const { texts, firstModules } = modulesFrom(new URL('main.ts', PAGE))

@@ -4,7 +4,8 @@ import { ANYONE } from '../access/caller.ts'
 import type { SignOnService } from '../auth/oidc/service.ts'
 import type { AuthService } from '../auth/service.ts'
 import { notFoundHandler } from '../http/not-found.ts'
-import { type Asset, type ConsoleFiles, readConsole } from './assets.ts'
+import type { Asset } from './assets.ts'
+import { openConsoleFiles } from './files-thread.ts'
 import { sessionRoutes } from './routes.ts'
 import { ConsoleSession } from './session.ts'
 import { consoleSignOnRoutes } from './sign-on-routes.ts'
@@ -37,17 +38,7 @@ const YEAR_SEC = 31_536_000
  */
 export const consolePlugin = fastifyPlugin<ConsoleOptions>(
   async (app, { auth, signOn, publicUrl }) => {
-    let files: ConsoleFiles | null = null
-    const built = () => {
-      files ??= readConsole()
-      return files
-    }
-    // Builds the files before the first score, not with the first visit, which would delay scores.
-    app.addHook('onListen', (done) => {
-      built()
-      done()
-    })
-
+    const files = openConsoleFiles()
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
         route.schema = { ...route.schema, hide: true }
@@ -61,8 +52,8 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
       await scope.register(consoleSignOnRoutes, { auth, signOn, session, publicUrl })
 
       const config = { operation: 'console.page', access: ANYONE } as const
-      scope.get('/console', { config, exposeHeadRoute: true }, (request, reply) => {
-        const { page, pageVersion } = built()
+      scope.get('/console', { config, exposeHeadRoute: true }, async (request, reply) => {
+        const { page, pageVersion } = await files()
         reply.headers({
           'content-security-policy': PAGE_POLICY,
           'referrer-policy': 'no-referrer',
@@ -70,7 +61,7 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
           // Browsers revalidate each time and get a 304, so a new release never meets an old page.
           'cache-control': 'no-cache',
         })
-        send(request, reply, page, pageVersion)
+        return send(request, reply, page, pageVersion)
       })
       // A person who opens the bare address wants the console. Programs get the 404 of an unknown
       // path.
@@ -84,13 +75,13 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
       scope.get<{ Params: { version: string; name: string } }>(
         '/console/assets/:version/:name',
         { config: { operation: 'console.asset', access: ANYONE }, exposeHeadRoute: true },
-        (request, reply) => {
-          const { version, assets } = built()
+        async (request, reply) => {
+          const { version, assets } = await files()
           const { params } = request
           const asset = params.version === version ? assets.get(params.name) : undefined
           if (asset === undefined) return notFoundHandler(request, reply)
           reply.header('cache-control', `public, max-age=${YEAR_SEC}, immutable`)
-          send(request, reply, asset, version)
+          return send(request, reply, asset, version)
         },
       )
     })
@@ -104,7 +95,7 @@ function send(
   reply: FastifyReply,
   asset: Asset,
   version: string,
-): void {
+): FastifyReply {
   const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(
     headers['accept-encoding'] ?? '',
   )
@@ -113,10 +104,9 @@ function send(
   reply.headers({ vary: 'accept-encoding', etag: tag })
   const known = (headers['if-none-match'] ?? '').split(',').map((one) => one.trim())
   if (known.includes(tag) || known.includes(`W/${tag}`)) {
-    reply.code(304).send()
-    return
+    return reply.code(304).send()
   }
   reply.type(asset.contentType)
-  if (takesGzip) reply.header('content-encoding', 'gzip').send(asset.gzipped)
-  else reply.send(asset.plain)
+  if (!takesGzip) return reply.send(asset.plain)
+  return reply.header('content-encoding', 'gzip').send(asset.gzipped)
 }

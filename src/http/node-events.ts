@@ -1,6 +1,7 @@
-import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import fastifyPlugin from 'fastify-plugin'
+import { ServerResponse as NodeResponse } from '../platform/node-http.ts'
 import { errorReply } from './reply.ts'
 
 const EXPECTATION_FAILED = 417
@@ -21,7 +22,7 @@ export function takeNodeEvents(server: Server, answer: RequestListener): void {
   })
   // Node has let go of the connection: what comes on it next is not HTTP any more.
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
-    const response = new ServerResponse(request)
+    const response = new NodeResponse(request)
     response.shouldKeepAlive = false
     socket.on('error', () => socket.destroy())
     response.on('finish', () => socket.end(() => socket.destroy()))

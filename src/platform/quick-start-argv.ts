@@ -1,5 +1,5 @@
 /** Arguments of Node with which a process or thread starts quickly. */
 export const QUICK_START: readonly string[] = [
   '--import',
-  new URL('./quick-start.ts', import.meta.url).href,
+  new URL('./quick-start.mjs', import.meta.url).href,
 ]

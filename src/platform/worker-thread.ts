@@ -16,8 +16,13 @@ interface WorkerThreadOptions<Reply> {
   readonly memoryMb: { readonly old: number; readonly young: number }
   /** Least time from the end of a thread, or a start that failed, to the next start. */
   readonly restartPauseMs: number
+  /**
+   * How long a thread stays that has answered everything: then it has to post one reply to each
+   * message. null: it stays.
+   */
+  readonly idleMs: number | null
   readonly onReply: (reply: Reply) => void
-  /** Called when a thread has ended, also one that was told to. */
+  /** Called when a thread has ended, also one that was told to, but not one without work. */
   readonly onEnded: () => void
   /** Called if a thread ends by an error or can't be started. */
   readonly onCrash: (error: unknown) => void
@@ -30,14 +35,20 @@ const CLOSE_TIMEOUT_MS = 1_000
 /**
  * A thread that takes one message after the other.
  *
- * States: *off*, until `start` or `post`, and again after the thread has died; *on*; *closed*, from
- * `close` on: no thread is started any more.
+ * States: *off*, until `start` or `post`, and again after the thread has died or had no work for
+ * `idleMs`: a thread takes tens of megabytes; *on*; *closed*, from `close` on: no thread is started
+ * any more.
  */
 export class WorkerThread<Message, Reply> {
   private readonly options: WorkerThreadOptions<Reply>
   private worker: Worker | null = null
   private endedAtMs = Number.NEGATIVE_INFINITY
   private isClosed = false
+  /** Messages to the thread without a reply. */
+  private unanswered = 0
+  private idle: NodeJS.Timeout | undefined
+  /** Ends of threads that had no work. */
+  private readonly leaving = new Set<Promise<void>>()
 
   constructor(options: WorkerThreadOptions<Reply>) {
     this.options = options
@@ -61,6 +72,8 @@ export class WorkerThread<Message, Reply> {
    */
   post(message: Message, moved: readonly ArrayBuffer[] = []): boolean {
     if (!this.start()) return false
+    clearTimeout(this.idle)
+    this.unanswered++
     this.worker?.postMessage(message, moved)
     return true
   }
@@ -73,13 +86,25 @@ export class WorkerThread<Message, Reply> {
   /** Ends the thread after its current work, or after a second. */
   async close(): Promise<void> {
     this.isClosed = true
+    clearTimeout(this.idle)
+    const { worker } = this
+    await Promise.all([...this.leaving, ...(worker === null ? [] : [ended(worker)])])
+  }
+
+  private noteReply(): void {
+    this.unanswered--
+    const { idleMs } = this.options
+    if (this.unanswered > 0 || this.isClosed || idleMs === null) return
+    this.idle = setTimeout(() => this.leave(), idleMs).unref()
+  }
+
+  /** Ends the thread, which has no work. The next message starts another, even before the end. */
+  private leave(): void {
     const { worker } = this
     if (worker === null) return
-    const ended = new Promise((resolve) => worker.once('exit', resolve))
-    const overdue = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT_MS)
-    worker.postMessage(END)
-    await ended
-    clearTimeout(overdue)
+    this.worker = null
+    const end = ended(worker).finally(() => this.leaving.delete(end))
+    this.leaving.add(end)
   }
 
   private newWorker(): Worker | null {
@@ -104,8 +129,12 @@ export class WorkerThread<Message, Reply> {
       return null
     }
     worker.on('message', (message: Reply | typeof SILENT) => {
-      if (message === SILENT) onSilent()
-      else onReply(message)
+      if (message === SILENT) {
+        onSilent()
+        return
+      }
+      if (this.worker === worker) this.noteReply()
+      onReply(message)
     })
     worker.on('error', onCrash)
     // A message that can't be read is lost, and whoever waits for it must learn of it.
@@ -114,10 +143,22 @@ export class WorkerThread<Message, Reply> {
       void worker.terminate()
     })
     worker.on('exit', () => {
+      if (this.worker !== worker) return
       this.worker = null
+      this.unanswered = 0
+      clearTimeout(this.idle)
       this.endedAtMs = performance.now()
       onEnded()
     })
     return worker
   }
+}
+
+/** Ends a thread after its current work, or after a second. */
+async function ended(worker: Worker): Promise<void> {
+  const exited = new Promise((resolve) => worker.once('exit', resolve))
+  const overdue = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT_MS)
+  worker.postMessage(END)
+  await exited
+  clearTimeout(overdue)
 }

@@ -26,13 +26,15 @@ interface Waiting {
 
 const WORKER = new URL('./reports-worker.ts', import.meta.url)
 const YOUNG_MEMORY_MB = 32
+/** The memory of large reports is free again after that; to start a thread takes 0.3 s. */
+const IDLE_MS = 600_000
 
 /**
  * Makes reports on a thread of their own: a report over ten million scores keeps a core busy for
  * seconds, and scores must not wait for that.
  *
- * The thread starts with the first report. If the thread dies, its reports fail with
- * `unavailable`, and the next one starts another thread.
+ * The thread starts with the first report, and ends after ten minutes without one. If the thread
+ * dies, its reports fail with `unavailable`, and the next one starts another thread.
  */
 export class ReportsThread {
   readonly reports: Reports
@@ -48,6 +50,7 @@ export class ReportsThread {
       workerData,
       memoryMb: { old: memoryMb, young: YOUNG_MEMORY_MB },
       restartPauseMs: 0,
+      idleMs: IDLE_MS,
       onReply: (reply) => this.settle(reply),
       onEnded: () => this.interrupt(),
       onCrash,

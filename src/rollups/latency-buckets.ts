@@ -1,4 +1,4 @@
-import { PERCENTILE_ERROR_MAX } from '../../schemas/stats.ts'
+import { PERCENTILE_ERROR_MAX } from '../../schemas/stats-precision.ts'
 import type { Counts } from './counts.ts'
 
 /**

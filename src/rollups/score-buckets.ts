@@ -1,4 +1,4 @@
-import { SCORE_BUCKET_WIDTH } from '../../schemas/stats.ts'
+import { SCORE_BUCKET_WIDTH } from '../../schemas/stats-precision.ts'
 import type { Counts } from './counts.ts'
 
 /**

@@ -40,6 +40,8 @@ export interface ScoreLogOptions {
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
+  /** Resolves when records can be written: there are partitions for them. Never rejects. */
+  readonly ready: Promise<void>
   /** Rounds that failed and are tried again, since the start. */
   readonly upkeepFailures: () => { readonly blocks: number; readonly partitions: number }
   /** Drains what it can; the rest stays in the spool. Call it when no request is in flight. */
@@ -58,7 +60,8 @@ const GATHER_MS = 200
 const DRAIN_BATCH = { batchRecordsMax: 1_000, batchBytesMax: 4 * 1024 * 1024 }
 
 /**
- * Opens the spool, creates missing partitions, and drains what ended processes have left.
+ * Opens the spool, creates missing partitions, and drains what ended processes have left. The last
+ * two go on while the caller opens other parts, until `ready`.
  *
  * @throws SpoolOpenError
  */
@@ -77,15 +80,18 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   opened.defer(async () => thread?.close())
   const drain = makeDrain(options, { connections, models, spool, thread })
   // The first record needs a partition.
-  await maintenance.start()
-  drain.start()
-  upkeep.start()
+  const ready = maintenance.start().then(() => {
+    drain.start()
+    upkeep.start()
+  })
   opened.move()
   return {
     spool,
     drain,
+    ready,
     upkeepFailures: () => ({ blocks: upkeep.failures, partitions: maintenance.failures }),
     close: async () => {
+      await ready
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()
       // In parallel: each can have to wait for a database that does not respond.
@@ -119,13 +125,14 @@ function newWriter(): string {
 
 /** Null for the embedded database, which has its own thread and takes one caller. */
 function makeDrainThread(
-  { database: { url }, log, factsOf }: ScoreLogOptions,
+  { database: { url }, durability, log, factsOf }: ScoreLogOptions,
   onSilent: () => void,
 ): RangeDrainer | null {
   if (url === null) return null
   return new DrainThread({
     databaseUrl: url,
     writer: newWriter(),
+    isAwaited: durability === 'database',
     onCrash: (error) =>
       log.error({ err: factsOf(error) }, 'the thread that drains the score log has ended'),
     onSilent,

@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
-import { SCORE_BUCKET_WIDTH } from '../../schemas/stats.ts'
+import { SCORE_BUCKET_WIDTH } from '../../schemas/stats-precision.ts'
 import type { Environment } from '../access/caller.ts'
 import { type Database, rowsOf } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
-import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { request as requestHttp } from '../platform/node-http.ts'
 import { endOf, type SendResult } from './attempt.ts'
 import { hostOf, type TargetRules } from './target.ts'
 

@@ -156,7 +156,7 @@ test('the image contains what the service imports, and the lock file pins its No
 
 test('the image serves by default and runs the commands of the operator', () => {
   const entry = /^ENTRYPOINT \["[^"]+node", "([^"]+)"\]$/m.exec(dockerfile)?.[1]
-  expect(entry).toBe('src/cli/main.ts')
+  expect(entry).toBe('src/cli/scoreline.mjs')
   expect(dockerfile).toMatch(/^CMD \["serve"\]$/m)
   // Neither replaces the command of the image.
   expect(container.command ?? container.args).toBeUndefined()

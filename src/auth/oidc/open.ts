@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/db/client.ts'
-import { OpenIdProvider } from './provider.ts'
+import { lazyProvider } from './lazy-provider.ts'
 import { TextSealer } from './sealer.ts'
 import { SignOnService } from './service.ts'
 import { SessionCheck } from './session-check.ts'
@@ -34,7 +34,7 @@ export function openSignOn({
   const parts = {
     store: guarded(new PostgresSignOnStore(db)),
     config,
-    provider: config.oidc === null ? null : new OpenIdProvider(config.oidc, clock),
+    provider: config.oidc === null ? null : lazyProvider(config.oidc, clock),
     sealer: new TextSealer(secret, formerSecret),
     clock,
     onChange,

@@ -8,7 +8,8 @@ import { NO_PASSWORD } from '../passwords.ts'
 import { newRefreshToken, refreshTokenHashOf } from '../refresh-tokens.ts'
 import { callerOf, REFRESH_TOKEN_LIFE_MS, type Session, type User } from '../service.ts'
 import { highestRole } from './claims.ts'
-import type { Attempt, Found, OpenIdProvider, ProviderAnswer } from './provider.ts'
+import type { IdentityProvider } from './lazy-provider.ts'
+import type { Attempt, Found, ProviderAnswer } from './provider.ts'
 import { type SignOnRefusal, signOnRefusalOf, signOnRefused } from './refusals.ts'
 import type { TextSealer } from './sealer.ts'
 import type { SignInConfig, SignOnSettings } from './settings.ts'
@@ -21,7 +22,7 @@ interface SignOnOptions {
   readonly store: SignOnStore
   readonly config: SignInConfig
   /** Null without a configuration. */
-  readonly provider: OpenIdProvider | null
+  readonly provider: IdentityProvider | null
   readonly sealer: TextSealer
   readonly clock: Clock
   /** Called with the id of each user whose role may have changed. */
@@ -121,7 +122,7 @@ export class SignOnService {
     }
   }
 
-  private configured(): { provider: OpenIdProvider; settings: SignOnSettings } {
+  private configured(): { provider: IdentityProvider; settings: SignOnSettings } {
     const { provider, config } = this.options
     if (provider === null || config.oidc === null) {
       throw new AppError('not_found', 'this service has no single sign-on: sign in with a password')

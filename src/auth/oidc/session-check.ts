@@ -4,7 +4,8 @@ import type { Clock } from '../../platform/clock.ts'
 import { timeOfId } from '../../platform/ids/ids.ts'
 import type { User } from '../service.ts'
 import { highestRole } from './claims.ts'
-import type { Found, OpenIdProvider, ProviderTokens } from './provider.ts'
+import type { IdentityProvider } from './lazy-provider.ts'
+import type { Found, ProviderTokens } from './provider.ts'
 import { SIGN_ON_REFUSALS, signOnRefusalOf } from './refusals.ts'
 import type { TextSealer } from './sealer.ts'
 import type { SignInConfig } from './settings.ts'
@@ -14,7 +15,7 @@ interface SessionCheckOptions {
   readonly store: SignOnStore
   readonly config: SignInConfig
   /** Null without a configuration. */
-  readonly provider: OpenIdProvider | null
+  readonly provider: IdentityProvider | null
   readonly sealer: TextSealer
   readonly clock: Clock
   /** Called with the id of each user whose role has changed, or whose session has ended. */

@@ -1,9 +1,8 @@
-import { type FileMetaData, parquetMetadata, type RowGroup } from 'hyparquet'
-import { ByteWriter } from 'hyparquet-writer'
+import type { FileMetaData, RowGroup } from 'hyparquet'
 import { AppError } from '../../errors.ts'
 import type { ReadBytes } from '../input/record.ts'
 import { thriftEnd } from '../input/thrift-bounds.ts'
-import { parquetWriter } from './parquet-results.ts'
+import type { parquetWriter } from './parquet-results.ts'
 
 const MAGIC = Buffer.from('PAR1')
 /** Length of the metadata, and the magic number. */
@@ -26,7 +25,7 @@ interface Part {
  * metadata. No value is decoded, and a file passes in portions.
  *
  * The files are in a folder into which the team's own programs write: their metadata are checked
- * before the library reads them.
+ * before the library reads them. It is loaded with the first such file.
  *
  * @param keys of whole files with one schema; without any, nothing is given
  * @throws AppError `batch_not_found` for one that is no longer a part of results
@@ -35,6 +34,8 @@ export async function* joinParquet(
   keys: readonly string[],
   open: (key: string) => Promise<Part>,
 ): AsyncGenerator<Uint8Array> {
+  const { ByteWriter } = await import('hyparquet-writer')
+  const results = await import('./parquet-results.ts')
   const tail = new ByteWriter()
   let joined: ReturnType<typeof parquetWriter> | null = null
   let offset = MAGIC.length
@@ -44,7 +45,7 @@ export async function* joinParquet(
     const found = await metadataOf(part)
     metadataBytes += found.bytes
     if (joined === null) {
-      joined = parquetWriter(tail, found.metadata.schema)
+      joined = results.parquetWriter(tail, found.metadata.schema)
       yield MAGIC
     }
     checkSize(metadataBytes)
@@ -68,6 +69,7 @@ async function metadataOf({
   bytes: fileBytes,
   read,
 }: Part): Promise<{ readonly bytes: number; readonly metadata: FileMetaData }> {
+  const { parquetMetadata } = await import('hyparquet')
   try {
     if (fileBytes < TAIL_BYTES) throw new Error('it is too short')
     const tail = await read(fileBytes - TAIL_BYTES, TAIL_BYTES)

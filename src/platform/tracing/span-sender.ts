@@ -1,5 +1,6 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http'
+import type { Agent, ClientRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { Agent as HttpAgent, request as httpRequest } from '../node-http.ts'
 import { exportBody, type SpanTexts } from './otlp.ts'
 import type { TracingSettings } from './settings.ts'
 
@@ -50,7 +51,7 @@ export class SpanSender {
   readonly counts = { sent: 0, dropped: 0 }
   private readonly options: SenderOptions
   private readonly body: (spanTexts: readonly string[]) => string
-  private readonly agent: HttpAgent
+  private readonly agent: Agent
   private queue: SpanTexts[] = []
   /** Spans in the queue. */
   private waiting = 0

@@ -1,6 +1,5 @@
-import { inArray, sql } from 'drizzle-orm'
-import type { Database } from '../../platform/db/client.ts'
-import { models } from '../../tables/models.ts'
+import { sql } from 'drizzle-orm'
+import { type Database, rowsOf } from '../../platform/db/client.ts'
 import { CellModels, type ModelText, type ModelTextStore } from './stored-models.ts'
 
 /** Models in PostgreSQL. */
@@ -11,17 +10,15 @@ export class PostgresModelTextStore implements ModelTextStore {
     this.db = db
   }
 
-  modelTexts(modelIds: readonly string[]): Promise<ModelText[]> {
-    return this.db
-      .select({
-        modelId: models.id,
-        name: models.name,
-        version: models.version,
-        // As text, because a driver would parse it with JSON.parse; see `parseStoredJson`.
-        specText: sql<string>`${models.spec}::text`,
-      })
-      .from(models)
-      .where(inArray(models.id, [...modelIds]))
+  async modelTexts(modelIds: readonly string[]): Promise<ModelText[]> {
+    if (modelIds.length === 0) return []
+    // As text, because a driver would parse the specification with JSON.parse, see
+    // `parseStoredJson`. In plain SQL, because the thread of the drain needs no table but this.
+    return rowsOf<ModelText>(
+      this.db,
+      sql`select id as "modelId", name, version, spec::text as "specText"
+        from models where id in ${[...modelIds]}`,
+    )
   }
 }
 

@@ -201,6 +201,8 @@ export class BatchThreads {
       workerData: {},
       memoryMb: MEMORY_MB,
       restartPauseMs: RESTART_PAUSE_MS,
+      // A thread that ended would have to be sent every deployment again.
+      idleMs: null,
       onReply,
       onEnded,
       onCrash: this.options.onCrash,

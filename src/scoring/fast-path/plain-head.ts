@@ -1,4 +1,4 @@
-import { maxHeaderSize } from 'node:http'
+import { maxHeaderSize } from '../../platform/node-http.ts'
 import { TRACEPARENT_CHARS, traceparentOf } from '../../platform/tracing/traceparent.ts'
 import { scoreUrlOf } from '../score-request.ts'
 import { type ScoreHead, scoreHeadOf } from './score-head.ts'

@@ -61,6 +61,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     quarantined = []
     drainThread = new Watched(
       new DrainThread({
+        isAwaited: false,
         databaseUrl: handle.url ?? '',
         writer: 'thread',
         onCrash: (error) => crashes.push(error),

@@ -22,6 +22,7 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
     const directory = newSpoolDir()
     const spool = await openSpool(directory.path)
     const drainThread = new DrainThread({
+      isAwaited: false,
       databaseUrl: handle.url ?? '',
       writer: 'thread',
       onCrash: () => undefined,

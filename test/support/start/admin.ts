@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The entry of all commands, from the root. */
-export const PROGRAM = 'src/cli/main.ts'
+export const PROGRAM = 'src/cli/scoreline.mjs'
 
 /** What a run of a command line left behind. */
 export interface AdminRun {

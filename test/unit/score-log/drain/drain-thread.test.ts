@@ -13,19 +13,22 @@ const RANGE = {
   readableBytes: 100,
 }
 
-/** Makes every thread fail to start until the test ends. */
-function refuseThreads(refusal: Error): void {
+/** Makes every thread fail to start until the test ends. @returns how many were to start */
+function refuseThreads(refusal: Error): { count: number } {
   const { Worker } = threads
+  const refused = { count: 0 }
   onTestFinished(() => {
     threads.Worker = Worker
     syncBuiltinESMExports()
   })
   threads.Worker = new Proxy(Worker, {
     construct: () => {
+      refused.count++
       throw refusal
     },
   })
   syncBuiltinESMExports()
+  return refused
 }
 
 // Where the system has no thread left the service must start all the same, and drain without one.
@@ -36,6 +39,7 @@ test('a thread that fails to start is reported, and drains nothing', async () =>
   const thread = new DrainThread({
     databaseUrl: 'postgres://localhost/none',
     writer: 'writer',
+    isAwaited: false,
     onCrash,
     onSilent: () => undefined,
   })
@@ -43,4 +47,22 @@ test('a thread that fails to start is reported, and drains nothing', async () =>
   expect(await thread.drainRange(RANGE)).toBe(null)
   expect(onCrash.mock.calls).toEqual([[refusal]])
   await thread.close()
+})
+
+// A process without scores has no use for the thread's memory. In the durability `database` an
+// answer waits for the thread: the first must not wait for its start.
+test('the thread starts with the first record, or at once where answers wait for it', async () => {
+  const refused = refuseThreads(new Error('no thread left'))
+  const options = {
+    databaseUrl: 'postgres://localhost/none',
+    writer: 'writer',
+    onCrash: () => undefined,
+    onSilent: () => undefined,
+  }
+  const thread = new DrainThread({ ...options, isAwaited: false })
+  expect(refused.count).toBe(0)
+  await thread.drainRange(RANGE)
+  expect(refused.count).toBe(1)
+  new DrainThread({ ...options, isAwaited: true })
+  expect(refused.count).toBe(2)
 })
