@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { leafTextOf, treesOf } from '../../../../src/score-log/proof/leaves.ts'
+import { leafTextOf } from '../../../../src/score-log/proof/leaves.ts'
 import { type PayloadRow, recordPayload } from '../../../support/score-log/record-payloads.ts'
+import { treesOf } from '../../../support/score-log/trees.ts'
 
 const NONE = 0xffff_ffff
 const CHAMPION = { modelId: 'mod_1', challengerId: null, features: 3, bytesPerCell: 1 } as const
