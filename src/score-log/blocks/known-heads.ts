@@ -1,8 +1,8 @@
 import { LeafTexts } from '../proof/leaf-texts.ts'
 import { HEAD_AT, type RecordHead, readHeadV4 } from '../record/record-v4.ts'
 
-/** A thousand deployments have as many. */
-const HEADS_MAX = 4_096
+/** Ten thousand deployments have less; what is made of heads takes ten times as much. */
+const HEAD_BYTES_MAX = 2 * 1024 * 1024
 
 /** A head of records, with what follows from it. */
 export interface KnownHead {
@@ -16,6 +16,7 @@ export class KnownHeads {
   /** By the head's bytes as latin1. */
   private readonly heads = new Map<string, KnownHead>()
   private before: KnownHead | null = null
+  private heldBytes = 0
 
   /**
    * The head of a record of version 4; often that of the record before.
@@ -42,8 +43,12 @@ export class KnownHeads {
     const head = readHeadV4(bytes)
     const known = { bytes, head, leafTexts: new LeafTexts(head) }
     // All leave at once: one that is still needed is read again.
-    if (this.heads.size >= HEADS_MAX) this.heads.clear()
+    if (this.heldBytes + bytes.length > HEAD_BYTES_MAX) {
+      this.heads.clear()
+      this.heldBytes = 0
+    }
     this.heads.set(name, known)
+    this.heldBytes += bytes.length
     return known
   }
 }

@@ -8,6 +8,7 @@ import { laterPlanes, readPlanes, writePlanes } from './columns.ts'
 const STORED = 0
 const DERIVED = 1
 const F64_BYTES = 8
+const U32_BYTES = 4
 
 /** The cells of each result. */
 interface CellShape {
@@ -56,7 +57,7 @@ export class ResultsColumn {
     }
     const exceptions = this.exceptionsOf(model, cells, shape)
     out.u8(DERIVED)
-    out.u32(checksumOf(new Float64Array(scores), new Float64Array(pds), new Uint32Array(grades)))
+    out.u32(this.checksum())
     out.varint(exceptions.length)
     for (const index of exceptions) {
       out.varint(index)
@@ -64,6 +65,21 @@ export class ResultsColumn {
       out.f64(pds[index] ?? 0)
       out.u32(grades[index] ?? 0)
     }
+  }
+
+  /** As `checksumOf`. One piece of memory for the columns of many short ones takes half the time. */
+  private checksum(): number {
+    const { scores, pds, grades } = this
+    const count = scores.length
+    const memory = new ArrayBuffer(count * (2 * F64_BYTES + U32_BYTES))
+    const doubles = new Float64Array(memory, 0, 2 * count)
+    const numbers = new Uint32Array(memory, 2 * count * F64_BYTES)
+    for (let index = 0; index < count; index++) {
+      doubles[index] = scores[index] ?? 0
+      doubles[count + index] = pds[index] ?? 0
+      numbers[index] = grades[index] ?? 0
+    }
+    return crc32(new Uint8Array(memory))
   }
 
   /** Only here, because the tables of a model are then read once for all of its results. */
