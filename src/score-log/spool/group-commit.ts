@@ -122,12 +122,14 @@ export class GroupCommit {
     if (failure !== null) {
       if (group.isAnswered) this.overdueRequests -= group.requests
       this.fail(group, failure.error, 0)
-    } else {
-      appender.release()
-      group.answer(null)
-      onAppended(group.requests)
+      this.write()
+      return
     }
+    appender.release()
+    // First, so that the disk is at work while this group is answered.
     this.write()
+    group.answer(null)
+    onAppended(group.requests)
   }
 
   private fail(group: Group, cause: unknown, bytes: number): void {
