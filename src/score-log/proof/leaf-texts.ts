@@ -17,7 +17,7 @@ import {
   SCORED,
 } from '../record/record-v4.ts'
 import { LeafMemory } from './leaf-memory.ts'
-import { CELL_BYTES_MAX, isPlain, writeCells, writeDigits } from './leaf-numbers.ts'
+import { isPlain, writeDigits } from './leaf-numbers.ts'
 
 /** Version of the text of a leaf. */
 const LEAF_VERSION = 1
@@ -26,6 +26,10 @@ const LEAF_PREFIX = '\u0000'
 /** The kind and a number. */
 const NUMBER_ID_BYTES = 9
 const QUOTE = 0x22
+const COMMA = 0x2c
+const DIGIT_0 = 0x30
+/** The digits of a number of two bytes, and a comma. */
+const CELL_BYTES_MAX = 6
 /** Fragments that all leaves of a head share. */
 const BUCKET = 0
 const ONE_TO_KEY = 1
@@ -179,10 +183,9 @@ export class LeafTexts {
     const { fragments } = this
     const { bytes, view } = memory
     const { first } = model
-    const { payload } = record
     const result = record.base + from
     let at = fragments.write(view, start, first + TO_CELLS)
-    at = writeCells(bytes, at, { payload, from: from + RESULT_HEADER_BYTES, ...model })
+    at = writeCells(at, record.payload, from + RESULT_HEADER_BYTES, model)
     at = fragments.write(view, at, first + TO_GRADE)
     const grade = record.view.getUint32(result + 17, true)
     at = grade === NO_GRADE ? writeText(bytes, at, 'null') : writeDigits(bytes, at, grade)
@@ -209,6 +212,26 @@ function textsAround(model: RecordModel, position: number): string[] {
   const toWarnings = `,"spec_sha256":${JSON.stringify(specSha256)},"warnings":`
   const failed = `${toCells}${toGrade}null${toPd}null${toScore}null${toWarnings}0}`
   return [toCells, toGrade, toPd, toScore, toWarnings, '}', failed]
+}
+
+/** Writes the cells of a result with commas between them; nearly all have a digit or two. */
+function writeCells(start: number, payload: Buffer, from: number, model: ModelCells): number {
+  const { features, bytesPerCell } = model
+  const { bytes } = memory
+  let at = start
+  for (let feature = 0; feature < features; feature++) {
+    const cell =
+      bytesPerCell === 1 ? (payload[from + feature] ?? 0) : payload.readUInt16LE(from + 2 * feature)
+    if (feature > 0) bytes[at++] = COMMA
+    if (cell < 10) bytes[at++] = DIGIT_0 + cell
+    else if (cell < 100) {
+      const tens = (cell / 10) | 0
+      bytes[at] = DIGIT_0 + tens
+      bytes[at + 1] = DIGIT_0 + cell - 10 * tens
+      at += 2
+    } else at = writeDigits(bytes, at, cell)
+  }
+  return at
 }
 
 /** Writes a text with a byte of length before it as JSON; ids need no escapes. */
