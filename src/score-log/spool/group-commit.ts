@@ -122,14 +122,12 @@ export class GroupCommit {
     if (failure !== null) {
       if (group.isAnswered) this.overdueRequests -= group.requests
       this.fail(group, failure.error, 0)
-      this.write()
-      return
+    } else {
+      appender.release()
+      group.answer(null)
+      onAppended(group.requests)
     }
-    appender.release()
-    // First, so that the disk is at work while this group is answered.
     this.write()
-    group.answer(null)
-    onAppended(group.requests)
   }
 
   private fail(group: Group, cause: unknown, bytes: number): void {

@@ -134,21 +134,6 @@ test('while the disk does not end a sync, requests are refused in time and nothi
   expect(disk.bytes).toBe(2 * writtenBytes)
 })
 
-test('the disk takes the next group before the one before is answered', async () => {
-  const { disk, ask } = setUp('disk')
-  const syncsAtAnswer: number[] = []
-  ask(() => syncsAtAnswer.push(disk.syncs.length))
-  await turnEnd()
-  const next = ask()
-  disk.syncs.shift()?.resolve()
-  await turnEnd()
-  expect(syncsAtAnswer).toEqual([1])
-  expect(next).toEqual([])
-  disk.syncs.shift()?.resolve()
-  await turnEnd()
-  expect(next).toEqual(['ok'])
-})
-
 test('a sync that fails after its deadline leaves nothing that counts as overdue', async () => {
   const { disk, group, ask, onFailed } = setUp('disk')
   const late = ask()
