@@ -19,10 +19,10 @@ export interface KeyedRollup extends RollupKey {
   readonly rollup: Rollup
 }
 
-/** A logged request: the facts of its record that the sums need, and the results it served. */
-export interface SummedRequest {
-  readonly record: { readonly deploymentId: string; readonly modelCount: number }
-  readonly served: ServedResults
+/** What the sums need of the record of a request. */
+export interface SummedRecord {
+  readonly deploymentId: string
+  readonly modelCount: number
 }
 
 /** Sums up requests by deployment and time. */
@@ -31,24 +31,36 @@ export class RollupSums {
   /** Results of all models, served or not. */
   results = 0
   private readonly minutes = new Map<string, KeyedRollup>()
-  private last: KeyedRollup | undefined
 
-  /** A request without applicants adds to no rollup. */
-  add({ record, served }: SummedRequest): void {
+  /**
+   * A request without applicants adds to no rollup.
+   *
+   * @param near the rollup of a request before, which nearly always has the same deployment and
+   *   minute
+   * @returns the rollup that the request was added to, or `near`
+   */
+  add(
+    { deploymentId, modelCount }: SummedRecord,
+    served: ServedResults,
+    near: KeyedRollup | null = null,
+  ): KeyedRollup | null {
     this.records++
-    this.results += served.scores.length * record.modelCount
-    if (served.scores.length === 0) return
-    const { deploymentId } = record
+    this.results += served.scores.length * modelCount
+    if (served.scores.length === 0) return near
     const startsAtMs = spanStart('minute', served.scoredAtMs)
-    // Nearly always the record before has the same deployment and minute.
-    if (this.last?.deploymentId !== deploymentId || this.last.startsAtMs !== startsAtMs) {
-      this.last = this.minutes.get(rollupKeyText({ deploymentId, span: 'minute', startsAtMs }))
+    if (near?.startsAtMs === startsAtMs && near.deploymentId === deploymentId) {
+      addRequest(near.rollup, served)
+      return near
     }
-    if (this.last !== undefined) addRequest(this.last.rollup, served)
-    else {
-      this.last = { deploymentId, span: 'minute', startsAtMs, rollup: rollupOf(served) }
-      this.minutes.set(rollupKeyText(this.last), this.last)
+    const key = rollupKeyText({ deploymentId, span: 'minute', startsAtMs })
+    const found = this.minutes.get(key)
+    if (found !== undefined) {
+      addRequest(found.rollup, served)
+      return found
     }
+    const added = { deploymentId, span: 'minute', startsAtMs, rollup: rollupOf(served) } as const
+    this.minutes.set(key, added)
+    return added
   }
 
   /** The rollups of all minutes. */

@@ -1,4 +1,5 @@
-const WORD_BYTES = 4
+/** A double. No UTF-8 has the bytes of a NaN, whose bits alone might not be kept. */
+const WORD_BYTES = 8
 
 /**
  * Texts that are written again and again, prepared as UTF-8 and copied word by word. Copying byte
@@ -7,7 +8,7 @@ const WORD_BYTES = 4
 export class PreparedFragments {
   /** Most bytes that one write touches: the last word may reach beyond the fragment's end. */
   readonly roomBytesMax: number
-  private readonly words: Int32Array
+  private readonly words: Float64Array
   /** Word at which each fragment begins, and at which the last one ends. */
   private readonly starts: Int32Array
   private readonly lengths: Int32Array
@@ -23,8 +24,8 @@ export class PreparedFragments {
     for (const [index, fragment] of encoded.entries()) {
       fragment.copy(padded, WORD_BYTES * (this.starts[index] ?? 0))
     }
-    this.words = Int32Array.from({ length: padded.length / WORD_BYTES }, (_, word) =>
-      padded.readInt32LE(WORD_BYTES * word),
+    this.words = Float64Array.from({ length: padded.length / WORD_BYTES }, (_, word) =>
+      padded.readDoubleLE(WORD_BYTES * word),
     )
     this.roomBytesMax =
       this.lengths.reduce((most, length) => Math.max(most, length), 0) + WORD_BYTES
@@ -35,7 +36,7 @@ export class PreparedFragments {
   }
 
   /**
-   * Writes one fragment; up to three bytes after it may be overwritten.
+   * Writes one fragment; up to seven bytes after it may be overwritten.
    *
    * @param bytes with room for `roomBytesMax`
    * @returns offset at which the fragment ends
@@ -45,7 +46,7 @@ export class PreparedFragments {
     const end = this.starts[index + 1] ?? 0
     let at = from
     for (let word = this.starts[index] ?? 0; word < end; word++) {
-      bytes.setInt32(at, words[word] ?? 0, true)
+      bytes.setFloat64(at, words[word] ?? 0, true)
       at += WORD_BYTES
     }
     return from + (this.lengths[index] ?? 0)

@@ -1,25 +1,15 @@
 import { RollupSums } from '../../rollups/rollup-sums.ts'
 import type { ModelsById } from '../record/model-source.ts'
-import {
-  BUCKET_AT,
-  FIXED_FACTS_BYTES,
-  FLAGS_AT,
-  HEAD_AT,
-  IS_BATCH,
-  LATENCY_AT,
-  NO_BUCKET,
-  RECORD_V4,
-  ROWS_AT,
-  readHeadV4,
-  SCORED_AT,
-  SERVED_AT,
-} from '../record/record-v4.ts'
+import { RecordScanner } from '../record/record-scanner.ts'
+import { IS_BATCH, NO_BUCKET, RECORD_V4 } from '../record/record-v4.ts'
 import { writeSums } from './block-sums.ts'
 import { ByteWriter } from './bytes.ts'
 import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
 import { packed } from './compression.ts'
 import { GroupEncoder } from './group-encoder.ts'
 import { deploymentHash, ReferenceFilter } from './hashes.ts'
+import { KeyIndexes } from './key-indexes.ts'
+import { type KnownHead, KnownHeads } from './known-heads.ts'
 import { RequestIdColumn } from './request-id-column.ts'
 import type { BlockData } from './stored-block.ts'
 
@@ -57,9 +47,11 @@ export interface EncodedBlock extends BlockData {
 export class BlockEncoder {
   private readonly models: ModelsById
   private readonly groups: GroupEncoder[] = []
-  /** Index of the group of each head, by the head's bytes as latin1. */
-  private readonly groupIndexes = new Map<string, number>()
-  private readonly keys = new Map<string, number>()
+  private readonly groupIndexes = new Map<KnownHead, number>()
+  private lastHead: KnownHead | null = null
+  private readonly scanner = new RecordScanner()
+  private readonly known = new KnownHeads()
+  private readonly keys = new KeyIndexes()
   private readonly ids = new RequestIdColumn()
   private readonly sums = new RollupSums()
   private readonly heads: number[] = []
@@ -90,56 +82,47 @@ export class BlockEncoder {
   /** @throws Error that says what is wrong with the record, without quoting it */
   add(payload: Buffer): void {
     if (payload.readUInt8(0) !== RECORD_V4) throw new Error('the record is of another version')
-    const headEnd = HEAD_AT + payload.readUInt16LE(1)
-    const head = this.groupOf(payload, headEnd)
+    this.addScanned(this.scanner.scan(payload), this.known.of(payload))
+  }
+
+  /**
+   * As `add`, for a record of version 4 that was scanned.
+   *
+   * @param known its head
+   */
+  addScanned(record: RecordScanner, known: KnownHead): void {
+    const { payload, scoredAtMs, latencyUs, bucket, flags, referenceAt, rowsAt } = record
+    const head = this.groupOf(known)
     const group = this.groups[head]
     if (group === undefined) return
-    const scoredAtMs = payload.readDoubleLE(headEnd + SCORED_AT)
-    const latencyUs = payload.readUInt32LE(headEnd + LATENCY_AT)
-    const bucket = payload.readInt16LE(headEnd + BUCKET_AT)
-    const served = payload.readUInt8(headEnd + SERVED_AT)
-    const flags = payload.readUInt8(headEnd + FLAGS_AT)
-    const rowCount = payload.readUInt32LE(headEnd + ROWS_AT)
     if (!Number.isFinite(scoredAtMs))
       throw new Error('the record does not say when it was answered')
     if (flags > IS_BATCH || bucket < NO_BUCKET) throw new Error('the record has unknown facts')
-    let at = headEnd + FIXED_FACTS_BYTES
-    const idEnd = endOfText(payload, at)
-    this.ids.add(payload.toString('latin1', at + 1, idEnd), scoredAtMs)
-    at = idEnd
-    const keyEnd = endOfText(payload, at)
-    this.keyIndexes.push(this.keyOf(payload.toString('latin1', at + 1, keyEnd)))
-    at = keyEnd
-    const referenceEnd = endOfText(payload, at)
-    if (referenceEnd > at + 1) {
+    this.ids.add(record.requestId, scoredAtMs)
+    const { deploymentId, teamId, models } = group.head
+    if (rowsAt > referenceAt + 1) {
       this.hasReferences = true
-      this.filter.add(group.head.teamId, payload.toString('utf8', at + 1, referenceEnd))
+      this.filter.add(teamId, payload.toString('utf8', referenceAt + 1, rowsAt))
     }
-    this.references.copy(payload, at, referenceEnd)
-    const results = group.add(payload, referenceEnd, {
-      rowCount,
-      served,
-      // In a batch the record's id is the reference.
-      ...(flags === IS_BATCH && {
-        onId: (id) => {
-          if (id !== null) this.filter.add(group.head.teamId, id)
-        },
-      }),
-    })
-    this.sums.add({
-      record: { deploymentId: group.head.deploymentId, modelCount: group.head.models.length },
-      served: { scoredAtMs, latencyMs: latencyUs / 1_000, ...results },
-    })
+    this.references.copy(payload, referenceAt, rowsAt)
+    // In a batch the record's id is the reference.
+    const served = group.add(record, flags === IS_BATCH ? this.filter : null)
+    group.sums = this.sums.add(
+      { deploymentId, modelCount: models.length },
+      { scoredAtMs, latencyMs: latencyUs / 1_000, scores: served.scores, pds: served.pds },
+      group.sums,
+    )
     this.heads.push(head)
+    this.keyIndexes.push(this.keys.indexOf(record))
     this.scoredAt.push(scoredAtMs)
     this.latencies.push(latencyUs)
     this.buckets.push(bucket + 1)
-    this.served.push(served)
+    this.served.push(record.served)
     this.flags.push(flags)
-    this.rows.push(rowCount)
-    this.applicants += rowCount
-    this.firstAtMs = Math.min(this.firstAtMs, scoredAtMs)
-    this.lastAtMs = Math.max(this.lastAtMs, scoredAtMs)
+    this.rows.push(record.rows)
+    this.applicants += record.rows
+    if (scoredAtMs < this.firstAtMs) this.firstAtMs = scoredAtMs
+    if (scoredAtMs > this.lastAtMs) this.lastAtMs = scoredAtMs
   }
 
   /** @returns null without records */
@@ -170,7 +153,7 @@ export class BlockEncoder {
     out.varint(this.groups.length)
     for (const { headBytes } of this.groups) out.block(headBytes)
     out.varint(this.keys.size)
-    for (const key of this.keys.keys()) out.block(Buffer.from(key, 'latin1'))
+    for (const key of this.keys.all()) out.block(key)
     writePlanes(out, this.heads)
     writePlanes(out, this.keyIndexes)
     writeDeltas(out, this.scoredAt)
@@ -185,35 +168,12 @@ export class BlockEncoder {
     for (const group of this.groups) group.write(out)
   }
 
-  /** Often the head is that of the record before. */
-  private groupOf(payload: Buffer, headEnd: number): number {
-    const last = this.heads.at(-1) ?? -1
-    const before = this.groups[last]?.headBytes
-    const isBefore =
-      before?.length === headEnd - HEAD_AT &&
-      payload.compare(before, 0, before.length, HEAD_AT, headEnd) === 0
-    if (isBefore) return last
-    const head = payload.toString('latin1', HEAD_AT, headEnd)
-    const found = this.groupIndexes.get(head)
+  private groupOf(known: KnownHead): number {
+    if (known === this.lastHead) return this.heads.at(-1) ?? 0
+    this.lastHead = known
+    const found = this.groupIndexes.get(known)
     if (found !== undefined) return found
-    if (headEnd > payload.length) throw new Error('the record is cut off')
-    const headBytes = Buffer.from(payload.subarray(HEAD_AT, headEnd))
-    const group = new GroupEncoder(readHeadV4(headBytes), headBytes, this.models)
-    this.groupIndexes.set(head, this.groups.length)
-    return this.groups.push(group) - 1
+    this.groupIndexes.set(known, this.groups.length)
+    return this.groups.push(new GroupEncoder(known, this.models)) - 1
   }
-
-  private keyOf(key: string): number {
-    const found = this.keys.get(key)
-    if (found !== undefined) return found
-    this.keys.set(key, this.keys.size)
-    return this.keys.size - 1
-  }
-}
-
-/** Offset after a text with a byte of length before it. */
-function endOfText(payload: Buffer, at: number): number {
-  const end = at + 1 + payload.readUInt8(at)
-  if (end > payload.length) throw new Error('the record is cut off')
-  return end
 }

@@ -1,9 +1,6 @@
-import { UTF8_BYTES_MAX, writeText } from '../../platform/bytes/utf8-writer.ts'
-
 const BYTES_MIN = 256
 const VARINT_BITS = 7
 const MORE = 0x80
-const DIGIT_0 = 0x30
 
 /** Writes numbers and bytes one after the other, little-endian, into a buffer that grows. */
 export class ByteWriter {
@@ -12,15 +9,6 @@ export class ByteWriter {
 
   get length(): number {
     return this.used
-  }
-
-  clear(): void {
-    this.used = 0
-  }
-
-  /** Drops what was written behind this many bytes. */
-  truncate(length: number): void {
-    this.used = Math.min(this.used, length)
   }
 
   u8(value: number): void {
@@ -57,32 +45,6 @@ export class ByteWriter {
   /** @param value a whole number from -2^52 to 2^52: small ones of either sign take one byte */
   zigzag(value: number): void {
     this.varint(value < 0 ? -2 * value - 1 : 2 * value)
-  }
-
-  /** A text in UTF-8, without its length. */
-  text(text: string): void {
-    this.reserve(UTF8_BYTES_MAX * text.length)
-    this.used = writeText(this.bytes, this.used, text)
-  }
-
-  /** The digits of a whole number from 0 to 2^32 - 1. */
-  digits(value: number): void {
-    let places = 1
-    for (let rest = value; rest >= 10; places++) rest = (rest / 10) >>> 0
-    this.reserve(places)
-    let rest = value
-    for (let at = this.used + places - 1; at >= this.used; at--) {
-      this.bytes[at] = DIGIT_0 + (rest % 10)
-      rest = (rest / 10) >>> 0
-    }
-    this.used += places
-  }
-
-  /** Copies all of some bytes. */
-  all(bytes: Uint8Array): void {
-    this.reserve(bytes.length)
-    this.bytes.set(bytes, this.used)
-    this.used += bytes.length
   }
 
   /** Copies bytes, with their number before them. */

@@ -1,8 +1,9 @@
 import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
-import { type BlockTree, treesOf } from '../proof/leaves.ts'
+import { type BlockTree, BlockTrees } from '../proof/block-trees.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
-import { HEAD_AT, readHeadV4, SCORED_AT } from '../record/record-v4.ts'
+import { RecordScanner } from '../record/record-scanner.ts'
 import { BlockEncoder, type EncodedBlock } from './block-encoder.ts'
+import { type KnownHead, KnownHeads } from './known-heads.ts'
 
 /** A block of records that are new to the database. */
 export interface DrainedBlock extends EncodedBlock {
@@ -13,46 +14,60 @@ export interface DrainedBlock extends EncodedBlock {
 /**
  * Turns records of version 4 into blocks, one for each hour of UTC.
  *
+ * @param known heads of records before these
  * @throws Error that says what is wrong with one of the records; or of the database
  */
 export async function encodeBlocks(
   payloads: readonly Buffer[],
   source: ModelSource,
+  known = new KnownHeads(),
 ): Promise<DrainedBlock[]> {
   if (payloads.length === 0) return []
-  const models = await source.compiled(modelIdsOf(payloads))
-  return encodeByHour(payloads, models)
+  const heads = payloads.map((payload) => known.of(payload))
+  const models = await source.compiled(modelIdsOf(heads))
+  return encodeWith(payloads, heads, models)
 }
 
 /** @param payloads can be reused afterwards */
 export function encodeByHour(payloads: readonly Buffer[], models: ModelsById): DrainedBlock[] {
-  const hours = new Map<number, { readonly encoder: BlockEncoder; readonly payloads: Buffer[] }>()
-  for (const payload of payloads) {
-    const scoredAtMs = payload.readDoubleLE(HEAD_AT + payload.readUInt16LE(1) + SCORED_AT)
-    const hour = spanStart('hour', scoredAtMs) / SPAN_MS.hour
+  const known = new KnownHeads()
+  return encodeWith(
+    payloads,
+    payloads.map((payload) => known.of(payload)),
+    models,
+  )
+}
+
+/** @param heads those of the records */
+function encodeWith(
+  payloads: readonly Buffer[],
+  heads: readonly KnownHead[],
+  models: ModelsById,
+): DrainedBlock[] {
+  const hours = new Map<number, { readonly encoder: BlockEncoder; readonly trees: BlockTrees }>()
+  const record = new RecordScanner()
+  for (const [index, payload] of payloads.entries()) {
+    const head = heads[index]
+    if (head === undefined) continue
+    record.scan(payload)
+    const hour = spanStart('hour', record.scoredAtMs) / SPAN_MS.hour
     let ofHour = hours.get(hour)
     if (ofHour === undefined) {
-      ofHour = { encoder: new BlockEncoder(models), payloads: [] }
+      ofHour = { encoder: new BlockEncoder(models), trees: new BlockTrees() }
       hours.set(hour, ofHour)
     }
-    ofHour.encoder.add(payload)
-    ofHour.payloads.push(payload)
+    ofHour.encoder.addScanned(record, head)
+    ofHour.trees.add(record, head.leafTexts)
   }
-  return [...hours.values()].flatMap((ofHour) => {
-    const block = ofHour.encoder.encode()
-    return block === null ? [] : { ...block, trees: treesOf(ofHour.payloads) }
+  return [...hours.values()].flatMap(({ encoder, trees }) => {
+    const block = encoder.encode()
+    return block === null ? [] : { ...block, trees: trees.trees() }
   })
 }
 
-/** Ids of the models of these records. */
-export function modelIdsOf(payloads: readonly Buffer[]): string[] {
-  const heads = new Set<string>()
+/** Ids of the models of these heads. */
+function modelIdsOf(heads: readonly KnownHead[]): string[] {
   const ids = new Set<string>()
-  for (const payload of payloads) {
-    const head = payload.toString('latin1', HEAD_AT, HEAD_AT + payload.readUInt16LE(1))
-    if (heads.has(head)) continue
-    heads.add(head)
-    for (const { modelId } of readHeadV4(Buffer.from(head, 'latin1')).models) ids.add(modelId)
-  }
+  for (const { head } of new Set(heads)) for (const { modelId } of head.models) ids.add(modelId)
   return [...ids]
 }

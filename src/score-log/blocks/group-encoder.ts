@@ -1,5 +1,7 @@
 import type { CellModel } from '../../engine/index.ts'
+import type { KeyedRollup } from '../../rollups/rollup-sums.ts'
 import type { ModelsById } from '../record/model-source.ts'
+import type { RecordScanner } from '../record/record-scanner.ts'
 import {
   FAILED,
   ID_HEADER_BYTES,
@@ -13,6 +15,8 @@ import {
 } from '../record/record-v4.ts'
 import { ByteWriter } from './bytes.ts'
 import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
+import type { ReferenceFilter } from './hashes.ts'
+import type { KnownHead } from './known-heads.ts'
 import { ResultsColumn } from './results-column.ts'
 
 const F64_BYTES = 8
@@ -26,62 +30,57 @@ export interface ServedColumns {
   readonly pds: number[]
 }
 
-/** The rows of a record. */
-interface AddedRows {
-  readonly rowCount: number
-  /** Position of the model that answered. */
-  readonly served: number
-  /** Called with the record id of each row as text; null for none. */
-  readonly onId?: (text: string | null) => void
-}
-
 /** Collects the rows of all requests with the same head, as columns. */
 export class GroupEncoder {
   readonly head: RecordHead
   readonly headBytes: Buffer
+  /** The sums that its last record was added to. */
+  sums: KeyedRollup | null = null
   /** Number of applicants. */
   rows = 0
   private readonly idKinds = new ByteWriter()
   private readonly idNumbers: number[] = []
   private readonly idTexts = new ByteWriter()
   private readonly models: readonly ModelEncoder[]
+  /** Of the last record. */
+  private readonly served: ServedColumns = { scores: [], pds: [] }
 
-  constructor(head: RecordHead, headBytes: Buffer, models: ModelsById) {
+  constructor({ head, bytes }: KnownHead, models: ModelsById) {
     this.head = head
-    this.headBytes = headBytes
+    this.headBytes = bytes
     this.models = head.models.map((model) => new ModelEncoder(model, models.get(model.modelId)))
   }
 
   /**
    * Adds the rows of a record.
    *
-   * @param start offset of its first row
+   * @param filter receives the record ids as references; null: they are none
+   * @returns what holds until the next call
    * @throws Error if the rows are not as the head and the facts say
    */
-  add(
-    payload: Buffer,
-    start: number,
-    { rowCount, served: servedBy, onId }: AddedRows,
-  ): ServedColumns {
-    const served: ServedColumns = { scores: [], pds: [] }
+  add(record: RecordScanner, filter: ReferenceFilter | null): ServedColumns {
+    const { payload, rows, served: servedBy } = record
+    const { served } = this
+    served.scores.length = 0
+    served.pds.length = 0
     if (servedBy >= this.models.length) throw new Error('the record lacks the model that answered')
-    let at = start
-    for (let row = 0; row < rowCount; row++) {
+    let at = record.rowsAt
+    for (let row = 0; row < rows; row++) {
       const idAt = at
       at = this.addId(payload, at)
-      onId?.(idText(payload, idAt, at))
+      const id = filter === null ? null : idText(payload, idAt, at)
+      if (id !== null) filter?.add(this.head.teamId, id)
       for (let position = 0; position < this.models.length; position++) {
-        const isServed = position === servedBy
-        if (isServed && payload[at] === FAILED) throw new Error('the record lacks a result')
-        if (isServed) {
-          served.scores.push(payload.readDoubleLE(at + 1))
-          served.pds.push(payload.readDoubleLE(at + PD_AT))
-        }
-        at = this.models[position]?.add(payload, at) ?? at
+        const start = at
+        at = this.models[position]?.add(record, start) ?? start
+        if (position !== servedBy) continue
+        if (payload[start] === FAILED) throw new Error('the record lacks a result')
+        served.scores.push(record.view.getFloat64(record.base + start + 1, true))
+        served.pds.push(record.view.getFloat64(record.base + start + PD_AT, true))
       }
     }
     if (at !== payload.length) throw new Error('the record is longer than its contents')
-    this.rows += rowCount
+    this.rows += rows
     return served
   }
 
@@ -118,19 +117,16 @@ class ModelEncoder {
   /** Row after row. */
   private readonly cells = new ByteWriter()
   private readonly results: ResultsColumn
-  private readonly rowCells: Uint8Array | Uint16Array
   private scored = 0
 
   constructor(record: RecordModel, model: CellModel | undefined) {
     const isKnown = model !== undefined && model.features.length === record.features
     this.record = record
     this.results = new ResultsColumn(isKnown ? model : null)
-    this.rowCells =
-      record.bytesPerCell === 1 ? new Uint8Array(record.features) : new Uint16Array(record.features)
   }
 
   /** @returns offset after the result */
-  add(payload: Buffer, at: number): number {
+  add({ payload, view, base }: RecordScanner, at: number): number {
     const status = payload.readUInt8(at)
     if (status !== FAILED && status !== SCORED) {
       throw new Error('the record has a result of an unknown kind')
@@ -141,23 +137,12 @@ class ModelEncoder {
     const start = at + RESULT_HEADER_BYTES
     const end = start + features * bytesPerCell
     if (end > payload.length) throw new Error('the record is cut off')
-    const { rowCells } = this
-    if (bytesPerCell === 1) {
-      for (let feature = 0; feature < features; feature++) {
-        rowCells[feature] = payload[start + feature] ?? 0
-      }
-    } else {
-      for (let feature = 0; feature < features; feature++) {
-        rowCells[feature] = payload.readUInt16LE(start + 2 * feature)
-      }
-    }
     this.results.add(
-      payload.readDoubleLE(at + 1),
-      payload.readDoubleLE(at + PD_AT),
-      payload.readUInt32LE(at + GRADE_AT),
-      rowCells,
+      view.getFloat64(base + at + 1, true),
+      view.getFloat64(base + at + PD_AT, true),
+      view.getUint32(base + at + GRADE_AT, true),
     )
-    this.warnings.push(payload.readUInt16LE(at + WARNINGS_AT))
+    this.warnings.push(view.getUint16(base + at + WARNINGS_AT, true))
     this.cells.copy(payload, start, end)
     this.scored++
     return end
@@ -175,7 +160,7 @@ class ModelEncoder {
       for (let row = 0, at = place; row < scored; row++, at += width) column[row] = rows[at] ?? 0
       writeBytes(out, column)
     }
-    this.results.write(out)
+    this.results.write(out, rows, this.record)
   }
 }
 

@@ -1,8 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import { openThreadDatabase } from '../../platform/db/thread-database.ts'
-import { RollupSums } from '../../rollups/rollup-sums.ts'
+import { type KeyedRollup, RollupSums } from '../../rollups/rollup-sums.ts'
 import { encodeBlocks } from '../blocks/encode-blocks.ts'
+import { KnownHeads } from '../blocks/known-heads.ts'
 import { ErasureList, ErasuresMovedError } from '../erasure/erasure-list.ts'
 import { modelsOf } from '../reading/model-text-store.ts'
 import { readRecordV3 } from '../record/record-v3.ts'
@@ -32,6 +33,7 @@ const { db, guarded, answer } = openThreadDatabase(databaseUrl, 1)
 const models = modelsOf(db)
 const store = guarded(new PostgresScoreLogStore(db, writer, models))
 const erasures = new ErasureList(db)
+const known = new KnownHeads()
 const erasureLoads = guarded({ load: () => erasures.load() })
 /** Reused for each range: clearing fresh memory costs the system more than reading into it. */
 const bytes = Buffer.allocUnsafeSlow(BYTES_MAX)
@@ -101,7 +103,7 @@ type Batch = Omit<LogBatch, 'position' | 'erasures'> & { readonly newestAtMs: nu
 
 async function blocksOf(range: Buffer, payloads: readonly ByteRange[]): Promise<Batch> {
   const records = payloads.map(({ start, end }) => erasures.applied(range.subarray(start, end)))
-  const blocks = await encodeBlocks(records, models)
+  const blocks = await encodeBlocks(records, models, known)
   const last = records.at(-1) ?? Buffer.alloc(0)
   const newestAtMs = last.readDoubleLE(HEAD_AT + last.readUInt16LE(1) + SCORED_AT)
   return { portions: [], sums: new RollupSums(), blocks, newestAtMs }
@@ -113,6 +115,7 @@ async function blocksOf(range: Buffer, payloads: readonly ByteRange[]): Promise<
  */
 function rowsOf(range: Buffer, payloads: readonly ByteRange[]): Batch {
   const sums = new RollupSums()
+  let near: KeyedRollup | null = null
   const ends: number[] = []
   let newestAtMs = 0
   let from = 0
@@ -120,7 +123,7 @@ function rowsOf(range: Buffer, payloads: readonly ByteRange[]): Batch {
   for (const { start, end } of payloads) {
     const record = readRecordV3(range.subarray(start, end))
     const served = servedOf(record)
-    sums.add({ record, served })
+    near = sums.add(record, served, near)
     newestAtMs = served.scoredAtMs
     if (at > from) range[at++] = LINE_BREAK
     range.copyWithin(at, start, end)

@@ -5,6 +5,7 @@ import { mergeRollup, type Rollup } from '../../rollups/rollup.ts'
 import { ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from '../../rollups/rollup-rows.ts'
 import { type KeyedRollup, type RollupKey, rollupKeyText } from '../../rollups/rollup-sums.ts'
 import type { Span } from '../../rollups/spans.ts'
+import { TurnTaker } from '../reading/turn-taker.ts'
 
 /** Rollups by the text of their key. */
 export type RollupsByKey = ReadonlyMap<string, Rollup>
@@ -31,14 +32,17 @@ export async function addToRollups(
   if (added.length === 0) return written
   const unknown = added.filter((key) => !known.has(rollupKeyText(key)))
   const read = unknown.length === 0 ? NO_ROLLUPS : await readRollups(tx, writer, unknown)
-  const rows = added.map(({ rollup, ...key }) => {
+  const turns = new TurnTaker()
+  const rows: string[] = []
+  for (const { rollup, ...key } of added) {
     const text = rollupKeyText(key)
     const before = known.get(text) ?? read.get(text)
     if (before !== undefined) mergeRollup(before, rollup)
     const now = before ?? rollup
     written.set(text, now)
-    return rollupJson(key, now)
-  })
+    rows.push(rollupJson(key, now))
+    await turns.giveWay()
+  }
   await tx.execute(sql`insert into score_rollups (deployment_id, span, starts_at, writer,
       request_count, result_count, score_avg, score_min, score_max, pd_avg, latency_avg_ms,
       last_request_at, score_buckets, latency_buckets)

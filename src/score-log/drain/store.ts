@@ -228,7 +228,7 @@ function rowsIn(records: readonly LoggedRecord[], erasures: ErasureList): Logged
 
 function sumsOf(records: readonly LoggedRow[]): RollupSums {
   const sums = new RollupSums()
-  for (const logged of records) sums.add(logged)
+  for (const { record, served } of records) sums.add(record, served)
   return sums
 }
 

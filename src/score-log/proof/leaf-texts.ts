@@ -1,91 +1,120 @@
-import { ByteWriter } from '../blocks/bytes.ts'
+import { PreparedFragments } from '../../platform/bytes/prepared-fragments.ts'
+import { writeText } from '../../platform/bytes/utf8-writer.ts'
+import type { RecordScanner } from '../record/record-scanner.ts'
 import {
-  BUCKET_AT,
-  FIXED_FACTS_BYTES,
-  FLAGS_AT,
   HEAD_AT,
   ID_HEADER_BYTES,
   ID_NULL,
   ID_NUMBER,
   ID_UTF16,
   IS_BATCH,
-  LATENCY_AT,
   NO_BUCKET,
   NO_GRADE,
   RESULT_HEADER_BYTES,
   type RecordHead,
   type RecordModel,
-  ROWS_AT,
   readHeadV4,
   SCORED,
-  SCORED_AT,
-  SERVED_AT,
 } from '../record/record-v4.ts'
+import { LeafMemory } from './leaf-memory.ts'
+import { isPlain, writeDigits } from './leaf-numbers.ts'
 
 /** Version of the text of a leaf. */
 const LEAF_VERSION = 1
+/** The byte before the data of a leaf, see `leafHash`. */
+const LEAF_PREFIX = '\u0000'
 /** The kind and a number. */
 const NUMBER_ID_BYTES = 9
-/** The byte before the data of a leaf, see `leafHash`. */
-const LEAF_PREFIX = 0
-const BUCKET = Buffer.from('{"bucket":')
-const TRUE_KEY = Buffer.from('true,"key_id":')
-const FALSE_KEY = Buffer.from('false,"key_id":')
-const LATENCY = Buffer.from(',"latency_us":')
-const RECORD_INDEX = Buffer.from(',"record_index":')
-const RECORDS = Buffer.from(',"records":')
-const REQUEST_ID = Buffer.from(',"request_id":')
-const RESULTS = Buffer.from(',"results":[')
-const SCORED_AT_MS = Buffer.from('],"scored_at_ms":')
-const SERVED = Buffer.from(',"served":')
-const COMMA = 0x2c
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const CLOSING_BRACE = 0x7d
+const COMMA = 0x2c
+const DIGIT_0 = 0x30
+/** The digits of a number of two bytes, and a comma. */
+const CELL_BYTES_MAX = 6
+/** Fragments that all leaves of a head share. */
+const BUCKET = 0
+const ONE_TO_KEY = 1
+const BATCH_TO_KEY = 2
+const LATENCY = 3
+const RECORD_INDEX = 4
+const RECORDS = 5
+const REQUEST_ID = 6
+const RESULTS = 7
+const SCORED_AT_MS = 8
+const SERVED = 9
+const END = 10
+/** Fragments of the first model; those of the next follow. */
+const MODELS = 11
+const TO_CELLS = 0
+const TO_GRADE = 1
+const TO_PD = 2
+const TO_SCORE = 3
+const TO_WARNINGS = 4
+const AFTER_RESULT = 5
+const FAILED_RESULT = 6
+const MODEL_FRAGMENTS = 7
+/** As JSON a byte takes at most six, and quotes stand around the text. */
+const TEXT8_ROOM = 2 + 6 * 255
+/** More than the digits of all numbers of a leaf that are not of a model. */
+const NUMBERS_ROOM = 128
+/** More than the digits of a model's grade, probability, score and warnings. */
+const RESULT_ROOM = 80
 /** The leaf that is being written. Text that is joined from strings costs three times as much. */
-const out = new ByteWriter()
+const memory = new LeafMemory()
 
-/** Which request the leaves are of. */
-export interface LeafRequest {
-  readonly requestId: string
-  readonly scoredAtMs: number
-  /** Number of applicants, and so of leaves. */
-  readonly rows: number
-}
-
-/** The texts around the values of one model. */
-interface ModelText {
-  readonly beforeCells: Buffer
-  readonly beforeGrade: Buffer
-  readonly beforePd: Buffer
-  readonly beforeWarnings: Buffer
-  readonly failed: Buffer
+/** The cells of one model in a record. */
+interface ModelCells {
   readonly features: number
   readonly bytesPerCell: 1 | 2
+  /** Of a result with these cells. */
+  readonly resultBytes: number
+  /** Index of the model's first fragment. */
+  readonly first: number
 }
 
 /**
  * Writes what the tree holds of each applicant of a record of version 4: everything but the
  * reference and the record ids, so that these can be erased and the proofs of the others stay
- * valid. The text is JSON in the canonical form of RFC 8785. It is put together from the bytes: a
- * drain does this for every score.
+ * valid. The text is JSON in the canonical form of RFC 8785. It is put together from prepared
+ * fragments and the bytes of the record: a drain does this for every score.
  */
 export class LeafTexts {
   readonly teamId: string
-  private readonly afterBucket: Buffer
-  private readonly end: Buffer
-  private readonly models: readonly ModelText[]
+  private readonly fragments: PreparedFragments
+  private readonly models: readonly ModelCells[]
+  /** The longest that a leaf can be. */
+  private readonly bytesMax: number
 
   constructor(head: RecordHead) {
     const { cacheVersion, deploymentId, engineVersion, teamId } = head
     this.teamId = teamId
-    const deployment = JSON.stringify(deploymentId)
-    this.afterBucket = Buffer.from(
-      `,"cache_version":${cacheVersion},"deployment_id":${deployment}` +
-        `,"engine_version":${engineVersion},"is_batch":`,
+    const toBatch =
+      `,"cache_version":${cacheVersion},"deployment_id":${JSON.stringify(deploymentId)}` +
+      `,"engine_version":${engineVersion},"is_batch":`
+    const texts = [
+      `${LEAF_PREFIX}{"bucket":`,
+      `${toBatch}false,"key_id":`,
+      `${toBatch}true,"key_id":`,
+      ',"latency_us":',
+      ',"record_index":',
+      ',"records":',
+      ',"request_id":',
+      ',"results":[',
+      '],"scored_at_ms":',
+      ',"served":',
+      `,"team_id":${JSON.stringify(teamId)},"version":${LEAF_VERSION}}`,
+      ...head.models.flatMap(textsAround),
+    ]
+    this.fragments = new PreparedFragments(texts)
+    this.models = head.models.map(({ features, bytesPerCell }, position) => ({
+      features,
+      bytesPerCell,
+      resultBytes: RESULT_HEADER_BYTES + features * bytesPerCell,
+      first: MODELS + position * MODEL_FRAGMENTS,
+    }))
+    this.bytesMax = head.models.reduce(
+      (sum, { features }) => sum + RESULT_ROOM + CELL_BYTES_MAX * features,
+      texts.reduce((sum, text) => sum + Buffer.byteLength(text), 2 * TEXT8_ROOM + NUMBERS_ROOM),
     )
-    this.end = Buffer.from(`,"team_id":${JSON.stringify(teamId)},"version":${LEAF_VERSION}}`)
-    this.models = head.models.map(modelText)
   }
 
   /** @throws Error as `readHeadV4` */
@@ -100,124 +129,126 @@ export class LeafTexts {
    *   UTF-8: what is hashed. The bytes are valid during the call.
    * @throws Error that says what is wrong with the record, without quoting it
    */
-  each(payload: Buffer, onLeaf: (leaf: Buffer, index: number, rows: number) => void): LeafRequest {
-    const facts = headEndOf(payload)
-    const scoredAtMs = payload.readDoubleLE(facts + SCORED_AT)
-    const bucket = payload.readInt16LE(facts + BUCKET_AT)
-    const rows = payload.readUInt32LE(facts + ROWS_AT)
-    const idAt = facts + FIXED_FACTS_BYTES
-    const keyAt = endOfText(payload, idAt)
-    let at = endOfText(payload, endOfText(payload, keyAt))
-    const isBatch = payload.readUInt8(facts + FLAGS_AT) === IS_BATCH
-    const latencyUs = payload.readUInt32LE(facts + LATENCY_AT)
-    const served = payload.readUInt8(facts + SERVED_AT)
-    // What all leaves of a record share is written once, and then stays or is copied.
-    out.clear()
-    out.u8(LEAF_PREFIX)
-    out.all(BUCKET)
-    out.text(bucket === NO_BUCKET ? 'null' : `${bucket}`)
-    out.all(this.afterBucket)
-    out.all(isBatch ? TRUE_KEY : FALSE_KEY)
-    writeJsonText(payload, keyAt)
-    out.all(LATENCY)
-    out.digits(latencyUs)
-    out.all(RECORD_INDEX)
-    const indexAt = out.length
-    let request: Buffer | null = null
+  each(record: RecordScanner, onLeaf: (leaf: Buffer, index: number) => void): void {
+    const { fragments, models } = this
+    const { payload, rows, bucket, served } = record
+    const scoredAtText = `${record.scoredAtMs}`
+    let from = record.rowsAt
+    memory.reserve(this.bytesMax)
+    const { bytes, view } = memory
+    // What stands before the index is the same in all leaves of a record.
+    let start = fragments.write(view, 0, BUCKET)
+    start = writeText(bytes, start, bucket === NO_BUCKET ? 'null' : `${bucket}`)
+    start = fragments.write(view, start, record.flags === IS_BATCH ? BATCH_TO_KEY : ONE_TO_KEY)
+    start = writeJsonText(bytes, start, payload, record.keyAt)
+    start = fragments.write(view, start, LATENCY)
+    start = writeDigits(bytes, start, record.latencyUs)
+    start = fragments.write(view, start, RECORD_INDEX)
     for (let row = 0; row < rows; row++) {
-      out.truncate(indexAt)
-      out.digits(row)
-      const requestAt = out.length
-      if (request === null) {
-        out.all(RECORDS)
-        out.digits(rows)
-        out.all(REQUEST_ID)
-        writeJsonText(payload, idAt)
-        out.all(RESULTS)
-        if (rows > 1) request = Buffer.from(out.written().subarray(requestAt))
-      } else out.all(request)
-      at = endOfId(payload, at)
-      for (const [position, model] of this.models.entries()) {
-        if (position > 0) out.u8(COMMA)
-        if (payload.readUInt8(at) === SCORED) {
-          const next = at + RESULT_HEADER_BYTES + model.features * model.bytesPerCell
-          if (next > payload.length) throw new Error('the record is cut off')
-          writeResult(payload, at, model)
-          at = next
+      let at = writeDigits(bytes, start, row)
+      at = fragments.write(view, at, RECORDS)
+      at = writeDigits(bytes, at, rows)
+      at = fragments.write(view, at, REQUEST_ID)
+      at = writeJsonText(bytes, at, payload, record.idAt)
+      at = fragments.write(view, at, RESULTS)
+      from = endOfId(payload, from)
+      for (let position = 0; position < models.length; position++) {
+        const model = models[position]
+        if (model === undefined) break
+        if (payload.readUInt8(from) === SCORED) {
+          if (from + model.resultBytes > payload.length) throw new Error(CUT_OFF)
+          at = this.writeResult(at, record, from, model)
+          from += model.resultBytes
         } else {
-          out.all(model.failed)
-          at++
+          at = fragments.write(view, at, model.first + FAILED_RESULT)
+          from++
         }
       }
-      out.all(SCORED_AT_MS)
-      out.text(`${scoredAtMs}`)
-      out.all(SERVED)
-      out.digits(served)
-      out.all(this.end)
-      onLeaf(out.written(), row, rows)
+      at = fragments.write(view, at, SCORED_AT_MS)
+      at = writeText(bytes, at, scoredAtText)
+      at = fragments.write(view, at, SERVED)
+      at = writeDigits(bytes, at, served)
+      onLeaf(memory.written(fragments.write(view, at, END)), row)
     }
-    const requestId = text8(payload, idAt)
-    if (at !== payload.length) throw new Error('the record is longer than its contents')
-    return { requestId, scoredAtMs, rows }
+    if (from !== payload.length) throw new Error('the record is longer than its contents')
+  }
+
+  /** @param from offset of the status of the result, which the record has whole */
+  private writeResult(
+    start: number,
+    record: RecordScanner,
+    from: number,
+    model: ModelCells,
+  ): number {
+    const { fragments } = this
+    const { bytes, view } = memory
+    const { first } = model
+    const result = record.base + from
+    let at = fragments.write(view, start, first + TO_CELLS)
+    at = writeCells(at, record.payload, from + RESULT_HEADER_BYTES, model)
+    at = fragments.write(view, at, first + TO_GRADE)
+    const grade = record.view.getUint32(result + 17, true)
+    at = grade === NO_GRADE ? writeText(bytes, at, 'null') : writeDigits(bytes, at, grade)
+    at = fragments.write(view, at, first + TO_PD)
+    at = writeText(bytes, at, numberText(record.view.getFloat64(result + 9, true)))
+    at = fragments.write(view, at, first + TO_SCORE)
+    at = writeText(bytes, at, numberText(record.view.getFloat64(result + 1, true)))
+    at = fragments.write(view, at, first + TO_WARNINGS)
+    at = writeDigits(bytes, at, record.view.getUint16(result + 21, true))
+    return fragments.write(view, at, first + AFTER_RESULT)
   }
 }
 
-function modelText(model: RecordModel): ModelText {
-  const { baselineId, challengerId, modelId, specSha256, features, bytesPerCell } = model
-  const beforeCells = `{"baseline_id":${JSON.stringify(baselineId)},"cells":[`
-  const beforeGrade = `],"challenger_id":${JSON.stringify(challengerId)},"grade":`
-  const beforePd = `,"model_id":${JSON.stringify(modelId)},"pd":`
-  const beforeWarnings = `,"spec_sha256":${JSON.stringify(specSha256)},"warnings":`
-  const failed = `${beforeCells}${beforeGrade}null${beforePd}null,"score":null${beforeWarnings}0}`
-  return {
-    beforeCells: Buffer.from(beforeCells),
-    beforeGrade: Buffer.from(beforeGrade),
-    beforePd: Buffer.from(beforePd),
-    beforeWarnings: Buffer.from(beforeWarnings),
-    failed: Buffer.from(failed),
-    features,
-    bytesPerCell,
-  }
+const CUT_OFF = 'the record is cut off'
+
+/** The fragments of a model, in the order of their constants. */
+function textsAround(model: RecordModel, position: number): string[] {
+  const { baselineId, challengerId, modelId, specSha256 } = model
+  const comma = position > 0 ? ',' : ''
+  const toCells = `${comma}{"baseline_id":${JSON.stringify(baselineId)},"cells":[`
+  const toGrade = `],"challenger_id":${JSON.stringify(challengerId)},"grade":`
+  const toPd = `,"model_id":${JSON.stringify(modelId)},"pd":`
+  const toScore = ',"score":'
+  const toWarnings = `,"spec_sha256":${JSON.stringify(specSha256)},"warnings":`
+  const failed = `${toCells}${toGrade}null${toPd}null${toScore}null${toWarnings}0}`
+  return [toCells, toGrade, toPd, toScore, toWarnings, '}', failed]
 }
 
-/** @param at offset of the status of the result */
-function writeResult(payload: Buffer, at: number, model: ModelText): void {
-  const { features, bytesPerCell, beforeCells, beforeGrade, beforePd, beforeWarnings } = model
-  const cells = at + RESULT_HEADER_BYTES
-  out.all(beforeCells)
+/** Writes the cells of a result with commas between them; nearly all have a digit or two. */
+function writeCells(start: number, payload: Buffer, from: number, model: ModelCells): number {
+  const { features, bytesPerCell } = model
+  const { bytes } = memory
+  let at = start
   for (let feature = 0; feature < features; feature++) {
-    if (feature > 0) out.u8(COMMA)
-    out.digits(
-      bytesPerCell === 1
-        ? payload.readUInt8(cells + feature)
-        : payload.readUInt16LE(cells + 2 * feature),
-    )
+    const cell =
+      bytesPerCell === 1 ? (payload[from + feature] ?? 0) : payload.readUInt16LE(from + 2 * feature)
+    if (feature > 0) bytes[at++] = COMMA
+    if (cell < 10) bytes[at++] = DIGIT_0 + cell
+    else if (cell < 100) {
+      const tens = (cell / 10) | 0
+      bytes[at] = DIGIT_0 + tens
+      bytes[at + 1] = DIGIT_0 + cell - 10 * tens
+      at += 2
+    } else at = writeDigits(bytes, at, cell)
   }
-  const grade = payload.readUInt32LE(at + 17)
-  out.all(beforeGrade)
-  out.text(grade === NO_GRADE ? 'null' : `${grade}`)
-  out.all(beforePd)
-  out.text(numberText(payload.readDoubleLE(at + 9)))
-  out.text(`,"score":${numberText(payload.readDoubleLE(at + 1))}`)
-  out.all(beforeWarnings)
-  out.digits(payload.readUInt16LE(at + 21))
-  out.u8(CLOSING_BRACE)
+  return at
 }
 
 /** Writes a text with a byte of length before it as JSON; ids need no escapes. */
-function writeJsonText(payload: Buffer, at: number): void {
-  const start = at + 1
-  const end = endOfText(payload, at)
-  for (let index = start; index < end; index++) {
+function writeJsonText(bytes: Buffer, start: number, payload: Buffer, from: number): number {
+  const end = endOfText(payload, from)
+  let at = start
+  bytes[at++] = QUOTE
+  for (let index = from + 1; index < end; index++) {
     const byte = payload[index] ?? 0
-    if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === BACKSLASH) {
-      out.text(JSON.stringify(text8(payload, at)))
-      return
+    if (!isPlain(byte)) {
+      const text = JSON.stringify(text8(payload, from))
+      return start + bytes.write(text, start)
     }
+    bytes[at++] = byte
   }
-  out.u8(QUOTE)
-  out.copy(payload, start, end)
-  out.u8(QUOTE)
+  bytes[at++] = QUOTE
+  return at
 }
 
 /** As `JSON.stringify` writes a number. */
@@ -236,7 +267,7 @@ function text8(payload: Buffer, at: number): string {
 
 function endOfText(payload: Buffer, at: number): number {
   const end = at + 1 + payload.readUInt8(at)
-  if (end > payload.length) throw new Error('the record is cut off')
+  if (end > payload.length) throw new Error(CUT_OFF)
   return end
 }
 

@@ -110,10 +110,10 @@ describe.each(backends)('on $name', (backend) => {
     const tables = new PostgresBlockTables(db, SOURCE)
     // What follows the sums of a block is not read.
     await db.execute(sql`update score_sums
-      set sums = sums || decode(repeat('00', 300000), 'hex')`)
+      set sums = sums || decode(repeat('00', 1200000), 'hex')`)
     expect(await tables.rollUp()).toBe(3)
     await db.execute(sql`update score_sums
-      set sums = sums || decode(repeat('00', 800000), 'hex')`)
+      set sums = sums || decode(repeat('00', 3200000), 'hex')`)
     for (let rest = 17; rest > 0; rest--) expect(await tables.rollUp()).toBe(1)
     expect(await tables.rollUp()).toBe(0)
     expect((await allRollups(db)).map((rollup) => rollup?.resultCount)).toEqual(

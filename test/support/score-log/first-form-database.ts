@@ -70,7 +70,7 @@ function oldMigrations(): { readonly migrationsFolder: string } {
 /** Stores records as the version before did: rows, and their rollups in the same transaction. */
 export async function storeAsRows(db: Database, logged: readonly Logged[]): Promise<void> {
   const sums = new RollupSums()
-  for (const one of logged) sums.add(one)
+  for (const { record, served } of logged) sums.add(record, served)
   await db.transaction(async (tx) => {
     for (const { record } of logged) {
       const fields = record.payload.toString().split(FIELD_SEPARATOR)

@@ -3,8 +3,7 @@ import { type Database, rowsOf, type Transaction } from '../../../platform/db/cl
 import { isDatabaseUnavailable } from '../../../platform/db/errors.ts'
 import { unlessLocked } from '../../../platform/db/transactions.ts'
 import { epochMs, momentText } from '../../../rollups/rollup-rows.ts'
-import { type KeyedRollup, mergeInto } from '../../../rollups/rollup-sums.ts'
-import { SPAN_MS, SPANS, spanStart } from '../../../rollups/spans.ts'
+import { SPAN_MS, spanStart } from '../../../rollups/spans.ts'
 import { addToRollups } from '../../drain/rollup-writer.ts'
 import { readSources, writeMergedSources } from '../../proof/block-sources.ts'
 import { TurnTaker } from '../../reading/turn-taker.ts'
@@ -13,17 +12,17 @@ import type { OpenBlock } from '../block.ts'
 import { openBlock } from '../block-decoder.ts'
 import { BlockEncoder, type EncodedBlock } from '../block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../block-rows.ts'
-import { readSums } from '../block-sums.ts'
 import { insertOf } from '../insert-block.ts'
 import type { StoredBlock } from '../stored-block.ts'
 import type { BlockTables } from './block-upkeep.ts'
 import { FailedHours } from './failed-hours.ts'
+import { rollupsOf } from './waiting-sums.ts'
 
 /** Names the rollups of blocks. */
 const WRITER = 'blocks'
 /** Blocks of one transaction, and bytes of their sums unless one block alone has more. */
 const ROLLED_BLOCKS_MAX = 2_000
-const ROLLED_BYTES_MAX = 1024 * 1024
+const ROLLED_BYTES_MAX = 4 * 1024 * 1024
 /** A larger block gains too little from a merge to be worth its work. */
 const SMALL_RECORDS_MAX = 256
 const SMALL_RAW_BYTES_MAX = 1024 * 1024
@@ -99,9 +98,10 @@ export class PostgresBlockTables implements BlockTables {
           where number = 1 or bytes <= ${ROLLED_BYTES_MAX} order by first_at, block_id`,
       )
       if (blocks.length === 0) return 0
-      await addToRollups(tx, { writer: WRITER, added: await rollupsOf(blocks) })
-      await tx.execute(taken(blocks))
-      return blocks.length
+      const { added, count } = await rollupsOf(blocks)
+      await addToRollups(tx, { writer: WRITER, added })
+      await tx.execute(taken(blocks.slice(0, count)))
+      return count
     })
     return rolled ?? 0
   }
@@ -220,18 +220,6 @@ async function replace(
   await tx.execute(insertOf(block, { isSummed: true, sources }))
   await tx.execute(sql`update score_blocks set superseded_at = now() where ${areIn(keys)}`)
   return true
-}
-
-/** The rollups of all minutes, hours and days. */
-async function rollupsOf(blocks: readonly { readonly sums: Uint8Array }[]): Promise<KeyedRollup[]> {
-  const turns = new TurnTaker()
-  const wholes = new Map<string, KeyedRollup>()
-  for (const { sums } of blocks) {
-    const minutes = readSums(Buffer.from(sums))
-    for (const span of SPANS) mergeInto(wholes, minutes, span)
-    await turns.giveWay()
-  }
-  return [...wholes.values()]
 }
 
 function areIn(keys: readonly BlockKey[]): SQL {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { leafTextOf, treesOf } from '../../../../src/score-log/proof/leaves.ts'
+import { leafTextOf } from '../../../../src/score-log/proof/leaves.ts'
 import { type PayloadRow, recordPayload } from '../../../support/score-log/record-payloads.ts'
+import { treesOf } from '../../../support/score-log/trees.ts'
 
 const NONE = 0xffff_ffff
 const CHAMPION = { modelId: 'mod_1', challengerId: null, features: 3, bytesPerCell: 1 } as const
@@ -76,6 +77,25 @@ const sha256 = (...parts: (Buffer | string)[]) =>
 // Proofs that were given out must stay valid: not one byte of a leaf may change.
 test('the leaf of each applicant is the JSON of what was answered', () => {
   expect(ROWS.map((_, index) => leafTextOf(payload, index))).toEqual(ROWS.map(expectedLeaf))
+})
+
+test('cells, indexes and latencies of any number of digits are written whole', () => {
+  const narrow = [0, 9, 10, 42, 99, 100, 255]
+  const wide = [...narrow, 256, 999, 1_000, 9_999, 10_000, 65_535]
+  const models = [
+    { ...CHAMPION, features: narrow.length },
+    { ...CHALLENGER, features: wide.length },
+  ]
+  const results = [narrow, wide].map((cells) => ({ ...scored(1, 0.5, 10), cells }))
+  const rows = Array.from({ length: 101 }, () => ({ id: null, results }))
+  for (const latencyUs of [0, 10, 4_294_967_295]) {
+    const record = recordPayload({ models, rows, latencyUs, isBatch: true })
+    for (const index of [0, 9, 10, 99, 100]) {
+      const leaf = JSON.parse(leafTextOf(record, index))
+      expect(leaf.results.map(({ cells }: { cells: number[] }) => cells)).toEqual([narrow, wide])
+      expect(leaf).toMatchObject({ record_index: index, records: 101, latency_us: latencyUs })
+    }
+  }
 })
 
 test('the tree of a block holds the leaves in the order of time', () => {
