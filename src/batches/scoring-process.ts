@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { totalmem } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { AppError, type ErrorCode } from '../errors.ts'
+import { QUICK_START } from '../platform/quick-start-argv.ts'
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
 import { BYTES_PIPE, HandedBytes, sendBytes } from './byte-pipe.ts'
 import { invalidFile, type ReadBytes } from './input/record.ts'
@@ -72,7 +73,7 @@ export class ScoringProcess {
     this.memoryBytesMax = options.memoryBytesMax ?? memoryBytesMax()
     this.child = fork(PROCESS, [], {
       env: {},
-      execArgv: [`--max-old-space-size=${MAIN_HEAP_MIB}`],
+      execArgv: [...QUICK_START, `--max-old-space-size=${MAIN_HEAP_MIB}`],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
     })

@@ -15,7 +15,7 @@ import type { ReadBytes, RecordReader } from './input/record.ts'
 import type { BatchTask, FromProcess, HandedPortion, ToThread } from './process-messages.ts'
 
 /** Longest read of the service: it is in memory there. */
-const READ_BYTES = 256 * 1024
+const READ_BYTES = 1024 * 1024
 
 const task: BatchTask = workerData
 
