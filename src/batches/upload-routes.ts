@@ -69,11 +69,11 @@ export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOption
   )
 }
 
-/** The pieces of a body from a socket, each freed once the next one is asked for. */
+/** The parts of a body from a socket, each freed once the next one is asked for. */
 async function* freed(body: Readable): AsyncGenerator<Uint8Array> {
-  for await (const piece of body) {
-    yield piece
-    if (body instanceof IncomingMessage) free(piece)
+  for await (const part of body) {
+    yield part
+    if (body instanceof IncomingMessage) free(part)
   }
 }
 

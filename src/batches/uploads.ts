@@ -153,9 +153,9 @@ class WrittenPortion {
     this.file = file
   }
 
-  async add(piece: Uint8Array): Promise<void> {
-    for (let at = 0; at < piece.length; ) {
-      const taken = piece.subarray(at, at + PORTION_BYTES - this.used)
+  async add(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      const taken = bytes.subarray(at, at + PORTION_BYTES - this.used)
       this.memory.set(taken, this.used)
       this.used += taken.length
       at += taken.length

@@ -20,10 +20,10 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }))
 
 /** Sends a body in pieces. */
-const receive = (bytes: Buffer, pieceBytes: number) => {
+const receive = (bytes: Buffer, portionBytes: number) => {
   async function* body() {
-    for (let at = 0; at < bytes.length; at += pieceBytes) {
-      yield Buffer.from(bytes.subarray(at, at + pieceBytes))
+    for (let at = 0; at < bytes.length; at += portionBytes) {
+      yield Buffer.from(bytes.subarray(at, at + portionBytes))
     }
   }
   return uploads.receive('job_1', { body: body(), bytesMax: 16 * MIB })
@@ -34,9 +34,9 @@ test.each([
   ['several writes, in pieces that do not fit them', 2 * MIB + 17, 65_431],
   ['whole writes', 2 * MIB, 64 * 1024],
   ['a piece that is longer than a write', 3 * MIB, 3 * MIB],
-])('a body of %s is on the disk as it was sent', async (_, length, pieceBytes) => {
+])('a body of %s is on the disk as it was sent', async (_, length, portionBytes) => {
   const bytes = randomBytes(length)
-  const { source } = await receive(bytes, pieceBytes)
+  const { source } = await receive(bytes, portionBytes)
   expect(source).toMatchObject({
     bytes: length,
     sha256: createHash('sha256').update(bytes).digest(),
