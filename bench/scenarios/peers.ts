@@ -19,10 +19,8 @@ import { seriesOf } from '../lib/report.ts'
 import { type Series, storeResult } from '../lib/results.ts'
 import { prepareScoreBench, type ScoreBench } from '../lib/score-bench.ts'
 
-/**
- * Few: what a slow server still has to answer when a slice ends falls into the slice of the next.
- */
-const CONNECTIONS = 16
+/** As many as in the other scenarios. */
+const CONNECTIONS = 64
 const BATCH_CONNECTIONS = 4
 const SERVICE_OFF = { SCORE_LOG_OFF: '1', QUOTA_OFF: '1' }
 
