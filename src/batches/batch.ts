@@ -70,6 +70,8 @@ export interface NewBatch {
   readonly folder: string
   /** Only a process with this store can do the work. */
   readonly place: string
+  /** What the ids of its requests follow from; null before a batch of an older version goes on. */
+  readonly requestSeed: string | null
   readonly createdAt: Date
 }
 
@@ -89,7 +91,7 @@ export interface Batch extends NewBatch {
   readonly resultBytes: number
   /** Columns that no model knows. */
   readonly unknownColumns: UnknownColumns
-  /** Request that the next chunk is in the log; null before the first run. */
+  /** Request that the next chunk is in the log; null before the first chunk. */
   readonly requestId: string | null
 }
 

@@ -1,10 +1,14 @@
-import { readSync } from 'node:fs'
-import type { Writable } from 'node:stream'
+import { readSync, writeSync } from 'node:fs'
+import type { Duplex, Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
- * The bytes of a file on their way to the process that scores it: each answer is its length, then
- * its bytes. As messages they would be copied four times, and take the service a second of
- * processor time for each 250 MiB.
+ * Bytes between the service and the process that scores a file, by a pipe of their own. Bytes of
+ * the file come as an answer to a read: its length, then its bytes. Results go the other way, and
+ * a message tells their lengths.
+ *
+ * As messages they would be copied four times, take the service a second of processor time for each
+ * 250 MiB, and hold up its event loop for as long as a chunk takes.
  */
 
 /** Number of the pipe in the process. */
@@ -13,14 +17,26 @@ const LENGTH_BYTES = 4
 /** Stands for a file that can't be read. */
 const NONE = 0xffffffff
 
-/** Sends the answer to a read; null: the file can't be read. */
+/**
+ * Sends the answer to a read, and frees its memory; null: the file can't be read.
+ */
 export function sendBytes(pipe: Writable, bytes: Uint8Array | null): void {
   const length = Buffer.allocUnsafe(LENGTH_BYTES)
   length.writeUInt32LE(bytes?.length ?? NONE)
   pipe.cork()
   pipe.write(length)
-  if (bytes !== null && bytes.length > 0) pipe.write(bytes)
+  if (bytes !== null && bytes.length > 0) pipe.write(bytes, () => free(bytes))
   pipe.uncork()
+}
+
+/**
+ * Frees memory that nobody uses any more, without waiting for the garbage collector. A file passes
+ * through the service in pieces; as garbage they would make V8 collect its whole heap again and
+ * again, each time for as long as a hundred scores take. Memory that is shared with other buffers
+ * stays.
+ */
+export function free({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 /**
@@ -37,6 +53,56 @@ export function receiveBytes(memory: Uint8Array): number | null {
   if (bytes > memory.length) throw new Error('the service sends more bytes than were asked for')
   fill(memory.subarray(0, bytes))
   return bytes
+}
+
+/**
+ * Hands results to the service. It blocks the thread until the service has taken nearly all.
+ *
+ * @throws Error if the service has gone
+ */
+export function handOver(bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(BYTES_PIPE, bytes, written, bytes.length - written)
+  }
+}
+
+/**
+ * Takes over what the process hands over. A turn of the event loop copies one portion, of 64 KiB at
+ * most: requests that wait come between two of them, however large the results are.
+ */
+export class HandedBytes {
+  private readonly portions: AsyncIterator<Buffer>
+  private portion: Buffer = Buffer.alloc(0)
+  private used = 0
+
+  constructor(pipe: Duplex) {
+    this.portions = pipe[Symbol.asyncIterator]()
+  }
+
+  /**
+   * The next bytes; one call at a time.
+   *
+   * @throws Error if the process has ended
+   */
+  async take(bytes: number): Promise<Buffer> {
+    const memory = Buffer.allocUnsafeSlow(bytes)
+    for (let filled = 0; filled < bytes; ) {
+      if (this.used >= this.portion.length) await this.next()
+      const copied = this.portion.copy(memory, filled, this.used)
+      filled += copied
+      this.used += copied
+      if (this.used === this.portion.length) free(this.portion)
+    }
+    return memory
+  }
+
+  private async next(): Promise<void> {
+    await nextTurn()
+    const { value, done } = await this.portions.next()
+    if (done === true) throw new Error('the process has ended')
+    this.portion = value
+    this.used = 0
+  }
 }
 
 function fill(memory: Uint8Array): void {

@@ -10,8 +10,6 @@ import { objectLocationOf } from '../platform/object-store/locations.ts'
 import type { ObjectStore } from '../platform/object-store/object-store.ts'
 import { openObjectStore } from '../platform/object-store/open-object-store.ts'
 import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
-import { ErasureList } from '../score-log/erasure/erasure-list.ts'
-import type { ModelSource } from '../score-log/record/model-source.ts'
 import type { ServingStore } from '../scoring/model-cache.ts'
 import { BATCH_JOB } from './batch.ts'
 import { DiskRoom, localDisk } from './disk-room.ts'
@@ -39,7 +37,6 @@ interface BatchesOptions extends BatchOrigins {
   readonly db: Database
   /** Bounds the calls of a store, see `guardStore`. */
   readonly guarded: <Store extends object>(store: Store) => Store
-  readonly models: ModelSource
   readonly jobs: OpenJobs
   readonly clock: Clock
   readonly log: Logger
@@ -58,7 +55,7 @@ const RETRY_MS = 10_000
 
 /** Wires batches, and begins to run their jobs as soon as their store answers. */
 export function openBatches(options: BatchesOptions): OpenBatches {
-  const { db, guarded, config, path, serving, models, jobs, clock, log, factsOf } = options
+  const { db, guarded, config, path, serving, jobs, clock, log, factsOf } = options
   const { batchRecordsMax: recordsMax, batchTeamBytesMax: teamBytesMax } = config
   const opened = openStore(config, path)
   // Each use reports it.
@@ -79,9 +76,6 @@ export function openBatches(options: BatchesOptions): OpenBatches {
     store,
     files,
     models: serving,
-    source: models,
-    erasures: new ErasureList(db),
-    clock,
     room,
     recordsMax,
     teamBytesMax,

@@ -17,12 +17,20 @@ export interface BatchTask {
   readonly isAtStart: boolean
 }
 
-/** What the service asks of the thread. */
-export interface ToThread {
-  readonly kind: 'score'
-  readonly requestId: string
-  readonly scoredAtMs: number
+/** A reference of the team that was erased: records that were scored until then lose it. */
+export interface ErasedReference {
+  /** See `hashOfReference`. */
+  readonly hash: string
+  readonly untilMs: number
 }
+
+/** What the service asks of the thread. */
+export type ToThread =
+  | { readonly kind: 'score'; readonly requestId: string; readonly scoredAtMs: number }
+  /** Known from now on, beside those before. */
+  | { readonly kind: 'erased'; readonly references: readonly ErasedReference[] }
+  /** Encodes the log of a chunk again, without what is erased by now. */
+  | { readonly kind: 'encode'; readonly requestId: string }
 
 /** What the service asks of the process, which passes on what is for its thread. */
 export type ToProcess =
@@ -39,17 +47,14 @@ export type FromProcess =
       /** What is being read, such as a column of a row group; null: no part of it. */
       readonly place: string | null
     }
-  | { readonly kind: 'chunk'; readonly chunk: ScoredPortion | null }
+  | { readonly kind: 'chunk'; readonly chunk: HandedPortion | null }
+  | { readonly kind: 'encoded'; readonly blocks: readonly DrainedBlock[] }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /** The file takes more memory or time than it may: the process ends. */
   | { readonly kind: 'overrun'; readonly of: 'memory' | 'time' }
 
-/** A chunk that is scored and encoded. */
-export interface ScoredPortion {
-  readonly results: Uint8Array
-  readonly errors: Uint8Array
-  /** The record of the log, for an erasure that comes meanwhile; null where nobody was scored. */
-  readonly payload: Uint8Array | null
+/** Facts of a chunk that is scored and encoded. */
+interface PortionFacts {
   readonly blocks: readonly DrainedBlock[]
   readonly scored: number
   readonly faulty: number
@@ -58,4 +63,19 @@ export interface ScoredPortion {
   readonly unknownColumns: UnknownColumns
   /** Records of the whole file, where it is known. */
   readonly total: number | null
+}
+
+/** A chunk whose results, then its errors, come by the pipe. */
+export interface HandedPortion extends PortionFacts {
+  readonly resultBytes: number
+  readonly errorBytes: number
+}
+
+/** A chunk with its results and errors. */
+export interface ScoredPortion extends PortionFacts {
+  readonly requestId: string
+  /** How often erased references went to the process before it was scored. */
+  readonly erasures: number
+  readonly results: Uint8Array
+  readonly errors: Uint8Array
 }

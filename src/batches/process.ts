@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { QUICK_START } from '../platform/quick-start-argv.ts'
 import type { BatchTask, FromProcess, ToProcess } from './process-messages.ts'
 
 /**
@@ -39,7 +40,7 @@ function open(task: BatchTask, memoryBytesMax: number): void {
   const heapMiB = Math.min(HEAP_MIB_MAX, Math.floor(memoryBytesMax / 2 / MIB))
   worker = new Worker(WORKER, {
     workerData: task,
-    execArgv: [],
+    execArgv: [...QUICK_START],
     name: 'batch',
     resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: YOUNG_MIB },
   })

@@ -1,25 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
-import type { JobHandler, JobProgress, JobRun } from '../jobs/job.ts'
-import type { Clock } from '../platform/clock.ts'
-import { newId, timeOfId } from '../platform/ids/ids.ts'
-import { type DrainedBlock, encodeBlocks } from '../score-log/blocks/encode-blocks.ts'
-import { type ErasureList, ErasuresMovedError } from '../score-log/erasure/erasure-list.ts'
-import type { ModelSource } from '../score-log/record/model-source.ts'
+import { type JobHandler, type JobProgress, type JobRun, OperatorError } from '../jobs/job.ts'
+import { timeOfId } from '../platform/ids/ids.ts'
+import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
+import { ErasuresMovedError } from '../score-log/erasure/erasure-list.ts'
 import type { ModelStore, StoredSpec } from '../scoring/make-serving.ts'
 import type { Batch, BatchStep } from './batch.ts'
+import { free } from './byte-pipe.ts'
 import type { DiskRoom } from './disk-room.ts'
+import { type ErasedReferenceStore, RunErasures } from './erasures.ts'
 import type { BatchFiles } from './files.ts'
 import { invalidFile, quoted } from './input/record.ts'
 import { errorKey, resultKey } from './parts.ts'
 import type { ScoredPortion } from './process-messages.ts'
+import { newRequestSeed, requestOfChunk } from './request-ids.ts'
 import { canJoin } from './results/parquet-join.ts'
 import { ProcessEndedError, ScoringProcess } from './scoring-process.ts'
 
 /** What a run needs from the database. */
-export interface BatchRunStore {
-  /** The batch, which has the request of its next chunk: this one, unless it has one already. */
-  begin(batchId: string, requestId: string): Promise<Batch | null>
+export interface BatchRunStore extends ErasedReferenceStore {
+  /** The batch, which has a seed for its requests: this one, unless it has one already. */
+  begin(batchId: string, requestSeed: string): Promise<Batch | null>
   /** Bytes of the uploads and results of a team. */
   storedBytes(teamId: string): Promise<number>
   /**
@@ -39,10 +40,6 @@ interface BatchRunnerOptions {
   readonly store: BatchRunStore
   readonly files: BatchFiles
   readonly models: ModelStore
-  /** For blocks that are encoded again after an erasure. */
-  readonly source: ModelSource
-  readonly erasures: ErasureList
-  readonly clock: Clock
   /** Room on the disks with files and results. */
   readonly room: () => Promise<DiskRoom>
   /** Most applicants of a file. */
@@ -95,15 +92,14 @@ export class BatchRunner {
   }
 
   private async begin(batchId: string): Promise<Batch> {
-    const { store, clock } = this.options
-    const batch = await store.begin(batchId, newId('req_', clock.epochMs()))
+    const batch = await this.options.store.begin(batchId, newRequestSeed())
     if (batch === null) throw new AppError('batch_not_found', 'the batch was removed')
     return batch
   }
 
   /** Scores what is left of a batch, in a process of its own. */
   private async runFrom(batch: Batch, run: JobRun): Promise<object> {
-    const { files } = this.options
+    const { files, store } = this.options
     const { id: batchId, input: file, state, sender, options, position, chunks } = batch
     const scorer = new ScoringProcess({
       task: {
@@ -119,27 +115,28 @@ export class BatchRunner {
       read: files.reader(file.key, file.version),
       fileName: nameOf(batch),
     })
+    const handOn = scorer.erase.bind(scorer)
+    const erasures = new RunErasures(store, sender.teamId, handOn)
     try {
-      return await this.scoreAll(batch, scorer, run)
+      await erasures.load()
+      return await this.scoreAll(batch, { scorer, erasures }, run)
     } finally {
       await scorer.close()
     }
   }
 
-  private async scoreAll(batch: Batch, scorer: ScoringProcess, run: JobRun): Promise<object> {
-    const { clock } = this.options
+  private async scoreAll(batch: Batch, by: RunParts, run: JobRun): Promise<object> {
     run.report(progressOf(batch, null))
     let now = batch
-    let requestId = batch.requestId ?? ''
-    let next = scored(scorer, requestId)
+    let next = scored(by.scorer, batch.requestId ?? requestOfChunk(batch))
     for (;;) {
       const chunk = await untilAborted(next, run.signal)
       if (chunk === null) return resultOf(now)
-      const nextRequestId = newId('req_', clock.epochMs())
+      const { position } = chunk
+      const nextRequestId = requestOfChunk({ ...now, chunks: now.chunks + 1, position })
       await this.giveWay()
-      next = scored(scorer, nextRequestId)
-      now = await this.store(now, { chunk, requestId, nextRequestId })
-      requestId = nextRequestId
+      next = scored(by.scorer, nextRequestId)
+      now = await this.store(now, { chunk, nextRequestId, by })
       run.report(progressOf(now, chunk.total))
     }
   }
@@ -149,16 +146,16 @@ export class BatchRunner {
     batch: Batch,
     {
       chunk,
-      requestId,
       nextRequestId,
+      by: { scorer, erasures },
     }: {
       readonly chunk: ScoredPortion
-      readonly requestId: string
       readonly nextRequestId: string
+      readonly by: RunParts
     },
   ): Promise<Batch> {
     const { files, store } = this.options
-    const { results, errors } = chunk
+    const { requestId, results, errors } = chunk
     const hasErrors = errors.length > 0
     await this.checkBounds(batch, chunk)
     await files.write(resultKey(batch, batch.chunks), results)
@@ -181,15 +178,18 @@ export class BatchRunner {
     }
     for (;;) {
       try {
-        const written = await this.withoutErased(chunk)
-        if (await store.commit(step, written)) break
+        const { version } = erasures
+        const blocks = await scorer.blocksOf(chunk)
+        if (await store.commit(step, { blocks, erasures: version })) break
         // Another run has it, or nobody shall: that one, or the cancellation, decides.
         throw new AppError('unavailable', 'the batch was cancelled, or another run goes on with it')
       } catch (error) {
         if (!(error instanceof ErasuresMovedError)) throw error
-        await this.options.erasures.load()
+        await erasures.load()
       }
     }
+    free(results)
+    free(errors)
     return {
       ...batch,
       counts,
@@ -212,27 +212,13 @@ export class BatchRunner {
     const bytes = chunk.results.length + chunk.errors.length
     const disks = await room()
     if (!(await disks.has(bytes))) {
-      throw new AppError('limit_reached', NO_ROOM)
+      throw new OperatorError('limit_reached', NO_ROOM)
     }
     if ((await store.storedBytes(sender.teamId)) + bytes <= teamBytesMax) return
     throw new AppError(
       'limit_reached',
       `the files and results of the team would take more than ${teamBytesMax} bytes: wait until old ones are removed, or ask for results without contributions`,
     )
-  }
-
-  /** The blocks of a chunk without references that are erased; nearly always as they are. */
-  private async withoutErased({
-    blocks,
-    payload,
-  }: ScoredPortion): Promise<{ blocks: readonly DrainedBlock[]; erasures: number }> {
-    const { erasures, source } = this.options
-    const { version } = erasures
-    if (payload === null || erasures.isEmpty) return { blocks, erasures: version }
-    const whole = Buffer.from(payload)
-    const applied = erasures.applied(whole)
-    if (applied.equals(whole)) return { blocks, erasures: version }
-    return { blocks: await encodeBlocks([applied], source), erasures: version }
   }
 
   private async giveWay(): Promise<void> {
@@ -250,6 +236,12 @@ export class BatchRunner {
     }
     return specs
   }
+}
+
+/** What scores the chunks of a run, and what it has to leave out. */
+interface RunParts {
+  readonly scorer: ScoringProcess
+  readonly erasures: RunErasures
 }
 
 /** The next chunk; its failure is thrown where it is awaited. */

@@ -1,11 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { totalmem } from 'node:os'
-import type { Writable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { AppError, type ErrorCode } from '../errors.ts'
+import { QUICK_START } from '../platform/quick-start-argv.ts'
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
-import { BYTES_PIPE, sendBytes } from './byte-pipe.ts'
+import { BYTES_PIPE, HandedBytes, sendBytes } from './byte-pipe.ts'
 import { invalidFile, type ReadBytes } from './input/record.ts'
-import type { BatchTask, FromProcess, ScoredPortion, ToProcess } from './process-messages.ts'
+import type {
+  BatchTask,
+  ErasedReference,
+  FromProcess,
+  HandedPortion,
+  ScoredPortion,
+  ToProcess,
+} from './process-messages.ts'
 
 interface ScoringProcessOptions {
   readonly task: BatchTask
@@ -14,6 +22,13 @@ interface ScoringProcessOptions {
   readonly fileName: string
   /** Absent: 2 GiB, or half of what there is. */
   readonly memoryBytesMax?: number
+}
+
+interface AskedChunk {
+  readonly requestId: string
+  /** How often erased references went to the process before. */
+  readonly erasures: number
+  readonly answer: PromiseWithResolvers<ScoredPortion | null>
 }
 
 /**
@@ -46,32 +61,37 @@ export class ScoringProcess {
   private readFailure: unknown = null
   /** What was read last. */
   private place: string | null = null
-  private onChunk: (chunk: ScoredPortion | null) => void = () => undefined
-  private onFailed: (error: unknown) => void = () => undefined
+  /** What the process was asked for and has not given. */
+  private chunk: AskedChunk | null = null
+  private encoded: PromiseWithResolvers<readonly DrainedBlock[]> | null = null
+  private readonly handed: HandedBytes | null
+  /** How often erased references went to the process. */
+  private erasures = 0
 
   constructor(options: ScoringProcessOptions) {
     this.options = options
     this.memoryBytesMax = options.memoryBytesMax ?? memoryBytesMax()
     this.child = fork(PROCESS, [], {
       env: {},
-      execArgv: [`--max-old-space-size=${MAIN_HEAP_MIB}`],
+      execArgv: [...QUICK_START, `--max-old-space-size=${MAIN_HEAP_MIB}`],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
     })
     // A process that has ended is heard of by its exit.
     this.pipe?.on('error', () => undefined)
+    this.handed = this.pipe === undefined ? null : new HandedBytes(this.pipe)
     this.child.on('message', (message: FromProcess) => void this.take(message))
     this.ended = new Promise((resolve) => {
       this.child.once('exit', (code, signal) => {
-        this.onFailed(this.endError(signal ?? `status ${code}`))
+        this.fail(this.endError(signal ?? `status ${code}`))
         resolve()
       })
       this.child.once('error', (error) => {
         if (this.child.pid === undefined) {
           const message = 'the system could not start a process for the file'
-          this.onFailed(new AppError('unavailable', message, { cause: error }))
+          this.fail(new AppError('unavailable', message, { cause: error }))
           resolve()
-        } else this.onFailed(error)
+        } else this.fail(error)
       })
     })
     this.post({ kind: 'open', task: options.task, memoryBytesMax: this.memoryBytesMax })
@@ -85,17 +105,35 @@ export class ScoringProcess {
    *   started; what the reading of the file threw
    */
   next(requestId: string, scoredAtMs: number): Promise<ScoredPortion | null> {
-    const { promise, resolve, reject } = Promise.withResolvers<ScoredPortion | null>()
-    this.onChunk = resolve
-    this.onFailed = reject
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      this.post({ kind: 'score', requestId, scoredAtMs })
-    } else reject(this.endError(this.child.signalCode ?? `status ${this.child.exitCode}`))
+    const answer = Promise.withResolvers<ScoredPortion | null>()
+    this.chunk = { requestId, erasures: this.erasures, answer }
+    this.ask({ kind: 'score', requestId, scoredAtMs })
+    return answer.promise
+  }
+
+  /** Has the process leave out erased references of the team, beside those before. */
+  erase(references: readonly ErasedReference[]): void {
+    this.erasures++
+    this.post({ kind: 'erased', references })
+  }
+
+  /**
+   * The log of one of the last two chunks, without all references that are erased by now.
+   *
+   * @throws as `next`
+   */
+  async blocksOf(chunk: ScoredPortion): Promise<readonly DrainedBlock[]> {
+    const { requestId, blocks, erasures } = chunk
+    if (blocks.length === 0 || erasures === this.erasures) return blocks
+    this.encoded = Promise.withResolvers()
+    const { promise } = this.encoded
+    this.ask({ kind: 'encode', requestId })
     return promise
   }
 
   async close(): Promise<void> {
-    this.onFailed = () => undefined
+    this.chunk = null
+    this.encoded = null
     this.child.kill('SIGKILL')
     await this.ended
   }
@@ -105,13 +143,37 @@ export class ScoringProcess {
       this.place = message.place
       const bytes = await this.bytesOf(message)
       if (this.pipe?.writable === true) sendBytes(this.pipe, bytes)
-    } else if (message.kind === 'chunk') this.onChunk(revived(message.chunk))
-    else if (this.readFailure !== null) this.onFailed(this.readFailure)
-    else if (message.kind === 'overrun') this.onFailed(this.overrunError(message.of))
+    } else if (message.kind === 'chunk') await this.takeChunk(message.chunk)
+    else if (message.kind === 'encoded') this.encoded?.resolve(revived(message.blocks))
+    else if (this.readFailure !== null) this.fail(this.readFailure)
+    else if (message.kind === 'overrun') this.fail(this.overrunError(message.of))
     // The code is one of the service's own: the thread has sent it.
     else if (message.code !== 'internal_error') {
-      this.onFailed(new AppError(message.code as ErrorCode, message.message))
-    } else this.onFailed(new Error(message.message))
+      this.fail(new AppError(message.code as ErrorCode, message.message))
+    } else this.fail(new Error(message.message))
+  }
+
+  private async takeChunk(portion: HandedPortion | null): Promise<void> {
+    const { chunk, handed } = this
+    if (portion === null || chunk === null || handed === null) {
+      chunk?.answer.resolve(null)
+      return
+    }
+    const { requestId, erasures, answer } = chunk
+    const { resultBytes, errorBytes, blocks, ...facts } = portion
+    try {
+      const results = await handed.take(resultBytes)
+      const errors = await handed.take(errorBytes)
+      const parts = { results, errors, blocks: revived(blocks) }
+      answer.resolve({ ...facts, ...parts, requestId, erasures })
+    } catch {
+      // A process that has ended is heard of by its exit.
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.chunk?.answer.reject(error)
+    this.encoded?.reject(error)
   }
 
   private async bytesOf({ from, bytes }: { from: number; bytes: number }): Promise<Buffer | null> {
@@ -125,10 +187,16 @@ export class ScoringProcess {
   }
 
   /** For the bytes of the file; absent where no process could be started. */
-  private get pipe(): Writable | undefined {
+  private get pipe(): Duplex | undefined {
     // Without a free file descriptor Node makes no streams at all.
     const { stdio }: Partial<ChildProcess> = this.child
-    return (stdio?.[BYTES_PIPE] as Writable | null | undefined) ?? undefined
+    return (stdio?.[BYTES_PIPE] as Duplex | null | undefined) ?? undefined
+  }
+
+  private ask(message: ToProcess): void {
+    const { exitCode, signalCode } = this.child
+    if (exitCode === null && signalCode === null) this.post(message)
+    else this.fail(this.endError(signalCode ?? `status ${exitCode}`))
   }
 
   /** A process that has ended is heard of by its exit. */
@@ -164,9 +232,8 @@ function memoryBytesMax(): number {
 }
 
 /** Memory of a message comes without the class of Node. */
-function revived(chunk: ScoredPortion | null): ScoredPortion | null {
-  if (chunk === null) return null
-  const blocks = chunk.blocks.map((block): DrainedBlock => {
+function revived(blocks: readonly DrainedBlock[]): DrainedBlock[] {
+  return blocks.map((block) => {
     const { data, sums, referenceFilter, trees } = block
     return {
       ...block,
@@ -176,7 +243,6 @@ function revived(chunk: ScoredPortion | null): ScoredPortion | null {
       trees: trees.map((tree) => ({ ...tree, root: bufferOf(tree.root) })),
     }
   })
-  return { ...chunk, blocks }
 }
 
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -17,6 +17,7 @@ import {
 import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
 import { errorKey, resultKey } from './parts.ts'
+import { newRequestSeed } from './request-ids.ts'
 import { joinParquet } from './results/parquet-join.ts'
 import { mayBeFolder, mayScoreFile, NAME_BYTES_MAX, UPLOAD_FOLDER } from './team-paths.ts'
 import { noRoom, type ReceivedFile, type Uploads } from './uploads.ts'
@@ -262,7 +263,13 @@ export class BatchService {
     const { deploymentId, cacheVersion, championModelId } = state
     const nowMs = clock.epochMs()
     const sender = senderOf(by.caller)
-    const batch = { ...order, sender, place: await place(), createdAt: new Date(nowMs) }
+    const batch = {
+      ...order,
+      sender,
+      place: await place(),
+      requestSeed: newRequestSeed(),
+      createdAt: new Date(nowMs),
+    }
     const after = {
       deployment_id: deploymentId,
       cache_version: cacheVersion,
@@ -338,7 +345,7 @@ interface Orderer {
   readonly claim: IdempotencyClaim | null
 }
 
-type PlacedOrder = Omit<NewBatch, 'sender' | 'place' | 'createdAt'>
+type PlacedOrder = Omit<NewBatch, 'sender' | 'place' | 'requestSeed' | 'createdAt'>
 
 /** A file in pieces. */
 export interface ResultFile {

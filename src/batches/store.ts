@@ -11,7 +11,11 @@ import { type Page, type PageRequest, pageOf, rowsToRead } from '../platform/pag
 import { epochMs } from '../rollups/rollup-rows.ts'
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
 import { insertBlocks } from '../score-log/drain/store.ts'
-import { ErasuresMovedError, newestErasure } from '../score-log/erasure/erasure-list.ts'
+import {
+  ErasuresMovedError,
+  NEWEST_ERASURE,
+  newestErasure,
+} from '../score-log/erasure/erasure-list.ts'
 import type { DeploymentState } from '../scoring/serving.ts'
 import {
   BATCH_JOB,
@@ -21,6 +25,7 @@ import {
   type NewBatch,
   type UnknownColumns,
 } from './batch.ts'
+import type { NumberedErasure } from './erasures.ts'
 import type { BatchRunStore } from './run.ts'
 import type { BatchStore } from './service.ts'
 import type { BatchUpkeepStore, EndedBatch, EndedQuery } from './upkeep.ts'
@@ -47,6 +52,7 @@ interface BatchRow {
   readonly result_bytes: number
   readonly unknown_columns: string
   readonly request_id: string | null
+  readonly request_seed: string | null
   readonly created_ms: number
   readonly status: JobStatus
   readonly done: number
@@ -60,7 +66,7 @@ const COLUMNS = sql`b.id, b.team_id, b.created_by, b.state::text as state,
   b.is_upload, b.folder, b.place, b."offset"::float8 as at, b.lines::float8 as lines, b.chunks,
   b.scored::float8 as scored, b.errors::float8 as errors, b.warned::float8 as warned,
   array_to_json(b.error_chunks)::text as error_chunks, b.result_bytes::float8 as result_bytes,
-  b.unknown_columns::text as unknown_columns, b.request_id,
+  b.unknown_columns::text as unknown_columns, b.request_id, b.request_seed,
   ${epochMs(sql`b.created_at`)} as created_ms, j.status, j.progress_done::float8 as done,
   j.progress_total::float8 as total, ${epochMs(sql`j.finished_at`)} as finished_ms,
   j.failure::text as failure`
@@ -78,18 +84,19 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
   }
 
   async add(batch: NewBatch, audit: NewAuditRecord): Promise<boolean> {
-    const { id, sender, state, options, input, folder, place, createdAt } = batch
+    const { id, sender, state, options, input, folder, place, requestSeed, createdAt } = batch
     return this.db.transaction(async (tx) => {
       const job = { id, teamId: sender.teamId, kind: BATCH_JOB, input: { batch_id: id } }
       const order = { ...job, createdBy: sender.by, createdAt, place }
       if (!(await insertJob(tx, order, OPEN_JOBS_MAX))) return false
       await tx.execute(sql`insert into batches (id, team_id, created_by, deployment_id,
           environment, state, options, input_key, input_bytes, input_version, is_upload, folder,
-          place, created_at)
+          place, request_seed, created_at)
         values (${id}, ${sender.teamId}, ${sender.by}, ${state.deploymentId},
           ${state.environment}, ${JSON.stringify(state)}::text::json,
           ${JSON.stringify(options)}::text::json, ${input.key}, ${input.bytes}, ${input.version},
-          ${input.isUpload}, ${folder}, ${place}, ${createdAt.toISOString()}::timestamptz)`)
+          ${input.isUpload}, ${folder}, ${place}, ${requestSeed},
+          ${createdAt.toISOString()}::timestamptz)`)
       await insertAuditRecord(tx, audit)
       return true
     })
@@ -122,10 +129,26 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
     return pageOf(rows.map(batchOf), page)
   }
 
-  async begin(batchId: string, requestId: string): Promise<Batch | null> {
-    await this.db.execute(sql`update batches set request_id = ${requestId}
-      where id = ${batchId} and request_id is null`)
+  async begin(batchId: string, requestSeed: string): Promise<Batch | null> {
+    await this.db.execute(sql`update batches set request_seed = ${requestSeed}
+      where id = ${batchId} and request_seed is null`)
     return this.find(batchId)
+  }
+
+  async newestErasure(): Promise<number> {
+    const [row] = await rowsOf<{ newest: number }>(this.db, sql`select ${NEWEST_ERASURE} as newest`)
+    return row?.newest ?? 0
+  }
+
+  async erasedAfter(teamId: string, number: number, limit: number): Promise<NumberedErasure[]> {
+    const rows = await rowsOf<{ number: number; hash: string; until_ms: number }>(
+      this.db,
+      sql`select number::float8 as number, reference_hash as hash,
+          ${epochMs(sql`covers_until`)} as until_ms
+        from log_erasures where team_id = ${teamId} and number > ${number}
+        order by number limit ${limit}`,
+    )
+    return rows.map(({ until_ms: untilMs, ...erased }) => ({ ...erased, untilMs }))
   }
 
   commit(
@@ -191,7 +214,8 @@ async function moveBatch(tx: Transaction, step: BatchStep): Promise<boolean> {
         error_chunks = ${hasErrors ? sql`array_append(error_chunks, ${chunk}::integer)` : sql`error_chunks`},
         unknown_columns = ${JSON.stringify(step.unknownColumns)}::text::json
       from jobs j
-      where b.id = ${batchId} and b.chunks = ${chunk} and b.request_id = ${requestId}
+      where b.id = ${batchId} and b.chunks = ${chunk}
+        and coalesce(b.request_id, ${requestId}) = ${requestId}
         and j.id = b.id and j.status = 'running'
       returning j.attempts + j.interruptions as begun`,
   )
@@ -235,6 +259,7 @@ function batchOf(row: BatchRow): Batch {
     resultBytes: row.result_bytes,
     unknownColumns: unknownOf(parseStoredJson(row.unknown_columns)),
     requestId: row.request_id,
+    requestSeed: row.request_seed,
   }
 }
 

@@ -1,3 +1,4 @@
+import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
@@ -7,6 +8,7 @@ import { OUTCOME_SENDERS } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
 import type { BatchFormat } from './batch.ts'
+import { free } from './byte-pipe.ts'
 import { optionsOf } from './options.ts'
 import { batchFields } from './response.ts'
 import type { BatchService } from './service.ts'
@@ -53,7 +55,7 @@ export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOption
       const { deployment, ...options } = request.query
       const order = { deploymentId: deployment, options: optionsOf(formatOf(request), options) }
       const caller = provenCaller(request)
-      const upload = await batches.receive(caller, order, request.body as Readable)
+      const upload = await batches.receive(caller, order, freed(request.body as Readable))
       try {
         // Only now its bytes are known, with which an Idempotency-Key goes.
         const claimed = await request.claimStreamed?.(upload.file.source.sha256)
@@ -65,6 +67,14 @@ export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOption
       }
     },
   )
+}
+
+/** The parts of a body from a socket, each freed once the next one is asked for. */
+async function* freed(body: Readable): AsyncGenerator<Uint8Array> {
+  for await (const part of body) {
+    yield part
+    if (body instanceof IncomingMessage) free(part)
+  }
 }
 
 /** @throws AppError `invalid_request`, `unsupported_media_type` */

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import type { ObjectSource } from '../platform/object-store/object-store.ts'
@@ -21,6 +30,8 @@ interface PlacedFile {
 
 /** Longest time that the file of a killed process stays here. */
 const LEFTOVER_MS = 3_600_000
+/** Bytes that are written and read at one time: pieces of a body are small. */
+const PORTION_BYTES = 1024 * 1024
 const UPLOAD_END = '.upload'
 const NOTE_END = '.placed'
 /** How many bytes are received between two looks at the disk. */
@@ -57,7 +68,8 @@ export class Uploads {
     const discard = () => rm(path, { force: true })
     try {
       const { bytes, sha256 } = await this.writeBody(path, body, bytesMax)
-      return { source: { bytes, sha256, open: () => createReadStream(path) }, discard }
+      const open = () => createReadStream(path, { highWaterMark: PORTION_BYTES })
+      return { source: { bytes, sha256, path, open }, discard }
     } catch (error) {
       await discard()
       throw error
@@ -89,6 +101,7 @@ export class Uploads {
     const room = await this.room()
     const sha256 = createHash('sha256')
     const file = await open(path, 'wx', 0o600)
+    const portion = new WrittenPortion(file)
     try {
       let bytes = 0
       let checkedBytes = Number.NEGATIVE_INFINITY
@@ -103,8 +116,9 @@ export class Uploads {
           checkedBytes = bytes
         }
         sha256.update(chunk)
-        await file.writeFile(chunk)
+        await portion.add(chunk)
       }
+      await portion.write()
       if (bytes === 0) throw new AppError('invalid_request', 'the body is empty: send the file')
       return { bytes, sha256: sha256.digest() }
     } finally {
@@ -126,6 +140,33 @@ export class Uploads {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
       throw error
     })
+  }
+}
+
+/** Gathers the pieces of a body, so that each write to the disk is a large one. */
+class WrittenPortion {
+  private readonly file: FileHandle
+  private readonly memory = Buffer.allocUnsafeSlow(PORTION_BYTES)
+  private used = 0
+
+  constructor(file: FileHandle) {
+    this.file = file
+  }
+
+  async add(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      const taken = bytes.subarray(at, at + PORTION_BYTES - this.used)
+      this.memory.set(taken, this.used)
+      this.used += taken.length
+      at += taken.length
+      if (this.used === PORTION_BYTES) await this.write()
+    }
+  }
+
+  /** Writes what was gathered. */
+  async write(): Promise<void> {
+    await this.file.writeFile(this.memory.subarray(0, this.used))
+    this.used = 0
   }
 }
 

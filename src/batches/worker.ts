@@ -2,18 +2,20 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { CompiledModel } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { systemClock } from '../platform/clock.ts'
-import { encodeByHour } from '../score-log/blocks/encode-blocks.ts'
+import { type DrainedBlock, encodeByHour } from '../score-log/blocks/encode-blocks.ts'
+import { type Erases, withoutReferences } from '../score-log/erasure/erased-record.ts'
+import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
 import { ChallengerFailures } from '../scoring/challenger-failures.ts'
 import { makeServing } from '../scoring/make-serving.ts'
 import type { ServingDeployment } from '../scoring/serving.ts'
-import { receiveBytes } from './byte-pipe.ts'
+import { handOver, receiveBytes } from './byte-pipe.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
 import { newReader } from './input/new-reader.ts'
 import type { ReadBytes, RecordReader } from './input/record.ts'
-import type { BatchTask, FromProcess, ScoredPortion, ToThread } from './process-messages.ts'
+import type { BatchTask, FromProcess, HandedPortion, ToThread } from './process-messages.ts'
 
 /** Longest read of the service: it is in memory there. */
-const READ_BYTES = 256 * 1024
+const READ_BYTES = 1024 * 1024
 
 const task: BatchTask = workerData
 
@@ -25,9 +27,10 @@ ready.catch(() => undefined)
 
 parentPort?.on('message', async (message: ToThread) => {
   try {
-    const chunk = await scoreNext(message.requestId, message.scoredAtMs)
-    const moved = chunk === null ? [] : memoryOf(chunk)
-    send({ kind: 'chunk', chunk }, moved)
+    if (message.kind === 'score') await scoreNext(message.requestId, message.scoredAtMs)
+    else if (message.kind === 'encode') {
+      send({ kind: 'encoded', blocks: await blocksOf(message.requestId) })
+    } else for (const { hash, untilMs } of message.references) erased.set(hash, untilMs)
   } catch (error) {
     const isKnown = error instanceof AppError
     send({
@@ -37,6 +40,13 @@ parentPort?.on('message', async (message: ToThread) => {
     })
   }
 })
+
+/** Erased references of the team, by `hashOfReference`: until when they are erased. */
+const erased = new Map<string, number>()
+/** Records of the last chunks by their requests, for an erasure that comes before their commit. */
+const payloads = new Map<string, Buffer>()
+/** While one is stored, the next one is scored. */
+const PAYLOADS_MAX = 2
 
 interface Open {
   readonly scorer: ChunkScorer
@@ -66,16 +76,54 @@ async function open(): Promise<Open> {
 
 let isFirst = task.isAtStart
 
-async function scoreNext(requestId: string, scoredAtMs: number): Promise<ScoredPortion | null> {
-  const { scorer, reader, models } = await ready
-  const portion = await reader.next()
-  if (portion === null) return null
+async function scoreNext(requestId: string, scoredAtMs: number): Promise<void> {
+  const { scorer, reader } = await ready
+  // Results of a file without applicants have a header all the same.
+  const portion =
+    (await reader.next()) ?? (isFirst ? { records: [], position: task.position } : null)
+  if (portion === null) {
+    send({ kind: 'chunk', chunk: null })
+    return
+  }
   const { position, records } = portion
-  const scored = scorer.score(records, { requestId, scoredAtMs, isFirst })
+  const { payload, results, errors, ...counts } = scorer.score(records, {
+    requestId,
+    scoredAtMs,
+    isFirst,
+  })
   isFirst = false
-  const blocks = scored.payload === null ? [] : encodeByHour([scored.payload], models)
+  keep(requestId, payload)
   const { unknownColumns, total } = reader
-  return { ...scored, blocks, position, unknownColumns, total }
+  const facts = { ...counts, position, unknownColumns, total }
+  const chunk: HandedPortion = {
+    ...facts,
+    blocks: await blocksOf(requestId),
+    resultBytes: results.length,
+    errorBytes: errors.length,
+  }
+  send({ kind: 'chunk', chunk })
+  handOver(results)
+  handOver(errors)
+}
+
+function keep(requestId: string, payload: Buffer | null): void {
+  if (payload !== null) payloads.set(requestId, payload)
+  const [oldest] = payloads.keys()
+  if (payloads.size > PAYLOADS_MAX && oldest !== undefined) payloads.delete(oldest)
+}
+
+/** The log of one of the last chunks, without what is erased by now. */
+async function blocksOf(requestId: string): Promise<DrainedBlock[]> {
+  const { models } = await ready
+  const payload = payloads.get(requestId)
+  if (payload === undefined) return []
+  const kept = erased.size === 0 ? payload : withoutReferences(payload, erases).payload
+  return encodeByHour([kept], models)
+}
+
+const erases: Erases = (teamId, scoredAtMs) => (reference) => {
+  const untilMs = erased.get(hashOfReference(teamId, reference))
+  return untilMs !== undefined && scoredAtMs <= untilMs
 }
 
 /** It waits for each portion: an answer does not say which read it is of. */
@@ -93,15 +141,8 @@ const read: ReadBytes = async (from, bytes) => {
   return whole.subarray(0, filled)
 }
 
-function send(message: FromProcess, moved: readonly ArrayBuffer[] = []): void {
-  parentPort?.postMessage(message, moved)
-}
-
-/** What is handed over without a copy: the results own their memory. */
-function memoryOf({ results, errors }: ScoredPortion): ArrayBuffer[] {
-  return [results, errors].flatMap(({ buffer, byteLength }) =>
-    byteLength > 0 && buffer instanceof ArrayBuffer ? [buffer] : [],
-  )
+function send(message: FromProcess): void {
+  parentPort?.postMessage(message)
 }
 
 function modelsOf({ champion, challengers }: ServingDeployment): Map<string, CompiledModel> {

@@ -100,7 +100,6 @@ export function openEvidence(options: EvidenceOptions): Evidence {
     ...options.batches,
     db,
     guarded,
-    models: logReader.models,
     jobs,
     clock,
     log,

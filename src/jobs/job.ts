@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
 
 export type JobStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
@@ -28,6 +28,9 @@ export interface JobFailure {
   readonly code: ErrorCode
   readonly message: string
 }
+
+/** A failure that only the operator can mend, although its code could be the caller's fault. */
+export class OperatorError extends AppError {}
 
 export interface NewJob {
   readonly id: string

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
-import type { JobFailure, JobHandler, JobProgress, TakenJob } from './job.ts'
+import {
+  type JobFailure,
+  type JobHandler,
+  type JobProgress,
+  OperatorError,
+  type TakenJob,
+} from './job.ts'
 
 /** What a runner needs from the database. */
 export interface JobRunStore {
@@ -36,9 +42,9 @@ export type JobEnd =
 /** Runs of one kind of job that this process has ended, by outcome. */
 export interface JobCounts {
   done: number
-  /** By a fault, for want of room, or after too long an outage. */
+  /** By a fault, for want of room on the disk, or after too long an outage. */
   failed: number
-  /** By what the caller asked for, as with a file that can't be read. */
+  /** By what the caller asked for, as with a file that can't be read, or a team without room. */
   refused: number
   /** To begin again, as the database or a store was away. */
   interrupted: number
@@ -237,12 +243,13 @@ function isAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unavailable'
 }
 
-/** Whether the job failed by what its caller asked for; room is the operator's business, too. */
+/** Whether the job failed by what its caller asked for, or by what their team has. */
 function isOfCaller(error: unknown): boolean {
+  if (error instanceof OperatorError) return false
   return error instanceof AppError && !OF_SERVICE.has(error.code)
 }
 
-const OF_SERVICE: ReadonlySet<string> = new Set(['internal_error', 'unavailable', 'limit_reached'])
+const OF_SERVICE: ReadonlySet<string> = new Set(['internal_error', 'unavailable'])
 
 function noCounts(): JobCounts {
   return { done: 0, failed: 0, refused: 0, interrupted: 0, lost: 0 }

@@ -1,4 +1,4 @@
-import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
+import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'
 
 /** `[model, challenger or null, score, pd, grade, cells]`; null if the model failed. */

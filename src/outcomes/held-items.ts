@@ -4,7 +4,7 @@ import type { Environment } from '../access/caller.ts'
 import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
-import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
+import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
 import type { OutcomeItem, OutcomeTarget } from './item.ts'
 import type { HeldItem, Holding, OutcomeWrite } from './service.ts'
 

@@ -1,6 +1,6 @@
 import type { Environment } from '../access/caller.ts'
 import { isId } from '../platform/ids/ids.ts'
-import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
+import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
 import type { LogReader } from '../score-log/reading/log-reader.ts'
 import { SearchLimit } from '../score-log/reading/search-limit.ts'
 import type { LoggedRequest } from '../score-log/record/logged-request.ts'

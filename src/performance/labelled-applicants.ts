@@ -1,5 +1,5 @@
 import type { ScoringPlace } from '../outcomes/applicant.ts'
-import { hashOfReference } from '../score-log/erasure/erasure-list.ts'
+import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
 import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'
 import type {

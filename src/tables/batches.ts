@@ -44,8 +44,10 @@ export const batches = pgTable(
     errorChunks: integer('error_chunks').array().notNull().default(sql`'{}'`),
     resultBytes: bigint('result_bytes', { mode: 'number' }).notNull().default(0),
     unknownColumns: jsonText('unknown_columns').notNull().default([]),
-    /** Request that the next chunk is in the log; null before the first run. */
+    /** Request that the next chunk is in the log; null before the first chunk. */
     requestId: text('request_id'),
+    /** Secret from which the ids of requests follow; null for a batch of a version before. */
+    requestSeed: text('request_seed'),
     createdAt: moment('created_at').notNull(),
   },
   (table) => [index('batches_team').on(table.teamId, table.id)],

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { AppError } from '../../src/errors.ts'
-import type { JobHandler } from '../../src/jobs/job.ts'
+import { type JobHandler, OperatorError } from '../../src/jobs/job.ts'
 import { JobRunner } from '../../src/jobs/runner.ts'
 import { JobService, OPEN_JOBS_MAX } from '../../src/jobs/service.ts'
 import { PostgresJobStore } from '../../src/jobs/store.ts'
@@ -158,7 +158,8 @@ describe.each(backends)('on $name', (backend) => {
     const team = await newTeam()
     const errors = [
       new AppError('invalid_file', 'the file is damaged'),
-      new AppError('limit_reached', 'the disk has no room'),
+      new AppError('limit_reached', 'the team has no room'),
+      new OperatorError('limit_reached', 'the disk has no room'),
       new TypeError('a fault of the service'),
     ]
     const ids: string[] = []
@@ -171,7 +172,7 @@ describe.each(backends)('on $name', (backend) => {
       return found.every(({ status }) => status === 'failed')
     })
     expect([...runner.counts]).toEqual([
-      [team.kind, { done: 0, failed: 2, refused: 1, interrupted: 0, lost: 0 }],
+      [team.kind, { done: 0, failed: 2, refused: 2, interrupted: 0, lost: 0 }],
     ])
   })
 

@@ -22,6 +22,7 @@ export interface LineForm {
 
 /** Longest line, as the body of a single score. */
 export const LINE_BYTES_MAX = 1024 * 1024
+const LONG_LINE = `the line is longer than ${LINE_BYTES_MAX} bytes: put each applicant on a line of their own, without columns that no model uses`
 /** Bytes of a chunk. */
 const CHUNK_BYTES = 2 * 1024 * 1024
 const NEWLINE = 0x0a
@@ -76,12 +77,27 @@ export class LineReader implements RecordReader {
       if (withoutReturn(bytes.subarray(at, end)).length > 0) count++
       at = newline < 0 ? bytes.length : newline + 1
     }
-    if (at === 0) throw invalidFile(`line ${line + 1} has no end within ${CHUNK_BYTES} bytes`)
+    if (at === 0) return this.skipLine()
     this.position = { offset: this.position.offset + at, line }
     const records = new LineRecords(bytes.subarray(0, at), count, (text, number) =>
       this.recordOf(text, first + number),
     )
     return { records, position: this.position }
+  }
+
+  /** A line that is longer than a chunk is a chunk of its own. Its bytes pass, and are not kept. */
+  private async skipLine(): Promise<Portion> {
+    const { window } = this
+    let { offset } = this.position
+    let newline = -1
+    while (newline < 0 && offset < window.fileBytes) {
+      const bytes = (await window.at(offset, CHUNK_BYTES)).subarray(0, CHUNK_BYTES)
+      newline = bytes.indexOf(NEWLINE)
+      offset += newline < 0 ? bytes.length : newline + 1
+    }
+    const line = this.position.line + 1
+    this.position = { offset, line }
+    return { records: [faultyRecord(line, LONG_LINE)], position: this.position }
   }
 
   /** The header is read again when the work goes on later in the file. */
@@ -109,7 +125,7 @@ export class LineReader implements RecordReader {
 
   private recordOf(text: Buffer, line: number): FileRecord {
     if (text.length > LINE_BYTES_MAX) {
-      return faultyRecord(line, `the line is longer than ${LINE_BYTES_MAX} bytes`)
+      return faultyRecord(line, LONG_LINE)
     }
     if (!isUtf8(text)) return faultyRecord(line, 'the line is not UTF-8')
     return this.form.read(text.toString(), line)

@@ -47,3 +47,19 @@ export function randomBase62(chars: number): string {
   }
   return text
 }
+
+/**
+ * The last characters of a digest as a number in base 62.
+ *
+ * @param digest with some 64 bits more than the characters hold: then each one is equally likely
+ */
+export function base62OfDigest(digest: Uint8Array, chars: number): string {
+  const base = BigInt(ALPHABET.length)
+  let rest = BigInt(`0x${Buffer.from(digest).toString('hex')}`)
+  let text = ''
+  for (let index = 0; index < chars; index++) {
+    text = ALPHABET[Number(rest % base)] + text
+    rest /= base
+  }
+  return text
+}

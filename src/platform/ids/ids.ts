@@ -1,4 +1,4 @@
-import { fromBase62, randomBase62, toBase62 } from './base62.ts'
+import { base62OfDigest, fromBase62, randomBase62, toBase62 } from './base62.ts'
 
 /** 62^8 ms reach beyond the year 8000. */
 const TIME_CHARS = 8
@@ -35,6 +35,15 @@ type IdPrefix =
  */
 export function newId(prefix: IdPrefix, epochMs: number): string {
   return prefix + timePart(epochMs) + randomBase62(RANDOM_CHARS)
+}
+
+/**
+ * An identifier as `newId` makes them, for work that may be repeated and then has the same one.
+ *
+ * @param digest 32 bytes that nobody can guess, as of a hash with a secret key
+ */
+export function idOfDigest(prefix: IdPrefix, epochMs: number, digest: Uint8Array): string {
+  return prefix + timePart(epochMs) + base62OfDigest(digest, RANDOM_CHARS)
 }
 
 /** Whether a text from outside has the form of an identifier, so that looking it up makes sense. */

@@ -252,15 +252,10 @@ async function withUnfinished<T>(
   const unfinished = join(dirname(path), `.${random}${UNFINISHED}`)
   try {
     // No more open than its folder.
-    const { mode } = await stat(dirname(path))
-    const file = await open(unfinished, 'wx', 0o640 & mode)
+    const mode = 0o640 & (await stat(dirname(path))).mode
+    const file =
+      (await sameFile(unfinished, source, mode)) ?? (await copyOf(unfinished, source, mode))
     try {
-      let bytes = 0
-      for await (const chunk of source.open()) {
-        await file.writeFile(chunk)
-        bytes += chunk.length
-      }
-      if (bytes !== source.bytes) throw new Error('a source has another length than it says')
       await file.sync()
     } finally {
       await file.close()
@@ -272,6 +267,47 @@ async function withUnfinished<T>(
     await rm(unfinished, { force: true })
   }
 }
+
+/** The file of a source under another name; null where it can't have one, as on another disk. */
+async function sameFile(
+  path: string,
+  { path: source, bytes }: ObjectSource,
+  mode: number,
+): Promise<FileHandle | null> {
+  if (source === undefined) return null
+  const isLinked = await link(source, path).then(
+    () => true,
+    () => false,
+  )
+  if (!isLinked) return null
+  const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW)
+  try {
+    if ((await file.stat()).size !== bytes) throw new Error(OTHER_LENGTH)
+    await file.chmod(mode)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function copyOf(path: string, source: ObjectSource, mode: number): Promise<FileHandle> {
+  const file = await open(path, 'wx', mode)
+  try {
+    let bytes = 0
+    for await (const chunk of source.open()) {
+      await file.writeFile(chunk)
+      bytes += chunk.length
+    }
+    if (bytes !== source.bytes) throw new Error(OTHER_LENGTH)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+const OTHER_LENGTH = 'a source has another length than it says'
 
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')

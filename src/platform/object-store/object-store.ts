@@ -18,6 +18,8 @@ export interface ObjectSource {
   readonly bytes: number
   /** SHA-256 of the bytes. */
   readonly sha256: Buffer
+  /** A file with these bytes that nobody changes: a directory on its disk need not copy it. */
+  readonly path?: string
   open(): AsyncIterable<Uint8Array>
 }
 

@@ -2,7 +2,7 @@ import { type Actor, auditRecord, type NewAuditRecord } from '../../audit/record
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { ErasedPlaces, type LogEraser } from '../../score-log/erasure/eraser.ts'
-import { hashOfReference } from '../../score-log/erasure/erasure-list.ts'
+import { hashOfReference } from '../../score-log/erasure/reference-hash.ts'
 
 /** What an erasure has done. */
 export interface LogErasure {

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
 import { epochMs } from '../../rollups/rollup-rows.ts'
 import { type Erases, withoutReferences } from './erased-record.ts'
+import { hashOfReference } from './reference-hash.ts'
 
 /** The number of the newest erasure; 0 without any. */
 export const NEWEST_ERASURE = sql`(select coalesce(max(number), 0)::float8 from log_erasures)`
@@ -29,11 +29,6 @@ export class ErasuresMovedError extends Error {
   constructor() {
     super('a reference was erased meanwhile')
   }
-}
-
-/** SHA-256 in hex of a team and a reference, as erasures and the audit log have it. */
-export function hashOfReference(teamId: string, reference: string): string {
-  return hash('sha256', `${teamId} ${reference}`)
 }
 
 /**

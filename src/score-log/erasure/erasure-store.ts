@@ -6,7 +6,7 @@ import type { EncodedBlock } from '../blocks/block-encoder.ts'
 import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
 import type { FirstFormRow } from '../reading/first-form.ts'
 import type { Erasure, ErasureStore } from './eraser.ts'
-import { hashOfReference } from './erasure-list.ts'
+import { hashOfReference } from './reference-hash.ts'
 
 /** How long an erasure is listed: a spool that was not drained for longer must not be drained. */
 const LISTED_MS = 90 * SPAN_MS.day

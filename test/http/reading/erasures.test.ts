@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { hashOfReference } from '../../../src/score-log/erasure/erasure-list.ts'
+import { hashOfReference } from '../../../src/score-log/erasure/reference-hash.ts'
 import { sampleSpec } from '../../support/cards/cards.ts'
 import { outcomeOf } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'

@@ -87,6 +87,7 @@ describe.each(backends)('on $name', (backend) => {
       input: { key: `${folder}/input.csv`, bytes: 100, version: '1', isUpload: true },
       folder,
       place: PLACE,
+      requestSeed: 'a seed',
       createdAt: new Date(),
     }
     const audit = {

@@ -4,6 +4,8 @@ import { newReader } from '../../../src/batches/input/new-reader.ts'
 import type { FileRecord } from '../../../src/batches/input/record.ts'
 
 const START: BatchPosition = { offset: 0, line: 0 }
+const LONG_LINE =
+  'the line is longer than 1048576 bytes: put each applicant on a line of their own, without columns that no model uses'
 const IS_NUMERIC = new Map([
   ['income', true],
   ['purpose', false],
@@ -20,7 +22,11 @@ interface Order {
 async function portionsOf(file: string | Buffer, order: Order = {}) {
   const bytes = Buffer.from(file)
   const reader = newReader(order.format ?? 'csv', {
-    read: async (from, length) => bytes.subarray(from, from + length),
+    read: async (from, length) => {
+      // What is held does not grow with a line.
+      expect(length).toBeLessThanOrEqual(4 * 1024 * 1024)
+      return bytes.subarray(from, from + length)
+    },
     fileBytes: bytes.length,
     features: {
       isNumeric: IS_NUMERIC,
@@ -116,9 +122,26 @@ test('a line that is not UTF-8 or too long stands apart', async () => {
   const records = await recordsOf(file)
   expect(records.map(({ line, fault }) => [line, fault])).toEqual([
     [2, 'the line is not UTF-8'],
-    [3, 'the line is longer than 1048576 bytes'],
+    [3, LONG_LINE],
     [4, null],
   ])
+})
+
+// One line without its break, or a whole list on one line, must not cost the rest of the file.
+test.each(['\n', ''])('a line beyond any chunk stands apart, with its end %j', async (end) => {
+  const long = 'x'.repeat(9 * 1024 * 1024)
+  const file = `income\n1\n${long}\n2\n${long}${end}`
+  const whole = await portionsOf(file)
+  expect(whole.map(({ records }) => records.map(({ line, fault }) => [line, fault]))).toEqual([
+    [[2, null]],
+    [[3, LONG_LINE]],
+    [[4, null]],
+    [[5, LONG_LINE]],
+  ])
+  expect(whole.at(-1)?.position.offset).toBe(file.length)
+  for (const [at, { position }] of whole.entries()) {
+    expect(await portionsOf(file, { position })).toEqual(whole.slice(at + 1))
+  }
 })
 
 test.each([

@@ -1,0 +1,34 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { free, HandedBytes } from '../../../src/batches/byte-pipe.ts'
+
+const BYTES = Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 251))
+
+test.each([1, 7, 400, 1_000])('results in portions of %i bytes arrive whole', async (portion) => {
+  const pipe = new PassThrough()
+  const handed = new HandedBytes(pipe)
+  for (let at = 0; at < BYTES.length; at += portion) {
+    pipe.write(Buffer.from(Uint8Array.from(BYTES.subarray(at, at + portion)).buffer))
+  }
+  expect(await handed.take(300)).toEqual(BYTES.subarray(0, 300))
+  expect(await handed.take(0)).toHaveLength(0)
+  expect(await handed.take(700)).toEqual(BYTES.subarray(300))
+})
+
+test('results of a process that ends amid them are refused', async () => {
+  const pipe = new PassThrough()
+  const handed = new HandedBytes(pipe)
+  pipe.end(Buffer.alloc(10))
+  await expect(handed.take(11)).rejects.toThrow('the process has ended')
+})
+
+// As garbage, the pieces of a file had V8 collect the whole heap of the service again and again.
+test('memory is freed at once, and memory that others use stays', () => {
+  const own = Buffer.alloc(100_000, 1)
+  const pool = Buffer.alloc(100, 1)
+  const shared = pool.subarray(10, 20)
+  free(own)
+  free(shared)
+  expect(own).toHaveLength(0)
+  expect(shared).toEqual(Buffer.alloc(10, 1))
+})
