@@ -99,9 +99,10 @@ export class ManifestStore {
       const name = { ...slot, generation: (last?.generation ?? 0) + 1 }
       await tx.execute(sql`insert into score_archive_files (key, day, kind, number, generation,
           row_count, records, applicants, bytes, sha256, row_groups, state, is_listed, archived_at,
-          state_at, cleanings)
+          state_at, cleanings, checked_at, fault)
         values (${fileKeyOf(name)}, ${momentText(dayMs)}, ${kind}, ${number}, ${name.generation},
-          0, 0, 0, ${bytes}, ${sha256}, '[]', 'writing', false, now(), now(), 0)`)
+          0, 0, 0, ${bytes}, ${sha256}, '[]', 'writing', false, now(), now(), 0, null,
+          null)`)
       return name
     })
   }

@@ -196,7 +196,7 @@ function valuesOf(applicant: Applicant, names: readonly string[]): unknown[] {
 interface Rest {
   readonly names: readonly string[]
   readonly values: readonly unknown[]
-  /** Of the first key of the rest. */
+  /** Position of the first key of the rest. */
   readonly position: number
   readonly reservedName: string | undefined
 }
@@ -226,7 +226,7 @@ function takeRest(
   return hasFeature
 }
 
-/** Tries the feature that was last found at this position; null for a key that is no feature. */
+/** Tries the feature that was last found at this position. @returns null if the key names none */
 function featureAt(
   { model, expected }: ModelScore,
   names: readonly string[],

@@ -42,7 +42,7 @@ export class GroupEncoder {
   private readonly idNumbers: number[] = []
   private readonly idTexts = new ByteWriter()
   private readonly models: readonly ModelEncoder[]
-  /** Of the last record. */
+  /** Columns of the last record. */
   private readonly served: ServedColumns = { scores: [], pds: [] }
 
   constructor({ head, bytes }: KnownHead, models: ModelsById) {

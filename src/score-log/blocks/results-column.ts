@@ -67,7 +67,9 @@ export class ResultsColumn {
     }
   }
 
-  /** As `checksumOf`. One piece of memory for the columns of many short ones takes half the time. */
+  /**
+   * As `checksumOf`. One piece of memory for the columns of many short ones takes half the time.
+   */
   private checksum(): number {
     const { scores, pds, grades } = this
     const count = scores.length

@@ -65,7 +65,7 @@ const memory = new LeafMemory()
 interface ModelCells {
   readonly features: number
   readonly bytesPerCell: 1 | 2
-  /** Of a result with these cells. */
+  /** Bytes of a result with these cells. */
   readonly resultBytes: number
   /** Index of the model's first fragment. */
   readonly first: number
