@@ -1,4 +1,5 @@
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -106,16 +107,24 @@ test('a folder that is exchanged for a link again and again never leads elsewher
   writeFileSync(join(folder, 'theirs.csv'), 'own')
   symlinkSync('../team_b/files', link)
   let isSwapping = true
-  // What the store makes in the meantime stands in the way.
+  // What the store makes in the meantime stands in the way, perhaps again and again.
+  const place = (path: string) => {
+    for (;;) {
+      rmSync(folder, { recursive: true, force: true })
+      try {
+        return renameSync(path, folder)
+      } catch (error) {
+        if (!existsSync(folder)) throw error
+      }
+    }
+  }
   const swapping = (async () => {
     while (isSwapping) {
       renameSync(folder, real)
-      rmSync(folder, { recursive: true, force: true })
-      renameSync(link, folder)
+      place(link)
       await new Promise(setImmediate)
       renameSync(folder, link)
-      rmSync(folder, { recursive: true, force: true })
-      renameSync(real, folder)
+      place(real)
       await new Promise(setImmediate)
     }
   })()
