@@ -3,12 +3,13 @@
  * into Parquet files in a directory, then seconds to scan the day there, and one score read back
  * from there by a reader that has kept nothing.
  *
- *   npm run bench -- archive [--scores 10000000] [--reads 300]
+ *   npm run bench -- archive [--scores 10000000] [--reads 300] [--keep FOLDER]
  *
- * Needs the programs of PostgreSQL, of which it starts its own.
+ * Needs the programs of PostgreSQL, of which it starts its own. With `--keep`, the folder has the
+ * archive afterwards, and counts and sums of what was logged: `test/peers/archive.py` reads it.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,6 +18,7 @@ import { sql } from 'drizzle-orm'
 import { openArchive } from '../../src/archive/open.ts'
 import { type Database, rowsOf } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
+import type { LogReader } from '../../src/score-log/reading/log-reader.ts'
 import { openLogReader } from '../../src/score-log/reading/open-reader.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
 import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
@@ -29,12 +31,19 @@ const { values } = parseArgs({
   options: {
     scores: { type: 'string', default: '10000000' },
     reads: { type: 'string', default: '300' },
+    keep: { type: 'string' },
   },
 })
 const SCORES = Number(values.scores)
 const READS = Number(values.reads)
 const DAY_MS = 86_400_000
 const MIB = 1_048_576
+const EVERYTHING = {
+  teamId: 'team_1',
+  deploymentId: null,
+  fromMs: Number.NEGATIVE_INFINITY,
+  toMs: Number.POSITIVE_INFINITY,
+}
 const SAMPLE_MS = 50
 const SPEC = makeSpec(CARD)
 const APPLICANTS = randomApplicants(CARD, 20_000)
@@ -68,6 +77,32 @@ async function peakOf(work: () => Promise<void>): Promise<{ seconds: number; pea
   await work()
   clearInterval(timer)
   return { seconds: (performance.now() - beganMs) / 1_000, peakMiB: peak / MIB }
+}
+
+/** Counts and sums of the log, as they are in the database; one pass. */
+async function loggedSums(reader: LogReader): Promise<object> {
+  const days = new Set<string>()
+  let rows = 0
+  let sumScore = 0n
+  let sumPd = 0n
+  for await (const portion of reader.columns(EVERYTHING)) {
+    for (const { models, wanted, requestOfRow, scoredAtMs } of portion) {
+      const [{ scores, pds } = { scores: [], pds: [] }] = models
+      for (const row of wanted) {
+        rows++
+        sumScore += billionths(scores[row])
+        sumPd += billionths(pds[row])
+        days.add(new Date(scoredAtMs(requestOfRow[row] ?? 0)).toISOString().slice(0, 10))
+      }
+    }
+  }
+  const sums = { sum_score: String(sumScore), sum_pd: String(sumPd) }
+  return { rows, requests: rows, scores: rows, ...sums, dt: [...days].sort() }
+}
+
+/** So that the order of the additions does not matter. */
+function billionths(value = 0): bigint {
+  return BigInt(Math.floor(value * 1e9))
 }
 
 const root = mkdtempSync(join(tmpdir(), 'bench-archive-'))
@@ -114,18 +149,17 @@ const archive = await openArchive(
     factsOf: (error) => ({ error }),
   },
 )
+const openAnew = () =>
+  openLogReader({ db: handle.db, guarded: (one) => one, ...archive.forReaders })
+const logged = values.keep === undefined ? null : await loggedSums(openAnew().reader)
 const rssBeforeMiB = process.memoryUsage().rss / MIB
 const moved = await peakOf(async () => {
   if ((await archive.archiver?.run()) !== true) throw new Error('the archive failed')
 })
 const bytes = archive.archiver?.facts.bytes ?? 0
-const openAnew = () =>
-  openLogReader({ db: handle.db, guarded: (one) => one, ...archive.forReaders })
 let seen = 0
 const scanned = await peakOf(async () => {
-  const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
-  const query = { teamId: 'team_1', deploymentId: null, ...range }
-  for await (const portion of openAnew().reader.columns(query)) {
+  for await (const portion of openAnew().reader.columns(EVERYTHING)) {
     for (const { wanted } of portion) seen += wanted.length
   }
 })
@@ -153,4 +187,8 @@ storeResult('archive', { card: CARD, scores: SCORES }, [{ name: 'archive', measu
 await archive.close()
 await handle.close()
 await server.drop()
+if (values.keep !== undefined) {
+  cpSync(join(root, 'store'), join(values.keep, 'store'), { recursive: true })
+  writeFileSync(join(values.keep, 'expected.json'), JSON.stringify(logged))
+}
 rmSync(root, { recursive: true })

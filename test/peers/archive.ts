@@ -55,6 +55,7 @@ const expected = {
   scores: scored.length,
   sum_score: sumOf(scored.map(({ score }) => score)),
   sum_pd: sumOf(scored.map(({ pd }) => pd)),
+  dt: [new Date(DAY).toISOString().slice(0, 10)],
 }
 writeFileSync(join(folder, 'expected.json'), JSON.stringify(expected))
 process.stdout.write(`${JSON.stringify(expected)}\n`)
