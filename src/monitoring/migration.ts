@@ -1,4 +1,5 @@
 import type { Migration } from '../../schemas/monitoring.ts'
+import { AppError } from '../errors.ts'
 import { pairReader, takersOfPair } from './pairs.ts'
 import { PdGroup } from './pd-group.ts'
 
@@ -12,16 +13,22 @@ interface GradeCell {
   readonly byChallenger: PdGroup
 }
 
-/** What the pairs of two cards of 500 grades take. */
-const PAIRS_MIB = 64
+/** Pairs of grades that applicants have: all of two cards of 500 grades. */
+export const PAIRS_MAX = 250_000
+/** What so many take. */
+const PAIRS_MIB = 88
 
 /** Counts which grade of the challenger meets which of the champion. */
 export class MigrationTally {
   private readonly challengerId: string
   private readonly cells = new Map<Grade, Map<Grade, GradeCell>>()
+  private readonly pairsMax: number
+  private pairs = 0
 
-  constructor(challengerId: string) {
+  /** @param pairsMax of grades; an applicant with a further one ends the reading */
+  constructor(challengerId: string, pairsMax = PAIRS_MAX) {
     this.challengerId = challengerId
+    this.pairsMax = pairsMax
   }
 
   /** See `ApplicantReader`. */
@@ -32,7 +39,7 @@ export class MigrationTally {
     return takersOfPair(this.challengerId)
   }
 
-  /** Reads parts of a scan. */
+  /** Reads parts of a scan. It throws AppError `invalid_request` for too many pairs of grades. */
   get readerOf() {
     const anyDirection = () => Promise.resolve(1 as const)
     return pairReader(this.challengerId, anyDirection, ({ champion, challenger }) => {
@@ -107,6 +114,10 @@ export class MigrationTally {
     this.cells.set(from, row)
     const known = row.get(to)
     if (known !== undefined) return known
+    if (++this.pairs > this.pairsMax) {
+      const message = `applicants have more than ${this.pairsMax} pairs of grades: choose a shorter period with from and to`
+      throw new AppError('invalid_request', message)
+    }
     const cell = {
       championGrade: from,
       challengerGrade: to,

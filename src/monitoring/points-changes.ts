@@ -31,6 +31,9 @@ interface Side {
   readonly layout: FeatureLayout
 }
 
+/** A count, and whether the points differ. */
+const PAIR_BYTES = 9
+
 type FeatureChange = VersionComparison['features'][number]
 
 /** Counts what two versions of a card give the same applicants, by feature and pair of bins. */
@@ -39,7 +42,10 @@ export class PointsTally {
   private changed = 0
   private readonly one: ComparedCard
   private readonly other: ComparedCard
-  private readonly features: readonly FeaturePair[]
+  private readonly newFeatures: () => FeaturePair[]
+  private made: readonly FeaturePair[] | null = null
+  /** See `ApplicantReader`. */
+  readonly memoryMiB: number
 
   /**
    * @param countsMax counts that are kept at a time
@@ -56,13 +62,14 @@ export class PointsTally {
       const message = `the cards have more than ${countsMax} pairs of bins: compare others`
       throw new AppError('invalid_request', message)
     }
-    this.features = pairs.map(([name, a = null, b = null]) => featurePair(name, a, b))
+    this.memoryMiB = (wanted * PAIR_BYTES) / 2 ** 20
+    this.newFeatures = () => pairs.map(([name, a = null, b = null]) => featurePair(name, a, b))
   }
 
-  /** See `ApplicantReader`. */
-  get memoryMiB(): number {
-    const bytes = this.features.map(({ counts, differs }) => counts.byteLength + differs.byteLength)
-    return bytes.reduce((sum, one) => sum + one, 0) / 2 ** 20
+  /** Made with the first use: a comparison that waits for its turn keeps nothing. */
+  private get features(): readonly FeaturePair[] {
+    this.made ??= this.newFeatures()
+    return this.made
   }
 
   /** See `ApplicantReader`. */

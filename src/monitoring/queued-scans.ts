@@ -24,6 +24,7 @@ interface QueuedScanOptions {
   readonly log: Pick<LogReader, 'columns' | 'columnsByTime'>
   /** Shared with the other reports of this process. */
   readonly queue: ScanQueue
+  readonly monotonicMs?: () => number
 }
 
 /** Readers of one scan, and what they keep together. One alone can keep more. */
@@ -31,6 +32,8 @@ const READERS_MAX = 16
 const MEMORY_MIB_MAX = 256
 /** Groups of readers of one scan: each keeps the references of its own. */
 const GROUPS_MAX = 3
+/** A scan that has waited for a minute is refused: later readers wait for a turn of their own. */
+const JOIN_WITHIN_MS = 10_000
 
 /** Scans of the log, in turns of the teams. */
 export class QueuedScans {
@@ -56,7 +59,7 @@ export class QueuedScans {
     const name = [teamId, deploymentId, fromMs, toMs, dedupe].join(' ')
     const waiting = this.open.get(name)
     if (waiting?.admits(reader) === true) return waiting.add(reader)
-    const readers = new ReadersOfScan()
+    const readers = new ReadersOfScan(this.options.monotonicMs ?? (() => performance.now()))
     const done = readers.add(reader)
     this.open.set(name, readers)
     const close = () => {
@@ -99,12 +102,20 @@ interface Outcome {
 /** The readers of a scan, and who waits for each. */
 class ReadersOfScan {
   private readonly outcomes = new Map<ApplicantReader, Outcome>()
+  private readonly monotonicMs: () => number
+  private readonly openedAtMs: number
+
+  constructor(monotonicMs: () => number) {
+    this.monotonicMs = monotonicMs
+    this.openedAtMs = monotonicMs()
+  }
 
   get all(): ApplicantReader[] {
     return [...this.outcomes.keys()]
   }
 
   admits(reader: ApplicantReader): boolean {
+    if (this.monotonicMs() - this.openedAtMs > JOIN_WITHIN_MS) return false
     const readers = [...this.all, reader]
     const groups = new Set(readers.map(groupNameOf))
     const memoryMiB = readers.reduce((sum, one) => sum + (one.memoryMiB ?? 1), 0)

@@ -37,9 +37,9 @@ export async function scanTwice(
     const message = 'the period has too many references: choose a shorter one, or dedupe=none'
     throw new AppError('invalid_request', message, { cause: error })
   }
-  if (table.size === 0) return
+  if (table.size === 0 || group.isEmpty) return
   await eachChosen(open(), group, (columns) => countedOnes(group, columns, table))
-  if (table.taken < table.size) {
+  if (table.taken < table.size && !group.isEmpty) {
     const message = 'scores of the period left the log while it was read: ask again'
     throw new AppError('unavailable', message)
   }
@@ -92,6 +92,8 @@ async function eachChosen(
 ): Promise<void> {
   const turns = new TurnTaker()
   for await (const portion of portions) {
+    // All have failed.
+    if (group.isEmpty) return
     for (const columns of portion) {
       const isChosen = choiceOf(columns)
       if (isChosen !== null) await addChosen(columns, { group, isChosen, turns })

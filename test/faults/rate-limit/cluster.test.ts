@@ -138,6 +138,26 @@ describe.skipIf(inject('redisUrl') === null)('a cluster of three nodes', () => {
     expect.fail(`a node was held up in every try: ${heldUp(replicas)}`)
   })
 
+  test('a replica that starts without a node counts its subjects alone until it comes', {
+    timeout: 60_000,
+  }, async () => {
+    const servers = await RedisClusterServers.start(3)
+    const [late] = servers.masters
+    await late?.kill()
+    const { limiter } = await openLimiter(servers.url)
+    const load = new QuotaLoad([limiter], subjectsOfAllParts(), NO_BOUND)
+    await setTimeout(500)
+    const degraded = limiter.parts().filter(({ isDegraded }) => isDegraded)
+    const isWhole = () => limiter.parts().length === 3 && !limiter.counters.isDegraded
+    expect(isWhole()).toBe(false)
+    await late?.restart()
+    const backMs = await until(isWhole)
+    await load.stop()
+    printFigures({ ...load.total, degraded: degraded.length, backMs, worstMs: load.worstMs })
+    expect(load.total).toMatchObject({ denied: 0, admitted: load.total.asked })
+    expect(load.worstMs).toBeLessThan(WAIT_MS_MAX)
+  })
+
   // A try is void in which a node was held up, or the quota was used up before the slots had moved.
   test('slots that move under load take their counts along', { timeout: 60_000 }, async () => {
     const servers = await RedisClusterServers.start(3)

@@ -1,5 +1,6 @@
+import { Session } from 'node:inspector/promises'
 import { expect, test } from 'vitest'
-import { MigrationTally } from '../../../src/monitoring/migration.ts'
+import { MigrationTally, PAIRS_MAX } from '../../../src/monitoring/migration.ts'
 import { scanApplicants } from '../../../src/score-log/reading/applicant-scan.ts'
 import { logOf, scanned } from '../../support/score-log/scanned.ts'
 
@@ -27,8 +28,9 @@ function graded(names: readonly string[], pairs: readonly (readonly [number, num
 async function migrationOf(
   names: readonly string[],
   pairs: readonly (readonly [number, number])[],
+  pairsMax?: number,
 ) {
-  const tally = new MigrationTally('ch_b')
+  const tally = new MigrationTally('ch_b', pairsMax)
   const log = graded(names, pairs)
   await scanApplicants({ log, query: QUERY, dedupe: 'none' }, tally.readerOf)
   return tally
@@ -76,3 +78,38 @@ test('a report over 250,000 pairs of grades is made at once', async () => {
   expect(tally.report(names).cells).toHaveLength(250_000)
   expect(performance.now() - beganMs).toBeLessThan(4_000)
 })
+
+// A card can have a thousand grades: a million pairs would take the memory of all reports.
+test('applicants with more pairs of grades than are counted are refused', async () => {
+  const pairs = [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [0, 1],
+  ] as const
+  expect((await migrationOf(['A', 'B'], pairs, 3)).report(['A', 'B'])).toMatchObject({ n: 4 })
+  await expect(migrationOf(['A', 'B'], pairs, 2)).rejects.toMatchObject({ code: 'invalid_request' })
+})
+
+test('what the most pairs of grades take is what the tally says', async () => {
+  const side = Math.sqrt(PAIRS_MAX)
+  const names = Array.from({ length: side }, (_, grade) => `grade ${grade}`)
+  const pairs = Array.from(
+    { length: PAIRS_MAX },
+    (_, pair) => [Math.floor(pair / side), pair % side] as const,
+  )
+  const { memoryMiB } = await migrationOf(names, pairs)
+  const before = await usedHeapMiB()
+  const tally = await migrationOf(names, pairs)
+  expect((await usedHeapMiB()) - before).toBeLessThan(memoryMiB)
+  expect(tally.report(names).n).toBe(PAIRS_MAX)
+})
+
+/** Memory that is in use. */
+async function usedHeapMiB(): Promise<number> {
+  const session = new Session()
+  session.connect()
+  await session.post('HeapProfiler.collectGarbage')
+  session.disconnect()
+  return process.memoryUsage().heapUsed / 2 ** 20
+}

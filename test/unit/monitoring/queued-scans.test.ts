@@ -101,6 +101,23 @@ test('a scan takes up to three groups of readers, 16 readers and 256 MiB', async
   expect(await read([0], 1_000)).toBe(1)
 })
 
+// A scan is refused that has waited for a minute: who joined late would hardly have waited.
+test('a report joins a scan that waits for up to ten seconds', async () => {
+  const reads = async (laterMs: number) => {
+    const log = countingLog()
+    let nowMs = 0
+    const queue = new ScanQueue()
+    const scans = new QueuedScans({ log, queue, monotonicMs: () => nowMs })
+    const scan = { query: QUERY, dedupe: 'last' } as const
+    const first = scans.read({ teamId: 'team_1' }, scan, report(0).reader)
+    nowMs = laterMs
+    await Promise.all([first, scans.read({ teamId: 'team_1' }, scan, report(0).reader)])
+    return log.reads
+  }
+  expect(await reads(10_000)).toBe(1)
+  expect(await reads(10_001)).toBe(2)
+})
+
 test('a log that fails to be read fails all who wait for it', async () => {
   const log = {
     ...logOf(PARTS),
