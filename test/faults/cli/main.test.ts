@@ -92,7 +92,7 @@ test('the launcher prefers the Node of the dependencies, and passes arguments as
   const { script, scoreline } = newInstallation('v24.0.0')
   const args = ['import', 'a b', '--intercept', '-2.9', '']
   expect((await scoreline(...args)).stdout).toMatch(
-    /^path .*main\.ts import a b --intercept -2\.9 /,
+    /^path .*scoreline\.mjs import a b --intercept -2\.9 /,
   )
   script('node_modules/.bin/node', 'echo pinned "$#"')
   expect((await scoreline(...args)).stdout).toBe('pinned 6\n')
