@@ -29,7 +29,7 @@ parentPort?.on('message', async (message: ToThread) => {
   try {
     if (message.kind === 'score') await scoreNext(message.requestId, message.scoredAtMs)
     else if (message.kind === 'encode') {
-      send({ kind: 'encoded', blocks: await blocksOf(message.requestId) })
+      send({ kind: 'encoded', blocks: await encodedAgain(message.requestId) })
     } else for (const { hash, untilMs } of message.references) erased.set(hash, untilMs)
   } catch (error) {
     const isKnown = error instanceof AppError
@@ -92,12 +92,12 @@ async function scoreNext(requestId: string, scoredAtMs: number): Promise<void> {
     isFirst,
   })
   isFirst = false
-  keep(requestId, payload)
+  if (payload !== null) keep(requestId, payload)
   const { unknownColumns, total } = reader
   const facts = { ...counts, position, unknownColumns, total }
   const chunk: HandedPortion = {
     ...facts,
-    blocks: await blocksOf(requestId),
+    blocks: payload === null ? [] : await blocksOf(payload),
     resultBytes: results.length,
     errorBytes: errors.length,
   }
@@ -106,17 +106,22 @@ async function scoreNext(requestId: string, scoredAtMs: number): Promise<void> {
   handOver(errors)
 }
 
-function keep(requestId: string, payload: Buffer | null): void {
-  if (payload !== null) payloads.set(requestId, payload)
+function keep(requestId: string, payload: Buffer): void {
+  payloads.set(requestId, payload)
   const [oldest] = payloads.keys()
   if (payloads.size > PAYLOADS_MAX && oldest !== undefined) payloads.delete(oldest)
 }
 
-/** The log of one of the last chunks, without what is erased by now. */
-async function blocksOf(requestId: string): Promise<DrainedBlock[]> {
-  const { models } = await ready
+/** The log of one of the last chunks with applicants. */
+async function encodedAgain(requestId: string): Promise<DrainedBlock[]> {
   const payload = payloads.get(requestId)
-  if (payload === undefined) return []
+  if (payload === undefined) throw new Error('the record of a chunk is no longer here')
+  return blocksOf(payload)
+}
+
+/** The log of a chunk, without what is erased by now. */
+async function blocksOf(payload: Buffer): Promise<DrainedBlock[]> {
+  const { models } = await ready
   const kept = erased.size === 0 ? payload : withoutReferences(payload, erases).payload
   return encodeByHour([kept], models)
 }
