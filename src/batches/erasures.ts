@@ -46,8 +46,8 @@ export class RunErasures {
   async load(): Promise<void> {
     const { store, teamId } = this
     const newest = await store.newestErasure()
-    // Lower where old ones have left, or another database was restored.
-    for (let after = Math.min(this.newest, newest); after < newest; ) {
+    // It falls where old ones have left, or another database took over: numbers can be new again.
+    for (let after = newest < this.newest ? 0 : this.newest; after < newest; ) {
       const erased = await store.erasedAfter(teamId, after, PORTION)
       if (erased.length > 0) this.handOn(erased)
       after = erased.length < PORTION ? newest : (erased.at(-1)?.number ?? newest)

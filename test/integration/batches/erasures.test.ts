@@ -55,6 +55,20 @@ describe.each(anyBackend)('on $name', (backend) => {
     expect(await found('B-2')).toHaveLength(1)
   })
 
+  test('what is erased while a chunk is encoded again is left out, too', async () => {
+    const commit = PostgresBatchStore.prototype.commit
+    const spy = vi.spyOn(PostgresBatchStore.prototype, 'commit')
+    onTestFinished(() => spy.mockRestore())
+    for (const reference of ['D-1', 'D-2']) {
+      spy.mockImplementationOnce(async function late(this: PostgresBatchStore, ...order) {
+        await erase(reference)
+        return commit.apply(this, order)
+      })
+    }
+    const { id } = await score(fileOf('D-1', 'D-2', 'D-3'))
+    expect(await loggedIds(id)).toEqual([null, null, 'D-3'])
+  })
+
   // The erasure would look for the reference before the chunk can be seen, and never again.
   test.skipIf(!hasPostgres)('an erasure waits for a chunk that is being committed', async () => {
     // The tree of the team is there from now on.
