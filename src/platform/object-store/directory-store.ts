@@ -242,6 +242,9 @@ function throwIf(isGivenUp: boolean): void {
   if (isGivenUp) throw new ObjectStoreError('away', 'the directory of objects did not answer')
 }
 
+/** Mode of a folder whose files are of its group. */
+const SETGID = 0o2000
+
 /** Writes a synced file beside the object, has it take its place, and syncs the directory. */
 async function withUnfinished<T>(
   path: string,
@@ -251,10 +254,13 @@ async function withUnfinished<T>(
   const random = randomBytes(8).toString('hex')
   const unfinished = join(dirname(path), `.${random}${UNFINISHED}`)
   try {
+    const folder = await stat(dirname(path))
     // No more open than its folder.
-    const mode = 0o640 & (await stat(dirname(path))).mode
-    const file =
-      (await sameFile(unfinished, source, mode)) ?? (await copyOf(unfinished, source, mode))
+    const mode = 0o640 & folder.mode
+    // A new file is of the folder's group there, and another name of a file leaves its group.
+    const hasGroup = (folder.mode & SETGID) > 0
+    const same = hasGroup ? null : await sameFile(unfinished, source, mode)
+    const file = same ?? (await copyOf(unfinished, source, mode))
     try {
       await file.sync()
     } finally {

@@ -1,7 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DiskRoom } from '../../../src/batches/disk-room.ts'
 import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
@@ -69,6 +77,16 @@ test('a file that was sent is copied where it cannot have a second name', async 
   const store = new TeamFolderStore(root)
   await store.put(KEY, { ...source, path: join(root, 'not-there') })
   expect(readFileSync(join(root, KEY)).equals(bytes)).toBe(true)
+})
+
+// Programs of a team read its folder by the group that such a folder gives to its files.
+test('a file that was sent is copied into a folder that gives files its group', async () => {
+  const { source } = await receive(randomBytes(1_000), 100)
+  const folder = join(root, dirname(KEY))
+  mkdirSync(folder, { recursive: true })
+  chmodSync(folder, 0o2770)
+  await new TeamFolderStore(root).put(KEY, source)
+  expect(statSync(join(root, KEY)).ino).not.toBe(statSync(source.path ?? '').ino)
 })
 
 test('a file that has become another one does not enter the store', async () => {
