@@ -66,6 +66,9 @@ export function handOver(bytes: Uint8Array): void {
   }
 }
 
+/** The process has ended amid what it hands over. */
+export class PipeEndedError extends Error {}
+
 /**
  * Takes over what the process hands over. A turn of the event loop copies one portion, of 64 KiB at
  * most: requests that wait come between two of them, however large the results are.
@@ -82,7 +85,7 @@ export class HandedBytes {
   /**
    * The next bytes; one call at a time.
    *
-   * @throws Error if the process has ended
+   * @throws PipeEndedError
    */
   async take(bytes: number): Promise<Buffer> {
     const memory = Buffer.allocUnsafeSlow(bytes)
@@ -99,7 +102,7 @@ export class HandedBytes {
   private async next(): Promise<void> {
     await nextTurn()
     const { value, done } = await this.portions.next()
-    if (done === true) throw new Error('the process has ended')
+    if (done === true) throw new PipeEndedError('the process has ended')
     this.portion = value
     this.used = 0
   }

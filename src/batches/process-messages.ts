@@ -49,9 +49,17 @@ export type FromProcess =
     }
   | { readonly kind: 'chunk'; readonly chunk: HandedPortion | null }
   | { readonly kind: 'encoded'; readonly blocks: readonly DrainedBlock[] }
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  | ProcessFailure
   /** The file takes more memory or time than it may: the process ends. */
   | { readonly kind: 'overrun'; readonly of: 'memory' | 'time' }
+
+export interface ProcessFailure {
+  readonly kind: 'failed'
+  /** What failed. */
+  readonly of: Exclude<ToThread['kind'], 'erased'>
+  readonly code: string
+  readonly message: string
+}
 
 /** Facts of a chunk that is scored and encoded. */
 interface PortionFacts {

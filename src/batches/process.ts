@@ -52,7 +52,7 @@ function open(task: BatchTask, memoryBytesMax: number): void {
   worker.on('error', (error) => {
     const isMemory = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
     if (isMemory) sendLast({ kind: 'overrun', of: 'memory' })
-    else sendLast({ kind: 'failed', code: 'internal_error', message: error.message })
+    else sendLast({ kind: 'failed', of: 'score', code: 'internal_error', message: error.message })
   })
   worker.on('exit', () => setTimeout(end, WATCH_EVERY_MS))
   setInterval(() => {

@@ -119,7 +119,7 @@ export class BatchRunner {
     const erasures = new RunErasures(store, sender.teamId, handOn)
     try {
       await erasures.load()
-      return await this.scoreAll(batch, { scorer, erasures }, run)
+      return await this.scoreAll(batch, { scorer, erasures, signal: run.signal }, run)
     } finally {
       await scorer.close()
     }
@@ -147,7 +147,7 @@ export class BatchRunner {
     {
       chunk,
       nextRequestId,
-      by: { scorer, erasures },
+      by: { scorer, erasures, signal },
     }: {
       readonly chunk: ScoredPortion
       readonly nextRequestId: string
@@ -179,7 +179,7 @@ export class BatchRunner {
     for (;;) {
       try {
         const { version } = erasures
-        const blocks = await scorer.blocksOf(chunk)
+        const blocks = await untilAborted(scorer.blocksOf(chunk), signal)
         if (await store.commit(step, { blocks, erasures: version })) break
         // Another run has it, or nobody shall: that one, or the cancellation, decides.
         throw new AppError('unavailable', 'the batch was cancelled, or another run goes on with it')
@@ -238,10 +238,11 @@ export class BatchRunner {
   }
 }
 
-/** What scores the chunks of a run, and what it has to leave out. */
+/** What scores the chunks of a run, what it has to leave out, and when it ends early. */
 interface RunParts {
   readonly scorer: ScoringProcess
   readonly erasures: RunErasures
+  readonly signal: AbortSignal
 }
 
 /** The next chunk; its failure is thrown where it is awaited. */

@@ -4,13 +4,14 @@ import type { Duplex } from 'node:stream'
 import { AppError, type ErrorCode } from '../errors.ts'
 import { QUICK_START } from '../platform/quick-start-argv.ts'
 import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
-import { BYTES_PIPE, HandedBytes, sendBytes } from './byte-pipe.ts'
+import { BYTES_PIPE, HandedBytes, PipeEndedError, sendBytes } from './byte-pipe.ts'
 import { invalidFile, type ReadBytes } from './input/record.ts'
 import type {
   BatchTask,
   ErasedReference,
   FromProcess,
   HandedPortion,
+  ProcessFailure,
   ScoredPortion,
   ToProcess,
 } from './process-messages.ts'
@@ -145,29 +146,39 @@ export class ScoringProcess {
       if (this.pipe?.writable === true) sendBytes(this.pipe, bytes)
     } else if (message.kind === 'chunk') await this.takeChunk(message.chunk)
     else if (message.kind === 'encoded') this.encoded?.resolve(revived(message.blocks))
-    else if (this.readFailure !== null) this.fail(this.readFailure)
-    else if (message.kind === 'overrun') this.fail(this.overrunError(message.of))
+    else if (message.kind === 'overrun') {
+      this.fail(this.readFailure ?? this.overrunError(message.of))
+    }
+    // A chunk that was scored before stays whole.
+    else if (message.of === 'score') this.chunk?.answer.reject(this.errorOf(message))
+    else this.encoded?.reject(this.errorOf(message))
+  }
+
+  private errorOf({ code, message }: ProcessFailure): unknown {
+    if (this.readFailure !== null) return this.readFailure
     // The code is one of the service's own: the thread has sent it.
-    else if (message.code !== 'internal_error') {
-      this.fail(new AppError(message.code as ErrorCode, message.message))
-    } else this.fail(new Error(message.message))
+    if (code !== 'internal_error') return new AppError(code as ErrorCode, message)
+    return new Error(message)
   }
 
   private async takeChunk(portion: HandedPortion | null): Promise<void> {
     const { chunk, handed } = this
-    if (portion === null || chunk === null || handed === null) {
-      chunk?.answer.resolve(null)
+    if (chunk === null) return
+    const { requestId, erasures, answer } = chunk
+    if (portion === null) {
+      answer.resolve(null)
       return
     }
-    const { requestId, erasures, answer } = chunk
     const { resultBytes, errorBytes, blocks, ...facts } = portion
     try {
+      if (handed === null) throw new Error('the process has no pipe')
       const results = await handed.take(resultBytes)
       const errors = await handed.take(errorBytes)
       const parts = { results, errors, blocks: revived(blocks) }
       answer.resolve({ ...facts, ...parts, requestId, erasures })
-    } catch {
+    } catch (error) {
       // A process that has ended is heard of by its exit.
+      if (!(error instanceof PipeEndedError)) answer.reject(error)
     }
   }
 

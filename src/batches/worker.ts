@@ -26,15 +26,18 @@ const ready = open()
 ready.catch(() => undefined)
 
 parentPort?.on('message', async (message: ToThread) => {
+  if (message.kind === 'erased') {
+    for (const { hash, untilMs } of message.references) erased.set(hash, untilMs)
+    return
+  }
   try {
     if (message.kind === 'score') await scoreNext(message.requestId, message.scoredAtMs)
-    else if (message.kind === 'encode') {
-      send({ kind: 'encoded', blocks: await encodedAgain(message.requestId) })
-    } else for (const { hash, untilMs } of message.references) erased.set(hash, untilMs)
+    else send({ kind: 'encoded', blocks: await encodedAgain(message.requestId) })
   } catch (error) {
     const isKnown = error instanceof AppError
     send({
       kind: 'failed',
+      of: message.kind,
       code: isKnown ? error.code : 'internal_error',
       message: error instanceof Error ? error.message : 'unknown',
     })

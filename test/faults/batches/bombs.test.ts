@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { HandedBytes } from '../../../src/batches/byte-pipe.ts'
 import { ScoringProcess } from '../../../src/batches/scoring-process.ts'
+import { AppError } from '../../../src/errors.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { BatchCaller } from '../../support/batches/batches.ts'
 import { craftedParquet, dataPage, numberPage } from '../../support/batches/crafted-parquet.ts'
@@ -47,8 +49,18 @@ test('a file that ends its decoder fails its batch with the place, and the servi
   expect(good).toMatchObject({ status: 'done', counts: { scored: 2, errors: 0 } })
 }, 120_000)
 
+interface Scoring {
+  readonly format?: 'parquet' | 'csv'
+  /** The file can't be read behind them. */
+  readonly readableBytes?: number
+}
+
 /** Starts to score a file as the service does. */
-function scoring(file: Buffer, memoryBytesMax: number): ScoringProcess {
+function scoring(
+  file: Buffer,
+  memoryBytesMax: number,
+  { format = 'parquet', readableBytes = file.length }: Scoring = {},
+): ScoringProcess {
   const spec = numberedSpec(1)
   const scorer = new ScoringProcess({
     task: {
@@ -68,7 +80,7 @@ function scoring(file: Buffer, memoryBytesMax: number): ScoringProcess {
       },
       specs: new Map([['mod_1', { spec, sha256: new Uint8Array(32) }]]),
       options: {
-        format: 'parquet',
+        format,
         results: 'ndjson',
         idField: 'id',
         strictMode: false,
@@ -79,7 +91,10 @@ function scoring(file: Buffer, memoryBytesMax: number): ScoringProcess {
       position: { offset: 0, line: 0 },
       isAtStart: true,
     },
-    read: async (from, bytes) => file.subarray(from, from + bytes),
+    read: async (from, bytes) => {
+      if (from >= readableBytes) throw new AppError('unavailable', 'the store is away')
+      return Buffer.from(file.subarray(from, from + bytes))
+    },
     fileName: 'the file "a.parquet"',
     memoryBytesMax,
   })
@@ -110,6 +125,33 @@ test('a file that takes more memory than it may is refused with the bound', asyn
       /^the file "a.parquet", at row group 1, column "income", takes more than 200 MiB of memory\. Write it anew/,
     ),
   })
+}, 60_000)
+
+test('results that the service cannot take over fail their chunk', async () => {
+  const scorer = scoring(zeros(8), 1024 ** 3)
+  const take = vi.spyOn(HandedBytes.prototype, 'take')
+  onTestFinished(() => take.mockRestore())
+  take.mockRejectedValueOnce(new RangeError('no memory'))
+  await expect(scorer.next(newId('req_', 0), 0)).rejects.toThrow('no memory')
+})
+
+test('a chunk that was scored can be encoded again though the next one fails', async () => {
+  const MIB = 1024 * 1024
+  const line = 'A-1,1\n'
+  const file = Buffer.from(`id,income\n${line.repeat((12 * MIB) / line.length)}`)
+  const scorer = scoring(file, 1024 ** 3, { format: 'csv', readableBytes: 6 * MIB })
+  let last = await scorer.next(newId('req_', 0), 0)
+  for (;;) {
+    scorer.erase([{ hash: 'another', untilMs: 0 }])
+    const next = scorer.next(newId('req_', 0), 0)
+    const [outcome, again] = await Promise.allSettled([next, last && scorer.blocksOf(last)])
+    expect(again).toMatchObject({ value: [{ applicants: last?.scored }] })
+    if (outcome.status === 'rejected') {
+      expect(outcome.reason).toMatchObject({ message: 'the store is away' })
+      return
+    }
+    last = outcome.value
+  }
 }, 60_000)
 
 test('the process that scores a file has no variables of the service', async () => {

@@ -1,6 +1,8 @@
+import { sql } from 'drizzle-orm'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DiskRoom } from '../../../src/batches/disk-room.ts'
+import { PostgresBatchStore } from '../../../src/batches/store.ts'
 import { BatchCaller } from '../../support/batches/batches.ts'
 import { anyBackend } from '../../support/start/long-lists.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -49,6 +51,24 @@ describe.each(anyBackend)('on $name', (backend) => {
     const bytes = new Uint8Array(await caller.bytes(parquet.id))
     expect(await parquetReadObjects({ file: bytes.buffer })).toEqual([])
     expect(await caller.lines(parquet.id, 'errors')).toHaveLength(errors)
+  })
+
+  test.each([
+    ['that has not begun', null],
+    ['that has begun', 'req_0VbcS4T982wOdiA3oiOZvU'],
+  ])('a batch of an older version %s gets a seed for its requests', async (_, requestId) => {
+    const begin = PostgresBatchStore.prototype.begin
+    const spy = vi.spyOn(PostgresBatchStore.prototype, 'begin')
+    onTestFinished(() => spy.mockRestore())
+    spy.mockImplementationOnce(async function older(this: PostgresBatchStore, ...order) {
+      await this['db'].execute(sql`update batches
+        set request_seed = null, request_id = ${requestId} where id = ${order[0]}`)
+      return begin.apply(this, order)
+    })
+    const { id } = await caller.score(slug, 'id,income\nA-1,1\n', { query: '&results=ndjson' })
+    const [line] = await caller.lines(id, 'results')
+    expect(line.request_id).toMatch(/^req_/)
+    if (requestId !== null) expect(line.request_id).toBe(requestId)
   })
 
   test('an empty body is refused', async () => {
