@@ -272,18 +272,37 @@ const DAY_STEPS_SEC = [1, 2, 3, 4, 5, 7, 10, 15, 30, 60, 90, 180, 365, 730].map(
   (days) => days * DAY_SEC,
 )
 
-/** Draws a line across at each level, with its name. */
-function levelDrawer({ levels }: Look, colour: string): (plot: uPlot) => void {
+interface Dashes {
+  readonly colour: string
+  /** Lengths of a dash and of a gap. */
+  readonly dashPx: readonly [number, number]
+  readonly textBaseline: CanvasTextBaseline
+}
+
+/** Draws dashed lines and their names, and leaves the canvas as it was. */
+function dashedDrawer(
+  { colour, dashPx, textBaseline }: Dashes,
+  draw: (plot: uPlot, ratio: number) => void,
+): (plot: uPlot) => void {
   return (plot) => {
-    const { ctx: context, bbox } = plot
+    const { ctx: context } = plot
     const ratio = devicePixelRatio
     context.save()
     context.strokeStyle = colour
     context.fillStyle = colour
     context.lineWidth = ratio
-    context.setLineDash([2 * ratio, 3 * ratio])
+    context.setLineDash(dashPx.map((length) => length * ratio))
     context.font = `${11 * ratio}px system-ui, sans-serif`
-    context.textBaseline = 'bottom'
+    context.textBaseline = textBaseline
+    draw(plot, ratio)
+    context.restore()
+  }
+}
+
+/** Draws a line across at each level, with its name. */
+function levelDrawer({ levels }: Look, colour: string): (plot: uPlot) => void {
+  return dashedDrawer({ colour, dashPx: [2, 3], textBaseline: 'bottom' }, (plot, ratio) => {
+    const { ctx: context, bbox } = plot
     for (const [place, { name, value }] of levels.entries()) {
       const top = plot.valToPos(value, 'y', true)
       if (top < bbox.top || top > bbox.top + bbox.height) continue
@@ -297,22 +316,13 @@ function levelDrawer({ levels }: Look, colour: string): (plot: uPlot) => void {
       const left = isLeft ? bbox.left + 3 * ratio : bbox.left + bbox.width - 3 * ratio
       context.fillText(name, left, top - 2 * ratio)
     }
-    context.restore()
-  }
+  })
 }
 
 /** Draws a numbered line at the time of each mark. */
 function markDrawer({ latest }: Look, colour: string): (plot: uPlot) => void {
-  return (plot) => {
+  return dashedDrawer({ colour, dashPx: [4, 4], textBaseline: 'top' }, (plot, ratio) => {
     const { ctx: context, bbox } = plot
-    const ratio = devicePixelRatio
-    context.save()
-    context.strokeStyle = colour
-    context.fillStyle = colour
-    context.lineWidth = ratio
-    context.setLineDash([4 * ratio, 4 * ratio])
-    context.font = `${11 * ratio}px system-ui, sans-serif`
-    context.textBaseline = 'top'
     for (const [index, { atSec }] of latest.current.marks.entries()) {
       const left = plot.valToPos(atSec, 'x', true)
       if (left < bbox.left || left > bbox.left + bbox.width) continue
@@ -322,8 +332,7 @@ function markDrawer({ latest }: Look, colour: string): (plot: uPlot) => void {
       context.stroke()
       context.fillText(String(index + 1), left + 3 * ratio, bbox.top)
     }
-    context.restore()
-  }
+  })
 }
 
 /** Isolated points between gaps: no line passes through them. */
