@@ -5,7 +5,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client'
 import { AppError } from '../../errors.ts'
-import { type SignOnRefusal, signOnRefused } from './refusals.ts'
+import { providerAway, type SignOnRefusal, signOnRefused } from './refusals.ts'
 
 /**
  * What the provider was asked for: to describe itself, to sign somebody on, or whether a session
@@ -27,12 +27,6 @@ const COMPARISONS = new Set([
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
 ])
-
-/** The refusal while the provider does not answer; the request may be sent again. */
-export function providerAway(cause?: unknown): AppError {
-  const message = 'the identity provider does not answer as it should, try again later'
-  return new AppError('unavailable', message, { cause })
-}
 
 /**
  * Turns what openid-client throws into what the caller sees. A reason is given only where the

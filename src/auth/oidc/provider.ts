@@ -3,8 +3,8 @@ import pLimit from 'p-limit'
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { type Identity, identityOf } from './claims.ts'
-import { type Answerer, failureOf, providerAway } from './failures.ts'
-import { signOnRefused } from './refusals.ts'
+import { type Answerer, failureOf } from './failures.ts'
+import { providerAway, signOnRefused } from './refusals.ts'
 import { isLoopback, type SignOnSettings } from './settings.ts'
 
 /** What must come back from the browser with the provider's answer. */

@@ -28,6 +28,12 @@ export function signOnRefused(reason: SignOnRefusal, cause?: unknown): AppError 
   return new AppError('sign_on_refused', message, { details: [{ path: reason, message }], cause })
 }
 
+/** The refusal while the provider can't be asked; the request may be sent again. */
+export function providerAway(cause?: unknown): AppError {
+  const message = 'the identity provider does not answer as it should, try again later'
+  return new AppError('unavailable', message, { cause })
+}
+
 /** The reason of a refusal; null for any other error. */
 export function signOnRefusalOf(error: unknown): SignOnRefusal | null {
   if (!(error instanceof AppError) || error.code !== 'sign_on_refused') return null
