@@ -93,6 +93,8 @@ export class Supervisor {
   private readonly slots: Slot[]
   private state: 'starting' | 'running' | 'ending' = 'starting'
   private worstCode = 0
+  /** The signal that was passed on last. */
+  private passedOn: NodeJS.Signals | null = null
   private failStart: (error: Error) => void = () => undefined
   private readonly ended = Promise.withResolvers<number>()
   private cancelLook: () => void = () => undefined
@@ -135,11 +137,13 @@ export class Supervisor {
    * Passes the signal on and waits for the end of all workers; a second call passes its signal on
    * too.
    *
-   * @returns the highest of their exit codes, where 1 counts for a worker that a signal ended
+   * @returns the highest of their exit codes, where 1 counts for a worker that a signal ended; 0 if
+   *   it was this one, before the worker had a way to end by itself
    */
   async end(signal: NodeJS.Signals): Promise<number> {
     const isFirst = this.state !== 'ending'
     this.state = 'ending'
+    this.passedOn = signal
     for (const { worker, cancel } of this.slots) {
       cancel()
       worker?.kill(signal)
@@ -177,7 +181,8 @@ export class Supervisor {
     const pid = slot.worker?.pid ?? 0
     slot.worker = null
     if (this.state === 'ending') {
-      this.worstCode = Math.max(this.worstCode, end.exitCode ?? 1)
+      const isExpected = !slot.isReady && end.signal === this.passedOn
+      this.worstCode = Math.max(this.worstCode, end.exitCode ?? (isExpected ? 0 : 1))
       this.settle()
       return
     }

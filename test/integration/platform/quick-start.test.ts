@@ -1,7 +1,10 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
@@ -90,4 +93,24 @@ test('the memory that a start needed for its own goes back to the system', async
   const [before = 0, after = 0] = (await printed(QUICK_START, code)).map(Number)
   expect(before).toBeGreaterThan(16 * MIB)
   expect(after).toBeLessThanOrEqual(4 * MIB)
+})
+
+/** Sends the process a signal as soon as it loads the command line. */
+const signalling = (signal: string) => `import { registerHooks } from 'node:module'
+  registerHooks({ load: (url, context, next) => {
+    if (url.endsWith('/src/cli/main.ts')) process.kill(process.pid, '${signal}')
+    return next(url, context)
+  } })`
+
+test.each(['SIGTERM', 'SIGINT'])('%s while the service loads ends it, with 0', async (signal) => {
+  const program = fileURLToPath(new URL('../../../src/cli/scoreline.mjs', import.meta.url))
+  const code = `data:text/javascript,${encodeURIComponent(signalling(signal))}`
+  const directory = mkdtempSync(join(tmpdir(), 'ended-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const child = spawn(process.execPath, ['--import', code, program, 'serve'], {
+    env: { PATH: process.env['PATH'], DATA_DIR: directory, PORT: '0' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const [[end, by], errors] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+  expect({ end, by, errors }).toEqual({ end: 0, by: null, errors: '' })
 })

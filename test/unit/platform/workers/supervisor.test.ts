@@ -164,6 +164,22 @@ test('a signal reaches every worker, none is replaced, and the worst exit code c
   expect(timers.size, 'no timer keeps the process').toBe(0)
 })
 
+test('a worker that the signal ends while it loads did not fail', async () => {
+  const { supervisor, started } = supervised(1)
+  void supervisor.start()
+  const ended = supervisor.end('SIGINT')
+  started[0]?.events.onEnd({ exitCode: null, signal: 'SIGINT' })
+  expect(await ended).toBe(0)
+})
+
+test('a worker that a signal ends although it serves has failed', async () => {
+  const { supervisor, started, all } = supervised(1)
+  await all()
+  const ended = supervisor.end('SIGTERM')
+  started[0]?.events.onEnd({ exitCode: null, signal: 'SIGTERM' })
+  expect(await ended).toBe(1)
+})
+
 test('a worker that does not end is killed before an orchestrator would kill it, and counts as failed', async () => {
   const { supervisor, started, advance, all } = supervised(2)
   await all()
