@@ -8,8 +8,8 @@ const BOUNDS: ThreadBounds = { memoryMb: 512, deadlineMs: 60_000 }
 /**
  * Returns what gives the console's files. They are made once, for the first who asks.
  *
- * A thread makes them and ends: to remove types takes 0.2 s, which would delay scores or the start,
- * and a program whose 35 MB a process would keep. If it fails, the next who asks tries again.
+ * A thread makes them and ends: to remove types takes 0.2 s, which would delay scores or the start.
+ * If it fails, the next who asks tries again.
  */
 export function openConsoleFiles(): () => Promise<ConsoleFiles> {
   let made: Promise<ConsoleFiles> | null = null

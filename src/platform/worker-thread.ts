@@ -136,7 +136,10 @@ export class WorkerThread<Message, Reply> {
       if (this.worker === worker) this.noteReply()
       onReply(message)
     })
-    worker.on('error', onCrash)
+    worker.on('error', (error) => {
+      // One that leaves has no work to lose.
+      if (this.worker === worker) onCrash(error)
+    })
     // A message that can't be read is lost, and whoever waits for it must learn of it.
     worker.on('messageerror', (error) => {
       onCrash(error)

@@ -22,7 +22,7 @@ const WORKER = new URL('./drain-worker.ts', import.meta.url)
 /** Longer than the thread's own deadline for the database. */
 const DEADLINE_MS = 15_000
 const RESTART_PAUSE_MS = 5_000
-/** A thread without records takes 40 MB; to start another takes 0.3 s. */
+/** The end of a thread gives some 10 of its 40 MB back; to start another takes 0.3 s. */
 const IDLE_MS = 600_000
 /** A batch is at most 8 MiB, in a buffer outside the heap. */
 const MEMORY_MB = { old: 256, young: 24 }
