@@ -1,7 +1,6 @@
 // The thread that hosts PGlite for `embedded.ts`. This is an entry point: it runs when it is
 // loaded.
 import { setTimeout } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { messages, PGlite, type Transaction } from '@electric-sql/pglite'
 
@@ -9,6 +8,8 @@ import { messages, PGlite, type Transaction } from '@electric-sql/pglite'
 export interface WorkerTask {
   readonly task: 'initialise' | 'serve'
   readonly directory: string
+  /** See `postgresModule`. */
+  readonly postgres: WebAssembly.Module
 }
 
 export type Call =
@@ -52,10 +53,6 @@ interface OpenTransaction {
   readonly done: Promise<void>
 }
 
-// Some hundred queries after each start, V8's optimizing compiler takes 600 MB for one function of
-// PGlite, the SQL parser. Without that compiler a query takes 10 to 50 percent longer, and the
-// process takes a quarter of the memory. The flags apply to all WebAssembly of the process.
-const V8_FLAGS = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']
 // PostgreSQL's default of 128 MB would be the largest part of the process's memory. Log segments of
 // 1 MB instead of 16 save memory while the first start copies them.
 const INITDB_ARGS = ['-c', 'shared_buffers=16MB', '--wal-segsize=1']
@@ -66,7 +63,7 @@ const CLOSING = Symbol('rolled back by close')
 
 const port = parentPort
 if (port === null) throw new Error('embedded-worker.ts runs only as a worker thread')
-const { task, directory }: WorkerTask = workerData
+const { task, directory, postgres }: WorkerTask = workerData
 let lastPanic = 'PostgreSQL gave no reason'
 
 main().catch((error) => fail(`${error instanceof Error ? error.message : error} (${lastPanic})`))
@@ -78,8 +75,8 @@ async function main(): Promise<void> {
 }
 
 async function openDatabase(): Promise<PGlite> {
-  for (const flag of V8_FLAGS) setFlagsFromString(flag)
   const pg = await PGlite.create(directory, {
+    pgliteWasmModule: postgres,
     initDbStartParams: INITDB_ARGS,
     onStderr: (line) => {
       // Other lines quote the statement, and with it personal data.

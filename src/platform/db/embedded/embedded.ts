@@ -3,6 +3,7 @@ import { messages } from '@electric-sql/pglite'
 import { QUICK_START } from '../../quick-start-argv.ts'
 import { ensureDatabaseDirectory } from './embedded-init.ts'
 import type { Call, ErrorRecord, Reply, Request, WorkerTask } from './embedded-worker.ts'
+import { postgresModule } from './postgres-module.ts'
 
 const WORKER = new URL('./embedded-worker.ts', import.meta.url)
 // With Node's 4 MB a deeply nested statement overruns V8's stack, and PGlite does not notice. With
@@ -94,8 +95,9 @@ export class EmbeddedClosedError extends Error {
  * @throws Error if `directory` holds something else than a database, or can't be made
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedClient> {
-  await ensureDatabaseDirectory(options.directory, initialise)
-  const client = new WorkerClient(options)
+  const postgres = await postgresModule()
+  await ensureDatabaseDirectory(options.directory, (directory) => initialise(directory, postgres))
+  const client = new WorkerClient(options, postgres)
   await client.ready
   return client
 }
@@ -105,8 +107,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedCl
  * child process would give back all of it, but it could outlive a kill of this process, and Ctrl-C
  * would interrupt it.
  */
-async function initialise(directory: string): Promise<void> {
-  const failure = await endOf(startWorker({ task: 'initialise', directory }))
+async function initialise(directory: string, postgres: WebAssembly.Module): Promise<void> {
+  const failure = await endOf(startWorker({ task: 'initialise', directory, postgres }))
   if (failure !== null) {
     throw new EmbeddedClosedError(`The embedded database can't be made: ${failure}`)
   }
@@ -153,11 +155,11 @@ class WorkerClient implements EmbeddedClient {
   #refusal: EmbeddedClosedError | null = null
   #closing: Promise<void> | null = null
 
-  constructor({ directory, onCrash }: EmbeddedOptions) {
+  constructor({ directory, onCrash }: EmbeddedOptions, postgres: WebAssembly.Module) {
     const ready = Promise.withResolvers<void>()
     let report: (error: EmbeddedClosedError) => void = ready.reject
     this.ready = ready.promise
-    this.#worker = startWorker({ task: 'serve', directory })
+    this.#worker = startWorker({ task: 'serve', directory, postgres })
     this.#worker.on('message', (reply: Reply) => {
       if (reply.kind === 'ready') {
         report = onCrash
