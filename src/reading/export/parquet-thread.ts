@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { QUICK_START } from '../../platform/quick-start-argv.ts'
 import type { RowTexts } from './columns.ts'
@@ -17,6 +16,15 @@ export class ParquetThread implements RowWriter {
     execArgv: [...QUICK_START],
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
   })
+  private waiting: PromiseWithResolvers<Uint8Array> | null = null
+  private failure: Error | null = null
+
+  constructor() {
+    // Always heard: the thread can also fail while nobody waits for it, and the next call says so.
+    this.worker.on('message', (bytes: Uint8Array) => this.waiting?.resolve(bytes))
+    this.worker.on('error', (error: Error) => this.fail(error))
+    this.worker.on('exit', () => this.fail(new Error('the thread that writes Parquet has ended')))
+  }
 
   write(rows: readonly RowTexts[]): Promise<Uint8Array> {
     let lines = ''
@@ -33,19 +41,16 @@ export class ParquetThread implements RowWriter {
   }
 
   /** @param lines null: the end */
-  private async ask(lines: string | null): Promise<Uint8Array> {
+  private ask(lines: string | null): Promise<Uint8Array> {
+    if (this.failure !== null) return Promise.reject(this.failure)
+    const waiting = Promise.withResolvers<Uint8Array>()
+    this.waiting = waiting
     this.worker.postMessage(lines)
-    // An error of the thread rejects this; a thread that ended says no more.
-    const ending = new AbortController()
-    const exit = once(this.worker, 'exit', { signal: ending.signal }).then(() => {
-      throw new Error('the thread that writes Parquet has ended')
-    })
-    try {
-      const [bytes] = await Promise.race([once(this.worker, 'message'), exit])
-      return bytes
-    } finally {
-      exit.catch(() => undefined)
-      ending.abort()
-    }
+    return waiting.promise
+  }
+
+  private fail(error: Error): void {
+    this.failure ??= error
+    this.waiting?.reject(this.failure)
   }
 }

@@ -9,6 +9,7 @@ import type { StoredModels } from '../../score-log/reading/stored-models.ts'
 import { TurnTaker } from '../../score-log/reading/turn-taker.ts'
 import type { RowTexts } from './columns.ts'
 import { type LogExportFormat, rowWriterOf } from './formats.ts'
+import type { RowWriter } from './row-writer.ts'
 import { ExportRows } from './rows.ts'
 
 export interface LogExportQuery {
@@ -53,8 +54,10 @@ export class LogExportService {
     if (this.running.take(actor.teamId) !== null) {
       throw new AppError('unavailable', 'other exports are under way: try again when they are done')
     }
-    const writer = rowWriterOf(format)
+    let opened: RowWriter | null = null
     try {
+      const writer = rowWriterOf(format)
+      opened = writer
       const { store, clock } = this.options
       const after = {
         format,
@@ -72,7 +75,7 @@ export class LogExportService {
       yield await writer.end()
     } finally {
       this.running.leave(actor.teamId)
-      await writer.close()
+      await opened?.close()
     }
   }
 
