@@ -1,4 +1,4 @@
-import { constants, platform, setPriority } from 'node:os'
+import { constants, getPriority, platform, setPriority } from 'node:os'
 
 /**
  * Lets threads that answer requests go before the calling one, which still gets a tenth of a core
@@ -6,6 +6,12 @@ import { constants, platform, setPriority } from 'node:os'
  */
 export function goBehindRequests(): void {
   if (platform() !== 'linux') return
-  // 0 is the calling thread. To take a lower priority needs no right.
-  setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+  const behind = constants.priority.PRIORITY_BELOW_NORMAL
+  try {
+    // 0 is the calling thread. To take a lower priority needs no right, but a higher one does: the
+    // service may have begun with a lower one.
+    if (getPriority(0) < behind) setPriority(0, behind)
+  } catch {
+    // A container may forbid the call. The thread does its work all the same.
+  }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
@@ -32,3 +33,14 @@ test.runIf(process.platform === 'linux')(
     for (const [thread, nice] of before) expect(after.get(thread) ?? nice).toBe(nice)
   },
 )
+
+// A higher priority needs a right that the service does not have.
+test.runIf(process.platform === 'linux')('a service with a lower priority keeps it', () => {
+  const source = `process.getBuiltinModule('os').setPriority(0, 15)
+    import(${JSON.stringify(MODULE.href)}).then(({ goBehindRequests }) => {
+      goBehindRequests()
+      console.log(process.getBuiltinModule('os').getPriority(0))
+    })`
+  const printed = execFileSync(process.execPath, ['--eval', source], { encoding: 'utf8' })
+  expect(printed.trim()).toBe('15')
+})
