@@ -73,8 +73,8 @@ export class WorkerThread<Message, Reply> {
   post(message: Message, moved: readonly ArrayBuffer[] = []): boolean {
     if (!this.start()) return false
     clearTimeout(this.idle)
-    this.unanswered++
     this.worker?.postMessage(message, moved)
+    this.unanswered++
     return true
   }
 
