@@ -2,13 +2,21 @@ import type { Logger, SQL } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 
 /** PostgreSQL or the embedded database. Stores use only what both have. */
-export type Database = PgDatabase<PgQueryResultHKT>
+export type Database = PgDatabase<PgQueryResultHKT> & {
+  /** Asks on a connection that nobody has used. The embedded database has only one. */
+  readonly afresh?: <T>(ask: (db: Database) => Promise<T>) => Promise<T>
+}
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 
 export interface DatabaseHandle {
   readonly db: Database
-  /** Replaces the connections by new ones; the embedded database has none. */
-  renew(): void
+  /**
+   * Replaces the connections by new ones; the embedded database has none.
+   *
+   * @param isCertain whether one of them is known to be wrong. Otherwise renewals within a second
+   *   count as one
+   */
+  renew(isCertain?: boolean): void
   /** Resolves when the database answers. `queryLog` does not receive this statement. */
   ping(): Promise<void>
   /**
@@ -18,7 +26,7 @@ export interface DatabaseHandle {
   apart(connectionsMax: number): DatabaseConnections
   /** For connections from other threads; null: the embedded database allows none. */
   readonly url: string | null
-  /** Whether the database removes dead rows by itself. */
+  /** True if the database removes dead rows by itself. */
   readonly hasAutovacuum: boolean
   close(): Promise<void>
 }
@@ -28,21 +36,25 @@ export type DatabaseConnections = Pick<DatabaseHandle, 'db' | 'renew' | 'close'>
 export interface DatabaseOptions {
   /** PostgreSQL; null for the embedded database. */
   readonly url: string | null
-  /** Where the embedded database lives. */
+  /** Directory of the embedded database. */
   readonly directory: string
   /** Receives each statement, with its parameters. */
   readonly queryLog?: Logger
+  /** True if tables that are missing on a server are made; by default they are. */
+  readonly migrates?: boolean
+  /** Later version whose migrations are accepted although this one does not know them. */
+  readonly acceptedVersion?: string | null
   /** Called once when the embedded database has died; it does not come back by itself. */
   readonly onCrash: (error: Error) => void
 }
 
-/** What runs single statements. */
+/** A runner of single statements. */
 export interface Statements {
   execute(statement: SQL): PromiseLike<unknown>
 }
 
 /** Runs a statement and returns its rows. The caller knows the type of a row; nothing checks it. */
-export async function rowsOf<Row>(db: Statements, statement: SQL): Promise<Row[]> {
+export async function queryRows<Row>(db: Statements, statement: SQL): Promise<Row[]> {
   const result: unknown = await db.execute(statement)
   // One driver returns the rows, the other an object that contains them.
   return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[]

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
-import { rowsOf, type Statements } from './client.ts'
+import { queryRows, type Statements } from './client.ts'
 
 /** A clock that all replicas share: for what is deleted by its age. */
 export interface SharedClock {
@@ -25,7 +25,7 @@ export class DatabaseClock implements SharedClock {
   }
 
   async nowMs(): Promise<number> {
-    const [row] = await rowsOf<{ now_ms: number }>(
+    const [row] = await queryRows<{ now_ms: number }>(
       this.db,
       sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
     )

@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
 /**
- * Where drizzle's migrators find the migrations. PostgreSQL and the embedded database share them.
+ * Directory in which drizzle's migrators find the migrations. PostgreSQL and the embedded database
+ * share them.
  */
 export const MIGRATIONS = {
   migrationsFolder: fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url)),

@@ -5,6 +5,7 @@ import { openPostgres } from './postgres.ts'
  * Opens the database and brings its tables up to date.
  *
  * @throws DatabaseOpenError if PostgreSQL can't be reached or refuses the connection
+ * @throws LaterVersionError if a later version migrated it
  * @throws EmbeddedClosedError if the embedded database can't be opened
  */
 export async function openDatabase(options: DatabaseOptions): Promise<DatabaseHandle> {

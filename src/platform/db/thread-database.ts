@@ -1,16 +1,16 @@
 import { parentPort } from 'node:worker_threads'
-import { END, SILENT } from '../worker-thread.ts'
-import type { Database } from './client.ts'
+import type { Deps } from '../deps.ts'
+import { answerCalls, SILENT } from '../worker-port.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './guard.ts'
 import { connectPostgres } from './postgres.ts'
 
-/** What a `WorkerThread` has on its own side. */
-export interface ThreadDatabase {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: <Store extends object>(store: Store) => Store
-  /** Posts the answer to each message. Messages that come meanwhile are answered beside it. */
-  answer<Message, Reply>(answerTo: (message: Message) => Promise<Reply>): void
+/** A `WorkerThread`'s own database. */
+interface ThreadDatabase extends Pick<Deps, 'db' | 'guarded'> {
+  /** Answers calls, see `answerCalls`. */
+  answer<Message, Reply>(
+    answer: (message: Message) => Promise<Reply>,
+    movedWith?: (reply: Reply) => readonly ArrayBuffer[],
+  ): void
 }
 
 /**
@@ -21,23 +21,15 @@ export function openThreadDatabase(databaseUrl: string, connectionsMax: number):
   const connections = connectPostgres(databaseUrl, connectionsMax)
   const guard = {
     deadlineMs: DATABASE_DEADLINE_MS,
-    onOverdue: () => {
-      connections.renew()
-      parentPort?.postMessage(SILENT)
+    renew: (isCertain = false) => {
+      connections.renew(isCertain)
+      if (!isCertain) parentPort?.postMessage(SILENT)
     },
   }
   return {
     db: connections.db,
     guarded: (store) => guardStore(store, guard),
-    answer: <Message, Reply>(answerTo: (message: Message) => Promise<Reply>) => {
-      parentPort?.on('message', async (message: Message | typeof END) => {
-        if (message === END) {
-          await connections.close()
-          parentPort?.close()
-          return
-        }
-        parentPort?.postMessage(await answerTo(message))
-      })
-    },
+    answer: (answer, movedWith) =>
+      answerCalls(answer, { onEnd: () => connections.close(), ...(movedWith && { movedWith }) }),
   }
 }

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf, type Transaction } from './client.ts'
+import { type Database, queryRows, type Transaction } from './client.ts'
 
 /** Locks of work that one replica does at a time. */
 type LockName = 'first_owner' | 'score_log_partitions'
@@ -29,7 +29,7 @@ export function unlessLocked<T>(
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T | null> {
   return db.transaction(async (tx) => {
-    const [row] = await rowsOf<{ taken: boolean }>(
+    const [row] = await queryRows<{ taken: boolean }>(
       tx,
       sql`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as taken`,
     )
