@@ -1,1 +1,0 @@
-ALTER TABLE "challengers" ADD COLUMN "bucket_ranges" integer[] DEFAULT '{}' NOT NULL;

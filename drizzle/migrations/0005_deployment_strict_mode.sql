@@ -1,1 +1,0 @@
-ALTER TABLE "deployments" ADD COLUMN "strict_mode" boolean DEFAULT false NOT NULL;

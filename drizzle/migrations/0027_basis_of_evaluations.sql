@@ -1,1 +1,0 @@
-ALTER TABLE "stability_alarms" ADD COLUMN "basis" json;

@@ -1,1 +1,0 @@
-ALTER TABLE "batches" ADD COLUMN "request_seed" text;
