@@ -1,11 +1,15 @@
+import { AppError } from '../errors.ts'
+
 /**
- * What may be logged of an error: its kind and its place, never a parameter, a row or a message.
+ * Facts that may be logged of an error: its kind and its place, never a parameter, a row or a
+ * message.
  */
 interface ErrorFacts {
   readonly name: string
   readonly code?: string
   readonly constraint?: string
-  readonly frames: readonly string[]
+  /** Absent where something was unavailable: the place says nothing of it. */
+  readonly frames?: readonly string[]
   readonly cause?: ErrorFacts
 }
 
@@ -18,6 +22,10 @@ const FRAMES_MAX = 12
  * parameters of a statement.
  */
 export function errorFacts(error: unknown): ErrorFacts {
+  return readFacts(error, !(error instanceof AppError && error.code === 'unavailable'))
+}
+
+function readFacts(error: unknown, hasFrames: boolean): ErrorFacts {
   if (!(error instanceof Error)) return { name: typeof error, frames: [] }
   const { code, constraint_name: constraint } = error as {
     code?: unknown
@@ -28,7 +36,7 @@ export function errorFacts(error: unknown): ErrorFacts {
     name: error.name,
     ...(typeof code === 'string' && { code }),
     ...(typeof constraint === 'string' && { constraint }),
-    frames: frames.slice(0, FRAMES_MAX).map((line) => line.trim()),
-    ...(error.cause !== undefined && { cause: errorFacts(error.cause) }),
+    ...(hasFrames && { frames: frames.slice(0, FRAMES_MAX).map((line) => line.trim()) }),
+    ...(error.cause !== undefined && { cause: readFacts(error.cause, hasFrames) }),
   }
 }

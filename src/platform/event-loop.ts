@@ -81,12 +81,15 @@ export class EventLoopWatch {
     this.timer?.refresh()
   }
 
-  /** Whether the loop was late at its last tick: requests wait. */
+  /** True if the loop was late at its last tick: requests wait. */
   get isLate(): boolean {
     return this.isBehind
   }
 
-  /** Whether this turn has time for one more score; always true before `start` and after `stop`. */
+  /**
+   * Tells whether this turn has time for one more score; always true before `start` and after
+   * `stop`.
+   */
   hasTimeForScore(): boolean {
     if (this.timer === null) return true
     const nowMs = this.clock.monotonicMs()

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts'
-import { excessOf } from './json-shape.ts'
+import { excessSteps, findExcess } from './json-shape.ts'
+import { finishSteps, type Steps } from './steps.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -7,6 +8,12 @@ const BACKSLASH = 0x5c
 const PROTO_NAME = /"__proto__"[ \t\n\r]*:/
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const BLANK = /[ \t\n\r]*/y
+/** Texts that other languages write for a number that is none. */
+const NOT_A_NUMBER = /^(?:-?Infinity|NaN)/
+/** Values that a step reads: a tenth of a millisecond. */
+const VALUES_A_STEP = 500
+/** Longest text in which a fault is located: it takes some 10 ms on the thread that answers. */
+const LOCATED_CHARS_MAX = 1024 * 1024
 const LITERALS = new Map<string, boolean | null>([
   ['t', true],
   ['f', false],
@@ -22,23 +29,110 @@ const LITERALS = new Map<string, boolean | null>([
  * client's feature. A text with a backslash is therefore read here, character by character.
  *
  * The name `__proto__` is refused: no feature may have it, and no good client sends it. A text that
- * would keep the process from answering others is refused too, see `excessOf`.
+ * would keep the process from answering others is refused too, see `findExcess`.
  *
  * @throws AppError `invalid_request`, never quoting the text
  * @source nodejs/node#63785
  */
 export function parseJson(text: string): unknown {
-  const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
-  if (body.trim() === '') throw refusal('is empty: send a JSON object')
-  const excess = excessOf(body)
+  return parseBounded(text, read)
+}
+
+/** In an object of `parseApplicants`: the names that it has more than once. */
+export const REPEATED_NAMES = Symbol('names that are there more than once')
+/** Most names that an object notes: each becomes a warning. */
+const NOTED_MAX = 1_000
+
+/** An object of a body, which may have said a name more than once. */
+interface Noted {
+  [REPEATED_NAMES]?: string[]
+}
+
+/**
+ * Reads the JSON text of a body with applicants, as `parseJson` does. Of two values with one name
+ * the last counts, and the object notes the name.
+ *
+ * Names are told apart by their colons: only a text with more colons than names is read character
+ * by character. To count them takes a tenth of the time of parsing.
+ *
+ * @throws AppError `invalid_request`, never quoting the text
+ */
+export function parseApplicants(text: string): unknown {
+  return parseBounded(text, (body) => {
+    const value = read(body)
+    return countColons(body) === countNames(value)
+      ? value
+      : new Reader(body, 'applicants').readDocument()
+  })
+}
+
+function countColons(text: string): number {
+  let count = 0
+  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) count++
+  return count
+}
+
+/** Names of all objects within a value. */
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const one of value) if (typeof one === 'object') count += countNames(one)
+    return count
+  }
+  // An object of JSON inherits no names. `Object.keys` would make a list for each.
+  for (const name in value) {
+    count++
+    const one = (value as Readonly<Record<string, unknown>>)[name]
+    if (typeof one === 'object') count += countNames(one)
+  }
+  return count
+}
+
+/**
+ * Reads the JSON text of a card, in which nothing may be lost: `JSON.parse` takes the last of two
+ * values with one name, and makes 0 of a number too small for a double. Both are refused with their
+ * path. It takes some four times as long as `parseJson`.
+ *
+ * @throws AppError `invalid_request`; the path quotes names of the text
+ */
+export function parseCardJson(text: string): unknown {
+  return finishSteps(cardSteps(text))
+}
+
+/** Reads as `parseCardJson`, in steps: the largest legal card takes 30 to 60 ms. */
+export function* cardSteps(text: string): Steps<unknown> {
+  const body = withoutMark(text)
+  const excess = yield* excessSteps(body)
   if (excess !== null) throw refusal(excess)
   try {
-    return read(body)
+    return yield* new Reader(body, 'lossless').steps()
   } catch (error) {
-    if (error instanceof AppError) throw error
-    // The message of V8 quotes the body, which may hold personal data.
-    throw refusal('is not valid JSON')
+    throw refusalFor(error, body)
   }
+}
+
+function parseBounded(text: string, readBody: (body: string) => unknown): unknown {
+  const body = withoutMark(text)
+  const excess = findExcess(body)
+  if (excess !== null) throw refusal(excess)
+  try {
+    return readBody(body)
+  } catch (error) {
+    throw refusalFor(error, body)
+  }
+}
+
+/** Drops a byte order mark. */
+function withoutMark(text: string): string {
+  const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+  if (body.trim() === '') throw refusal('is empty: send a JSON object')
+  return body
+}
+
+function refusalFor(error: unknown, body: string): AppError {
+  // The message of V8 quotes the body, which may hold personal data.
+  return error instanceof AppError ? error : faultIn(body)
 }
 
 /**
@@ -60,55 +154,105 @@ function read(text: string): unknown {
   return isPlain ? JSON.parse(text) : new Reader(text).readDocument()
 }
 
+function note(object: Noted, name: string): void {
+  object[REPEATED_NAMES] ??= []
+  if (object[REPEATED_NAMES].length < NOTED_MAX) object[REPEATED_NAMES].push(name)
+}
+
+type Container = (Record<string, unknown> & Noted) | unknown[]
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
 class Reader {
   private readonly text: string
+  private readonly isNoting: boolean
+  private readonly isLossless: boolean
+  /** Names and positions down to the value that is read. */
+  private readonly path: (string | number)[] = []
   private at = 0
 
-  constructor(text: string) {
+  constructor(text: string, mode: 'usual' | 'applicants' | 'lossless' = 'usual') {
     this.text = text
+    this.isNoting = mode === 'applicants'
+    this.isLossless = mode === 'lossless'
   }
 
   readDocument(): unknown {
-    const value = this.readValue()
-    this.skipBlank()
-    if (this.at < this.text.length) throw this.unexpected()
-    return value
+    return finishSteps(this.steps())
   }
 
-  private readValue(): unknown {
+  *steps(): Steps<unknown> {
+    /** Containers that are not read to their end, the innermost last. */
+    const open: Container[] = []
+    for (let read = 1; ; read++) {
+      if (read % VALUES_A_STEP === 0) yield
+      let value = this.readStart()
+      if (isContainer(value) && !this.takesEnd(value)) {
+        open.push(value)
+        this.goInto(value)
+        continue
+      }
+      // The value is complete, and with it all that end after it.
+      for (;;) {
+        const within = open.at(-1)
+        if (within === undefined) return this.endWith(value)
+        const place = this.path.pop() ?? 0
+        if (Array.isArray(within)) within.push(value)
+        else within[place] = value
+        if (this.takes(',')) {
+          this.goInto(within)
+          break
+        }
+        if (!this.takesEnd(within)) throw this.unexpected()
+        open.pop()
+        value = within
+      }
+    }
+  }
+
+  /** Reads a value that holds no others, or the bracket that begins one, which is then empty. */
+  private readStart(): unknown {
     this.skipBlank()
     const first = this.text[this.at] ?? ''
-    // Each level is a nested call; `excessOf` has bounded the levels.
-    if (first === '{') return this.readObject()
-    if (first === '[') return this.readArray()
+    if (first === '{') {
+      this.at++
+      return {}
+    }
+    if (first === '[') {
+      this.at++
+      return []
+    }
     if (first === '"') return this.readString()
     const literal = LITERALS.get(first)
     return literal === undefined ? this.readNumber() : this.readLiteral(literal)
   }
 
-  private readObject(): Record<string, unknown> {
-    const object: Record<string, unknown> = {}
-    this.at++
-    if (this.takes('}')) return object
-    do {
-      this.skipBlank()
-      const name = this.readString()
-      if (name === '__proto__') throw refusal('has a property named __proto__, which is refused')
-      if (!this.takes(':')) throw this.unexpected()
-      object[name] = this.readValue()
-    } while (this.takes(','))
-    if (!this.takes('}')) throw this.unexpected()
-    return object
+  /** Goes to the next place in an object, whose name it reads, or in an array. */
+  private goInto(within: Container): void {
+    if (Array.isArray(within)) {
+      this.path.push(within.length)
+      return
+    }
+    this.skipBlank()
+    const name = this.readString()
+    if (name === '__proto__') throw refusal('has a property named __proto__, which is refused')
+    if (!this.takes(':')) throw this.unexpected()
+    this.path.push(name)
+    if (!Object.hasOwn(within, name)) return
+    if (this.isLossless) throw this.lossy('is there twice')
+    if (this.isNoting) note(within, name)
   }
 
-  private readArray(): unknown[] {
-    const array: unknown[] = []
-    this.at++
-    if (this.takes(']')) return array
-    do array.push(this.readValue())
-    while (this.takes(','))
-    if (!this.takes(']')) throw this.unexpected()
-    return array
+  private takesEnd(container: Container): boolean {
+    return this.takes(Array.isArray(container) ? ']' : '}')
+  }
+
+  private endWith(value: unknown): unknown {
+    this.skipBlank()
+    if (this.at < this.text.length) throw this.unexpected()
+    return value
   }
 
   private readString(): string {
@@ -134,7 +278,11 @@ class Reader {
     const [digits] = NUMBER.exec(this.text) ?? []
     if (digits === undefined) throw this.unexpected()
     this.at += digits.length
-    return Number(digits)
+    const value = Number(digits)
+    if (value === 0 && this.isLossless && isUnderflow(digits, value)) {
+      throw this.lossy('is smaller than any double and would become 0: write 0')
+    }
+    return value
   }
 
   private readLiteral(value: boolean | null): boolean | null {
@@ -158,9 +306,47 @@ class Reader {
     this.at += BLANK.exec(this.text)?.[0].length ?? 0
   }
 
-  private unexpected(): AppError {
-    return refusal(`is not valid JSON (at character ${this.at + 1})`)
+  private lossy(message: string): AppError {
+    const path = pathText(this.path)
+    return new AppError('invalid_request', `the value at ${path} ${message}`, {
+      details: [{ path, message }],
+    })
   }
+
+  private unexpected(): AppError {
+    const before = this.text.slice(0, this.at)
+    const line = before.split('\n').length
+    const place = `at line ${line}, column ${this.at - before.lastIndexOf('\n')}`
+    const [name] = NOT_A_NUMBER.exec(this.text.slice(this.at, this.at + 9)) ?? []
+    if (name === undefined) return refusal(`is not valid JSON (${place})`)
+    return refusal(`has ${name}, which JSON does not have (${place}): send null in its place`)
+  }
+}
+
+/** Tells whether a decimal number that is not 0 became 0 as a double. */
+export function isUnderflow(decimal: string, value: number): boolean {
+  return value === 0 && /^[+-]?[0.]*[1-9]/.test(decimal)
+}
+
+const PATH_CHARS_MAX = 300
+
+function pathText(path: readonly (string | number)[]): string {
+  const text = path.reduce<string>((joined, part) => {
+    if (typeof part === 'number') return `${joined}[${part}]`
+    return joined === '' ? part : `${joined}.${part}`
+  }, '')
+  return text.length > PATH_CHARS_MAX ? `${text.slice(0, PATH_CHARS_MAX)}…` : text
+}
+
+/** Locates the fault of a text that `JSON.parse` refused, unless the text is long. */
+function faultIn(body: string): AppError {
+  if (body.length > LOCATED_CHARS_MAX) return refusal('is not valid JSON')
+  try {
+    new Reader(body).readDocument()
+  } catch (error) {
+    if (error instanceof AppError) return error
+  }
+  return refusal('is not valid JSON')
 }
 
 function refusal(what: string): AppError {

@@ -32,7 +32,7 @@ export const PORTION_ITEMS = 500
  * the first portion to the last is read exactly once, whatever is added or removed meanwhile. An
  * item that is added meanwhile is newer than the first portion, and is not read.
  */
-export async function* portionsOf<Item>(
+export async function* listPortions<Item>(
   read: PageReader<Item>,
   cursor?: string | undefined,
 ): AsyncGenerator<readonly Item[]> {
@@ -45,9 +45,9 @@ export async function* portionsOf<Item>(
 }
 
 /** Reads all items of a list, for callers that have the time and the memory. */
-export async function allOf<Item>(read: PageReader<Item>): Promise<Item[]> {
+export async function listAll<Item>(read: PageReader<Item>): Promise<Item[]> {
   const all: Item[] = []
-  for await (const portion of portionsOf(read)) for (const item of portion) all.push(item)
+  for await (const portion of listPortions(read)) for (const item of portion) all.push(item)
   return all
 }
 
@@ -65,7 +65,7 @@ export function rowsAfter({ cursor }: PageRequest, id: PgColumn): SQL | undefine
 }
 
 /** Makes a page of the rows that were read for it, at most `rowsToRead`. */
-export function pageOf<Item extends { readonly id: string }>(
+export function makePage<Item extends { readonly id: string }>(
   rows: readonly Item[],
   { limit }: PageRequest,
 ): Page<Item> {

@@ -37,7 +37,7 @@ const known = new Map()
  * @param {string} path what the module writes
  * @param {string} parentURL the module
  */
-function formatOf(path, parentURL) {
+function findFormat(path, parentURL) {
   if (path.endsWith('.mjs')) return 'module'
   if (path.endsWith('.ts') && OWN.some((folder) => parentURL.startsWith(folder))) {
     return 'module-typescript'
@@ -51,7 +51,7 @@ registerHooks({
     const { parentURL, conditions } = context
     if (parentURL === undefined || !conditions.includes('import')) return next(specifier, context)
     if (specifier.startsWith('.')) {
-      const format = formatOf(specifier, parentURL)
+      const format = findFormat(specifier, parentURL)
       if (format === null) return next(specifier, context)
       return { url: new URL(specifier, parentURL).href, format, shortCircuit: true }
     }

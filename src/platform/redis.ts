@@ -51,7 +51,7 @@ export function openRedis(
   return redis
 }
 
-/** What ioredis makes its connections by. */
+/** Makes the class by which ioredis connects. */
 function connectorTo(target: RedisTarget) {
   const isTls = target.url.toLowerCase().startsWith('rediss:')
   return class extends AbstractConnector {

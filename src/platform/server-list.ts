@@ -1,11 +1,11 @@
-/** Where a server listens. */
+/** The address of a server. */
 export interface ServerAddress {
   /** A name or an address; an IPv6 address is without brackets. */
   readonly host: string
   readonly port: number
 }
 
-export interface ServerList {
+interface ServerList {
   readonly servers: readonly ServerAddress[]
   /** The URL with this server in place of the list. */
   withHost(server: ServerAddress): string
@@ -20,7 +20,7 @@ const PORT_MAX = 65_535
 const PARTS = /^([a-z][a-z+]*:\/\/)((?:[^/?#]*@)?)([^/?#@]+)((?:[/?#].*)?)$/i
 const SERVER = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i
 
-/** Whether the host of a URL is a list with commas. */
+/** Tells whether the host of a URL is a list with commas. */
 export function namesSeveral(url: string): boolean {
   return PARTS.exec(url)?.[3]?.includes(',') ?? false
 }

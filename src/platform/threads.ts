@@ -7,6 +7,8 @@ export interface ThreadBounds {
   /** Young generation of the thread's heap, in MiB; Node's default when left out. */
   readonly youngMemoryMb?: number
   readonly deadlineMs: number
+  /** Ends the thread when it is aborted. */
+  readonly signal?: AbortSignal
 }
 
 /** A thread that reached one of its bounds; `message` names the bound. */
@@ -19,14 +21,15 @@ export class ThreadBoundError extends Error {}
  *
  * @param file entry point of the thread; reads the task from `workerData`
  * @param task must be structured-cloneable
- * @throws ThreadBoundError when the task takes more memory or time than allowed; otherwise the
- *   error that the thread threw
+ * @throws ThreadBoundError when the task takes more memory or time than allowed; the reason of an
+ *   aborted signal; otherwise the error that the thread threw
  */
 export function runInThread<Result>(
   file: URL,
   task: object,
-  { memoryMb, youngMemoryMb, deadlineMs }: ThreadBounds,
+  { memoryMb, youngMemoryMb, deadlineMs, signal }: ThreadBounds,
 ): Promise<Result> {
+  signal?.throwIfAborted()
   const worker = new Worker(file, {
     workerData: task,
     execArgv: [...QUICK_START],
@@ -36,16 +39,23 @@ export function runInThread<Result>(
     },
   })
   return new Promise((resolve, reject) => {
-    const deadline = setTimeout(() => {
-      reject(new ThreadBoundError(`more than ${deadlineMs / 1000} seconds`))
+    const end = (reason: unknown) => {
+      reject(reason)
       void worker.terminate()
-    }, deadlineMs)
+    }
+    const onAbort = () => end(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const deadline = setTimeout(
+      () => end(new ThreadBoundError(`more than ${deadlineMs / 1000} seconds`)),
+      deadlineMs,
+    )
     worker.on('message', resolve)
     worker.on('error', (error) =>
       reject(isOutOfMemory(error) ? new ThreadBoundError('too much memory') : error),
     )
     worker.on('exit', () => {
       clearTimeout(deadline)
+      signal?.removeEventListener('abort', onAbort)
       reject(new Error('the thread ended without a result'))
     })
   })

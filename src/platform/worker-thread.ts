@@ -1,13 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { QUICK_START } from './quick-start-argv.ts'
+import { END, type Replied, type Sent, SILENT } from './worker-port.ts'
 
-/** Message that ends a thread after its current work. */
-export const END = 'end'
-/** Message of a thread that the database did not answer in time. */
-export const SILENT = 'silent'
-
-interface WorkerThreadOptions<Reply> {
-  /** Entry point. It closes its port at the message `END`. */
+interface WorkerThreadOptions {
+  /** Entry point, which calls `answerCalls`. */
   readonly file: URL
   readonly name: string
   /** Start data; must be structured-cloneable. */
@@ -17,13 +13,12 @@ interface WorkerThreadOptions<Reply> {
   /** Least time from the end of a thread, or a start that failed, to the next start. */
   readonly restartPauseMs: number
   /**
-   * How long a thread stays that has answered everything: then it has to post one reply to each
-   * message. null: it stays.
+   * Time for which a thread stays without a message, once it has answered all calls; null: for
+   * ever.
    */
   readonly idleMs: number | null
-  readonly onReply: (reply: Reply) => void
-  /** Called when a thread has ended, also one that was told to, but not one without work. */
-  readonly onEnded: () => void
+  /** Called when a thread has ended or leaves for want of work: what it held is gone. */
+  readonly onEnded?: () => void
   /** Called if a thread ends by an error or can't be started. */
   readonly onCrash: (error: unknown) => void
   /** Called if the database did not answer the thread: other connections can be dead too. */
@@ -40,17 +35,18 @@ const CLOSE_TIMEOUT_MS = 1_000
  * any more.
  */
 export class WorkerThread<Message, Reply> {
-  private readonly options: WorkerThreadOptions<Reply>
+  private readonly options: WorkerThreadOptions
   private worker: Worker | null = null
   private endedAtMs = Number.NEGATIVE_INFINITY
   private isClosed = false
-  /** Messages to the thread without a reply. */
-  private unanswered = 0
+  private nextId = 1
+  /** Receives the reply of each call that has none yet. */
+  private readonly waiting = new Map<number, (reply: Reply | null) => void>()
   private idle: NodeJS.Timeout | undefined
   /** Ends of threads that had no work. */
   private readonly leaving = new Set<Promise<void>>()
 
-  constructor(options: WorkerThreadOptions<Reply>) {
+  constructor(options: WorkerThreadOptions) {
     this.options = options
   }
 
@@ -64,18 +60,32 @@ export class WorkerThread<Message, Reply> {
     return this.worker !== null
   }
 
+  /** @returns the reply; null if no thread can be started, or it ended without one */
+  call(message: Message): Promise<Reply | null> {
+    if (!this.start()) return Promise.resolve(null)
+    clearTimeout(this.idle)
+    const { promise, resolve } = Promise.withResolvers<Reply | null>()
+    const id = this.nextId++
+    this.waiting.set(id, resolve)
+    this.send({ id, message }, [])
+    return promise
+  }
+
   /**
-   * Sends a message.
+   * Sends a message that has no reply.
    *
    * @param moved memory that the thread takes over, and that is no longer here
    * @returns false if no thread can take it
    */
   post(message: Message, moved: readonly ArrayBuffer[] = []): boolean {
     if (!this.start()) return false
-    clearTimeout(this.idle)
-    this.worker?.postMessage(message, moved)
-    this.unanswered++
+    this.send({ id: null, message }, moved)
+    this.rest()
     return true
+  }
+
+  private send(sent: Sent<Message>, moved: readonly ArrayBuffer[]): void {
+    this.worker?.postMessage(sent, moved)
   }
 
   /** Ends the thread amid its work; the next message starts another. */
@@ -91,10 +101,18 @@ export class WorkerThread<Message, Reply> {
     await Promise.all([...this.leaving, ...(worker === null ? [] : [ended(worker)])])
   }
 
-  private noteReply(): void {
-    this.unanswered--
+  private settle({ id, reply }: Replied<Reply>): void {
+    const resolve = this.waiting.get(id)
+    this.waiting.delete(id)
+    resolve?.(reply)
+    this.rest()
+  }
+
+  /** Begins the time after which a thread leaves that has no work. */
+  private rest(): void {
     const { idleMs } = this.options
-    if (this.unanswered > 0 || this.isClosed || idleMs === null) return
+    if (this.waiting.size > 0 || this.isClosed || idleMs === null) return
+    clearTimeout(this.idle)
     this.idle = setTimeout(() => this.leave(), idleMs).unref()
   }
 
@@ -105,12 +123,13 @@ export class WorkerThread<Message, Reply> {
     this.worker = null
     const end = ended(worker).finally(() => this.leaving.delete(end))
     this.leaving.add(end)
+    this.options.onEnded?.()
   }
 
   private newWorker(): Worker | null {
     const { file, name, workerData, memoryMb, restartPauseMs } = this.options
     if (this.isClosed || performance.now() - this.endedAtMs < restartPauseMs) return null
-    const { onReply, onEnded, onCrash, onSilent } = this.options
+    const { onEnded, onCrash, onSilent } = this.options
     let worker: Worker
     try {
       worker = new Worker(file, {
@@ -128,13 +147,9 @@ export class WorkerThread<Message, Reply> {
       onCrash(error)
       return null
     }
-    worker.on('message', (message: Reply | typeof SILENT) => {
-      if (message === SILENT) {
-        onSilent()
-        return
-      }
-      if (this.worker === worker) this.noteReply()
-      onReply(message)
+    worker.on('message', (message: Replied<Reply> | typeof SILENT) => {
+      if (message === SILENT) onSilent()
+      else this.settle(message)
     })
     worker.on('error', (error) => {
       // One that leaves has no work to lose.
@@ -148,10 +163,12 @@ export class WorkerThread<Message, Reply> {
     worker.on('exit', () => {
       if (this.worker !== worker) return
       this.worker = null
-      this.unanswered = 0
       clearTimeout(this.idle)
       this.endedAtMs = performance.now()
-      onEnded()
+      const lost = [...this.waiting.values()]
+      this.waiting.clear()
+      onEnded?.()
+      for (const resolve of lost) resolve(null)
     })
     return worker
   }

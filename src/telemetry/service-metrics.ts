@@ -1,19 +1,22 @@
-import type { Evidence } from './evidence/open.ts'
-import type { RequestMetrics } from './http/request-metrics.ts'
-import type { IdempotencyService } from './idempotency/service.ts'
-import type { LoadShedder } from './overload/load-shedder.ts'
-import type { CacheLookups } from './platform/caches/stale-while-revalidate.ts'
-import type { DatabaseHealth } from './platform/db/health.ts'
-import type { MetricRegistry } from './platform/metrics/registry.ts'
-import type { Limiter, LimiterPart } from './rate-limit/limiter.ts'
-import type { NightlyReplay } from './replay/nightly.ts'
-import type { Drain } from './score-log/drain/drain.ts'
-import type { OpenScoreLog } from './score-log/open.ts'
-import type { SpoolReader } from './score-log/spool/reader.ts'
-import type { BatchThreads } from './scoring/batch-threads/batch-threads.ts'
-import type { ChallengerFailures } from './scoring/challenger-failures.ts'
-import type { ScoringService } from './scoring/service.ts'
-import type { OpenWebhooks } from './webhooks/open.ts'
+import type { IdempotencyService } from '../http/idempotency/service.ts'
+import type { LoadShedder } from '../http/overload/load-shedder.ts'
+import type { RequestMetrics } from '../http/request-metrics.ts'
+import type { OpenBatches } from '../jobs/batches/open.ts'
+import type { OpenJobs } from '../jobs/open.ts'
+import type { OpenWebhooks } from '../jobs/webhooks/open.ts'
+import type { Drain } from '../log/drain/drain.ts'
+import type { OpenScoreLog } from '../log/open.ts'
+import type { ProofService } from '../log/proof/service.ts'
+import type { SpoolReader } from '../log/spool/reader.ts'
+import type { CacheLookups } from '../platform/caches/stale-while-revalidate.ts'
+import type { DatabaseHealth } from '../platform/db/health.ts'
+import type { MetricRegistry } from '../platform/metrics/registry.ts'
+import type { Limiter, LimiterPart } from '../rate-limit/limiter.ts'
+import type { NightlyReplay } from '../reports/replay/nightly.ts'
+import type { BatchThreads } from '../scoring/batch-threads/batch-threads.ts'
+import type { ChallengerFailures } from '../scoring/challenger-failures.ts'
+import type { ScoringService } from '../scoring/service.ts'
+import type { ValueCounts } from '../scoring/value-counts.ts'
 
 interface MeasuredParts {
   readonly requests: RequestMetrics
@@ -55,13 +58,15 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
   metrics.counter(
     'scoreline_applicant_values_total',
     'Scored values of features, by outcome.',
-    () => [
-      [{ outcome: 'matched' }, values.matched],
-      [{ outcome: 'missing' }, values.missing],
-      [{ outcome: 'unseen_category' }, values.unseenCategory],
-      [{ outcome: 'no_bin' }, values.noBin],
-      [{ outcome: 'not_a_number' }, values.notANumber],
-    ],
+    () => outcomesIn(values),
+  )
+  metrics.counter(
+    'scoreline_deployment_values_total',
+    'The same by deployment, for METRICS_DEPLOYMENTS of them; other: all further ones.',
+    () =>
+      [...scoring.byDeployment.entries()].flatMap(([deployment, counts]) =>
+        outcomesIn(counts).map(([labels, count]) => [{ deployment, ...labels }, count] as const),
+      ),
   )
   metrics.counter(
     'scoreline_unknown_variables_total',
@@ -93,6 +98,18 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
   metrics.counter('scoreline_requests_shed_total', 'Requests refused under overload.', () =>
     Object.entries(shedder.shed).map(([reason, count]) => [{ reason }, count]),
   )
+  const { connections } = shedder
+  metrics.gauge('scoreline_connections', 'Open connections of callers.', () => connections.open)
+  metrics.gauge(
+    'scoreline_connections_max',
+    'Connections of callers that are taken: 200 fewer than the process may have file handles.',
+    () => connections.max ?? Number.POSITIVE_INFINITY,
+  )
+  metrics.counter(
+    'scoreline_connections_refused_total',
+    'Connections that were closed at once because there were too many.',
+    () => connections.refused,
+  )
   metrics.gauge(
     'scoreline_large_body_bytes',
     'Size of the large bodies of requests in progress.',
@@ -118,8 +135,16 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
   )
   metrics.gauge(
     'scoreline_database_away_seconds',
-    'Time since the database last responded; 0 while it responds.',
+    'Time since the database last did what it was asked; 0 while it does.',
     () => database.awayMs / 1000,
+  )
+  metrics.gauge(
+    'scoreline_database_refused_seconds',
+    'Time for which the server has refused calls, by its code: login, rights, damage.',
+    () => {
+      const refused = [...database.refusedMs()].map(([code, ms]) => [{ code }, ms / 1000] as const)
+      return refused.length === 0 ? [[{ code: 'none' }, 0]] : refused
+    },
   )
 }
 
@@ -129,8 +154,9 @@ export function addScoreLogMetrics(
   {
     spool,
     drain,
+    damaged,
     upkeepFailures,
-  }: Pick<OpenScoreLog, 'upkeepFailures'> & {
+  }: Pick<OpenScoreLog, 'upkeepFailures' | 'damaged'> & {
     readonly spool: Pick<SpoolReader, 'stats'>
     readonly drain: Drain
   },
@@ -179,6 +205,16 @@ export function addScoreLogMetrics(
     'scoreline_log_upkeep_failures_total',
     'Rounds of upkeep of the score log that failed and are tried again, by what they keep.',
     () => Object.entries(upkeepFailures()).map(([part, failures]) => [{ part }, failures]),
+  )
+  metrics.gauge(
+    'scoreline_damaged_blocks',
+    'Blocks of the score log that this process has found damaged and not sound again, by part.',
+    () => Object.entries(damaged.counts()).map(([part, count]) => [{ part }, count]),
+  )
+  metrics.counter(
+    'scoreline_damaged_block_reads_total',
+    'Readings of blocks that failed because the block is damaged.',
+    () => damaged.reads,
   )
 }
 
@@ -229,7 +265,7 @@ export function addIdempotencyMetrics(
 /** Adds the metrics of the nightly replay of a sample of the score log. */
 export function addReplayMetrics(
   metrics: MetricRegistry,
-  nightly: Pick<NightlyReplay, 'counts' | 'lastEndSec'>,
+  nightly: Pick<NightlyReplay, 'counts' | 'lastEndSec' | 'periodic'>,
 ): void {
   metrics.counter(
     'scoreline_replayed_results_total',
@@ -242,7 +278,7 @@ export function addReplayMetrics(
   metrics.counter(
     'scoreline_replay_failed_nights_total',
     'Nightly replays that could not read the log.',
-    () => nightly.counts.failedNights,
+    () => nightly.periodic.failures,
   )
   metrics.gauge(
     'scoreline_replay_last_end_seconds',
@@ -251,23 +287,52 @@ export function addReplayMetrics(
   )
 }
 
-/** Adds the metrics of jobs, and of the upkeep of batches. */
+/** Adds the metric of the trees of proofs. */
+function addProofMetrics(
+  metrics: MetricRegistry,
+  proofs: Pick<ProofService, 'damagedTrees'>,
+): void {
+  metrics.gauge(
+    'scoreline_damaged_trees',
+    'Teams whose tree of proofs this process has found damaged, and not sound again.',
+    () => proofs.damagedTrees.size,
+  )
+}
+
+/** Adds the metrics of jobs, nightly replays, proofs and the files of batches. */
 export function addJobMetrics(
   metrics: MetricRegistry,
-  { jobCounts, batchUpkeep }: Pick<Evidence, 'jobCounts' | 'batchUpkeep'>,
+  {
+    jobs,
+    batches,
+    nightly,
+    proofs,
+  }: {
+    readonly jobs: OpenJobs
+    readonly batches: OpenBatches
+    readonly nightly: NightlyReplay
+    readonly proofs: ProofService
+  },
 ): void {
+  addReplayMetrics(metrics, nightly)
+  addProofMetrics(metrics, proofs)
   metrics.counter(
     'scoreline_jobs_total',
     'Runs of jobs that this process ended, by kind of job and outcome.',
     () =>
-      [...jobCounts].flatMap(([kind, counts]) =>
+      [...jobs.counts].flatMap(([kind, counts]) =>
         Object.entries(counts).map(([outcome, count]) => [{ kind, outcome }, count] as const),
       ),
   )
   metrics.counter(
     'scoreline_batch_upkeep_failures_total',
     'Files of batches that could not be looked after, once for each round that tried.',
-    () => batchUpkeep.failures,
+    () => batches.upkeep.failures,
+  )
+  metrics.counter(
+    'scoreline_damaged_batch_reads_total',
+    'Readings of stored parts of batches that failed because the part is damaged, by part.',
+    () => Object.entries(batches.damages).map(([part, count]) => [{ part }, count]),
   )
 }
 
@@ -300,4 +365,14 @@ export function addWebhookMetrics(
     'How long the most overdue of them has been due; looked up once a minute.',
     () => upkeep.backlog.overdueMs / 1000,
   )
+}
+
+function outcomesIn(values: ValueCounts): (readonly [{ readonly outcome: string }, number])[] {
+  return [
+    [{ outcome: 'matched' }, values.matched],
+    [{ outcome: 'missing' }, values.missing],
+    [{ outcome: 'unseen_category' }, values.unseenCategory],
+    [{ outcome: 'no_bin' }, values.noBin],
+    [{ outcome: 'not_a_number' }, values.notANumber],
+  ]
 }

@@ -8,7 +8,7 @@ export interface BytesLeft {
 interface LazyFragmentsOptions {
   readonly count: number
   /** The text at an index, which never changes. */
-  readonly textOf: (index: number) => string
+  readonly formatText: (index: number) => string
   /** Where too few are left, a text is made anew each time. */
   readonly left: BytesLeft
 }
@@ -38,12 +38,12 @@ export class LazyFragments {
   write(into: Utf8Writer, index: number): void {
     const isPrepared = this.starts[index] !== NOT_PREPARED || this.prepare(index)
     if (isPrepared) into.writeWords(this.words, this.starts[index] ?? 0, this.lengths[index] ?? 0)
-    else into.writeString(this.options.textOf(index))
+    else into.writeString(this.options.formatText(index))
   }
 
   private prepare(index: number): boolean {
-    const { textOf, left } = this.options
-    const encoded = Buffer.from(textOf(index))
+    const { formatText, left } = this.options
+    const encoded = Buffer.from(formatText(index))
     const words = Math.ceil(encoded.length / WORD_BYTES)
     if (words * WORD_BYTES > left.bytes) return false
     left.bytes -= words * WORD_BYTES

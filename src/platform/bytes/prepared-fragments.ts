@@ -1,3 +1,5 @@
+import { endianness } from 'node:os'
+
 /** A double. No UTF-8 has the bytes of a NaN, whose bits alone might not be kept. */
 const WORD_BYTES = 8
 
@@ -14,24 +16,24 @@ export class PreparedFragments {
   private readonly lengths: Int32Array
 
   constructor(texts: readonly string[]) {
-    const encoded = texts.map((text) => Buffer.from(text))
-    this.lengths = Int32Array.from(encoded, ({ length }) => length)
+    this.lengths = Int32Array.from(texts, (text) => Buffer.byteLength(text))
     this.starts = new Int32Array(texts.length + 1)
-    for (const [index, { length }] of encoded.entries()) {
-      this.starts[index + 1] = (this.starts[index] ?? 0) + Math.ceil(length / WORD_BYTES)
+    for (let index = 0; index < texts.length; index++) {
+      const words = Math.ceil((this.lengths[index] ?? 0) / WORD_BYTES)
+      this.starts[index + 1] = (this.starts[index] ?? 0) + words
     }
-    const padded = Buffer.alloc(WORD_BYTES * (this.starts[texts.length] ?? 0))
-    for (const [index, fragment] of encoded.entries()) {
-      fragment.copy(padded, WORD_BYTES * (this.starts[index] ?? 0))
+    this.words = new Float64Array(this.starts[texts.length] ?? 0)
+    const padded = Buffer.from(this.words.buffer)
+    for (let index = 0; index < texts.length; index++) {
+      padded.write(texts[index] ?? '', WORD_BYTES * (this.starts[index] ?? 0))
     }
-    this.words = Float64Array.from({ length: padded.length / WORD_BYTES }, (_, word) =>
-      padded.readDoubleLE(WORD_BYTES * word),
-    )
+    // They are written with the low byte first.
+    if (endianness() === 'BE') padded.swap64()
     this.roomBytesMax =
       this.lengths.reduce((most, length) => Math.max(most, length), 0) + WORD_BYTES
   }
 
-  bytesOf(index: number): number {
+  countBytes(index: number): number {
     return this.lengths[index] ?? 0
   }
 

@@ -17,7 +17,7 @@ export class Utf8Writer {
   /** @param memory to write into; a text that outgrows it is copied into memory twice as large */
   constructor(memory: Buffer) {
     this.bytes = memory
-    this.view = viewOf(memory)
+    this.view = viewBytes(memory)
   }
 
   /** The whole memory that holds the text. */
@@ -79,11 +79,11 @@ export class Utf8Writer {
     const larger = Buffer.allocUnsafeSlow(length)
     this.bytes.copy(larger, 0, 0, this.used)
     this.bytes = larger
-    this.view = viewOf(larger)
+    this.view = viewBytes(larger)
   }
 }
 
-function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+function viewBytes({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length)
 }
 

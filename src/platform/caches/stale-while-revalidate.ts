@@ -12,15 +12,18 @@ interface StaleWhileRevalidateOptions<V> {
   readonly unavailableTtlMs?: number
   readonly weightMax: number
   /** Share of `weightMax` that a value takes; 1 each when absent. */
-  readonly weightOf?: (value: V) => number
+  readonly computeWeight?: (value: V) => number
+  /** Whose values leave when they take more than a share of the cache; absent: nobody's. */
+  readonly shares?: { readonly findOwner: (value: V) => string; readonly weightMax: number }
 }
 
 interface Entry<V> {
   readonly value: V | null
+  readonly weight: number
   readonly loadedAtMs: number
   /** When a re-check last found the truth unavailable, or too slow. */
   unavailableAtMs: number
-  /** Whether a change newer than the value has been announced. */
+  /** True if a change newer than the value has been announced. */
   isOutdated: boolean
 }
 
@@ -56,24 +59,27 @@ const RECHECK_PAUSE_MS = 1_000
  * - *Outdated*, after `invalidate` with its name: it is never served again.
  *
  * At most one load of a name runs at a time, and all requests wait for the same one. The least
- * recently used entries leave when the weights exceed `weightMax`. Absent names have a small bound
+ * recently used entries leave when the weights exceed `weightMax`; an owner's own leave when they
+ * exceed the owner's share, so that no owner pushes all others out. Absent names have a small bound
  * of their own, so that guessed names push no entry out.
  */
 export class StaleWhileRevalidateCache<V extends object> {
   readonly lookups: CacheLookups = { hits: 0, misses: 0, expired: 0, failedLoads: 0 }
   private readonly options: StaleWhileRevalidateOptions<V>
   private readonly present: LRUCache<string, Entry<V>>
+  /** Weights of the values of each owner. */
+  private readonly weights = new Map<string, number>()
   private readonly absent = new LRUCache<string, Entry<V>>({ max: ABSENT_NAMES_MAX })
   private readonly loading = new Map<string, Promise<V | null>>()
   private allInvalidatedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(options: StaleWhileRevalidateOptions<V>) {
     this.options = options
-    const { weightOf, weightMax } = options
     this.present = new LRUCache<string, Entry<V>>({
-      maxSize: weightMax,
-      sizeCalculation: ({ value }) =>
-        value === null || weightOf === undefined ? 1 : Math.max(1, Math.ceil(weightOf(value))),
+      maxSize: options.weightMax,
+      sizeCalculation: ({ weight }) => weight,
+      onInsert: (entry) => this.addWeight(entry, entry.weight),
+      dispose: (entry) => this.addWeight(entry, -entry.weight),
     })
   }
 
@@ -114,7 +120,9 @@ export class StaleWhileRevalidateCache<V extends object> {
     return ageMs < this.options.ttlMs / 2 ? entry.value : null
   }
 
-  /** Whether `get` would wait for a load because no value is in memory, not even an old one. */
+  /**
+   * Tells whether `get` would wait for a load because no value is in memory, not even an old one.
+   */
   isUnknown(name: string): boolean {
     if (this.present.peek(name) !== undefined) return false
     const absent = this.absent.peek(name)
@@ -186,8 +194,10 @@ export class StaleWhileRevalidateCache<V extends object> {
   }
 
   private keep(name: string, value: V | null, loadedAtMs: number): void {
+    const { computeWeight, shares } = this.options
     const entry = {
       value,
+      weight: value === null ? 1 : Math.max(1, Math.ceil(computeWeight?.(value) ?? 1)),
       loadedAtMs,
       unavailableAtMs: Number.NEGATIVE_INFINITY,
       isOutdated: false,
@@ -198,6 +208,33 @@ export class StaleWhileRevalidateCache<V extends object> {
     } else {
       this.absent.delete(name)
       this.present.set(name, entry)
+      if (shares !== undefined) this.keepToShare(shares.findOwner(value), shares)
+    }
+  }
+
+  private addWeight({ value }: Entry<V>, weight: number): void {
+    const { shares } = this.options
+    if (shares === undefined || value === null) return
+    const owner = shares.findOwner(value)
+    const sum = (this.weights.get(owner) ?? 0) + weight
+    if (sum > 0) this.weights.set(owner, sum)
+    else this.weights.delete(owner)
+  }
+
+  /** Drops what an owner used least recently, but for the last value. */
+  private keepToShare(
+    owner: string,
+    { findOwner, weightMax }: NonNullable<StaleWhileRevalidateOptions<V>['shares']>,
+  ): void {
+    const isOver = () => (this.weights.get(owner) ?? 0) > weightMax
+    if (!isOver()) return
+    const own = [...this.present.rkeys()].filter((name) => {
+      const value = this.present.peek(name)?.value ?? null
+      return value !== null && findOwner(value) === owner
+    })
+    for (const name of own.slice(0, -1)) {
+      if (!isOver()) return
+      this.present.delete(name)
     }
   }
 }
@@ -206,7 +243,9 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unavailable'
 }
 
-/** What is loaded, or `held` if that is unavailable or takes longer than `RECHECK_WAIT_MS`. */
+/**
+ * Returns what is loaded, or `held` if that is unavailable or takes longer than `RECHECK_WAIT_MS`.
+ */
 function orElse<V>(loading: Promise<V | null>, held: V, onHeld: () => void): Promise<V | null> {
   return new Promise((resolve, reject) => {
     const serveHeld = () => {

@@ -10,7 +10,9 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { LaterVersionError } from '../version.ts'
 import { type DirectoryLock, lockDirectory } from './directory-lock.ts'
+import { noteWriter } from './writer-version.ts'
 
 /** The data directory of this process, locked until `close` or the end of the process. */
 export interface DataDir {
@@ -50,10 +52,15 @@ export class DataDirInUseError extends Error {
  * Makes the data directory (mode 0700) if it is missing, and locks it for this process, see
  * `lockDirectory`. `lock.json` names the holder for the error message only and decides nothing.
  *
+ * @param acceptedVersion later version whose data is accepted
  * @throws DataDirInUseError if it is locked, also by an earlier call in this process
+ * @throws LaterVersionError if a later version wrote to it
  * @throws Error naming the directory, if it can't be made or locked
  */
-export async function openDataDir(directory: string): Promise<DataDir> {
+export async function openDataDir(
+  directory: string,
+  acceptedVersion: string | null = null,
+): Promise<DataDir> {
   const path = resolve(directory)
   const holderFile = join(path, 'lock.json')
   const lock = acquireLock(path, holderFile)
@@ -73,8 +80,10 @@ export async function openDataDir(directory: string): Promise<DataDir> {
     writeFileSync(holderFile, JSON.stringify({ pid: process.pid, host: hostname() }), {
       mode: 0o600,
     })
+    noteWriter(path, acceptedVersion)
   } catch (cause) {
     close()
+    if (cause instanceof LaterVersionError) throw cause
     throw new Error(`The data directory ${path} can't be written to.`, { cause })
   }
   return { path, secret: (name, bytes) => readOrMakeSecret(path, name, bytes), close }

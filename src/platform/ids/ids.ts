@@ -46,7 +46,10 @@ export function idOfDigest(prefix: IdPrefix, epochMs: number, digest: Uint8Array
   return prefix + timePart(epochMs) + base62OfDigest(digest, RANDOM_CHARS)
 }
 
-/** Whether a text from outside has the form of an identifier, so that looking it up makes sense. */
+/**
+ * Tells whether a text from outside has the form of an identifier, so that looking it up makes
+ * sense.
+ */
 export function isId(text: string, prefix: IdPrefix): boolean {
   return text.length <= ID_CHARS_MAX && text.startsWith(prefix) && /^[0-9A-Za-z_]+$/.test(text)
 }

@@ -1,7 +1,7 @@
 /** Half a minute of a timer that fires every 20 ms: two scrapes at their usual interval. */
 const LAGS_MAX = 1_500
 
-/** What a window says, in seconds; zeros before the first lag. */
+/** Figures of a window, in seconds; zeros before the first lag. */
 export interface LagFigures {
   readonly latest: number
   readonly min: number

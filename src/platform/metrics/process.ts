@@ -60,7 +60,7 @@ export class GarbagePauses {
     for (const entry of list.getEntries()) {
       // Node's types lack the details of `gc` entries.
       const { detail, duration } = entry as PerformanceEntry & { detail: { kind: number } }
-      this.histogramOf(detail.kind).observe(duration / 1000)
+      this.findHistogram(detail.kind).observe(duration / 1000)
     }
   })
 
@@ -72,7 +72,7 @@ export class GarbagePauses {
     this.observer.disconnect()
   }
 
-  private histogramOf(kind: number): Histogram {
+  private findHistogram(kind: number): Histogram {
     if (kind === constants.NODE_PERFORMANCE_GC_MAJOR) return this.byKind.major
     if (kind === constants.NODE_PERFORMANCE_GC_MINOR) return this.byKind.minor
     return this.byKind.incremental

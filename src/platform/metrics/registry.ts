@@ -72,7 +72,7 @@ export class MetricRegistry {
    */
   async text(): Promise<string> {
     const all = (await this.source?.()) ?? null
-    return textOf(all === null ? this.read() : joined(all))
+    return formatText(all === null ? this.read() : joined(all))
   }
 
   private add(name: string, read: () => Metric): void {
@@ -96,7 +96,7 @@ function joined(all: NonNullable<Awaited<ReturnType<MetricSource>>>): MetricSnap
   return [...byName.values()]
 }
 
-function textOf(metrics: MetricSnapshot): string {
+function formatText(metrics: MetricSnapshot): string {
   const texts = metrics.map(({ name, help, type, values }) => {
     const lines = values.map(({ metricName = name, labels, value }) => {
       return `${metricName}${labelText(labels)} ${value === Infinity ? '+Inf' : value}\n`

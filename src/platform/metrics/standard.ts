@@ -49,11 +49,11 @@ function addMemoryMetrics(metrics: MetricRegistry): void {
       return process.memoryUsage().external
     },
   )
-  const bySpace = (bytesOf: (space: HeapSpaceInfo) => number) => () =>
+  const bySpace = (readBytes: (space: HeapSpaceInfo) => number) => () =>
     getHeapSpaceStatistics().map((space): readonly [Labels, number] => [
       // As prom-client names them: `old`, `new_large_object`.
       { space: space.space_name.replace(/_space$/, '') },
-      bytesOf(space),
+      readBytes(space),
     ])
   metrics.gauge(
     'nodejs_heap_space_size_total_bytes',

@@ -5,6 +5,7 @@ import {
   link,
   mkdir,
   open,
+  readdir,
   realpath,
   rename,
   rm,
@@ -14,8 +15,7 @@ import { basename, dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type CallKind, DirectoryCalls, type RunsCalls, type Work } from './directory-calls.ts'
 import { isUnfinished, listedIn, UNFINISHED } from './directory-listing.ts'
-import { directoriesIn, removeLeftovers } from './directory-sweep.ts'
-import { infoOf } from './file-info.ts'
+import { makeInfo } from './file-info.ts'
 import {
   type ByteRange,
   checkKey,
@@ -31,7 +31,7 @@ import { bytesSource } from './sources.ts'
 
 /** File systems that have no hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
-/** What does not pass by itself. */
+/** Errors that do not pass by themselves. */
 const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR', 'ELOOP']
 /** Bytes that a listing counts as. */
 const LIST_BYTES = 8 * 1024 * 1024
@@ -84,7 +84,7 @@ export class DirectoryStore implements ObjectStore {
     if (bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
     return this.reading(bytes, () =>
       this.opened(key, async (file) => {
-        const info = infoOf(key, await file.stat())
+        const info = makeInfo(key, await file.stat())
         if (version !== undefined && info.version !== version) {
           throw new ObjectStoreError('changed', 'the object has changed')
         }
@@ -149,7 +149,7 @@ export class DirectoryStore implements ObjectStore {
 
   private async infoAt(key: string): Promise<ObjectInfo | null> {
     try {
-      return await this.opened(key, async (file) => infoOf(key, await file.stat()))
+      return await this.opened(key, async (file) => makeInfo(key, await file.stat()))
     } catch (error) {
       if (error instanceof ObjectStoreError && error.failure === 'missing') return null
       throw error
@@ -182,7 +182,7 @@ export class DirectoryStore implements ObjectStore {
         await rm(unfinished)
         return true
       } catch (error) {
-        const code = codeOf(error)
+        const code = readCode(error)
         if (code === 'EEXIST') return false
         if (!NO_LINKS.includes(code)) throw error
         // Not atomic: the callers have one writer at a time.
@@ -201,7 +201,7 @@ export class DirectoryStore implements ObjectStore {
     checkKey(key)
     const root = await realpath(this.root)
     const path = await realpath(join(this.root, key)).catch((error) => {
-      if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return null
+      if (['ENOENT', 'ENOTDIR'].includes(readCode(error))) return null
       throw error
     })
     if (path === null) throw new ObjectStoreError('missing', 'there is no such object')
@@ -230,7 +230,7 @@ export class DirectoryStore implements ObjectStore {
       return await this.calls.run(kind, bytes, work)
     } catch (error) {
       if (error instanceof ObjectStoreError) throw error
-      const code = codeOf(error)
+      const code = readCode(error)
       const failure = REFUSALS.includes(code) ? 'refused' : 'away'
       throw new ObjectStoreError(failure, `the directory of objects fails: ${code}`, error)
     }
@@ -260,7 +260,7 @@ async function withUnfinished<T>(
     // A new file is of the folder's group there, and another name of a file leaves its group.
     const hasGroup = (folder.mode & SETGID) > 0
     const same = hasGroup ? null : await sameFile(unfinished, source, mode)
-    const file = same ?? (await copyOf(unfinished, source, mode))
+    const file = same ?? (await openCopy(unfinished, source, mode))
     try {
       await file.sync()
     } finally {
@@ -297,7 +297,7 @@ async function sameFile(
   }
 }
 
-async function copyOf(path: string, source: ObjectSource, mode: number): Promise<FileHandle> {
+async function openCopy(path: string, source: ObjectSource, mode: number): Promise<FileHandle> {
   const file = await open(path, 'wx', mode)
   try {
     let bytes = 0
@@ -324,7 +324,44 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : 'unknown error'
+}
+
+/** The file that a killed process has left is removed after this time. */
+const LEFTOVER_MS = 86_400_000
+/** Directories that a sweep looks at. */
+const DIRECTORIES_MAX = 10_000
+/** Such as `lost+found`, where no object is. */
+const CLOSED = ['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR']
+
+/** A directory and those below it, as paths from it on; the first is the empty text. */
+async function directoriesIn(root: string): Promise<string[]> {
+  await stat(root)
+  const found = ['']
+  for (let at = 0; at < found.length && found.length < DIRECTORIES_MAX; at++) {
+    const parent = found[at] ?? ''
+    for (const entry of await readdir(join(root, parent), { withFileTypes: true }).catch(closed)) {
+      if (entry.isDirectory()) found.push(join(parent, entry.name))
+    }
+  }
+  return found
+}
+
+/** Removes files of a directory that were never whole, and that nobody writes any more. */
+async function removeLeftovers(directory: string): Promise<void> {
+  for (const { name } of await readdir(directory, { withFileTypes: true }).catch(closed)) {
+    if (!isUnfinished(name)) continue
+    const path = join(directory, name)
+    const facts = await stat(path).catch(() => null)
+    const isOld = facts !== null && Date.now() - facts.mtimeMs > LEFTOVER_MS
+    if (isOld) await rm(path, { force: true })
+  }
+}
+
+function closed(error: unknown): [] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (typeof code === 'string' && CLOSED.includes(code)) return []
+  throw error
 }

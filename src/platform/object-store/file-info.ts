@@ -6,7 +6,7 @@ interface FileFacts {
   readonly ino: number
 }
 
-/** What a store of files says of one. Its version changes with the file. */
-export function infoOf(key: string, { size, mtimeMs, ino }: FileFacts): ObjectInfo {
+/** Returns what a store of files says of one. Its version changes with the file. */
+export function makeInfo(key: string, { size, mtimeMs, ino }: FileFacts): ObjectInfo {
   return { key, bytes: size, version: `${ino}-${size}-${mtimeMs}` }
 }

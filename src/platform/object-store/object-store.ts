@@ -13,7 +13,9 @@ export interface ByteRange {
   readonly bytes: number
 }
 
-/** What to store: each `open` gives the same bytes, so that a failed attempt can be repeated. */
+/**
+ * The content to store: each `open` gives the same bytes, so that a failed attempt can be repeated.
+ */
 export interface ObjectSource {
   readonly bytes: number
   /** SHA-256 of the bytes. */
@@ -28,7 +30,7 @@ export interface ListQuery {
   readonly prefix: string
   /** Only keys after this one. */
   readonly after?: string
-  /** From 1 to `LISTED_MAX`. */
+  /** From 1 to 1,000, as S3 has it. */
   readonly limit: number
 }
 
@@ -40,7 +42,7 @@ export interface ListQuery {
  * `ObjectStoreError` only.
  */
 export interface ObjectStore {
-  /** Where it is, without secrets. */
+  /** Its address, without secrets. */
   readonly url: string
   /**
    * Stores an object whole or not at all, and never changes one that exists.
@@ -76,8 +78,6 @@ export interface ObjectStore {
   close(): void
 }
 
-/** Most objects of one listing. */
-export const LISTED_MAX = 1_000
 /** Most bytes of one read. */
 export const READ_BYTES_MAX = 64 * 1024 * 1024
 /** As S3 has it. */
@@ -104,8 +104,8 @@ export class ObjectStoreError extends Error {
 }
 
 /**
- * Whether a text can be a key: parts with `/` between them, none of them empty, `.` or `..`, and no
- * control characters or backslashes.
+ * Tells whether a text can be a key: parts with `/` between them, none of them empty, `.` or `..`,
+ * and no control characters or backslashes.
  */
 export function isObjectKey(text: string): boolean {
   if (Buffer.byteLength(text) > KEY_BYTES_MAX || /[\p{Cc}\\]/u.test(text)) return false

@@ -1,5 +1,5 @@
 import { DirectoryStore } from './directory-store.ts'
-import { objectLocationOf } from './locations.ts'
+import { parseObjectLocation } from './locations.ts'
 import { type ObjectStore, ObjectStoreError } from './object-store.ts'
 import { openS3Client, type S3Settings } from './s3-client.ts'
 import { S3Store } from './s3-store.ts'
@@ -11,7 +11,7 @@ import { S3Store } from './s3-store.ts'
  * @throws ObjectStoreError `refused` if the text is neither, or the client of S3 is not installed
  */
 export async function openObjectStore(url: string, s3: S3Settings): Promise<ObjectStore> {
-  const location = objectLocationOf(url)
+  const location = parseObjectLocation(url)
   if (location === null) {
     throw new ObjectStoreError('refused', 'a store is file:///directory or s3://bucket/prefix')
   }

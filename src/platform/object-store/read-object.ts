@@ -61,7 +61,7 @@ export async function hashOfObject(store: ObjectStore, key: string): Promise<Buf
   return sha256.digest()
 }
 
-/** Whether a key has this content. */
+/** Tells whether a key has this content. */
 export async function hasContent(
   store: ObjectStore,
   key: string,

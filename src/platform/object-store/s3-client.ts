@@ -1,11 +1,13 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 import { ObjectStoreError } from './object-store.ts'
 
-/** How to reach S3. Credentials come from the environment, as every program of AWS takes them. */
+/**
+ * The way to reach S3. Credentials come from the environment, as every program of AWS takes them.
+ */
 export interface S3Settings {
   /** Server that is compatible with S3; null: Amazon's. */
   readonly endpoint: string | null
-  /** Whether the bucket stands in the path and not in the name of the host. */
+  /** True if the bucket stands in the path and not in the name of the host. */
   readonly usesPathStyle: boolean
   readonly region: string
 }

@@ -1,8 +1,8 @@
 import { ObjectStoreError } from './object-store.ts'
 
-/** What S3 answers to a condition that does not hold. */
-export const CONDITION_FAILED = 412
-/** What servers answer that know no conditions. */
+/** S3's answers to a condition that does not hold. */
+const CONDITION_FAILED = 412
+/** Answers of servers that know no conditions. */
 const NOT_IMPLEMENTED = 501
 const RANGE_AFTER_END = 416
 /** The request was right, and may succeed when it is sent again. */
@@ -17,8 +17,8 @@ interface S3Failure {
   readonly code: string
 }
 
-/** What an error of the client says. */
-export function s3FailureOf(error: unknown): S3Failure {
+/** Returns what an error of the client says. */
+function classifyS3Failure(error: unknown): S3Failure {
   if (!(error instanceof Error)) return { status: null, code: 'unknown error' }
   const { $metadata } = error as { $metadata?: { httpStatusCode?: number } }
   const status = $metadata?.httpStatusCode ?? null
@@ -27,23 +27,23 @@ export function s3FailureOf(error: unknown): S3Failure {
 }
 
 export function isConditionFailed(error: unknown): boolean {
-  return s3FailureOf(error).status === CONDITION_FAILED
+  return classifyS3Failure(error).status === CONDITION_FAILED
 }
 
-/** Whether a server answers that it does not know conditions. */
+/** Tells whether a server answers that it does not know conditions. */
 export function knowsNoConditions(error: unknown): boolean {
-  const { status, code } = s3FailureOf(error)
+  const { status, code } = classifyS3Failure(error)
   return status === NOT_IMPLEMENTED || code === 'NotImplemented'
 }
 
 export function isRangeAfterEnd(error: unknown): boolean {
-  return s3FailureOf(error).status === RANGE_AFTER_END
+  return classifyS3Failure(error).status === RANGE_AFTER_END
 }
 
 /** Says what a failure of the client means. The message has no bucket, key or credential. */
-export function objectStoreErrorOf(error: unknown): ObjectStoreError {
+export function makeObjectStoreError(error: unknown): ObjectStoreError {
   if (error instanceof ObjectStoreError) return error
-  const { status, code } = s3FailureOf(error)
+  const { status, code } = classifyS3Failure(error)
   const message = `the object store fails: ${status ?? 'no answer'} (${code})`
   if (status === 404 && code !== 'NoSuchBucket') {
     return new ObjectStoreError('missing', 'there is no such object', error)

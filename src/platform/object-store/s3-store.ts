@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type ByteRange,
   checkKey,
@@ -11,13 +12,12 @@ import {
   READ_BYTES_MAX,
 } from './object-store.ts'
 import { hasContent } from './read-object.ts'
-import { retried } from './retries.ts'
 import type { OpenS3 } from './s3-client.ts'
 import {
   isConditionFailed,
   isRangeAfterEnd,
   knowsNoConditions,
-  objectStoreErrorOf,
+  makeObjectStoreError,
 } from './s3-errors.ts'
 import { bytesSource } from './sources.ts'
 
@@ -101,7 +101,7 @@ export class S3Store implements ObjectStore {
         }
         // A server that does not know ranges gives all.
         const isWhole = answer.$metadata.httpStatusCode === WHOLE_STATUS
-        return await bytesOf(body, { from: isWhole ? range.from : 0, bytes: range.bytes })
+        return await readBytes(body, { from: isWhole ? range.from : 0, bytes: range.bytes })
       } catch (error) {
         if (isRangeAfterEnd(error)) return Buffer.alloc(0)
         throw error
@@ -231,14 +231,14 @@ export class S3Store implements ObjectStore {
       try {
         return await call(AbortSignal.timeout(ATTEMPT_MS + Math.ceil(bytes / BYTES_A_MS_MIN)))
       } catch (error) {
-        throw objectStoreErrorOf(error)
+        throw makeObjectStoreError(error)
       }
     }, this.options.waitsMs)
   }
 }
 
 /** Part of a body; the rest is not read. */
-async function bytesOf(body: Readable, { from, bytes }: ByteRange): Promise<Buffer> {
+async function readBytes(body: Readable, { from, bytes }: ByteRange): Promise<Buffer> {
   const chunks: Buffer[] = []
   let [skipped, length] = [0, 0]
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -250,4 +250,29 @@ async function bytesOf(body: Readable, { from, bytes }: ByteRange): Promise<Buff
     if (length === bytes) break
   }
   return Buffer.concat(chunks)
+}
+
+/** Waits before the second attempt and those after it: some 5 s in all. */
+const WAITS_MS = [200, 600, 1_400, 3_000] as const
+/** Attempts of clients that failed together are spread by this share of a wait. */
+const SPREAD = 0.25
+
+/**
+ * Repeats a call that fails with `away`, a bounded number of times.
+ *
+ * @param waitsMs before each further attempt
+ */
+async function retried<T>(
+  attempt: () => Promise<T>,
+  waitsMs: readonly number[] = WAITS_MS,
+): Promise<T> {
+  for (const waitMs of waitsMs) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof ObjectStoreError && error.failure === 'away')) throw error
+      await delay(waitMs * (1 - SPREAD + 2 * SPREAD * Math.random()))
+    }
+  }
+  return attempt()
 }

@@ -1,15 +1,17 @@
 import type { S3Settings } from './s3-client.ts'
 
-/** How buckets are reached. Credentials come from the environment, as programs of AWS take them. */
+/**
+ * The way buckets are reached. Credentials come from the environment, as programs of AWS take them.
+ */
 export interface ObjectStoreConfig {
   /** Server that is compatible with S3; null: Amazon's. */
   readonly awsEndpointUrl: string | null
   readonly awsRegion: string
-  /** Whether the bucket stands in the path of a URL and not in the name of the host. */
+  /** True if the bucket stands in the path of a URL and not in the name of the host. */
   readonly usesPathStyle: boolean
 }
 
-/** What reads variables and notes their faults. */
+/** A reader of variables that notes their faults. */
 interface VariableReader {
   readonly faults: string[]
   text(name: string): string | null
@@ -34,7 +36,7 @@ export function readObjectStores(read: VariableReader): ObjectStoreConfig {
 }
 
 /** The same as the client of S3 needs it. */
-export function s3SettingsOf(config: ObjectStoreConfig): S3Settings {
+export function readS3Settings(config: ObjectStoreConfig): S3Settings {
   const { awsEndpointUrl, awsRegion, usesPathStyle } = config
   return { endpoint: awsEndpointUrl, region: awsRegion, usesPathStyle }
 }

@@ -1,14 +1,14 @@
 import { openRedis, type RedisTarget } from '../redis.ts'
 import { addressText, readServer, type ServerAddress } from '../server-list.ts'
-import { slotOf } from './key-slots.ts'
+import { findSlot } from './key-slots.ts'
 import type { ClusterAddress } from './redis-url.ts'
 import { type ClusterSlots, type Redirect, readClusterSlots, redirectIn } from './replies.ts'
 
 /** Longest time that one node has to name the slots. */
 const ASK_TIMEOUT_MS = 1_000
-/** How often it looks whether the slots must be read. */
+/** Interval at which it looks whether the slots must be read. */
 const LOOK_EVERY_MS = 500
-/** How often the slots are read while nothing says that they moved. */
+/** Interval at which the slots are read while nothing says that they moved. */
 const READ_EVERY_MS = 10_000
 /** After a redirection slots are read at once, but no more often. */
 const READ_PAUSE_MS = 100
@@ -48,13 +48,13 @@ export class RedisCluster {
   }
 
   /** The node of a slot as `host:port`; null if none has it, or it is not known. */
-  ownerOf(slot: number): string | null {
+  findOwner(slot: number): string | null {
     return this.slots?.owners[slot] ?? null
   }
 
   /** The URL of a node for a plain connection. */
-  urlOf(node: ServerAddress): string {
-    return this.address.urlOf(node)
+  formatUrl(node: ServerAddress): string {
+    return this.address.formatUrl(node)
   }
 
   /** Calls a listener each time when slots or nodes have changed. */
@@ -104,9 +104,9 @@ export class RedisCluster {
   }
 
   /** Connections to the node that has the slot of a hash tag when they are made. */
-  targetOf(tag: string): RedisTarget {
-    const slot = slotOf(tag)
-    return this.target(() => this.nodes.get(this.ownerOf(slot) ?? ''))
+  findTarget(tag: string): RedisTarget {
+    const slot = findSlot(tag)
+    return this.target(() => this.nodes.get(this.findOwner(slot) ?? ''))
   }
 
   /** Connections to any node, each time to another one. */
@@ -121,7 +121,7 @@ export class RedisCluster {
 
   private target(choose: () => ServerAddress | undefined): RedisTarget {
     const [seed = { host: '', port: 0 }] = this.address.seeds
-    return { url: this.urlOf(seed), next: () => choose() ?? this.nextNode() ?? seed }
+    return { url: this.formatUrl(seed), next: () => choose() ?? this.nextNode() ?? seed }
   }
 
   private nextNode(): ServerAddress | undefined {
@@ -160,7 +160,7 @@ export class RedisCluster {
   }
 
   private async ask(node: ServerAddress): Promise<ClusterSlots | null> {
-    const redis = openRedis(this.urlOf(node), 'slots', () => null)
+    const redis = openRedis(this.formatUrl(node), 'slots', () => null)
     const timer = setTimeout(() => redis.disconnect(), ASK_TIMEOUT_MS)
     try {
       await new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
  * @param text ASCII
  * @source Redis cluster specification, "Key distribution model": CRC-16/XMODEM modulo 16,384
  */
-export function slotOf(text: string): number {
+export function findSlot(text: string): number {
   let crc = 0
   for (let at = 0; at < text.length; at++) {
     crc = ((crc << 8) ^ (TABLE[((crc >> 8) ^ text.charCodeAt(at)) & 0xff] ?? 0)) & 0xffff

@@ -5,14 +5,14 @@ export interface ClusterAddress {
   /** Nodes that are asked for all others. */
   readonly seeds: readonly ServerAddress[]
   /** The URL of one node, with the user, password and TLS that all nodes share. */
-  urlOf(node: ServerAddress): string
+  formatUrl(node: ServerAddress): string
 }
 
 const PLAIN = ['redis:', 'rediss:']
 const CLUSTER = ['redis+cluster:', 'rediss+cluster:']
 const FORM = `must be a URL that starts with ${[...PLAIN, ...CLUSTER].join('//, ')}//`
 
-/** Whether a `REDIS_URL` names a cluster. */
+/** Tells whether a `REDIS_URL` names a cluster. */
 export function isClusterUrl(text: string): boolean {
   return CLUSTER.some((protocol) => text.toLowerCase().startsWith(protocol))
 }
@@ -27,7 +27,7 @@ export function readClusterUrl(text: string): ClusterAddress {
   if (list === null) throw new TypeError('the URL names no node')
   return {
     seeds: list.servers,
-    urlOf: (node) => list.withHost(node).replace(/^(rediss?)\+cluster:/i, '$1:'),
+    formatUrl: (node) => list.withHost(node).replace(/^(rediss?)\+cluster:/i, '$1:'),
   }
 }
 

@@ -1,7 +1,7 @@
 import { addressText, readServer, type ServerAddress } from '../server-list.ts'
 import { SLOTS } from './key-slots.ts'
 
-/** What a node answers instead of executing a command: the command was not run. */
+/** The answer of a node that does not execute a command: the command was not run. */
 export interface Redirect {
   /**
    * `moved`: the slot is on another node from now on. `ask`: the slot is being moved, and the other
@@ -10,7 +10,7 @@ export interface Redirect {
   readonly kind: 'moved' | 'ask' | 'again'
   /** -1 if the node does not say. */
   readonly slot: number
-  /** Where to ask, as `host:port`; the node that answered if there is no other. */
+  /** The node to ask, as `host:port`; the node that answered if there is no other. */
   readonly node: string
 }
 

@@ -11,7 +11,7 @@ export interface RedisSite {
   /** For connections that need no key: the server, or any node. */
   readonly any: string | RedisTarget
   /** For connections whose keys all have one hash tag: the server, or the node of the tag. */
-  targetOf(tag: string): string | RedisTarget
+  findTarget(tag: string): string | RedisTarget
   /** Notes a refused command; returns whether another node has its key now. */
   noteRefusal(error: Error): boolean
   close(): void
@@ -26,7 +26,7 @@ export function openRedisSite(url: string | null): RedisSite | null {
   if (url === null) return null
   if (!isClusterUrl(url)) {
     const plain = { url, cluster: null, any: url }
-    return { ...plain, targetOf: () => url, noteRefusal: () => false, close: () => {} }
+    return { ...plain, findTarget: () => url, noteRefusal: () => false, close: () => {} }
   }
   const cluster = new RedisCluster(readClusterUrl(url))
   cluster.refresh()
@@ -34,7 +34,7 @@ export function openRedisSite(url: string | null): RedisSite | null {
     url,
     cluster,
     any: cluster.anyTarget(),
-    targetOf: (tag) => cluster.targetOf(tag),
+    findTarget: (tag) => cluster.findTarget(tag),
     noteRefusal: (error) => cluster.noteRefusal(error),
     close: () => cluster.close(),
   }

@@ -26,7 +26,7 @@ export interface SpanTexts {
  * @param epochOffsetMs from the monotonic clock to milliseconds since 1970
  * @source OpenTelemetry, OTLP 1 in JSON; semantic conventions for HTTP spans
  */
-export function spanTextsOf(
+export function formatSpanTexts(
   span: RequestSpan,
   request: EndedRequest,
   epochOffsetMs: number,
@@ -43,7 +43,7 @@ export function spanTextsOf(
     kind: KIND_SERVER,
     startTimeUnixNano: time(receivedAtMs),
     endTimeUnixNano: time(endedAtMs),
-    attributes: attributesOf({
+    attributes: formatAttributes({
       'http.request.method': method,
       ...(route !== undefined && { 'http.route': route }),
       'http.response.status_code': status,
@@ -72,13 +72,13 @@ export function exportBody(
   resource: Readonly<Record<string, Value>>,
   spanTexts: readonly string[],
 ): string {
-  const attributes = JSON.stringify(attributesOf(resource))
+  const attributes = JSON.stringify(formatAttributes(resource))
   const scope = JSON.stringify({ name: SCOPE })
   return `{"resourceSpans":[{"resource":{"attributes":${attributes}},"scopeSpans":[{"scope":${scope},"spans":[${spanTexts.join(',')}]}]}]}`
 }
 
 /** 64-bit integers are texts in the JSON of Protocol Buffers. */
-function attributesOf(attributes: Readonly<Record<string, Value>>): object[] {
+function formatAttributes(attributes: Readonly<Record<string, Value>>): object[] {
   return Object.entries(attributes).map(([key, value]) => ({
     key,
     value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value },

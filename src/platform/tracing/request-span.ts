@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 
 /** A part of a request that is measured by itself. */
-export type StepName = 'quota' | 'engine' | 'log'
+type StepName = 'quota' | 'engine' | 'log'
 
-export interface Step {
+interface Step {
   readonly name: StepName
   /** In milliseconds of the monotonic clock. */
   readonly beganAtMs: number
@@ -11,7 +11,7 @@ export interface Step {
   endedAtMs: number | null
 }
 
-/** What is known of a request when it is answered. */
+/** Facts of a request when it is answered. */
 export interface EndedRequest {
   readonly requestId: string
   readonly operation: string

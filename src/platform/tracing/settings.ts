@@ -1,16 +1,16 @@
-/** Where spans go, and which requests become spans. */
+/** The target of spans, and which requests become spans. */
 export interface TracingSettings {
   /** Address that takes spans, `http:` or `https:`. */
   readonly url: string
   /** Sent with each request to it; may hold a secret. */
   readonly headers: Readonly<Record<string, string>>
-  /** What every span says about this service; always has `service.name`. */
+  /** Attributes that every span has of this service; always has `service.name`. */
   readonly resource: Readonly<Record<string, string>>
   /** Share of the requests without `traceparent` that become spans, 0 to 1. */
   readonly rootShare: number
 }
 
-/** What reads variables and notes their faults. */
+/** A reader of variables that notes their faults. */
 interface VariableReader {
   readonly faults: string[]
   text(name: string): string | null

@@ -7,10 +7,10 @@ import type { TracingSettings } from './settings.ts'
 /** As many as the SDKs of OpenTelemetry keep. A span takes about 600 bytes. */
 const QUEUE_SPANS_MAX = 2_048
 const BATCH_SPANS_MAX = 512
-/** How long spans gather before they are sent. */
+/** Time for which spans gather before they are sent. */
 const GATHER_MS = 1_000
 const SEND_TIMEOUT_MS = 10_000
-/** How long the end of the process waits for what is still to be sent. */
+/** Time for which the end of the process waits for what is still to be sent. */
 const CLOSE_MS = 1_000
 /** Waits before a batch is sent again; after the last one it is dropped. */
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000]
@@ -75,7 +75,7 @@ export class SpanSender {
       : new HttpAgent(agentOptions)
   }
 
-  /** Whether so many spans find a place; if not, they count as dropped. */
+  /** Tells whether so many spans find a place; if not, they count as dropped. */
   hasRoom(spans: number): boolean {
     const hasRoom = !this.isClosed && this.waiting + spans <= QUEUE_SPANS_MAX
     if (!hasRoom) this.counts.dropped += spans
@@ -204,7 +204,7 @@ export class SpanSender {
   }
 }
 
-/** Whether the same batch may be taken later. */
+/** Tells whether the same batch may be taken later. */
 function isPassing({ status }: SendFailure): boolean {
   return status === null || status === TOO_MANY_REQUESTS || status >= 500
 }

@@ -1,5 +1,5 @@
 /** Length of a valid header. */
-export const TRACEPARENT_CHARS = 55
+const TRACEPARENT_CHARS = 55
 /** Version, trace id, id of the caller's span, and flags. Ids of zeros alone are invalid. */
 const FORM = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const SAMPLED = 0x01
@@ -12,23 +12,23 @@ const SAMPLED = 0x01
  *
  * @source W3C, Trace Context, section 3.2
  */
-export function traceparentOf(header: string | readonly string[] | undefined): string | null {
+export function readTraceparent(header: string | readonly string[] | undefined): string | null {
   return typeof header === 'string' && header.length === TRACEPARENT_CHARS && FORM.test(header)
     ? header
     : null
 }
 
 /** @param traceparent a valid header; also below */
-export function traceIdOf(traceparent: string): string {
+export function readTraceId(traceparent: string): string {
   return traceparent.slice(3, 35)
 }
 
 /** The span of the caller that the request belongs to. */
-export function callerSpanIdOf(traceparent: string): string {
+export function readCallerSpanId(traceparent: string): string {
   return traceparent.slice(36, 52)
 }
 
-/** Whether the caller records the trace. */
+/** Tells whether the caller records the trace. */
 export function isSampled(traceparent: string): boolean {
   return (Number.parseInt(traceparent.slice(53), 16) & SAMPLED) !== 0
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
-import { spanTextsOf } from './otlp.ts'
+import { formatSpanTexts } from './otlp.ts'
 import { type EndedRequest, RequestSpan, type SpanEnd } from './request-span.ts'
 import type { TracingSettings } from './settings.ts'
 import type { SpanSender } from './span-sender.ts'
-import { callerSpanIdOf, isSampled, traceIdOf } from './traceparent.ts'
+import { isSampled, readCallerSpanId, readTraceId } from './traceparent.ts'
 
 const TRACE_ID_BYTES = 16
 /** Requests that become spans: each takes about 13 us, of a thread that answers scores. */
@@ -48,8 +48,8 @@ export class Tracer implements SpanEnd {
     const { clock } = this
     if (traceparent !== null) {
       if (!isSampled(traceparent)) return null
-      const traceId = traceIdOf(traceparent)
-      const callerSpanId = callerSpanIdOf(traceparent)
+      const traceId = readTraceId(traceparent)
+      const callerSpanId = readCallerSpanId(traceparent)
       return new RequestSpan({ traceId, callerSpanId, clock, onEnd: this })
     }
     if (this.rootShare === 0 || Math.random() >= this.rootShare) return null
@@ -67,7 +67,7 @@ export class Tracer implements SpanEnd {
     }
     if (!sender.hasRoom(spans)) return
     const epochOffsetMs = clock.epochMs() - monotonicMs
-    sender.add(spanTextsOf(span, request, epochOffsetMs))
+    sender.add(formatSpanTexts(span, request, epochOffsetMs))
   }
 
   private isWithinBound(monotonicMs: number): boolean {

@@ -33,7 +33,7 @@ const KINDS = new Set<unknown>([
 ] satisfies (ToPrimary | ToWorker)['kind'][])
 
 /**
- * Whether a message between the processes is one of these: Node sends its own over the same
+ * Tells whether a message between the processes is one of these: Node sends its own over the same
  * channel.
  */
 export function isMessage(message: unknown): message is ToPrimary | ToWorker {

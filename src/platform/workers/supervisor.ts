@@ -1,6 +1,7 @@
+import { backOffMs } from '../back-off.ts'
 import type { Clock } from '../clock.ts'
 
-/** How a worker ended: with an exit code, or by a signal. */
+/** The way a worker ended: with an exit code, or by a signal. */
 interface WorkerEnd {
   readonly exitCode: number | null
   readonly signal: string | null
@@ -49,8 +50,7 @@ interface SupervisorOptions {
 /** A worker ended before it answered for the first time; it has printed why. */
 export class WorkerStartError extends Error {}
 
-const PAUSE_MS_MIN = 100
-const PAUSE_MS_MAX = 10_000
+const PAUSES = { minMs: 100, maxMs: 10_000 }
 /** A worker that has run for so long did not fail for the reason of the one before it. */
 const STABLE_MS = 60_000
 /** Far above any pause of a process that works; see `LIFE_SIGN_EVERY_MS` in `channel.ts`. */
@@ -65,7 +65,7 @@ interface Slot {
   worker: Worker | null
   startedAtMs: number
   heardAtMs: number
-  /** Whether the worker has answered. */
+  /** True if the worker has answered. */
   isReady: boolean
   /** Ends in a row, each within `STABLE_MS` of its start. */
   failures: number
@@ -193,7 +193,7 @@ export class Supervisor {
     }
     const isStable = clock.monotonicMs() - slot.startedAtMs >= STABLE_MS
     slot.failures = isStable ? 1 : slot.failures + 1
-    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** (slot.failures - 1))
+    const pauseMs = backOffMs(PAUSES, slot.failures - 1)
     log.replacing({ worker: slot.number, pid, ...end, pauseMs })
     slot.cancel = after(pauseMs, () => {
       this.replacements++

@@ -1,0 +1,117 @@
+import { readdirSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Readiness } from '../../http/readiness.ts'
+import type { OpenScoreLog } from '../../log/open.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { DatabaseHandle } from '../../platform/db/client.ts'
+import { DATABASE_DEADLINE_MS, guardStore } from '../../platform/db/guard.ts'
+import type { MetricRegistry } from '../../platform/metrics/registry.ts'
+import { addScoreLogMetrics } from '../service-metrics.ts'
+import type { Telemetry } from '../telemetry.ts'
+import { ClockWatch } from './clock-watch.ts'
+
+interface HostChecksOptions {
+  readonly telemetry: Telemetry
+  readonly openedLog: OpenScoreLog
+  readonly database: DatabaseHandle
+  /** DATA_DIR, with the spool below it. */
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Watches what this machine gives the process: its disk, its spool and its clock. */
+export function openHostChecks(options: HostChecksOptions): { close(): Promise<void> } {
+  const { telemetry, openedLog, database, dataDir, clock, log } = options
+  const { metrics, readiness } = telemetry
+  const { db, renew } = database
+  const statements = {
+    execute: (statement: Parameters<typeof db.execute>[0]) => db.execute(statement),
+  }
+  const clockWatch = new ClockWatch({
+    db: guardStore(statements, { deadlineMs: DATABASE_DEADLINE_MS, renew }),
+    clock,
+    onChange: ({ isApart, ...facts }) => {
+      if (isApart) log.error(facts, 'the clocks of this machine and of the database differ')
+      else log.info(facts, 'the clocks of this machine and of the database agree again')
+    },
+  })
+  addScoreLogMetrics(metrics, openedLog)
+  addDiskMetrics(metrics, openedLog, dataDir)
+  readiness.add('spool', () => openedLog.spool.refusal)
+  readiness.add('clock', () => clockWatch.refusal)
+  addReadinessMetrics(metrics, readiness, clockWatch)
+  return clockWatch.periodic.start(0)
+}
+
+function addDiskMetrics(
+  metrics: MetricRegistry,
+  { spool }: Pick<OpenScoreLog, 'spool'>,
+  dataDir: string,
+): void {
+  metrics.gauge(
+    'scoreline_spool_writable',
+    '1 while the spool can be written to; 0 while scores are refused because it cannot.',
+    () => (spool.isWritable ? 1 : 0),
+  )
+  metrics.gauge(
+    'scoreline_data_dir_free_bytes',
+    'Free bytes of the file system of DATA_DIR.',
+    () => {
+      const free = readFreeBytes(dataDir)
+      return free === null ? [] : [[{}, free]]
+    },
+  )
+  metrics.gauge(
+    'scoreline_rejected_files',
+    'Records that were set aside, as files below DATA_DIR; they are not in the score log.',
+    () => countRejected(join(dataDir, 'spool', 'rejected')),
+  )
+  metrics.counter(
+    'scoreline_spool_damages_total',
+    'Damages found in spools of ended processes, by what was damaged; lost: answered scores.',
+    () => Object.entries(spool.faults.damages).map(([part, count]) => [{ part }, count]),
+  )
+  metrics.counter(
+    'scoreline_spool_lacking_total',
+    'How often the database lacked records that the spool did not keep any more.',
+    () => spool.faults.lacking,
+  )
+}
+
+function addReadinessMetrics(
+  metrics: MetricRegistry,
+  readiness: Readiness,
+  clockWatch: ClockWatch,
+): void {
+  metrics.gauge(
+    'scoreline_ready',
+    '1 for each check of GET /readyz that lets this process get requests; else 0.',
+    () => readiness.each().map(([check, isReady]) => [{ check }, isReady ? 1 : 0] as const),
+  )
+  metrics.gauge(
+    'scoreline_clock_ahead_seconds',
+    "How far the clock of this process is ahead of the database's; negative: behind.",
+    () => (clockWatch.aheadMs ?? 0) / 1_000,
+  )
+}
+
+/** @returns null if the directory can't be looked at: a scrape must not fail for it */
+function readFreeBytes(path: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  } catch {
+    return null
+  }
+}
+
+function countRejected(path: string): number {
+  try {
+    return readdirSync(path).filter((name) => name.endsWith('.rejected')).length
+  } catch {
+    // Nothing was ever set aside.
+    return 0
+  }
+}
