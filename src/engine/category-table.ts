@@ -36,7 +36,7 @@ export interface CategoryTable {
 }
 
 /** @returns the slot of the category that equals `text`, or the table's `otherwise` */
-export function slotOfCategory(table: CategoryTable, text: string): number {
+export function findCategorySlot(table: CategoryTable, text: string): number {
   const { fromStart } = table
   if (fromStart === IN_MAP) return table.map.get(text) ?? table.otherwise
   const place = sampledHash(text, fromStart, table.fromEnd) & table.mask

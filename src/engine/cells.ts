@@ -5,9 +5,9 @@ import {
   SLOT_MISSING,
 } from './compile.ts'
 import { EngineError } from './errors.ts'
-import { gradeIndexOf } from './grades.ts'
+import { findGradeIndex } from './grades.ts'
 import { probabilityOfDefault } from './scaling.ts'
-import { isUnmatched, type Outcome, outcomeOfOffset } from './score.ts'
+import { isUnmatched, type Outcome, readOutcomeAtOffset } from './score.ts'
 
 /**
  * A *cell* is the outcome of one feature as the score log holds it. It follows from the spec alone,
@@ -21,16 +21,16 @@ export const CELL_NOT_A_NUMBER = 2
 export const CELL_MISSING = SLOT_MISSING
 export const CELL_FIRST_BIN = SLOT_FIRST_BIN
 
-/** What turns cells into a result, without what scoring a value needs. */
+/** The part of a model that turns cells into a result, without what scoring a value needs. */
 export interface CellModel
   extends Pick<
     CompiledModel,
-    'basePoints' | 'slotStart' | 'points' | 'cellOfSlot' | 'grades' | 'scale'
+    'basePoints' | 'slotStart' | 'points' | 'binOfSlot' | 'cellOfSlot' | 'grades' | 'scale'
   > {
   readonly features: readonly Pick<CompiledFeature, 'index' | 'isNumeric'>[]
 }
 
-/** The cells of a model that scoring can give, by feature. */
+/** The slots of the cells that scoring can give, by feature. */
 interface CellTable {
   /** First place of each feature. */
   readonly starts: Int32Array
@@ -42,21 +42,21 @@ interface CellTable {
 const tables = new WeakMap<CellModel, CellTable>()
 
 /** A copy that keeps nothing else of the model in memory. */
-export function cellModelOf(model: CompiledModel): CellModel {
-  const { basePoints, slotStart, points, cellOfSlot, grades, scale } = model
+export function toCellModel(model: CompiledModel): CellModel {
+  const { basePoints, slotStart, points, binOfSlot, cellOfSlot, grades, scale } = model
   const features = model.features.map(({ index, isNumeric }) => ({ index, isNumeric }))
-  return { basePoints, slotStart, points, cellOfSlot, grades, scale, features }
+  return { basePoints, slotStart, points, binOfSlot, cellOfSlot, grades, scale, features }
 }
 
 /** Estimated memory of such a copy, rather too high than too low. */
-export function cellModelBytes({ points, grades, features }: CellModel): number {
+export function estimateCellModelBytes({ points, grades, features }: CellModel): number {
   const namesBytes = grades.names.reduce((sum, name) => sum + 40 + 2 * name.length, 0)
   return 1_000 + 24 * points.length + 60 * features.length + 16 * grades.names.length + namesBytes
 }
 
 /** @param cell 0 or more */
-export function outcomeOfCell(cell: number): Exclude<Outcome, 'invalid'> {
-  return outcomeOfOffset(cell) as Exclude<Outcome, 'invalid'>
+export function readCellOutcome(cell: number): Exclude<Outcome, 'invalid'> {
+  return readOutcomeAtOffset(cell) as Exclude<Outcome, 'invalid'>
 }
 
 /**
@@ -65,8 +65,8 @@ export function outcomeOfCell(cell: number): Exclude<Outcome, 'invalid'> {
  *
  * @throws EngineError `cell_invalid`
  */
-export function binOfCell(model: CompiledModel, feature: number, cell: number): number | null {
-  const bin = model.binOfSlot[slotOfCell(model, feature, cell)]!
+export function findCellBin(model: CellModel, feature: number, cell: number): number | null {
+  const bin = model.binOfSlot[findCellSlot(model, feature, cell)]!
   return bin === -1 ? null : bin
 }
 
@@ -75,11 +75,11 @@ export function binOfCell(model: CompiledModel, feature: number, cell: number): 
  *
  * @throws EngineError `cell_invalid`
  */
-export function pointsOfCell(model: CompiledModel, feature: number, cell: number): number {
-  return model.points[slotOfCell(model, feature, cell)]!
+export function findCellPoints(model: CellModel, feature: number, cell: number): number {
+  return model.points[findCellSlot(model, feature, cell)]!
 }
 
-/** What follows from the cells of an applicant. */
+/** Result that follows from the cells of an applicant. */
 export interface CellScore {
   readonly score: number
   /** NaN when the model has no scale. */
@@ -95,8 +95,8 @@ export interface CellScore {
  * @param cells one for each feature, in spec order
  * @throws EngineError `cell_invalid`
  */
-export function scoreOfCells(model: CellModel, cells: ArrayLike<number>): CellScore {
-  const { starts, slots } = tableOf(model)
+export function scoreCells(model: CellModel, cells: ArrayLike<number>): CellScore {
+  const { starts, slots } = findTable(model)
   const features = starts.length - 1
   if (cells.length !== features) throw invalidCell('the cells are not those of the model')
   let score = model.basePoints
@@ -108,7 +108,7 @@ export function scoreOfCells(model: CellModel, cells: ArrayLike<number>): CellSc
     score += model.points[slot]!
   }
   const { scale, grades } = model
-  const gradeIndex = gradeIndexOf(grades, score)
+  const gradeIndex = findGradeIndex(grades, score)
   return {
     score,
     pd: scale === null ? Number.NaN : probabilityOfDefault(scale, score),
@@ -127,8 +127,8 @@ export interface ScoreColumns {
 }
 
 /**
- * As `scoreOfCells` for many applicants, to the bit. It goes through one feature after the other:
- * each applicant's points are added in the same order, and there is no object of an applicant.
+ * As `scoreCells` for many applicants, to the bit: one feature after the other, without an
+ * object for each applicant.
  *
  * @param cells a column for each feature, in spec order
  * @param into receives the results; all of an applicant's are 0 where the model lacks a cell
@@ -139,7 +139,7 @@ export function scoreColumns(
   into: ScoreColumns,
 ): void {
   const { scores, pds, grades } = into
-  const { starts, slots } = tableOf(model)
+  const { starts, slots } = findTable(model)
   const features = starts.length - 1
   scores.fill(0)
   pds.fill(0)
@@ -160,7 +160,7 @@ export function scoreColumns(
     const score = scores[index]!
     pds[index] = scale === null ? Number.NaN : probabilityOfDefault(scale, score)
     // -1 becomes the index for none.
-    grades[index] = gradeIndexOf(model.grades, score)
+    grades[index] = findGradeIndex(model.grades, score)
   }
 }
 
@@ -186,26 +186,27 @@ function addPoints(
 }
 
 /**
- * Slots of an applicant's cells, as `scoreApplicant` found them up to slots that mean the same.
+ * Returns the slots of an applicant's cells: those that `scoreApplicant` found, or others with the
+ * same meaning.
  *
  * @throws EngineError `cell_invalid`
  */
-export function slotsOfCells(model: CompiledModel, cells: ArrayLike<number>): Int32Array {
+export function findCellSlots(model: CompiledModel, cells: ArrayLike<number>): Int32Array {
   if (cells.length !== model.features.length) {
     throw invalidCell('the cells are not those of the model')
   }
-  return Int32Array.from(cells, (cell, feature) => slotOfCell(model, feature, cell))
+  return Int32Array.from(cells, (cell, feature) => findCellSlot(model, feature, cell))
 }
 
-function slotOfCell(model: CompiledModel, feature: number, cell: number): number {
-  const { starts, slots } = tableOf(model)
+function findCellSlot(model: CellModel, feature: number, cell: number): number {
+  const { starts, slots } = findTable(model)
   const place = (starts[feature] ?? Number.NaN) + cell
   const slot = cell >= 0 && place < (starts[feature + 1] ?? 0) ? slots[place] : undefined
   if (slot === undefined || slot < 0) throw invalidCell(NOT_OF_FEATURE)
   return slot
 }
 
-function tableOf(model: CellModel): CellTable {
+function findTable(model: CellModel): CellTable {
   let table = tables.get(model)
   if (table === undefined) {
     table = makeTable(model)
@@ -226,7 +227,7 @@ function makeTable(model: CellModel): CellTable {
       const cell = cellOfSlot[slot]!
       const place = starts[index]! + cell
       while (slots.length <= place) slots.push(-1)
-      if (isPossible(isNumeric, outcomeOfCell(cell))) slots[place] = slot
+      if (isPossible(isNumeric, readCellOutcome(cell))) slots[place] = slot
     }
     starts.push(slots.length)
   }

@@ -1,7 +1,7 @@
 import { type CompiledModel, isMissingBin } from './compile.ts'
-import { gradeIndexOf } from './grades.ts'
+import { findGradeIndex } from './grades.ts'
 import { nextDown } from './interval.ts'
-import { directionOf } from './reasons.ts'
+import { findDirection } from './reasons.ts'
 import type { ScorecardSpec } from './spec.ts'
 
 /** A feature in another bin. */
@@ -13,7 +13,7 @@ export interface BinChange {
   readonly gain: number
 }
 
-/** What an applicant would have to reach. */
+/** The score or grade that an applicant would have to reach. */
 export interface ScoreTarget {
   /** The least score that reaches it, or the highest one where a higher score is a higher risk. */
   readonly score: number
@@ -39,9 +39,9 @@ interface ChangedApplicant {
 }
 
 interface CounterfactualOptions {
-  /** Whether somebody could change the feature. */
+  /** Tells whether somebody could change the feature. */
   readonly isActionable: (feature: number) => boolean
-  /** Whether `single` has the least sufficient change of each feature only, for a large card. */
+  /** True if `single` has the least sufficient change of each feature only, for a large card. */
   readonly leastOnly: boolean
 }
 
@@ -58,7 +58,7 @@ export interface OtherBin {
  *
  * @returns null if no grade is better
  */
-export function nextGradeOf(
+export function findNextGrade(
   spec: ScorecardSpec,
   { grades }: CompiledModel,
   score: number,
@@ -69,14 +69,14 @@ export function nextGradeOf(
     cutoff: null,
     grade: names[grade]!,
   })
-  if (directionOf(spec) === 1) {
+  if (findDirection(spec) === 1) {
     const next = low.findIndex((start) => start > score)
     return next === -1 ? null : target(next, low[next]!)
   }
   for (let grade = names.length - 1; grade >= 0; grade--) {
     const end = high[grade]!
     // An end that two grades share belongs to the one that starts there.
-    const last = gradeIndexOf(grades, end) === grade ? end : nextDown(end)
+    const last = findGradeIndex(grades, end) === grade ? end : nextDown(end)
     if (last < score && last >= low[grade]!) return target(grade, last)
   }
   return null
@@ -90,12 +90,12 @@ export function nextGradeOf(
  *
  * @param applicant their card, and the slots of every feature, each valid
  */
-export function counterfactualsOf(
+export function listCounterfactuals(
   { spec, model, slots }: ChangedApplicant,
   { score: target }: ScoreTarget,
   { isActionable, leastOnly }: CounterfactualOptions,
 ): Counterfactuals {
-  const sign = directionOf(spec)
+  const sign = findDirection(spec)
   const sums = new ChangedScore(model, slots)
   const need = sign * (target - sums.with([]))
   if (!(need > 0)) return { need: 0, single: [], leastSet: null }
@@ -109,11 +109,11 @@ export function counterfactualsOf(
   const best: BinChange[] = []
   for (const feature of model.features.keys()) {
     if (!isActionable(feature)) continue
-    const gains = gainsOf(spec, model, { feature, slot: slots[feature]!, sign })
+    const gains = listGains(spec, model, { feature, slot: slots[feature]!, sign })
     const { bins } = spec.features[feature]!
     const byPoints = (one: BinChange, other: BinChange) =>
       sign * (bins[one.bin]!.points - bins[other.bin]!.points)
-    if (leastOnly) single.push(...leastOf(gains, { byPoints, isClose, reaches }))
+    if (leastOnly) single.push(...findLeast(gains, { byPoints, isClose, reaches }))
     else single.push(...gains.filter((change) => reaches([change])))
     const most = gains.reduce<BinChange | null>(
       (found, change) => (found === null || change.gain > found.gain ? change : found),
@@ -132,18 +132,18 @@ export function counterfactualsOf(
 }
 
 interface Sufficiency {
-  /** Orders changes of a feature by points: of equal gains one can be rounded. */
+  /** Orders changes of a feature by points, because gains that are equal may be rounded. */
   readonly byPoints: (one: BinChange, other: BinChange) => number
   readonly isClose: (gain: number) => boolean
   readonly reaches: (changes: readonly BinChange[]) => boolean
 }
 
 /**
- * The least sufficient of the changes of a feature: none or one. Only changes whose gain is close
- * need an addition of all points, and of those a few: what a greater gain than an insufficient one
- * adds up to is never less.
+ * The least sufficient of the changes of a feature: none or one. All points are added up only for
+ * changes whose gain is close to what is needed, and only for a few of these: a greater gain never
+ * gives a smaller sum.
  */
-function leastOf(
+function findLeast(
   gains: readonly BinChange[],
   { byPoints, isClose, reaches }: Sufficiency,
 ): readonly BinChange[] {
@@ -173,7 +173,7 @@ interface FeatureNow {
 }
 
 /** The changes of a feature that gain points; a missing value is none of them. */
-function gainsOf(
+function listGains(
   spec: ScorecardSpec,
   model: CompiledModel,
   { feature, slot, sign }: FeatureNow,
@@ -192,7 +192,7 @@ function gainsOf(
  * The score with each other bin of a feature, the Missing bin included; the bin that gave the
  * points is left out.
  */
-export function otherBinsOf(
+export function findOtherBins(
   spec: ScorecardSpec,
   model: CompiledModel,
   slots: ArrayLike<number>,
@@ -204,7 +204,7 @@ export function otherBinsOf(
   for (const [bin, { points }] of spec.features[feature]!.bins.entries()) {
     if (bin === own) continue
     const score = sums.with([{ feature, bin, gain: 0 }])
-    const grade = model.grades.names[gradeIndexOf(model.grades, score)] ?? null
+    const grade = model.grades.names[findGradeIndex(model.grades, score)] ?? null
     others.push({ bin, points, score, grade })
   }
   return others
@@ -226,12 +226,12 @@ class ChangedScore {
     let score = model.basePoints
     for (let feature = 0; feature < slots.length; feature++) {
       const bin = changed.get(feature)
-      score += bin === undefined ? model.points[slots[feature]!]! : this.pointsOf(feature, bin)
+      score += bin === undefined ? model.points[slots[feature]!]! : this.readPoints(feature, bin)
     }
     return score
   }
 
-  private pointsOf(feature: number, bin: number): number {
+  private readPoints(feature: number, bin: number): number {
     const { slotStart, binOfSlot, points } = this.model
     const end = slotStart[feature + 1]!
     for (let slot = slotStart[feature]!; slot < end; slot++) {

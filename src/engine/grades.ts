@@ -7,7 +7,7 @@ export interface GradeTable {
   readonly high: Float64Array
 }
 
-/** Makes a table for `gradeIndexOf` from grades that `checkSpec` found disjoint. */
+/** Makes a table for `findGradeIndex` from grades that `checkSpec` found disjoint. */
 export function compileGrades(grades: readonly RiskGradeSpec[]): GradeTable {
   const sorted = grades
     .map((grade) => ({
@@ -29,7 +29,7 @@ export function compileGrades(grades: readonly RiskGradeSpec[]): GradeTable {
  * The search takes the last grade that starts at or below the score, so an end that two grades
  * share belongs to the grade that starts there.
  */
-export function gradeIndexOf(table: GradeTable, score: number): number {
+export function findGradeIndex(table: GradeTable, score: number): number {
   let last = 0
   let count = table.low.length
   if (count === 0) return -1

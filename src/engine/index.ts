@@ -1,5 +1,4 @@
 export {
-  binOfCell,
   CELL_FIRST_BIN,
   CELL_MISSING,
   CELL_NO_BIN,
@@ -7,23 +6,24 @@ export {
   CELL_UNSEEN_CATEGORY,
   type CellModel,
   type CellScore,
-  cellModelBytes,
-  cellModelOf,
-  outcomeOfCell,
-  pointsOfCell,
+  estimateCellModelBytes,
+  findCellBin,
+  findCellPoints,
+  findCellSlots,
+  readCellOutcome,
   type ScoreColumns,
+  scoreCells,
   scoreColumns,
-  scoreOfCells,
-  slotsOfCells,
+  toCellModel,
 } from './cells.ts'
-export { type CompiledModel, compileModel } from './compile.ts'
+export { type CompiledModel, compileModel, compileSteps } from './compile.ts'
 export {
   type BinChange,
   type Counterfactuals,
-  counterfactualsOf,
-  nextGradeOf,
+  findNextGrade,
+  findOtherBins,
+  listCounterfactuals,
   type OtherBin,
-  otherBinsOf,
   type ScoreTarget,
 } from './counterfactuals.ts'
 export { EngineError, type EngineErrorCode } from './errors.ts'
@@ -40,15 +40,15 @@ export {
 } from './reason-spec.ts'
 export {
   bestPoints,
-  binTextOf,
   compileReasons,
-  directionOf,
+  computeScoreRange,
+  findDirection,
+  formatBinText,
   type ReasonMeans,
   type ReasonRules,
   roundDistance,
-  scoreRangeOf,
 } from './reasons.ts'
-export { type FeatureRule, type IntervalRule, rulesOf } from './rules.ts'
+export { type FeatureRule, type IntervalRule, listRules } from './rules.ts'
 export { probabilityOfDefault, type Scale } from './scaling.ts'
 export {
   type Applicant,
@@ -59,9 +59,11 @@ export {
   unknownVariables,
 } from './score.ts'
 export {
+  BINS_MAX,
   BINS_PER_FEATURE_MAX,
   CATEGORY_DELIMITER,
   DEFAULT_SPEC_VERSION,
+  FEATURES_MAX,
   type FeatureSpec,
   MISSING,
   RISK_GRADES_MAX,
@@ -69,6 +71,16 @@ export {
   type ScalingSpec,
   type ScorecardSpec,
 } from './spec.ts'
-export { charsOf, DEFAULT_LANGUAGE, languageKey, tagsOf, textIn } from './texts.ts'
-export { checkSpec, checkStoredSpec, type SpecCheck, type SpecIssue } from './validate.ts'
+export { finishSteps, type Steps } from './steps.ts'
+export { countChars, DEFAULT_LANGUAGE, languageKey, listTags, textIn } from './texts.ts'
+export {
+  checkSpec,
+  checkSteps,
+  checkStoredSpec,
+  checkStoredSteps,
+  type SpecCheck,
+  type SpecIssue,
+} from './validate.ts'
+export { isCount, isCountable } from './validate-counts.ts'
 export { ENGINE_VERSION } from './version.ts'
+export { WrittenCategories } from './written-categories.ts'

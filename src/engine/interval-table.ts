@@ -6,7 +6,7 @@ const CELLS_PER_INTERVAL = [2, 4, 8]
 const NO_GRID = -1
 
 /**
- * Where the intervals of a numeric feature are in the tables of the model.
+ * Position of the intervals of a numeric feature in the tables of the model.
  *
  * A *grid* divides the range of the intervals into equal cells, few enough to be small and so many
  * that at most one interval starts in each. Scoring computes the cell of a number, and one
@@ -26,7 +26,7 @@ export interface IntervalPlace {
   /** Number where the first cell begins. */
   readonly gridLow: number
   readonly cellsPerUnit: number
-  /** Whether every finite number lies in one of the intervals. */
+  /** True if every finite number lies in one of the intervals. */
   readonly isComplete: boolean
 }
 
@@ -40,13 +40,13 @@ export interface IntervalTables {
 }
 
 /** @returns the index of the interval that contains the finite `value`; -1 when there is none */
-export function intervalOf(tables: IntervalTables, place: IntervalPlace, value: number): number {
+export function findInterval(tables: IntervalTables, place: IntervalPlace, value: number): number {
   const { intervalLow } = tables
   let found = place.intervalStart
   if (place.gridStart === NO_GRID) {
     found = lastAtOrBelow(intervalLow, place, value)
   } else {
-    found += tables.intervalOfCell[place.gridStart + cellOf(place, value)]!
+    found += tables.intervalOfCell[place.gridStart + findCell(place, value)]!
     found += +(intervalLow[found + 1]! <= value)
   }
   if (place.isComplete) return found
@@ -57,7 +57,7 @@ export function intervalOf(tables: IntervalTables, place: IntervalPlace, value: 
  * A greater value never has a lower cell, because subtraction and multiplication round
  * monotonically. So the intervals that start in lower cells start below the value, to the bit.
  */
-function cellOf({ gridLow, cellsPerUnit, lastCell }: Grid, value: number): number {
+function findCell({ gridLow, cellsPerUnit, lastCell }: Grid, value: number): number {
   const cell = (value - gridLow) * cellsPerUnit
   const atLeastFirst = cell > 0 ? cell : 0
   return (atLeastFirst < lastCell ? atLeastFirst : lastCell) | 0
@@ -92,7 +92,7 @@ export class IntervalTableBuilder {
     const gridStart = grid === null ? NO_GRID : this.cells.length
     const { lastCell, gridLow, cellsPerUnit } = grid ?? NONE
     if (grid !== null)
-      for (const interval of intervalsOfCells(grid, starts)) this.cells.push(interval)
+      for (const interval of listCellIntervals(grid, starts)) this.cells.push(interval)
     for (const { low, high } of intervals) {
       this.low.push(low)
       this.high.push(high)
@@ -152,16 +152,16 @@ function chooseGrid(starts: readonly number[]): Grid | null {
 
 function separates(grid: Grid, starts: readonly number[]): boolean {
   for (let interval = 2; interval < starts.length; interval++) {
-    if (cellOf(grid, starts[interval]!) === cellOf(grid, starts[interval - 1]!)) return false
+    if (findCell(grid, starts[interval]!) === findCell(grid, starts[interval - 1]!)) return false
   }
   return true
 }
 
-function intervalsOfCells(grid: Grid, starts: readonly number[]): number[] {
+function listCellIntervals(grid: Grid, starts: readonly number[]): number[] {
   const intervals: number[] = []
   let interval = 0
   for (let cell = 0; cell <= grid.lastCell; cell++) {
-    while (interval + 1 < starts.length && cellOf(grid, starts[interval + 1]!) < cell) interval++
+    while (interval + 1 < starts.length && findCell(grid, starts[interval + 1]!) < cell) interval++
     intervals.push(interval)
   }
   return intervals

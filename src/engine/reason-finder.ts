@@ -19,9 +19,9 @@ export interface Reason {
 export interface FoundReasons {
   /** The largest distance first. */
   readonly reasons: readonly Reason[]
-  /** Whether a reason that is left out has the distance of the last one. */
+  /** True if a reason that is left out has the distance of the last one. */
   readonly isTruncated: boolean
-  /** Whether no feature took points; then a reason must come from elsewhere. */
+  /** True if no feature took points; then a reason must come from elsewhere. */
   readonly isEmpty: boolean
   /** Indexes of codes. */
   readonly keyFactors: readonly number[]
@@ -34,9 +34,8 @@ export interface FoundReasons {
  * of risk. It is, up to its sign, the feature's Shapley value against that population, because
  * points add up. A code without a positive distance is never a reason, and nothing fills the list.
  *
- * Distances follow from slots, so that they are computed once for each slot of the model. What is
- * known of a code belongs to one call: `calls` tells its values from those of earlier calls, which
- * saves clearing them for a card of many codes.
+ * Distances follow from slots, so each slot of the model has one, computed at the start. `calls`
+ * marks which sums of codes are of the present call, so that a card of many codes clears none.
  *
  * @source 12 CFR 1002, supplement I, comment 9(b)(2)-5
  */
@@ -80,7 +79,7 @@ export class ReasonFinder {
   }
 
   /** Points of the slot's feature below the baseline; NaN for a feature that can't be a reason. */
-  distanceOf(slot: number): number {
+  readDistance(slot: number): number {
     return this.distanceOfSlot[slot]!
   }
 
@@ -105,8 +104,8 @@ export class ReasonFinder {
 
   /**
    * Ranks the codes of one applicant without making an object for each: `ranked` has those with a
-   * distance above the least one, the largest first, ties in spec order. What is asked of them
-   * afterwards is of this applicant until the next call.
+   * distance above the least one, the largest first, ties in spec order. Until the next
+   * call, `reasonAt` and `slotAt` read this applicant.
    *
    * @param slots of every feature, each valid
    * @returns how many there are
@@ -146,7 +145,7 @@ export class ReasonFinder {
   /** The reason at a rank, from 0, of the applicant that was ranked. */
   reasonAt(rank: number, slots: ArrayLike<number>): Reason {
     const code = this.ranked[rank]!
-    return { code, distance: this.sums[code]!, features: this.featuresOf(code, slots) }
+    return { code, distance: this.sums[code]!, features: this.listFeatures(code, slots) }
   }
 
   /**
@@ -160,7 +159,7 @@ export class ReasonFinder {
     return this.distanceOfSlot[slot] === this.sums[code] ? slot : -1
   }
 
-  /** Whether a reason that is left out has the distance of the last one that is shown. */
+  /** Tells whether a reason that is left out has the distance of the last one that is shown. */
   isTruncatedAt(shown: number, count: number): boolean {
     const { ranked, sums } = this
     return shown > 0 && count > shown && sums[ranked[shown]!] === sums[ranked[shown - 1]!]
@@ -173,7 +172,7 @@ export class ReasonFinder {
     this.adding[code] = 0
   }
 
-  private featuresOf(code: number, slots: ArrayLike<number>): number[] {
+  private listFeatures(code: number, slots: ArrayLike<number>): number[] {
     const features = [this.first[code]!]
     let left = this.adding[code]! - 1
     for (let feature = features[0]! + 1; left > 0; feature++) {
@@ -193,15 +192,15 @@ export class ReasonFinder {
       const isFull = factors.length >= KEY_FACTORS_MAX
       if (isFull && !this.hasInquiries) break
       const code = this.ranked[rank]!
-      if (!this.areAllKeyFactors && !this.isOf(code, keyFactor, slots)) continue
+      if (!this.areAllKeyFactors && !this.isFlagged(code, keyFactor, slots)) continue
       if (!isFull) factors.push(code)
-      else if (this.isOf(code, inquiry, slots)) return [...factors, code]
+      else if (this.isFlagged(code, inquiry, slots)) return [...factors, code]
     }
     return factors
   }
 
-  private isOf(code: number, flags: Uint8Array, slots: ArrayLike<number>): boolean {
-    return this.featuresOf(code, slots).some((feature) => flags[feature] === 1)
+  private isFlagged(code: number, flags: Uint8Array, slots: ArrayLike<number>): boolean {
+    return this.listFeatures(code, slots).some((feature) => flags[feature] === 1)
   }
 }
 

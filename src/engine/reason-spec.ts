@@ -6,19 +6,19 @@ export type Texts = string | Readonly<Record<string, string>>
 
 export const REASONS_VERSION = 1
 
-/** What the points of an applicant are compared with. */
+/** The comparisons that points of an applicant can have. */
 export const REASON_METHODS = ['mean_at_cutoff', 'mean_all', 'fixed', 'max'] as const
 export type ReasonMethod = (typeof REASON_METHODS)[number]
 
-/** Where the baselines of the method `fixed` come from. */
+/** Origins of the baselines of the method `fixed`. */
 export const BASELINE_BASES = ['max', 'mean', 'mean_at_cutoff', 'neutral', 'other'] as const
 export type BaselineBasis = (typeof BASELINE_BASES)[number]
 
-/** How the distances of features with the same code make one. */
+/** The way the distances of features with the same code make one. */
 export const REASON_AGGREGATES = ['positive', 'net', 'max'] as const
 export type ReasonAggregate = (typeof REASON_AGGREGATES)[number]
 
-/** Where the value of a feature comes from. */
+/** Origins of the value of a feature. */
 export const FEATURE_SOURCES = ['consumer_report', 'application', 'internal', 'other'] as const
 export type FeatureSource = (typeof FEATURE_SOURCES)[number]
 
@@ -34,7 +34,7 @@ export interface ReasonSettings {
   readonly baseline_basis?: BaselineBasis
 }
 
-/** What a feature may add to those of `FeatureSpec`. */
+/** Properties that a feature may add to those of `FeatureSpec`. */
 export interface FeatureReasonSpec {
   readonly label?: Texts
   readonly source?: FeatureSource
@@ -46,13 +46,13 @@ export interface FeatureReasonSpec {
   readonly bins: readonly BinReasonSpec[]
 }
 
-/** What a bin may add. */
+/** Properties that a bin may add. */
 export interface BinReasonSpec {
   readonly label?: Texts
   readonly reason_code?: string
   /** Applicants of the development sample in this bin; a weighted sample has fractions. */
   readonly baseline_count?: number
-  /** Those of them that were bad. */
+  /** The bad ones among them. */
   readonly baseline_bads?: number
 }
 
@@ -74,7 +74,7 @@ export const LANGUAGE_CHARS_MAX = 35
 /** A language tag such as `en`, `es-MX` or `zh-Hant-TW`. */
 export const LANGUAGE_TAG = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/
 
-/** Whether the extension of a specification has an effect. */
+/** Tells whether the extension of a specification has an effect. */
 export function hasReasons(spec: object): boolean {
   const { reasons } = spec as { readonly reasons?: unknown }
   return (

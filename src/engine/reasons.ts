@@ -57,7 +57,7 @@ export function compileReasons(spec: ScorecardSpec, model: CompiledModel): Reaso
   // `checkReasons` has found no fault in it.
   const reasonSpec = spec as unknown as ReasonSpec
   const { reasons: settings, features } = reasonSpec
-  const sign = directionOf(spec)
+  const sign = findDirection(spec)
   const flags = (has: (feature: FeatureReasonSpec) => boolean) =>
     Uint8Array.from(features, (feature) => (has(feature) ? 1 : 0))
   const bySource = features.some(({ source }) => source === 'consumer_report')
@@ -67,21 +67,24 @@ export function compileReasons(spec: ScorecardSpec, model: CompiledModel): Reaso
     method: settings.method,
     max: settings.max ?? REASONS_DEFAULT,
     sign,
-    ...codesOf(reasonSpec, model),
+    ...listCodes(reasonSpec, model),
     eligible,
     keyFactor: flags(({ source }) => !bySource || source === 'consumer_report'),
     inquiry: flags(({ inquiry_factor: isInquiry = false }) => isInquiry),
     spec: reasonSpec,
-    ownMeans: ownMeansOf(reasonSpec, model, { eligible, sign }),
+    ownMeans: computeOwnMeans(reasonSpec, model, { eligible, sign }),
   }
 }
 
 /** 1 if a higher score is a lower risk, as on a card without a scale; -1 with a negative PDO. */
-export function directionOf({ scaling }: ScorecardSpec): 1 | -1 {
+export function findDirection({ scaling }: ScorecardSpec): 1 | -1 {
   return (scaling?.pdo ?? 1) < 0 ? -1 : 1
 }
 
-function codesOf({ features }: ReasonSpec, { slotStart, binOfSlot, featureNames }: CompiledModel) {
+function listCodes(
+  { features }: ReasonSpec,
+  { slotStart, binOfSlot, featureNames }: CompiledModel,
+) {
   const indexes = new Map<string, number>()
   const codeOfSlot = new Int32Array(binOfSlot.length)
   for (const [index, { reason_code: ofFeature, bins }] of features.entries()) {
@@ -100,25 +103,27 @@ interface OwnMeans {
   readonly sign: 1 | -1
 }
 
-function ownMeansOf(
+function computeOwnMeans(
   { reasons: { method }, features }: ReasonSpec,
   model: CompiledModel,
   { eligible, sign }: OwnMeans,
 ): ReasonMeans | null {
-  const meansOf = (mean: (index: number) => number) =>
+  const computeMeans = (mean: (index: number) => number) =>
     Float64Array.from(features, (_, index) => (eligible[index] === 1 ? mean(index) : Number.NaN))
   if (method === 'fixed') {
-    const means = meansOf((index) => features[index]!.reason_baseline!)
+    const means = computeMeans((index) => features[index]!.reason_baseline!)
     return { means, populationN: null }
   }
   if (method === 'max') {
     const best = bestPoints(model, sign)
-    return { means: meansOf((index) => best[index]!), populationN: null }
+    return { means: computeMeans((index) => best[index]!), populationN: null }
   }
   if (method === 'mean_at_cutoff') return null
   const counts = features.map(developmentCount)
   if (counts.some((count, index) => eligible[index] === 1 && !(count > 0))) return null
-  const means = meansOf((index) => developmentMean(model, features[index]!, index, counts[index]!))
+  const means = computeMeans((index) =>
+    developmentMean(model, features[index]!, index, counts[index]!),
+  )
   // Features that give no reason are not part of what is compared.
   const compared = counts.filter((count, index) => eligible[index] === 1 && count > 0)
   return { means, populationN: Math.max(0, ...compared) }
@@ -177,7 +182,10 @@ export function pointsRange(
 }
 
 /** Lowest and highest score of a card over valid and missing values. */
-export function scoreRangeOf(model: CompiledModel): { readonly min: number; readonly max: number } {
+export function computeScoreRange(model: CompiledModel): {
+  readonly min: number
+  readonly max: number
+} {
   let min = model.basePoints
   let max = model.basePoints
   for (const index of model.features.keys()) {
@@ -189,7 +197,7 @@ export function scoreRangeOf(model: CompiledModel): { readonly min: number; read
 }
 
 /** The text of a bin as an applicant may read it, where it has no label. */
-export function binTextOf(spec: ScorecardSpec, feature: number, bin: number): string {
+export function formatBinText(spec: ScorecardSpec, feature: number, bin: number): string {
   const card = spec.features[feature]!
   if (isMissingBin(card, bin)) return 'Missing'
   return card.type === 'numeric' ? card.bins[bin]!.range : card.bins[bin]!.value

@@ -16,7 +16,7 @@ export interface CategoryRule {
   readonly slot: number
 }
 
-/** How scoring treats the values of one feature, independent of the compiled tables. */
+/** The way scoring treats the values of one feature, independent of the compiled tables. */
 export interface FeatureRule {
   readonly name: string
   readonly isNumeric: boolean
@@ -33,7 +33,7 @@ export interface FeatureRule {
 }
 
 /** The rules of a compiled model in spec order, for writing them in another language. */
-export function rulesOf(model: CompiledModel): FeatureRule[] {
+export function listRules(model: CompiledModel): FeatureRule[] {
   const { points } = model
   return model.features.map((feature) => ({
     name: feature.name,
@@ -43,12 +43,12 @@ export function rulesOf(model: CompiledModel): FeatureRule[] {
     // All slots of values that match no bin have the same points and bin.
     unmatchedPoints: points[feature.noBinSlot]!,
     unmatchedSlot: feature.noBinSlot,
-    intervals: intervalsOf(model, feature),
-    categories: categoriesOf(model, feature),
+    intervals: listIntervals(model, feature),
+    categories: listCategories(model, feature),
   }))
 }
 
-function intervalsOf(model: CompiledModel, feature: CompiledFeature): IntervalRule[] {
+function listIntervals(model: CompiledModel, feature: CompiledFeature): IntervalRule[] {
   return Array.from({ length: feature.intervals }, (_, interval) => {
     const at = feature.intervalStart + interval
     const slot = at + feature.intervalSlot
@@ -58,7 +58,7 @@ function intervalsOf(model: CompiledModel, feature: CompiledFeature): IntervalRu
 }
 
 /** Leaves out the text of the Missing bin, which has the points of an unmatched value. */
-function categoriesOf(model: CompiledModel, feature: CompiledFeature): CategoryRule[] {
+function listCategories(model: CompiledModel, feature: CompiledFeature): CategoryRule[] {
   const missingBin = model.binOfSlot[feature.missingSlot]!
   const textsOfSlot = new Map<number, string[]>()
   for (const [text, slot] of feature.categories.map) {

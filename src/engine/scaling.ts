@@ -12,7 +12,7 @@ export interface Scale {
  *
  * @throws EngineError `scale_invalid`, see `compileScale`
  */
-export function scaleOf({ has_pd: hasPd, scaling }: ScorecardSpec): Scale | null {
+export function computeScale({ has_pd: hasPd, scaling }: ScorecardSpec): Scale | null {
   if (hasPd === false) return null
   if (scaling === undefined) throw new EngineError('scale_invalid', 'scaling is missing')
   return compileScale(scaling)

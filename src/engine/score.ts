@@ -1,4 +1,4 @@
-import { slotOfCategory } from './category-table.ts'
+import { findCategorySlot } from './category-table.ts'
 import {
   type CompiledFeature,
   type CompiledModel,
@@ -7,12 +7,12 @@ import {
   SLOT_NOT_A_NUMBER,
   SLOT_UNSEEN_CATEGORY,
 } from './compile.ts'
-import { gradeIndexOf } from './grades.ts'
-import { intervalOf } from './interval-table.ts'
+import { findGradeIndex } from './grades.ts'
+import { findInterval } from './interval-table.ts'
 import { probabilityOfDefault } from './scaling.ts'
 
 /**
- * What happened to one feature. `unseen_category`: a value that equals no category; `no_bin`: a
+ * Result of looking up one feature. `unseen_category`: a value that equals no category; `no_bin`: a
  * number between the bins; `not_a_number`: a text for a numeric feature; `invalid`: a value of
  * another type, for which no score may be given.
  */
@@ -35,11 +35,11 @@ const OUTCOMES: readonly Outcome[] = (() => {
 })()
 
 /** Outcome of a slot, counted from the first of its feature; a cell has the same first numbers. */
-export function outcomeOfOffset(offset: number): Outcome {
+export function readOutcomeAtOffset(offset: number): Outcome {
   return OUTCOMES[offset] ?? 'matched'
 }
 
-/** Whether a value matched no bin, for whatever reason. */
+/** Tells whether a value matched no bin, for whatever reason. */
 export function isUnmatched(outcome: Outcome): boolean {
   return outcome === 'unseen_category' || outcome === 'no_bin' || outcome === 'not_a_number'
 }
@@ -79,7 +79,7 @@ export class ModelScore {
   missingCount = 0
   /** Number of features whose value matches no bin. */
   unmatchedCount = 0
-  /** Number of the applicant's own keys that are not features. */
+  /** Number of the applicant's own keys that are features neither of this model nor of others. */
   unknownCount = 0
   /**
    * Number of features whose value is neither a finite number nor a string. If it is above 0, score
@@ -93,9 +93,12 @@ export class ModelScore {
    * beyond the last position share it.
    */
   readonly expected: CompiledFeature[]
+  /** Names that are no feature of this model, but of one beside it; null for none. */
+  readonly others: ReadonlySet<string> | null
 
-  constructor(model: CompiledModel) {
+  constructor(model: CompiledModel, others: ReadonlySet<string> | null = null) {
     this.model = model
+    this.others = others
     const { features } = model
     this.slots = new Int32Array(features.length)
     const extra = new Array<CompiledFeature>(EXTRA_KEYS_EXPECTED).fill(features[0]!)
@@ -103,19 +106,19 @@ export class ModelScore {
   }
 
   /** Index in the spec of the bin whose points were used; -1 when no bin was used. */
-  binOf(feature: number): number {
+  readBin(feature: number): number {
     return this.model.binOfSlot[this.slots[feature]!] ?? -1
   }
 
   /** Points that the feature added to the score. */
-  pointsOf(feature: number): number {
+  readPoints(feature: number): number {
     return this.model.points[this.slots[feature]!] ?? 0
   }
 
-  outcomeOf(feature: number): Outcome {
+  readOutcome(feature: number): Outcome {
     const slot = this.slots[feature]!
     if (slot === SLOT_INVALID) return 'invalid'
-    return outcomeOfOffset(slot - this.model.slotStart[feature]!)
+    return readOutcomeAtOffset(slot - this.model.slotStart[feature]!)
   }
 }
 
@@ -126,7 +129,7 @@ export class ModelScore {
  * Iterates over the applicant's own keys rather than the features: in V8 a lookup by a variable
  * name costs ten times as much as one step of the iteration. While the keys are in the order of the
  * spec, with any of them left out and others between, the inner loop finds the slots and sums up
- * their points. What is rare is outside of it, which saves up to a quarter of the whole.
+ * their points. Rare cases are outside of it, which saves up to a quarter of the time.
  *
  * The iteration allocates the keys and the values, which takes 50 ns for 20 features. `for in` with
  * `applicant[name]` avoids this, but only until V8 has met one applicant with another object
@@ -145,7 +148,7 @@ export function scoreApplicant(
   const { model, slots } = modelScore
   const { features, points } = model
   const names = Object.keys(applicant)
-  const values = valuesOf(applicant, names)
+  const values = readValues(applicant, names)
   startCounts(modelScore, names.length)
   let score = model.basePoints
   let position = 0
@@ -156,7 +159,7 @@ export function scoreApplicant(
     while (position < keys) {
       const feature = features[next]!
       if (feature.name !== names[position]) break
-      const slot = slotOf(model, feature, values[position])
+      const slot = findSlot(model, feature, values[position])
       if (slot <= feature.missingSlot) {
         // `takeRest` counts it.
         if (slot === SLOT_INVALID) break
@@ -187,7 +190,7 @@ export function scoreApplicant(
 }
 
 /** In the order of the keys. */
-function valuesOf(applicant: Applicant, names: readonly string[]): unknown[] {
+function readValues(applicant: Applicant, names: readonly string[]): unknown[] {
   return names.length < HASHED_KEYS_MIN
     ? Object.values(applicant)
     : names.map((name) => applicant[name])
@@ -218,7 +221,7 @@ function takeRest(
       countOther(modelScore, names[at]!, reservedName)
       continue
     }
-    const slot = slotOf(model, feature, values[at])
+    const slot = findSlot(model, feature, values[at])
     if (slot <= feature.missingSlot) countWithoutBin(modelScore, feature, slot)
     slots[feature.index] = slot
     hasFeature = true
@@ -253,7 +256,7 @@ function startCounts(modelScore: ModelScore, keys: number): void {
 
 function countOther(modelScore: ModelScore, name: string, reservedName: string | undefined): void {
   modelScore.namedCount--
-  if (name !== reservedName) modelScore.unknownCount++
+  if (name !== reservedName && modelScore.others?.has(name) !== true) modelScore.unknownCount++
 }
 
 function countWithoutBin(modelScore: ModelScore, feature: CompiledFeature, slot: number): void {
@@ -292,27 +295,30 @@ function setScore(modelScore: ModelScore, score: number): void {
   modelScore.score = score
   const { scale } = model
   modelScore.pd = scale === null ? Number.NaN : probabilityOfDefault(scale, score)
-  const grade = gradeIndexOf(model.grades, score)
+  const grade = findGradeIndex(model.grades, score)
   modelScore.gradeIndex = grade
   modelScore.grade = model.grades.names[grade] ?? null
 }
 
-/** Own keys of the applicant that are neither a feature nor `reservedName`, in request order. */
+/**
+ * Own keys of the applicant that are neither a feature, of this model or of those beside it, nor
+ * `reservedName`, in request order.
+ */
 export function unknownVariables(
-  model: CompiledModel,
+  { model, others }: Pick<ModelScore, 'model' | 'others'>,
   applicant: Applicant,
   reservedName?: string,
 ): string[] {
   return Object.keys(applicant).filter(
-    (name) => !model.featureIndex.has(name) && name !== reservedName,
+    (name) => !model.featureIndex.has(name) && others?.has(name) !== true && name !== reservedName,
   )
 }
 
 /** A text never counts as a number: a numeric feature has no category that could match it. */
-function slotOf(model: CompiledModel, feature: CompiledFeature, value: unknown): number {
+function findSlot(model: CompiledModel, feature: CompiledFeature, value: unknown): number {
   // The sign makes V8 read the number once; otherwise it checks the type at each use.
   if (typeof value === 'number') return slotOfNumber(model, feature, +value)
-  if (typeof value === 'string') return slotOfCategory(feature.categories, value)
+  if (typeof value === 'string') return findCategorySlot(feature.categories, value)
   return value === null ? feature.missingSlot : SLOT_INVALID
 }
 
@@ -320,8 +326,10 @@ function slotOf(model: CompiledModel, feature: CompiledFeature, value: unknown):
 function slotOfNumber(model: CompiledModel, feature: CompiledFeature, value: number): number {
   if (!Number.isFinite(value)) return SLOT_INVALID
   if (feature.intervals === 0) {
-    return feature.isNumeric ? feature.noBinSlot : slotOfCategory(feature.categories, String(value))
+    return feature.isNumeric
+      ? feature.noBinSlot
+      : findCategorySlot(feature.categories, String(value))
   }
-  const interval = intervalOf(model, feature, value)
+  const interval = findInterval(model, feature, value)
   return interval === -1 ? feature.noBinSlot : interval + feature.intervalSlot
 }

@@ -30,13 +30,13 @@ export function languageKey(lang: string, tags: ReadonlySet<string>): string {
 }
 
 /** The tags of a text, in lower case; none for a text without languages. */
-export function tagsOf(texts: Texts | undefined): string[] {
+export function listTags(texts: Texts | undefined): string[] {
   if (texts === undefined || typeof texts === 'string') return []
   return Object.keys(texts).map((tag) => tag.toLowerCase())
 }
 
 /** Characters of a text in all its languages. */
-export function charsOf(texts: Texts | undefined): number {
+export function countChars(texts: Texts | undefined): number {
   if (texts === undefined) return 0
   if (typeof texts === 'string') return texts.length
   return Object.values(texts).reduce((sum, text) => sum + text.length, 0)

@@ -1,10 +1,13 @@
 import { type IssueList, isObject, readNumber, typeName } from './issues.ts'
 import {
+  BINS_MAX,
   BINS_PER_FEATURE_MAX,
+  CATEGORIES_MAX,
   FEATURES_MAX,
   NAME_CHARS_MAX,
   RESERVED_FEATURE_NAMES,
 } from './spec.ts'
+import type { Steps } from './steps.ts'
 import { type BinText, checkCategories, checkRanges } from './validate-bins.ts'
 
 /** Least and most points that a feature can add; both 0 when its bins can't be read. */
@@ -13,17 +16,22 @@ interface PointsRange {
   readonly most: number
 }
 
+interface CheckedBins extends PointsRange {
+  /** Number of different categories. */
+  readonly categories: number
+}
+
 /**
  * Checks the features and their bins.
  *
  * @param basePoints start of the sum; no sum of points may overflow a double
  */
-export function checkFeatures(
+export function* checkFeatures(
   value: unknown,
   basePoints: number,
   faults: IssueList,
   warnings: IssueList,
-): void {
+): Steps<void> {
   if (!Array.isArray(value) || value.length === 0) {
     const found = Array.isArray(value) ? 'is empty' : typeName(value)
     faults.add('features', `must be an array of at least one feature, but ${found}`)
@@ -33,7 +41,13 @@ export function checkFeatures(
     faults.add('features', `must be at most ${FEATURES_MAX}, but are ${value.length}`)
     return
   }
+  const bins = countBins(value)
+  if (bins > BINS_MAX) {
+    faults.add('features', `must have at most ${BINS_MAX} bins together, but have ${bins}`)
+    return
+  }
   const indexOfName = new Map<string, number>()
+  let categories = 0
   let least = basePoints
   let most = basePoints
   for (const [index, feature] of value.entries()) {
@@ -43,14 +57,28 @@ export function checkFeatures(
       continue
     }
     checkFeatureName(feature['name'], index, indexOfName, faults)
-    const points = checkBins(feature, path, faults, warnings)
+    const checked = yield* checkBins(feature, path, faults, warnings)
     checkWoeValues(feature['woe_values'], feature['bins'], `${path}.woe_values`, faults)
-    least += points.least
-    most += points.most
+    categories += checked.categories
+    least += checked.least
+    most += checked.most
+    yield
+  }
+  if (categories > CATEGORIES_MAX) {
+    const found = `but have ${categories}`
+    faults.add('features', `must have at most ${CATEGORIES_MAX} categories together, ${found}`)
   }
   if (!Number.isFinite(least) || !Number.isFinite(most)) {
     faults.add('features', 'have points whose sum is beyond the range of a double')
   }
+}
+
+function countBins(features: readonly unknown[]): number {
+  let bins = 0
+  for (const feature of features) {
+    if (isObject(feature) && Array.isArray(feature['bins'])) bins += feature['bins'].length
+  }
+  return bins
 }
 
 function checkFeatureName(
@@ -76,12 +104,12 @@ function checkFeatureName(
   if (other === undefined) indexOfName.set(name, index)
 }
 
-function checkBins(
+function* checkBins(
   feature: Record<string, unknown>,
   path: string,
   faults: IssueList,
   warnings: IssueList,
-): PointsRange {
+): Steps<CheckedBins> {
   const { type, bins } = feature
   const isNumeric = type === 'numeric'
   if (!isNumeric && type !== 'categorical') {
@@ -90,20 +118,23 @@ function checkBins(
   if (!Array.isArray(bins) || bins.length === 0) {
     const found = Array.isArray(bins) ? 'is empty' : typeName(bins)
     faults.add(`${path}.bins`, `must be an array of at least one bin, but ${found}`)
-    return { least: 0, most: 0 }
+    return { least: 0, most: 0, categories: 0 }
   }
   if (bins.length > BINS_PER_FEATURE_MAX) {
     faults.add(`${path}.bins`, `must be at most ${BINS_PER_FEATURE_MAX}, but are ${bins.length}`)
-    return { least: 0, most: 0 }
+    return { least: 0, most: 0, categories: 0 }
   }
   const texts: BinText[] = []
   for (const [bin, content] of bins.entries()) {
     if (isObject(content)) texts.push({ bin, text: content[isNumeric ? 'range' : 'value'] })
     else faults.add(`${path}.bins[${bin}]`, `must be an object, but ${typeName(content)}`)
   }
+  let categories = 0
   if (isNumeric) checkRanges(texts, { path, faults, warnings })
-  else if (type === 'categorical') checkCategories(texts, { path, faults, warnings })
-  return checkPoints(bins, path, faults)
+  else if (type === 'categorical') {
+    categories = yield* checkCategories(texts, { path, faults, warnings })
+  }
+  return { ...checkPoints(bins, path, faults), categories }
 }
 
 function checkPoints(bins: readonly unknown[], path: string, faults: IssueList): PointsRange {

@@ -62,15 +62,15 @@ function checkSettings(
     if (!SETTINGS.has(name)) warnings.add(`reasons.${quote(name)}`, 'is unknown and has no effect')
   }
   const { method, max, aggregate, min_distance, texts_version, baseline_basis } = settings
-  checkOneOf(method, REASON_METHODS, 'reasons.method', faults)
+  checkAllowed(method, REASON_METHODS, 'reasons.method', faults)
   if (max !== undefined) checkMax(max, faults, warnings)
   if (aggregate !== undefined) {
-    checkOneOf(aggregate, REASON_AGGREGATES, 'reasons.aggregate', faults)
+    checkAllowed(aggregate, REASON_AGGREGATES, 'reasons.aggregate', faults)
   }
   if (min_distance !== undefined) checkNotNegative(min_distance, 'reasons.min_distance', faults)
   if (texts_version !== undefined) checkText(texts_version, 'reasons.texts_version', faults)
   if (baseline_basis !== undefined || method === 'fixed') {
-    checkOneOf(baseline_basis, BASELINE_BASES, 'reasons.baseline_basis', faults)
+    checkAllowed(baseline_basis, BASELINE_BASES, 'reasons.baseline_basis', faults)
   }
 }
 
@@ -114,7 +114,7 @@ function checkFeature(feature: Record<string, unknown>, path: string, check: Fea
   const { faults, isFixed } = check
   const { label, source, reason_code, reason_baseline, reason_eligible } = feature
   if (label !== undefined) checkLabel(label, `${path}.label`, faults)
-  if (source !== undefined) checkOneOf(source, FEATURE_SOURCES, `${path}.source`, faults)
+  if (source !== undefined) checkAllowed(source, FEATURE_SOURCES, `${path}.source`, faults)
   checkUsedCode(reason_code, `${path}.reason_code`, check)
   if (reason_baseline !== undefined) {
     readNumber(reason_baseline, `${path}.reason_baseline`, faults)
@@ -138,23 +138,6 @@ function checkBin(bin: Record<string, unknown>, path: string, check: FeatureChec
   const { faults } = check
   if (bin['label'] !== undefined) checkLabel(bin['label'], `${path}.label`, faults)
   checkUsedCode(bin['reason_code'], `${path}.reason_code`, check)
-  checkBaselineCounts(bin, path, faults)
-}
-
-/** Checks the counts of the development sample on a bin: `baseline_count` and `baseline_bads`. */
-export function checkBaselineCounts(
-  bin: Record<string, unknown>,
-  path: string,
-  faults: IssueList,
-): void {
-  const { baseline_count: count, baseline_bads: bads } = bin
-  if (count !== undefined) checkNotNegative(count, `${path}.baseline_count`, faults)
-  if (bads === undefined) return
-  checkNotNegative(bads, `${path}.baseline_bads`, faults)
-  if (count === undefined) faults.add(`${path}.baseline_count`, 'is missing beside baseline_bads')
-  else if (Number(bads) > Number(count)) {
-    faults.add(`${path}.baseline_bads`, 'must not be above baseline_count')
-  }
 }
 
 /** A factor that was scored and can't be a reason hides why somebody was declined. */
@@ -220,7 +203,7 @@ function checkNotNegative(value: unknown, path: string, faults: IssueList): void
   if (number !== null && number < 0) faults.add(path, 'must not be below 0')
 }
 
-function checkOneOf(
+function checkAllowed(
   value: unknown,
   allowed: readonly string[],
   path: string,

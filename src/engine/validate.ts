@@ -1,7 +1,8 @@
 import { checkName, IssueList, isObject, readNumber, type SpecIssue, typeName } from './issues.ts'
 import { compileScale } from './scaling.ts'
 import { DEFAULT_SPEC_VERSION, RISK_GRADES_MAX, type ScorecardSpec } from './spec.ts'
-import { checkBaselineOutcomes } from './validate-baseline-outcomes.ts'
+import { finishSteps, type Steps } from './steps.ts'
+import { checkDevelopmentCounts } from './validate-counts.ts'
 import { checkFeatures } from './validate-features.ts'
 import { checkGrades } from './validate-grades.ts'
 import { checkReasons } from './validate-reasons.ts'
@@ -20,6 +21,7 @@ export type SpecCheck =
 
 const SUPPORTED_MAJOR = DEFAULT_SPEC_VERSION.split('.')[0]
 const NESTING_MAX = 100
+const OBJECTS_A_STEP = 1_000
 
 /**
  * Checks a scorecard specification, and reports all faults at once, each with its path.
@@ -30,18 +32,28 @@ const NESTING_MAX = 100
  * @param input a parsed JSON value of any kind
  */
 export function checkSpec(input: unknown): SpecCheck {
+  return finishSteps(checkSteps(input))
+}
+
+/** Checks as `checkSpec`, a feature in each step. */
+export function checkSteps(input: unknown): Steps<SpecCheck> {
   return check(input, { gradesMax: RISK_GRADES_MAX, isNew: true })
 }
 
 /**
  * Checks a specification that is already registered. Earlier releases did not bound the number of
- * risk grades; a model that has more than a new one may have keeps scoring. Nor did they check
- * `baseline_outcomes` and the part that explains scores; where that has a fault, the model scores
- * without reasons.
+ * risk grades; a model that has more than a new one may have keeps scoring. Nor did they check the
+ * counts of the development sample and the part that explains scores; where that has a fault, the
+ * model scores without reasons.
  *
  * @param input a parsed JSON value of any kind
  */
 export function checkStoredSpec(input: unknown): SpecCheck {
+  return finishSteps(checkStoredSteps(input))
+}
+
+/** Checks as `checkStoredSpec`, a feature in each step. */
+export function checkStoredSteps(input: unknown): Steps<SpecCheck> {
   return check(input, { gradesMax: Number.POSITIVE_INFINITY, isNew: false })
 }
 
@@ -50,22 +62,24 @@ interface CheckOptions {
   readonly isNew: boolean
 }
 
-function check(input: unknown, { gradesMax, isNew }: CheckOptions): SpecCheck {
+function* check(input: unknown, { gradesMax, isNew }: CheckOptions): Steps<SpecCheck> {
   const faults = new IssueList()
   const warnings = new IssueList()
   if (!isObject(input)) {
     faults.add('spec', `must be a scorecard specification, an object, but ${typeName(input)}`)
     return refused(faults)
   }
-  if (isNestedDeeper(input, NESTING_MAX)) {
+  if (yield* nestingSteps(input, NESTING_MAX)) {
     faults.add('spec', `is nested deeper than ${NESTING_MAX} levels`)
     return refused(faults)
   }
   for (const name of ['name', 'version', 'target'] as const) checkName(input[name], name, faults)
   checkSpecVersion(input['spec_version'], faults)
   const basePoints = readNumber(input['base_points'], 'base_points', faults)
-  checkFeatures(input['features'], basePoints ?? 0, faults, warnings)
-  if (isNew) checkBaselineOutcomes(input['features'], faults)
+  yield
+  yield* checkFeatures(input['features'], basePoints ?? 0, faults, warnings)
+  if (isNew) yield* checkDevelopmentCounts(input, faults, warnings)
+  yield
   checkProbabilities(input, faults)
   checkGrades(input['risk_grades'], gradesMax, faults, warnings)
   if (isNew) checkReasons(input, faults, warnings)
@@ -125,12 +139,16 @@ function checkScaling(value: unknown, faults: IssueList): void {
   }
 }
 
-/** Iterative, because hostile input could overflow the stack of a recursive function. */
-function isNestedDeeper(root: unknown, levelsMax: number): boolean {
+/**
+ * Tells whether a value is nested deeper. Iterative, because hostile input could overflow the stack
+ * of a recursive function.
+ */
+function* nestingSteps(root: unknown, levelsMax: number): Steps<boolean> {
   let level: unknown[] = [root]
   for (let depth = 0; depth <= levelsMax; depth++) {
     const next: unknown[] = []
-    for (const value of level) {
+    for (const [position, value] of level.entries()) {
+      if (position % OBJECTS_A_STEP === 0) yield
       if (typeof value !== 'object' || value === null) continue
       for (const child of Object.values(value)) {
         if (typeof child === 'object' && child !== null) next.push(child)
