@@ -3,27 +3,31 @@ import { type Clock, systemClock } from '../platform/clock.ts'
 import type { DatabaseConnections, DatabaseHandle } from '../platform/db/client.ts'
 import { ClockError, DatabaseClock } from '../platform/db/database-clock.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
-import { randomBase62 } from '../platform/ids/base62.ts'
-import { PostgresBlockTables } from './blocks/upkeep/block-tables.ts'
+import { errorFacts } from '../platform/error-facts.ts'
+import { LogThrottle } from '../platform/log-throttle.ts'
+import type { Periodic } from '../platform/periodic.ts'
+import { DamagedBlocks } from './blocks/damaged-blocks.ts'
+import { BlockTables } from './blocks/upkeep/block-tables.ts'
 import { BlockUpkeep } from './blocks/upkeep/block-upkeep.ts'
 import { Drain } from './drain/drain.ts'
 import { DrainThread } from './drain/drain-thread.ts'
 import type { RangeDrainer } from './drain/drained-range.ts'
-import { PostgresScoreLogStore } from './drain/store.ts'
-import { modelsOf } from './reading/model-text-store.ts'
+import { ScoreLogStore } from './drain/store.ts'
+import { treeFault } from './proof/log-tree.ts'
+import { makeModels } from './reading/model-text-store.ts'
 import type { ModelSource } from './record/model-source.ts'
-import { PartitionMaintenance } from './retention/partition-maintenance.ts'
-import { PostgresLogTables } from './retention/partitions.ts'
+import { maintainPartitions } from './retention/partition-maintenance.ts'
+import { LogTables } from './retention/partitions.ts'
 import type { Durability } from './score-log.ts'
 import { Spool } from './spool/spool.ts'
 
-export interface ScoreLogOptions {
+interface ScoreLogOptions {
   readonly database: DatabaseHandle
   /** Directory of the spools of all processes. */
   readonly directory: string
   readonly durability: Durability
   readonly spoolBytesMax: number
-  /** How long drained records stay in the spool. */
+  /** Time for which drained records stay in the spool. */
   readonly spoolKeepMs: number
   /** Longest wait of a response, see `SpoolOptions`. */
   readonly answerDeadlineMs?: number
@@ -32,15 +36,20 @@ export interface ScoreLogOptions {
   readonly fromMs?: number
   readonly clock: Clock
   readonly log: Logger
-  /** The facts of an error that may appear in the service's log. */
-  readonly factsOf: (error: unknown) => object
 }
 
 /** Running spool, drain and partition maintenance. */
 export interface OpenScoreLog {
   readonly spool: Spool
   readonly drain: Drain
-  /** Resolves when records can be written: there are partitions for them. Never rejects. */
+  /** Counts the blocks that this process has found damaged. */
+  readonly damaged: DamagedBlocks
+  /** Teams whose tree of proofs was found damaged, and not sound again. */
+  readonly damagedTrees: Set<string>
+  /**
+   * Resolves when records can be written: there are partitions for them, and each record of the
+   * spool is found. Never rejects.
+   */
   readonly ready: Promise<void>
   /** Rounds that failed and are tried again, since the start. */
   readonly upkeepFailures: () => { readonly blocks: number; readonly partitions: number }
@@ -54,7 +63,6 @@ const DRAIN_CLOSE_MS = 2_000
 const CONNECTIONS = 2
 /** Longest time of a round of maintenance, which no request waits for. */
 const MAINTENANCE_DEADLINE_MS = 60_000
-const WRITER_CHARS = 10
 /** Records gather for 0.2 s. Statistics lag by that time, and a busy log saves transactions. */
 const GATHER_MS = 200
 const DRAIN_BATCH = { batchRecordsMax: 1_000, batchBytesMax: 4 * 1024 * 1024 }
@@ -71,23 +79,34 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
   opened.defer(() => spool.close())
   const connections = options.database.apart(CONNECTIONS)
   opened.defer(() => connections.close())
-  const models = modelsOf(connections.db)
+  const models = makeModels(connections.db)
   const maintenance = makePartitionMaintenance(options, connections)
   opened.defer(() => maintenance.close())
-  const upkeep = makeBlockUpkeep(options, connections, models)
-  opened.defer(() => upkeep.close())
+  const damaged = new DamagedBlocks(({ damage, message }) => {
+    const { blockId: block, firstAtMs, part } = damage
+    const facts = { block, firstAt: new Date(firstAtMs).toISOString(), part }
+    options.log.error(facts, message)
+  })
+  const upkeep = makeBlockUpkeep(options, connections, { models, damaged })
+  opened.defer(() => upkeep.periodic.close())
   const thread = makeDrainThread(options, connections.renew)
   opened.defer(async () => thread?.close())
-  const drain = makeDrain(options, { connections, models, spool, thread })
+  const damagedTrees = new Set<string>()
+  const drain = makeDrain(options, { connections, models, spool, thread, damagedTrees })
   // The first record needs a partition.
-  const ready = maintenance.start().then(() => {
-    drain.start()
-    upkeep.start()
-  })
+  const ready = maintenance
+    .start(0)
+    .runOnce()
+    .then(() => {
+      upkeep.periodic.start()
+      return drain.start()
+    })
   opened.move()
   return {
     spool,
     drain,
+    damaged,
+    damagedTrees,
     ready,
     upkeepFailures: () => ({ blocks: upkeep.failures, partitions: maintenance.failures }),
     close: async () => {
@@ -95,7 +114,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
       await drain.close(DRAIN_CLOSE_MS)
       await spool.close()
       // In parallel: each can have to wait for a database that does not respond.
-      const upkeeps = [maintenance.close(), upkeep.close()]
+      const upkeeps = [maintenance.close(), upkeep.periodic.close()]
       await Promise.all([thread?.close(), ...upkeeps, connections.close()])
     },
   }
@@ -103,7 +122,7 @@ export async function openScoreLog(options: ScoreLogOptions): Promise<OpenScoreL
 
 /** The name of a process's directory sorts by its start. */
 function openSpool(options: ScoreLogOptions): Promise<Spool> {
-  const { directory, durability, spoolBytesMax, spoolKeepMs, clock, log, factsOf } = options
+  const { directory, durability, spoolBytesMax, spoolKeepMs, clock, log } = options
   const { answerDeadlineMs } = options
   return Spool.open({
     directory,
@@ -114,27 +133,22 @@ function openSpool(options: ScoreLogOptions): Promise<Spool> {
     ...(answerDeadlineMs !== undefined && { answerDeadlineMs }),
     clock,
     warn: (facts, text) => log.warn(facts, text),
-    onThrown: (error) => log.error({ err: factsOf(error) }, 'an answer could not be given'),
+    fail: (facts, text) => log.error(facts, text),
+    onThrown: (error) => log.error({ err: errorFacts(error) }, 'an answer could not be given'),
   })
-}
-
-/** Names rollup rows with one writer: no other replica, and no other thread of this one. */
-function newWriter(): string {
-  return randomBase62(WRITER_CHARS)
 }
 
 /** Null for the embedded database, which has its own thread and takes one caller. */
 function makeDrainThread(
-  { database: { url }, durability, log, factsOf }: ScoreLogOptions,
+  { database: { url }, durability, log }: ScoreLogOptions,
   onSilent: () => void,
 ): RangeDrainer | null {
   if (url === null) return null
   return new DrainThread({
     databaseUrl: url,
-    writer: newWriter(),
     isAwaited: durability === 'database',
     onCrash: (error) =>
-      log.error({ err: factsOf(error) }, 'the thread that drains the score log has ended'),
+      log.error({ err: errorFacts(error) }, 'the thread that drains the score log has ended'),
     onSilent,
   })
 }
@@ -144,22 +158,30 @@ interface DrainParts {
   readonly models: ModelSource
   readonly spool: Spool
   readonly thread: RangeDrainer | null
+  readonly damagedTrees: Set<string>
 }
 
 function makeDrain(
-  { durability, clock, log, factsOf }: ScoreLogOptions,
-  { connections: { db, renew }, models, spool, thread }: DrainParts,
+  { durability, clock, log }: ScoreLogOptions,
+  { connections: { db, renew }, models, spool, thread, damagedTrees }: DrainParts,
 ): Drain {
-  const store = new PostgresScoreLogStore(db, newWriter(), models)
+  const heldLines = new LogThrottle(clock)
+  const store = new ScoreLogStore(db, models)
   return new Drain({
     spool,
     thread,
-    store: guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew }),
+    store: guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, renew }),
     clock,
     log: {
       failing: (facts, error) =>
-        log.error({ ...facts, err: factsOf(error) }, "the score log can't be drained"),
+        log.error({ ...facts, err: errorFacts(error) }, "the score log can't be drained"),
       recovered: (facts) => log.info(facts, 'the score log is drained again'),
+      held: ({ teamId, records }) => {
+        damagedTrees.add(teamId)
+        const count = heldLines.hit(teamId)
+        const message = `${treeFault(teamId)}: records of the team were set aside`
+        if (count > 0) log.error({ teamId, records: records.length, batches: count }, message)
+      },
       quarantine: (facts) => log.error(facts, 'a record of the score log was set aside'),
     },
     gatherMs: durability === 'database' ? 0 : GATHER_MS,
@@ -168,33 +190,33 @@ function makeDrain(
 }
 
 function makeBlockUpkeep(
-  { clock, log, factsOf }: ScoreLogOptions,
+  { clock, log }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
-  models: ModelSource,
+  { models, damaged }: { readonly models: ModelSource; readonly damaged: DamagedBlocks },
 ): BlockUpkeep {
-  const tables = new PostgresBlockTables(db, models)
+  const tables = new BlockTables(db, models, damaged)
   return new BlockUpkeep({
-    tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
+    tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, renew }),
     clock,
     onFailed: (error) =>
       log.error(
-        { err: factsOf(error) },
+        { err: errorFacts(error) },
         'upkeep of the blocks of the score log failed and will be tried again',
       ),
   })
 }
 
 function makePartitionMaintenance(
-  { database, retentionDays, fromMs, clock, log, factsOf }: ScoreLogOptions,
+  { database, retentionDays, fromMs, clock, log }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
-): PartitionMaintenance {
-  const tables = new PostgresLogTables(db)
-  return new PartitionMaintenance({
-    tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, onOverdue: renew }),
+): Periodic {
+  const tables = new LogTables(db)
+  return maintainPartitions({
+    tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, renew }),
     clock,
     sharedClock: guardStore(new DatabaseClock(db, clock), {
       deadlineMs: MAINTENANCE_DEADLINE_MS,
-      onOverdue: renew,
+      renew,
     }),
     retentionDays,
     ...(fromMs !== undefined && { fromMs }),
@@ -204,7 +226,7 @@ function makePartitionMaintenance(
       stray: (rows) => log.warn({ rows }, 'rows of the score log have no partition of their day'),
       failed: (error) =>
         log.error(
-          { ...(error instanceof ClockError && { reason: error.message }), err: factsOf(error) },
+          { ...(error instanceof ClockError && { reason: error.message }), err: errorFacts(error) },
           'maintenance of the score log failed and will be tried again',
         ),
     },

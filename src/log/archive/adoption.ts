@@ -1,7 +1,7 @@
-import { auditRecord, OPERATOR } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { ObjectStoreError } from '../platform/object-store/object-store.ts'
+import { AppError } from '../../errors.ts'
+import { auditRecord, OPERATOR } from '../../identity/audit/record.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { ObjectStoreError } from '../../platform/object-store/object-store.ts'
 import { type ArchiveIdentity, ForeignArchiveError } from './identity.ts'
 import { type ArchiveLease, ROUND } from './lease.ts'
 

@@ -12,10 +12,10 @@ export interface ArchiveBytes {
   noteLost(fileKey: string, reason: LostReason): void
 }
 
-/** What can be wrong with a file that readers need. */
+/** Faults of a file that readers need. */
 export type LostReason = 'missing' | 'damaged'
 
-/** Identity of an archive, in the store of objects: `src/archive/identity.ts` writes it. */
+/** Identity of an archive, in the store of objects: `src/log/archive/identity.ts` writes it. */
 export const IDENTITY_KEY = '_archive.json'
 
 /** Longest time of a read: the caller of the API waits for it. */
@@ -25,7 +25,7 @@ const READ_MS = 7_000
 export class StoredArchiveBytes implements ArchiveBytes {
   private readonly store: ObjectStore | null
   private readonly onLost: (fileKey: string, reason: LostReason) => void
-  /** How often this process has found a file to be missing or damaged. */
+  /** Number of times that this process has found a file to be missing or damaged. */
   readonly lost = { missing: 0, damaged: 0 }
 
   constructor(

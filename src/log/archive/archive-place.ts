@@ -2,7 +2,7 @@ import { openObjectStore } from '../../platform/object-store/open-object-store.t
 import type { S3Settings } from '../../platform/object-store/s3-client.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from './archive-bytes.ts'
 
-/** Where the archive is, as it can be sent to a thread. */
+/** The archive's place, as it can be sent to a thread. */
 export interface ArchivePlace {
   /** `file:///directory` or `s3://bucket/prefix`. */
   readonly url: string

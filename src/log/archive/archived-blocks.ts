@@ -1,49 +1,36 @@
 import { sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
-import { AppError } from '../../errors.ts'
-import { rowsOf, type Statements } from '../../platform/db/client.ts'
+import { queryRows, type Statements } from '../../platform/db/client.ts'
 import { isObjectKey, READ_BYTES_MAX } from '../../platform/object-store/object-store.ts'
-import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
-import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
+import { type BlockFactsRow, listFacts, readFacts } from '../blocks/block-rows.ts'
+import { DamagedBlock } from '../blocks/damaged-block.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
+import { momentText } from '../rollups/rollup-rows.ts'
 import type { ArchiveBytes, LostReason } from './archive-bytes.ts'
 
 /** A block of which only the place is known. */
-export interface ArchivedBlock {
-  readonly block_id: string
-  readonly first_at_ms: number
-  readonly last_at_ms: number
-  readonly id_from_ms: number
-  readonly id_to_ms: number
-  readonly records: number
-  readonly applicants: number
-  readonly codec: number
-  readonly raw_bytes: number
-  readonly checksum: number
+export interface ArchivedBlock extends BlockFactsRow {
   readonly file_key: string
   readonly data_at: number
   readonly data_bytes: number
-  readonly sources_bytes: number | null
+  readonly sources_bytes: number
 }
 
 /** A block that the archive should have and has not. */
 export interface LostBlock {
   readonly blockId: string
   readonly firstAtMs: number
+  readonly idFromMs: number
+  readonly idToMs: number
   readonly fileKey: string
   readonly reason: LostReason
 }
 
-/** What identifies a block. */
-export interface BlockKey {
-  readonly block_id: string
-  readonly first_at_ms: number
-}
+/** The key of a block. */
+type BlockKey = Pick<BlockFactsRow, 'block_id' | 'first_at_ms'>
 
-export const ARCHIVED_COLUMNS = sql`block_id::text as block_id,
-  ${epochMs(sql`first_at`)} as first_at_ms, ${epochMs(sql`last_at`)} as last_at_ms,
-  ${epochMs(sql`id_from`)} as id_from_ms, ${epochMs(sql`id_to`)} as id_to_ms, records, applicants,
-  codec, raw_bytes, checksum::float8 as checksum, file_key, data_at::float8 as data_at, data_bytes,
-  sources_bytes`
+export const ARCHIVED_COLUMNS = sql`${listFacts('score_archive_blocks')}, file_key,
+  data_at::float8 as data_at, data_bytes, sources_bytes`
 
 /** Reads of a portion at a time. */
 const READS_MAX = 8
@@ -61,7 +48,7 @@ export class ArchivedBlocks {
   }
 
   /**
-   * Those of the blocks that the archive has, by their ids.
+   * Returns those of the blocks that the archive has, by their ids.
    *
    * @param keys at least one, of about `READ_BYTES` in all
    * @param onLost receives each block whose file is missing or too short, and the others are
@@ -96,13 +83,14 @@ export class ArchivedBlocks {
       for (const block of lost) onLost(block)
       return
     }
-    const message = `a file of the archive of the score log is ${first.reason}`
-    throw new AppError('unavailable', message)
+    throw lostBlockError(first)
   }
 
   private async readAll(listed: readonly ArchivedBlock[]): Promise<ReadBlocks> {
     const turns = pLimit(READS_MAX)
-    const runs = await Promise.all([...runsOf(listed)].map((run) => turns(() => this.readRun(run))))
+    const runs = await Promise.all(
+      [...listRuns(listed)].map((run) => turns(() => this.readRun(run))),
+    )
     return {
       blocks: new Map(runs.flatMap(({ blocks }) => [...blocks])),
       lost: runs.flatMap(({ lost }) => lost),
@@ -114,19 +102,19 @@ export class ArchivedBlocks {
     const [first] = run
     if (first === undefined) return { blocks, lost: [] }
     const start = first.data_at
-    const bytes = run.reduce((end, block) => Math.max(end, endOf(block)), 0) - start
-    if (!isObjectKey(first.file_key)) return { blocks, lost: run.map((one) => lostOf(one)) }
+    const bytes = run.reduce((end, block) => Math.max(end, findEnd(block)), 0) - start
+    if (!isObjectKey(first.file_key)) return { blocks, lost: run.map((one) => makeLost(one)) }
     // The row of a block that says so was changed.
     const isLegal = start >= 0 && bytes >= 0 && bytes <= READ_BYTES_MAX
     const read = isLegal ? await this.files.read(first.file_key, start, bytes) : Buffer.alloc(0)
-    if (read === null) return { blocks, lost: run.map((one) => lostOf(one)) }
+    if (read === null) return { blocks, lost: run.map((one) => makeLost(one)) }
     const lost: LostBlock[] = []
     for (const block of run) {
-      const [at, end] = [block.data_at - start, endOf(block) - start]
+      const [at, end] = [block.data_at - start, findEnd(block) - start]
       // Copied: a kept block must not keep the bytes of its neighbours.
       if (end <= read.length && end >= at) {
-        blocks.set(block.block_id, storedBlockOf(block, Buffer.from(read.subarray(at, end))))
-      } else lost.push(lostOf(block, 'damaged'))
+        blocks.set(block.block_id, makeStoredBlock(block, Buffer.from(read.subarray(at, end))))
+      } else lost.push(makeLost(block, 'damaged'))
     }
     return { blocks, lost }
   }
@@ -136,7 +124,7 @@ export class ArchivedBlocks {
       keys.map((key) => sql`(${momentText(key.first_at_ms)}, ${key.block_id}::bigint)`),
       sql`, `,
     )
-    return rowsOf<ArchivedBlock>(
+    return queryRows<ArchivedBlock>(
       this.db,
       sql`select ${ARCHIVED_COLUMNS} from score_archive_blocks
         where (first_at, block_id) in (select at::timestamptz, id
@@ -145,41 +133,44 @@ export class ArchivedBlocks {
   }
 }
 
-/** What a read has found, and what it has not. */
+/** The error of who needs a block that the archive has not. */
+export function lostBlockError({ fileKey, ...block }: LostBlock): DamagedBlock {
+  return new DamagedBlock({ ...block, part: 'data', archivedIn: fileKey })
+}
+
+/** The blocks that a read has found, and what it has not. */
 interface ReadBlocks {
   readonly blocks: ReadonlyMap<string, StoredBlock>
   readonly lost: readonly LostBlock[]
 }
 
-function lostOf(block: ArchivedBlock, reason: LostBlock['reason'] = 'missing'): LostBlock {
+function makeLost(block: ArchivedBlock, reason: LostBlock['reason'] = 'missing'): LostBlock {
   const { block_id: blockId, first_at_ms: firstAtMs, file_key: fileKey } = block
-  return { blockId, firstAtMs, fileKey, reason }
-}
-
-function storedBlockOf(block: ArchivedBlock, bytes: Buffer): StoredBlock {
   return {
-    blockId: block.block_id,
-    firstAtMs: block.first_at_ms,
-    lastAtMs: block.last_at_ms,
+    blockId,
+    firstAtMs,
     idFromMs: block.id_from_ms,
     idToMs: block.id_to_ms,
-    records: block.records,
-    applicants: block.applicants,
-    codec: CODECS[block.codec] ?? 'raw',
-    rawBytes: block.raw_bytes,
-    checksum: block.checksum,
+    fileKey,
+    reason,
+  }
+}
+
+function makeStoredBlock(block: ArchivedBlock, bytes: Buffer): StoredBlock {
+  return {
+    ...readFacts(block, 'score_archive_blocks'),
     data: bytes.subarray(0, block.data_bytes),
-    sources: block.sources_bytes === null ? null : bytes.subarray(block.data_bytes),
+    sources: bytes.subarray(block.data_bytes),
     archivedIn: block.file_key,
   }
 }
 
-function endOf({ data_at, data_bytes, sources_bytes }: ArchivedBlock): number {
-  return data_at + data_bytes + (sources_bytes ?? 0)
+function findEnd({ data_at, data_bytes, sources_bytes }: ArchivedBlock): number {
+  return data_at + data_bytes + sources_bytes
 }
 
 /** Blocks that stand one after the other in a file, in runs of bounded length. */
-function* runsOf(listed: readonly ArchivedBlock[]): Generator<ArchivedBlock[]> {
+function* listRuns(listed: readonly ArchivedBlock[]): Generator<ArchivedBlock[]> {
   const sorted = listed.toSorted((a, b) =>
     a.file_key === b.file_key ? a.data_at - b.data_at : a.file_key < b.file_key ? -1 : 1,
   )
@@ -191,8 +182,8 @@ function* runsOf(listed: readonly ArchivedBlock[]): Generator<ArchivedBlock[]> {
       first !== undefined &&
       last !== undefined &&
       last.file_key === block.file_key &&
-      endOf(last) === block.data_at &&
-      endOf(block) - first.data_at <= READ_BYTES
+      findEnd(last) === block.data_at &&
+      findEnd(block) - first.data_at <= READ_BYTES
     if (!isNext && run.length > 0) {
       yield run
       run = []

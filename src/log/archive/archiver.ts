@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { SharedClock } from '../platform/db/database-clock.ts'
-import { ObjectStoreError } from '../platform/object-store/object-store.ts'
+import { AppError } from '../../errors.ts'
+import { backOffMs } from '../../platform/back-off.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { SharedClock } from '../../platform/db/database-clock.ts'
+import { ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import { Periodic } from '../../platform/periodic.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import { BackOff } from './back-off.ts'
-import { splitAt } from './block-parts.ts'
 import { type ClosedDay, type DayBlock, DayLockedError, type DayStore } from './day-store.ts'
 import type { FileWriter } from './file-writer.ts'
 import { type ArchiveIdentity, ForeignArchiveError } from './identity.ts'
@@ -16,7 +16,7 @@ import type { ArchiveFacts, ManifestStore, NewFile } from './manifest-store.ts'
 import { dayText, endOfDay } from './names.ts'
 import type { Tidier } from './tidier.ts'
 
-/** What operators should see in the log. */
+/** Lines of the log for operators. */
 export interface ArchiverLog {
   archived(facts: { readonly day: string; readonly files: number; readonly rows: number }): void
   failed(error: unknown, day: string | null): void
@@ -24,7 +24,7 @@ export interface ArchiverLog {
   busy(day: string): void
 }
 
-export interface ArchiverOptions {
+interface ArchiverOptions {
   readonly lease: ArchiveLease
   readonly identity: ArchiveIdentity
   readonly days: DayStore
@@ -37,7 +37,7 @@ export interface ArchiverOptions {
   readonly clock: Clock
   /** For what is deleted, and for which days are due. */
   readonly sharedClock: SharedClock
-  /** How long after its end a day goes to the archive. */
+  /** Time after its end at which a day goes to the archive. */
   readonly afterMs: number
   readonly retentionDays: number
   readonly log: ArchiverLog
@@ -71,10 +71,8 @@ const PORTION_BLOCKS_MAX = 512
 export class Archiver {
   private readonly options: ArchiverOptions
   private readonly backOff = new BackOff()
-  private timer: NodeJS.Timeout | undefined
-  private round: Promise<void> = Promise.resolve()
-  private isClosed = false
-  /** What this process has done since its start. */
+  readonly periodic: Periodic
+  /** Counts of this process since its start. */
   readonly counts = { days: 0, failures: 0 }
   /** When a round of this process last ended without a failure, in seconds since 1970; 0: never. */
   lastSuccessSec = 0
@@ -86,29 +84,20 @@ export class Archiver {
 
   constructor(options: ArchiverOptions) {
     this.options = options
+    this.periodic = new Periodic({
+      round: async () => {
+        if (!(await this.run())) this.periodic.wake(RETRY_MS)
+      },
+      everyMs: EVERY_MS,
+      onFailed: (error) => this.fail(error, null),
+    })
   }
 
-  start(): void {
-    this.round = this.rounds()
-  }
-
-  /** Waits for the running round and starts no other. */
-  async close(): Promise<void> {
-    this.isClosed = true
-    clearTimeout(this.timer)
-    await this.round
-  }
-
-  private async rounds(): Promise<void> {
-    const isDone = await this.run()
-    if (this.isClosed) return
-    const next = () => {
-      this.round = this.rounds()
-    }
-    this.timer = setTimeout(next, isDone ? EVERY_MS : RETRY_MS).unref()
-  }
-
-  /** One round; never rejects. @returns whether nothing failed, and no failed day was left alone */
+  /**
+   * Does one round; never rejects.
+   *
+   * @returns whether nothing failed, and no failed day was left alone
+   */
   async run(): Promise<boolean> {
     const { lease, manifest, clock } = this.options
     const failuresBefore = this.counts.failures
@@ -124,6 +113,10 @@ export class Archiver {
     // Who had to leave the round to another process knows nothing of it.
     if (isDone && leftAlone !== null) this.lastSuccessSec = clock.epochMs() / 1_000
     return isDone
+  }
+
+  private get isClosed(): boolean {
+    return this.periodic.signal.aborted
   }
 
   /** @returns days that are left alone because they failed before */
@@ -207,7 +200,7 @@ export class Archiver {
     const kind = hasFiles || day.isStray ? 'late' : 'part'
     const first = await manifest.nextNumber(dayMs, kind)
     const files: NewFile[] = []
-    for (const part of partsOf(await days.blocksOf(day))) {
+    for (const part of listParts(await days.listBlocks(day))) {
       if (this.isClosed) return
       lease.check()
       const slot = { dayMs, kind, number: first + files.length } as const
@@ -259,11 +252,11 @@ export class Archiver {
 }
 
 /** The blocks of each file: the same blocks give the same files. */
-function partsOf(blocks: readonly DayBlock[]): Iterable<DayBlock[]> {
+function listParts(blocks: readonly DayBlock[]): Iterable<DayBlock[]> {
   return splitAt(blocks, { bytesMax: FILE_BYTES_MAX, applicantsMax: FILE_APPLICANTS_MAX })
 }
 
-/** Whether no other day would go better. */
+/** Tells whether no other day would go better. */
 function concernsAll(error: unknown): boolean {
   return (
     // The database is away.
@@ -272,4 +265,67 @@ function concernsAll(error: unknown): boolean {
     error instanceof ForeignArchiveError ||
     (error instanceof ObjectStoreError && ['away', 'refused'].includes(error.failure))
   )
+}
+
+interface Failing {
+  readonly failures: number
+  readonly untilMs: number
+}
+
+const PAUSES = { minMs: 120_000, maxMs: 6 * 3_600_000 }
+/** Days that are remembered; a further one is tried each time. */
+const DAYS_MAX = 1_000
+
+/**
+ * Which days are not tried for a while, because they failed: from two minutes after the first
+ * failure to six hours. To write a day costs minutes of a processor.
+ */
+class BackOff {
+  private readonly failing = new Map<number, Failing>()
+
+  failed(dayMs: number, nowMs: number): void {
+    const failures = (this.failing.get(dayMs)?.failures ?? 0) + 1
+    if (this.failing.size >= DAYS_MAX && failures === 1) return
+    const waitMs = backOffMs(PAUSES, failures - 1)
+    this.failing.set(dayMs, { failures, untilMs: nowMs + waitMs })
+  }
+
+  succeeded(dayMs: number): void {
+    this.failing.delete(dayMs)
+  }
+
+  isOver(dayMs: number, nowMs: number): boolean {
+    return nowMs >= (this.failing.get(dayMs)?.untilMs ?? 0)
+  }
+}
+
+interface SplitBounds {
+  readonly bytesMax: number
+  readonly applicantsMax?: number
+  readonly blocksMax?: number
+}
+
+/** Splits blocks in their order; a single block can be over a bound. */
+function* splitAt(
+  blocks: readonly DayBlock[],
+  { bytesMax, applicantsMax = Infinity, blocksMax = Infinity }: SplitBounds,
+): Generator<DayBlock[]> {
+  let part: DayBlock[] = []
+  let [bytes, applicants] = [0, 0]
+  for (const block of blocks) {
+    const isFull =
+      bytes + block.bytes > bytesMax ||
+      applicants + block.applicants > applicantsMax ||
+      part.length >= blocksMax
+    if (part.length > 0 && isFull) {
+      yield part
+      part = []
+      bytes = 0
+      applicants = 0
+    }
+    part.push(block)
+    bytes += block.bytes
+    applicants += block.applicants
+  }
+  if (part.length > 0) yield part
 }

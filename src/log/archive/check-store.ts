@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../platform/db/client.ts'
-import type { LostReason } from '../score-log/archive/archive-bytes.ts'
+import { type Database, queryRows } from '../../platform/db/client.ts'
+import type { LostReason } from './archive-bytes.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
 
@@ -9,7 +9,7 @@ export interface FileToCheck extends ObjectContent {
   readonly key: string
 }
 
-/** What the checks of all processes have found, as of one moment. */
+/** Findings of the checks of all processes, as of one moment. */
 export interface CheckFacts {
   /** Files that readers need and that are missing. */
   readonly missing: number
@@ -40,7 +40,7 @@ export class CheckStore {
 
   /** The file that was not checked for longest, if it is due; null: none is. */
   async due(everySec: number): Promise<FileToCheck | null> {
-    const [row] = await rowsOf<CheckRow>(
+    const [row] = await queryRows<CheckRow>(
       this.db,
       sql`select key, bytes::float8 as bytes, sha256 from score_archive_files
         where state = 'live' and ${CHECKED_AT} <= now() - make_interval(secs =>
@@ -61,7 +61,7 @@ export class CheckStore {
   }
 
   async facts(): Promise<CheckFacts> {
-    const [row] = await rowsOf<CheckFacts>(
+    const [row] = await queryRows<CheckFacts>(
       this.db,
       sql`select count(*) filter (where fault = 'missing')::float8 as missing,
           count(*) filter (where fault = 'damaged')::float8 as damaged,

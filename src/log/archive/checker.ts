@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
-import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
-import { IDENTITY_KEY, type LostReason } from '../score-log/archive/archive-bytes.ts'
+import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import { Periodic } from '../../platform/periodic.ts'
+import { IDENTITY_KEY, type LostReason } from './archive-bytes.ts'
 import type { CheckFacts, CheckStore, FileToCheck } from './check-store.ts'
 import type { ArchiveLease, HeldLease } from './lease.ts'
 
@@ -9,7 +10,7 @@ interface CheckerOptions {
   readonly objects: ObjectStore
   readonly store: CheckStore
   readonly lease: ArchiveLease
-  /** How long after a check a file is read again, in milliseconds; 0: no file is. */
+  /** Time after a check at which a file is read again, in milliseconds; 0: no file is. */
   readonly everyMs: number
   /** By default `BYTES_PER_SEC`. */
   readonly bytesPerSec?: number
@@ -37,63 +38,44 @@ const HASHED_BYTES = 256 * 1024
  * away ends the round; the next one goes on where it ended.
  */
 export class ArchiveChecker {
-  /** What is known, as of the last round of this process. */
+  /** The known facts, as of the last round of this process. */
   facts: CheckFacts = { missing: 0, damaged: 0, oldestSec: 0 }
   private readonly options: CheckerOptions
-  private readonly closing = new AbortController()
-  private timer: NodeJS.Timeout | undefined
-  private round: Promise<void> = Promise.resolve()
+  readonly periodic: Periodic
 
   constructor(options: CheckerOptions) {
     this.options = options
+    const { lease, store, onFailed } = options
+    this.periodic = new Periodic({
+      round: async () => {
+        await lease.hold(CHECKS, (held) => this.checkDue(held))
+        this.facts = await store.facts()
+      },
+      everyMs: ROUND_EVERY_MS,
+      onFailed,
+    })
   }
 
+  /** A round begins at once, and ends amid a file when `periodic` is closed. */
   start(): void {
-    if (this.options.everyMs > 0) this.round = this.rounds()
-  }
-
-  /** Ends the running round amid a file, and starts no other. */
-  async close(): Promise<void> {
-    this.closing.abort()
-    clearTimeout(this.timer)
-    await this.round
-  }
-
-  /** One round; never rejects. */
-  async run(): Promise<void> {
-    const { lease, store, onFailed } = this.options
-    try {
-      await lease.hold(CHECKS, (held) => this.checkDue(held))
-      this.facts = await store.facts()
-    } catch (error) {
-      if (!this.closing.signal.aborted) onFailed(error)
-    }
-  }
-
-  private async rounds(): Promise<void> {
-    await this.run()
-    if (this.closing.signal.aborted) return
-    const next = () => {
-      this.round = this.rounds()
-    }
-    this.timer = setTimeout(next, ROUND_EVERY_MS).unref()
+    if (this.options.everyMs > 0) this.periodic.start(0)
   }
 
   private async checkDue(lease: HeldLease): Promise<void> {
     const { store, everyMs, onLost } = this.options
     for (;;) {
-      this.closing.signal.throwIfAborted()
+      this.periodic.signal.throwIfAborted()
       lease.check()
       const file = await store.due(everyMs / 1_000)
       if (file === null) return
-      const fault = await this.faultOf(lease, file)
+      const fault = await this.findFault(lease, file)
       await store.note(lease, file.key, fault)
       if (fault !== null) onLost(file.key, fault)
     }
   }
 
   /** @throws ObjectStoreError if the store can't be read */
-  private async faultOf(lease: HeldLease, file: FileToCheck): Promise<LostReason | null> {
+  private async findFault(lease: HeldLease, file: FileToCheck): Promise<LostReason | null> {
     const { objects } = this.options
     const info = await objects.head(file.key)
     if (info === null) {
@@ -103,7 +85,7 @@ export class ArchiveChecker {
     }
     if (info.bytes !== file.bytes) return 'damaged'
     try {
-      const sha256 = await this.hashOf(lease, file, info.version)
+      const sha256 = await this.computeHash(lease, file, info.version)
       return sha256.equals(file.sha256) ? null : 'damaged'
     } catch (error) {
       if (!(error instanceof ObjectStoreError)) throw error
@@ -114,9 +96,9 @@ export class ArchiveChecker {
     }
   }
 
-  private async hashOf(lease: HeldLease, file: FileToCheck, version: string): Promise<Buffer> {
+  private async computeHash(lease: HeldLease, file: FileToCheck, version: string): Promise<Buffer> {
     const { objects, bytesPerSec = BYTES_PER_SEC } = this.options
-    const { signal } = this.closing
+    const { signal } = this.periodic
     const sha256 = createHash('sha256')
     for (let from = 0; from < file.bytes; from += READ_BYTES) {
       lease.check()

@@ -1,18 +1,20 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
-import { rootCause } from '../platform/db/errors.ts'
-import { withAdvisoryLock } from '../platform/db/transactions.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { rootCause } from '../../platform/db/errors.ts'
+import { withAdvisoryLock } from '../../platform/db/transactions.ts'
+import type { EncodedBlock } from '../blocks/block-encoder.ts'
+import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../blocks/block-rows.ts'
+import { damagedColumns } from '../blocks/damaged-block.ts'
+import { IS_CURRENT, IS_INDEX_SOUND, indexSum, setFilter } from '../blocks/index-sums.ts'
+import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import { SPAN_MS } from '../rollups/spans.ts'
-import { ARCHIVED_COLUMNS, type ArchivedBlock } from '../score-log/archive/archived-blocks.ts'
-import type { EncodedBlock } from '../score-log/blocks/block-encoder.ts'
-import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../score-log/blocks/block-rows.ts'
-import { CODECS, type StoredBlock } from '../score-log/blocks/stored-block.ts'
+import { ARCHIVED_COLUMNS, type ArchivedBlock } from './archived-blocks.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import { makeLive, type NewFile } from './manifest-store.ts'
 import { dayText } from './names.ts'
 
-/** Where the blocks of a day are: in its partition, or beside all partitions. */
+/** The place of a day's blocks: in its partition, or beside all partitions. */
 export interface ClosedDay {
   readonly dayMs: number
   readonly isStray: boolean
@@ -55,68 +57,72 @@ export class DayStore {
   }
 
   /**
-   * Days that ended before a moment and have blocks, oldest first. A day waits while a block of an
-   * older version is not summed up.
+   * Days that ended before a moment and have blocks, oldest first.
    *
    * @param endedBeforeMs the end of the youngest day
    */
   async closedDays(endedBeforeMs: number): Promise<ClosedDay[]> {
-    const rows = await rowsOf<{ name: string }>(
+    const rows = await queryRows<{ name: string }>(
       this.db,
       sql`select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = 'score_blocks'::regclass order by 1`,
     )
     const days: ClosedDay[] = []
     for (const { name } of rows) {
-      const dayMs = dayOf(name)
+      const dayMs = readDay(name)
       if (dayMs === null || dayMs + SPAN_MS.day > endedBeforeMs) continue
       if (await this.hasBlocks(sql`${sql.identifier(name)}`)) days.push({ dayMs, isStray: false })
     }
-    const strays = await rowsOf<{ day_ms: number }>(
+    const strays = await queryRows<{ day_ms: number }>(
       this.db,
       sql`select ${epochMs(sql`date_trunc('day', first_at, 'UTC')`)} as day_ms
         from score_blocks_default
         where date_trunc('day', first_at, 'UTC') <= ${momentText(endedBeforeMs - SPAN_MS.day)}
-        group by 1 having bool_and(is_summed) and bool_or(superseded_at is null) order by 1`,
+        group by 1 having bool_or(${IS_CURRENT}) order by 1`,
     )
     return [...days, ...strays.map(({ day_ms: dayMs }) => ({ dayMs, isStray: true }))]
   }
 
-  /** Whether a spool was drained on a day and not since: it may hold more of that day. */
+  /** Tells whether a spool was drained on a day and not since: it may hold more of that day. */
   async isSpoolBehind(dayMs: number): Promise<boolean> {
-    const [row] = await rowsOf<{ is_behind: boolean }>(
+    const [row] = await queryRows<{ is_behind: boolean }>(
       this.db,
       sql`select exists (select 1 from spool_cursors where updated_at >= ${momentText(dayMs)}
         and updated_at < ${momentText(dayMs + SPAN_MS.day)}) as is_behind`,
     )
-    return row?.is_behind ?? false
+    return row?.is_behind ?? true
   }
 
   /** In the order of their key. */
-  blocksOf(day: ClosedDay): Promise<DayBlock[]> {
-    return rowsOf<DayBlock>(
+  listBlocks(day: ClosedDay): Promise<DayBlock[]> {
+    return queryRows<DayBlock>(
       this.db,
       sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, applicants,
-          octet_length(data) + coalesce(octet_length(sources), 0) as bytes
-        from ${tableOf(day)} where ${isOf(day)} and superseded_at is null
+          octet_length(data) + octet_length(sources) as bytes
+        from ${formatTable(day)} where ${matchDay(day)} and ${IS_CURRENT}
         order by first_at, block_id`,
     )
   }
 
-  /** @throws DayChangedError if one of them has gone */
+  /** @throws DayChangedError if one of them has gone; DamagedBlock if its columns are damaged */
   async read(day: ClosedDay, blocks: readonly DayBlock[]): Promise<StoredBlock[]> {
     const keys = sql.join(
       blocks.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
       sql`, `,
     )
-    const rows = await rowsOf<BlockRow>(
+    const rows = await queryRows<BlockRow>(
       this.db,
-      sql`select ${BLOCK_COLUMNS} from ${tableOf(day)}
+      sql`select ${BLOCK_COLUMNS} from ${formatTable(day)}
         where (first_at, block_id) in (select at::timestamptz, id
           from (values ${keys}) as wanted(at, id)) order by first_at, block_id`,
     )
     if (rows.length !== blocks.length) throw new DayChangedError()
-    return rows.map(blockOf)
+    const stored = rows.map(readBlock)
+    for (const block of stored) {
+      // Its rows would leave with the table, and whether a merged block has them is not known.
+      if (block.damagedIndexIn) throw damagedColumns(block, 'index', block.damagedIndexIn)
+    }
+    return stored
   }
 
   /**
@@ -127,7 +133,8 @@ export class DayStore {
   checkFree(lease: Holding, day: ClosedDay): Promise<void> {
     return this.changing(lease, async (tx) => {
       // A day beside the partitions moves without this lock.
-      if (!day.isStray) await tx.execute(sql`lock table ${tableOf(day)} in access exclusive mode`)
+      if (!day.isStray)
+        await tx.execute(sql`lock table ${formatTable(day)} in access exclusive mode`)
     })
   }
 
@@ -139,28 +146,27 @@ export class DayStore {
    */
   switchTo(lease: Holding, day: ClosedDay, files: readonly NewFile[]): Promise<void> {
     return this.changing(lease, async (tx) => {
-      const table = tableOf(day)
+      const table = formatTable(day)
       // Until the end: no drain may add a block that no file has.
       await tx.execute(sql`lock table ${table} in share row exclusive mode`)
       let blocks = 0
       for (const file of files) {
         await makeLive(tx, file)
-        const moved = await rowsOf(tx, moveOf(table, file))
+        const moved = await queryRows(tx, makeMove(table, file))
         if (moved.length !== file.places.length) throw new DayChangedError()
         blocks += moved.length
       }
       if (!day.isStray) {
-        const [left] = await rowsOf<{ count: number; is_summed: boolean }>(
+        const [left] = await queryRows<{ count: number }>(
           tx,
-          sql`select (count(*) filter (where superseded_at is null))::float8 as count,
-              bool_and(is_summed) as is_summed from ${table}`,
+          sql`select count(*)::float8 as count from ${table} where ${IS_CURRENT}`,
         )
-        if (left?.count !== blocks || !left.is_summed) throw new DayChangedError()
-        await tx.execute(sql`drop table ${table}`)
+        if (left?.count !== blocks) throw new DayChangedError()
+        await tx.execute(sql`select drop_log_partition(${formatName(day)})`)
         return
       }
       for (const { places } of files) {
-        await tx.execute(sql`delete from ${table} as b using ${placesOf(places)}
+        await tx.execute(sql`delete from ${table} as b using ${makePlaces(places)}
           where b.first_at = p.first_at and b.block_id = p.block_id`)
       }
     })
@@ -168,7 +174,7 @@ export class DayStore {
 
   /** The blocks of a file in their order, before their data are read. */
   blocksIn(fileKey: string): Promise<ArchivedBlock[]> {
-    return rowsOf<ArchivedBlock>(
+    return queryRows<ArchivedBlock>(
       this.db,
       sql`select ${ARCHIVED_COLUMNS} from score_archive_blocks where file_key = ${fileKey}
         order by first_at, block_id`,
@@ -190,21 +196,25 @@ export class DayStore {
       await makeLive(tx, file)
       for (const { stored, encoded } of changed) {
         await tx.execute(sql`update score_archive_blocks
-          set reference_filter = ${encoded.referenceFilter},
+          set ${setFilter(encoded)},
             codec = ${CODECS.indexOf(encoded.codec)}, raw_bytes = ${encoded.rawBytes},
             checksum = ${encoded.checksum}
           where first_at = ${momentText(stored.firstAtMs)} and file_key = ${oldKey}
-            and block_id = ${stored.blockId}::bigint and checksum = ${stored.checksum}`)
+            and block_id = ${stored.blockId}::bigint and checksum = ${stored.checksum}
+            and ${IS_INDEX_SOUND.score_archive_blocks}`)
+        await tx.execute(sql`update score_archive_blocks set index_sum = ${indexSum(sql`false`)}
+          where first_at = ${momentText(stored.firstAtMs)} and file_key = ${oldKey}
+            and block_id = ${stored.blockId}::bigint and checksum = ${encoded.checksum}`)
       }
-      const moved = await rowsOf(
+      const moved = await queryRows(
         tx,
         sql`update score_archive_blocks as b set file_key = ${file.key}, data_at = p.data_at,
             data_bytes = p.data_bytes, sources_bytes = p.sources_bytes
-          from ${placesOf(file.places)}
+          from ${makePlaces(file.places)}
           where b.first_at = p.first_at and b.block_id = p.block_id and b.checksum = p.checksum
             and b.file_key = ${oldKey} returning 1`,
       )
-      const left = await rowsOf(
+      const left = await queryRows(
         tx,
         sql`select 1 from score_archive_blocks where file_key = ${oldKey} limit 1`,
       )
@@ -215,12 +225,8 @@ export class DayStore {
   }
 
   private async hasBlocks(table: SQL): Promise<boolean> {
-    const [row] = await rowsOf<{ is_ready: boolean }>(
-      this.db,
-      sql`select exists (select 1 from ${table} where superseded_at is null)
-        and not exists (select 1 from ${table} where not is_summed) as is_ready`,
-    )
-    return row?.is_ready ?? false
+    const rows = await queryRows(this.db, sql`select 1 from ${table} where ${IS_CURRENT} limit 1`)
+    return rows.length > 0
   }
 
   private async changing<T>(lease: Holding, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -236,28 +242,31 @@ export class DayStore {
   }
 }
 
-function tableOf({ dayMs, isStray }: ClosedDay): SQL {
-  const name = isStray ? 'default' : `p${dayText(dayMs).replaceAll('-', '')}`
-  return sql`${sql.identifier(`score_blocks_${name}`)}`
+function formatTable(day: ClosedDay): SQL {
+  return sql`${sql.identifier(formatName(day))}`
 }
 
-function isOf({ dayMs }: ClosedDay): SQL {
+function formatName({ dayMs, isStray }: ClosedDay): string {
+  return `score_blocks_${isStray ? 'default' : `p${dayText(dayMs).replaceAll('-', '')}`}`
+}
+
+function matchDay({ dayMs }: ClosedDay): SQL {
   return sql`first_at >= ${momentText(dayMs)} and first_at < ${momentText(dayMs + SPAN_MS.day)}`
 }
 
-function moveOf(table: SQL, { key, places }: NewFile): SQL {
+function makeMove(table: SQL, { key, places }: NewFile): SQL {
   return sql`insert into score_archive_blocks (first_at, last_at, id_from, id_to, block_id, records,
-      applicants, deployments, reference_filter, codec, raw_bytes, checksum, file_key, data_at,
+      applicants, deployments, reference_filter, filter_sum, index_sum, codec, raw_bytes, checksum, file_key, data_at,
       data_bytes, sources_bytes)
     select b.first_at, b.last_at, b.id_from, b.id_to, b.block_id, b.records, b.applicants,
-      b.deployments, b.reference_filter, b.codec, b.raw_bytes, b.checksum, ${key}, p.data_at,
+      b.deployments, b.reference_filter, b.filter_sum, b.index_sum, b.codec, b.raw_bytes, b.checksum, ${key}, p.data_at,
       p.data_bytes, p.sources_bytes
-    from ${table} as b join ${placesOf(places)}
+    from ${table} as b join ${makePlaces(places)}
       on b.first_at = p.first_at and b.block_id = p.block_id and b.checksum = p.checksum
-    where b.superseded_at is null and b.is_summed returning 1`
+    where b.superseded_at is null returning 1`
 }
 
-function placesOf(places: NewFile['places']): SQL {
+function makePlaces(places: NewFile['places']): SQL {
   const rows = places.map((place) => ({
     first_at: momentText(place.firstAtMs),
     block_id: place.blockId,
@@ -276,7 +285,7 @@ function isLocked(error: unknown): boolean {
   return typeof code === 'string' && LOCKED_CODES.includes(code)
 }
 
-function dayOf(name: string): number | null {
+function readDay(name: string): number | null {
   const [, year, month, day] = NAME.exec(name) ?? []
   return day === undefined ? null : Date.parse(`${year}-${month}-${day}T00:00:00Z`)
 }

@@ -5,26 +5,26 @@ import {
   type ObjectSource,
   type ObjectStore,
   ObjectStoreError,
-} from '../platform/object-store/object-store.ts'
-import { hasContent } from '../platform/object-store/read-object.ts'
-import { fileSource } from '../platform/object-store/sources.ts'
-import { runInThread } from '../platform/threads.ts'
-import { openBlock } from '../score-log/blocks/block-decoder.ts'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import type { ModelTextStore } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+} from '../../platform/object-store/object-store.ts'
+import { hasContent } from '../../platform/object-store/read-object.ts'
+import { fileSource } from '../../platform/object-store/sources.ts'
+import { runInThread } from '../../platform/threads.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import { openBlock } from '../blocks/block-decoder.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
+import type { ModelTextStore } from '../reading/model-text-store.ts'
 import { ForeignArchiveError } from './identity.ts'
 import type { HeldLease } from './lease.ts'
 import type { LeftoverStore } from './leftover-store.ts'
 import type { ManifestStore, NewFile } from './manifest-store.ts'
-import { type FileName, type FileSlot, fileKeyOf } from './names.ts'
+import { type FileName, type FileSlot, formatFileKey } from './names.ts'
 import type { PartTask, WrittenPart } from './written-part.ts'
 
-export interface FileWriterOptions {
+interface FileWriterOptions {
   readonly objects: ObjectStore
   readonly manifest: ManifestStore
   readonly leftovers: LeftoverStore
-  readonly models: ModelTextStore
+  readonly models: Pick<ModelTextStore, 'modelTexts'>
   /** For files that are not in the store yet. */
   readonly directory: string
   /** Called when a name is taken by an object that the manifest does not know: it is kept. */
@@ -61,10 +61,10 @@ export class FileWriter {
       const source = await fileSource(path)
       const { bytes, sha256 } = source
       const name = await this.placed(lease, slot, source)
-      if (!(await hasContent(this.options.objects, fileKeyOf(name), source))) {
+      if (!(await hasContent(this.options.objects, formatFileKey(name), source))) {
         throw new Error('a file of the archive reads back otherwise than it was written')
       }
-      return { ...part, name, key: fileKeyOf(name), bytes, sha256 }
+      return { ...part, name, key: formatFileKey(name), bytes, sha256 }
     } finally {
       await rm(path, { force: true })
     }
@@ -88,7 +88,7 @@ export class FileWriter {
     const { objects, manifest, leftovers, onForeign } = this.options
     for (let tries = 0; tries < FOREIGN_MAX; tries++) {
       const name = await manifest.begin(lease, slot, source)
-      const key = fileKeyOf(name)
+      const key = formatFileKey(name)
       lease.check()
       try {
         await objects.put(key, source)

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { checkHeld, type Holding } from './lease.ts'
 
-/** How this database knows its archive. */
+/** The way this database knows its archive. */
 export interface OwnIdentity {
   readonly archiveId: string
   /** Tokens that this database has left in the store, oldest first. */
@@ -23,7 +23,7 @@ export class IdentityStore {
   }
 
   async identity(): Promise<OwnIdentity> {
-    const [row] = await rowsOf<{ archive_id: string; owners: string | null }>(
+    const [row] = await queryRows<{ archive_id: string; owners: string | null }>(
       this.db,
       sql`select archive_id, owners::text as owners from score_archive where name = 'log'`,
     )

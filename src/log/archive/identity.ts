@@ -1,20 +1,24 @@
-import type { NewAuditRecord } from '../audit/record.ts'
-import { randomBase62 } from '../platform/ids/base62.ts'
-import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
-import { readObject } from '../platform/object-store/read-object.ts'
-import { bytesSource } from '../platform/object-store/sources.ts'
-import { IDENTITY_KEY } from '../score-log/archive/archive-bytes.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { randomBase62 } from '../../platform/ids/base62.ts'
+import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import { readObject } from '../../platform/object-store/read-object.ts'
+import { bytesSource } from '../../platform/object-store/sources.ts'
+import { IDENTITY_KEY } from './archive-bytes.ts'
 import type { IdentityStore, OwnIdentity } from './identity-store.ts'
 import type { HeldLease } from './lease.ts'
 
 /** `_archive.json`: whose archive a store holds. */
 interface FoundIdentity {
+  readonly version: number
   readonly archive: string
-  /** Token of the round that wrote it; absent from the first version of the file. */
-  readonly owner?: string
-  /** Token of the round before it. */
-  readonly previous?: string
+  /** Token of the round that wrote it. */
+  readonly owner: string
+  /** Token of the round before it; empty in the first round of all. */
+  readonly previous: string
 }
+
+/** Version of the file. */
+const VERSION = 1
 
 interface ArchiveIdentityOptions {
   readonly objects: ObjectStore
@@ -35,8 +39,10 @@ const OTHER =
   'SCORE_LOG_ARCHIVE holds the archive of another database: choose another directory or prefix'
 const NOT_MOUNTED =
   'SCORE_LOG_ARCHIVE does not hold the archive: is its volume mounted, and its name right?'
+const OTHER_VERSION =
+  'SCORE_LOG_ARCHIVE holds an archive of another version of Scoreline: start the version that wrote it'
 const COPY =
-  'another copy of this database works on SCORE_LOG_ARCHIVE, or this one was restored: see "A restored backup" in docs/operating.md'
+  'another copy of this database works on SCORE_LOG_ARCHIVE, or this one was restored: see "A restored backup" in docs/archive.md'
 
 /**
  * Makes sure that a store of objects is the archive of this database, and of no copy of it.
@@ -79,6 +85,7 @@ export class ArchiveIdentity {
     const owner = randomBase62(TOKEN_CHARS)
     await store.addOwner(lease, own, owner)
     const next: FoundIdentity = {
+      version: VERSION,
       archive: own.archiveId,
       owner,
       previous: own.owners.at(-1) ?? '',
@@ -90,7 +97,7 @@ export class ArchiveIdentity {
   }
 
   /**
-   * Whether a copy of this database has worked on the archive last.
+   * Tells whether a copy of this database has worked on the archive last.
    *
    * @throws ForeignArchiveError, ObjectStoreError
    */
@@ -107,18 +114,18 @@ export class ArchiveIdentity {
   /**
    * Takes the archive from a copy of this database, which is refused from then on.
    *
-   * @param recordsOf records for the audit logs, of the id of the archive
+   * @param makeRecords records for the audit logs, of the id of the archive
    * @throws ForeignArchiveError, ObjectStoreError
    */
   async adopt(
     lease: HeldLease,
-    recordsOf: (archiveId: string) => readonly NewAuditRecord[],
+    makeRecords: (archiveId: string) => readonly NewAuditRecord[],
   ): Promise<void> {
     const { store } = this.options
     const own = await store.identity()
     const { owner = '' } = (await this.found()) ?? {}
     lease.check()
-    await store.adopt(lease, own, owner, recordsOf(own.archiveId))
+    await store.adopt(lease, own, owner, makeRecords(own.archiveId))
     await this.confirm(lease)
     // Twice: whoever knows the token before the last one does not count as a copy, see `compare`.
     await this.confirm(lease)
@@ -139,17 +146,18 @@ export class ArchiveIdentity {
   }
 }
 
-/** @throws ForeignArchiveError if it is something else */
+/** @throws ForeignArchiveError if it is something else, or of another version */
 function identityIn(text: string): FoundIdentity {
+  let found: Partial<FoundIdentity> | null = null
   try {
-    const found: unknown = JSON.parse(text)
-    if (typeof found === 'object' && found !== null && 'archive' in found) {
-      return found as FoundIdentity
-    }
+    found = JSON.parse(text)
   } catch {
     // The same as any other text.
   }
-  throw new ForeignArchiveError(OTHER)
+  if (typeof found?.archive !== 'string') throw new ForeignArchiveError(OTHER)
+  if (found.version !== VERSION) throw new ForeignArchiveError(OTHER_VERSION)
+  const { version, archive, owner = '', previous = '' } = found
+  return { version, archive, owner, previous }
 }
 
 /**
@@ -159,7 +167,7 @@ function identityIn(text: string): FoundIdentity {
  */
 function compare({ archiveId, owners }: OwnIdentity, { archive, owner, previous }: FoundIdentity) {
   if (archive !== archiveId) throw new ForeignArchiveError(OTHER)
-  if (owner === undefined || owners.includes(owner)) return
+  if (owners.includes(owner)) return
   const last = owners.at(-1) ?? ''
   if (last !== previous) throw new CopiedArchiveError(COPY)
 }

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
-import type { Clock } from '../platform/clock.ts'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
-import { randomBase62 } from '../platform/ids/base62.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { askedRow } from '../../platform/db/asked-rows.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { randomBase62 } from '../../platform/ids/base62.ts'
 
-/** How long a process that died keeps others from the archive. */
+/** Time for which a process that died keeps others from the archive. */
 const LEASE_SECONDS = 60
 const RENEW_MS = 15_000
 /** Without a renewal for so long, the work stops before another process may begin. */
@@ -19,7 +20,7 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** What is held, and by whom: for `checkHeld`. */
+/** The lease and its holder, and by whom: for `checkHeld`. */
 export interface Holding {
   /** `ROUND`, or a day such as `2026-11-21`. */
   readonly name: string
@@ -33,15 +34,6 @@ export interface HeldLease extends Holding {
   check(): void
 }
 
-/** Where leases are noted, by a clock that all processes share. */
-export interface LeaseStore {
-  /** @returns false if another work has the lease */
-  take(holding: Holding): Promise<boolean>
-  /** @returns false if another work has taken the lease */
-  renew(holding: Holding): Promise<boolean>
-  release(holding: Holding): Promise<void>
-}
-
 /**
  * Lets one process at a time do rounds, and one work at a time change the files of a day. Who lost
  * a lease can't change the manifest any more: each such change checks the lease in its transaction.
@@ -49,10 +41,10 @@ export interface LeaseStore {
  * a name is used for one content, and a name whose object was deleted is never used again.
  */
 export class ArchiveLease {
-  private readonly store: LeaseStore
+  private readonly store: Pick<LeaseStore, keyof LeaseStore>
   private readonly clock: Pick<Clock, 'monotonicMs'>
 
-  constructor(store: LeaseStore, clock: Pick<Clock, 'monotonicMs'>) {
+  constructor(store: Pick<LeaseStore, keyof LeaseStore>, clock: Pick<Clock, 'monotonicMs'>) {
     this.store = store
     this.clock = clock
   }
@@ -91,16 +83,17 @@ export class ArchiveLease {
 }
 
 /** Leases in PostgreSQL, by its clock. */
-export class PostgresLeaseStore implements LeaseStore {
+export class LeaseStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** @returns false if another work has the lease */
   async take({ name, holder }: Holding): Promise<boolean> {
     const archiveId = name === ROUND ? randomBase62(ID_CHARS) : ''
-    const taken = await rowsOf(
+    const taken = await queryRows<Pick<Holding, 'holder'>>(
       this.db,
       sql`insert into score_archive as held (name, archive_id, owners, holder, leased_until)
         values (${name}, ${archiveId}, null, ${holder},
@@ -108,14 +101,18 @@ export class PostgresLeaseStore implements LeaseStore {
         on conflict (name) do update
           set holder = excluded.holder, leased_until = excluded.leased_until
           where held.holder = excluded.holder or held.holder is null or held.leased_until < now()
-        returning 1`,
+        returning holder`,
     )
-    return taken.length > 0
+    return askedRow(taken, (row) => row.holder === holder) !== null
   }
 
-  /** Only a lease that is still held: one that was released a moment ago stays free. */
+  /**
+   * Renews only a lease that is still held: one that was released a moment ago stays free.
+   *
+   * @returns false if another work has taken the lease
+   */
   async renew({ name, holder }: Holding): Promise<boolean> {
-    const renewed = await rowsOf(
+    const renewed = await queryRows(
       this.db,
       sql`update score_archive
         set leased_until = now() + ${`${LEASE_SECONDS} seconds`}::interval
@@ -136,7 +133,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
 /** @throws LeaseLostError unless the transaction is of the work that has the lease */
 export async function checkHeld(tx: Transaction, { name, holder }: Holding): Promise<void> {
-  const held = await rowsOf(
+  const held = await queryRows(
     tx,
     sql`select 1 from score_archive
       where name = ${name} and holder = ${holder} and leased_until > now() for update`,

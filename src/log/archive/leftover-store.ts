@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
@@ -7,7 +7,7 @@ import type { ObjectContent } from './manifest-store.ts'
 /** A file that no reader needs, and whose object may be in the store. */
 export interface Leftover extends ObjectContent {
   readonly key: string
-  /** Whether readers needed it once: then its object was read back and compared. */
+  /** True if readers needed it once: then its object was read back and compared. */
   readonly wasLive: boolean
   /** The live file in whose place it was or was to be; null: there is none. */
   readonly liveKey: string | null
@@ -21,7 +21,7 @@ interface LeftoverRow {
   readonly live_key: string | null
 }
 
-/** How long a file may wait for the process that writes it to begin again. */
+/** Time for which a file may wait for the process that writes it to begin again. */
 const WRITING_HOURS = 1
 /** An object that was put late is looked for so often: after an hour, a day and a week. */
 const CLEANINGS_MAX = 4
@@ -30,7 +30,7 @@ const ROUNDED_MS = 1
 /** Objects that one look at a day deletes; the next look goes on. */
 const LEFTOVERS_MAX = 1_000
 
-/** Whether a file is to be looked for and deleted. */
+/** Tells whether a file is to be looked for and deleted. */
 const isDue = (keepMs: number): SQL =>
   sql`(state = 'old' and state_at <= now() - ${keepMs - ROUNDED_MS}::float8 * interval '1 millisecond'
     or state = 'gone' and cleanings < ${CLEANINGS_MAX} and state_at <= now() - case cleanings
@@ -56,7 +56,7 @@ export class LeftoverStore {
    * @param keepMs how long the object of an old file stays
    */
   async untidyDays(keepMs: number): Promise<number[]> {
-    const rows = await rowsOf<{ day_ms: number }>(
+    const rows = await queryRows<{ day_ms: number }>(
       this.db,
       sql`select distinct ${epochMs(sql`day`)} as day_ms from score_archive_files
         where is_listed <> (state = 'live') or ${isDue(keepMs)} or ${isForgotten}
@@ -65,9 +65,9 @@ export class LeftoverStore {
     return rows.map(({ day_ms }) => day_ms)
   }
 
-  /** Whether a `_manifest.json` names files of a day, and there is none any more. */
+  /** Tells whether a `_manifest.json` names files of a day, and there is none any more. */
   async isListedInVain(dayMs: number): Promise<boolean> {
-    const [row] = await rowsOf<{ is_listed: boolean }>(
+    const [row] = await queryRows<{ is_listed: boolean }>(
       this.db,
       sql`select coalesce(bool_or(is_listed), false) and not coalesce(bool_or(state = 'live'), false)
           as is_listed
@@ -96,7 +96,7 @@ export class LeftoverStore {
 
   /** Files of a day whose objects are to be looked for and deleted. */
   async due(dayMs: number, keepMs: number): Promise<Leftover[]> {
-    const rows = await rowsOf<LeftoverRow>(
+    const rows = await queryRows<LeftoverRow>(
       this.db,
       sql`select key, bytes::float8 as bytes, sha256, records > 0 as was_live, (
           select live.key from score_archive_files as live where live.day = file.day

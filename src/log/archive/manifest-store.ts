@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import { askTwice } from '../../platform/db/asked-rows.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import { checkHeld, type Holding } from './lease.ts'
-import { type FileKind, type FileName, type FileSlot, fileKeyOf } from './names.ts'
+import { type FileKind, type FileName, type FileSlot, formatFileKey } from './names.ts'
 import type { RowGroupFacts, WrittenPart } from './written-part.ts'
 
-/** What is in an object. */
+/** Content of an object. */
 export interface ObjectContent {
   readonly bytes: number
   readonly sha256: Buffer
@@ -20,7 +21,7 @@ export interface ArchiveFile extends Omit<WrittenPart, 'places'>, ObjectContent 
 /** A file that was just written, with the places of its blocks. */
 export interface NewFile extends ArchiveFile, WrittenPart {}
 
-/** What operators see of the archive. */
+/** Facts of the archive for operators. */
 export interface ArchiveFacts {
   readonly days: number
   readonly bytes: number
@@ -54,18 +55,21 @@ export class ManifestStore {
     this.db = db
   }
 
-  /** Whether the archive has a file that readers need. */
+  /** Tells whether the archive has a file that readers need. */
   async hasFiles(): Promise<boolean> {
-    const [row] = await rowsOf<{ has_files: boolean }>(
-      this.db,
-      sql`select exists (select 1 from score_archive_files where state = 'live') as has_files`,
-    )
-    return row?.has_files ?? false
+    const found = await askTwice(this.db, async (db) => {
+      const files = await queryRows(
+        db,
+        sql`select 1 from score_archive_files where state = 'live' limit 1`,
+      )
+      return files.length > 0 ? files : null
+    })
+    return found !== null
   }
 
   /** The number that the next file of a day gets. */
   async nextNumber(dayMs: number, kind: FileKind): Promise<number> {
-    const [row] = await rowsOf<{ next: number }>(
+    const [row] = await queryRows<{ next: number }>(
       this.db,
       sql`select (coalesce(max(number), -1) + 1)::integer as next from score_archive_files
         where day = ${momentText(dayMs)} and kind = ${kind} and state = 'live'`,
@@ -83,7 +87,7 @@ export class ManifestStore {
     const { dayMs, kind, number } = slot
     const isOfSlot = sql`day = ${momentText(dayMs)} and kind = ${kind} and number = ${number}`
     return this.held(lease, async (tx) => {
-      const [same] = await rowsOf<{ generation: number }>(
+      const [same] = await queryRows<{ generation: number }>(
         tx,
         sql`update score_archive_files set state_at = now() where key = (
             select key from score_archive_files where ${isOfSlot} and state = 'writing'
@@ -91,7 +95,7 @@ export class ManifestStore {
           returning generation`,
       )
       if (same !== undefined) return { ...slot, generation: same.generation }
-      const [last] = await rowsOf<{ generation: number }>(
+      const [last] = await queryRows<{ generation: number }>(
         tx,
         sql`select coalesce(max(generation), 0)::integer as generation from score_archive_files
           where ${isOfSlot}`,
@@ -100,19 +104,23 @@ export class ManifestStore {
       await tx.execute(sql`insert into score_archive_files (key, day, kind, number, generation,
           row_count, records, applicants, bytes, sha256, row_groups, state, is_listed, archived_at,
           state_at, cleanings, checked_at, fault)
-        values (${fileKeyOf(name)}, ${momentText(dayMs)}, ${kind}, ${number}, ${name.generation},
+        values (${formatFileKey(name)}, ${momentText(dayMs)}, ${kind}, ${number}, ${name.generation},
           0, 0, 0, ${bytes}, ${sha256}, '[]', 'writing', false, now(), now(), 0, null,
           null)`)
       return name
     })
   }
 
-  /** Days before this one that the archive has, oldest first. */
+  /**
+   * Days before this one that the archive has, oldest first, but for those that it got something of
+   * less than a day ago: the clock of a replica may have been years behind.
+   */
   async expiredDays(beforeMs: number): Promise<number[]> {
-    const rows = await rowsOf<{ day_ms: number }>(
+    const rows = await queryRows<{ day_ms: number }>(
       this.db,
-      sql`select distinct ${epochMs(sql`day`)} as day_ms from score_archive_files
-        where day < ${momentText(beforeMs)} and state = 'live' order by 1`,
+      sql`select ${epochMs(sql`day`)} as day_ms from score_archive_files
+        where day < ${momentText(beforeMs)} and state = 'live'
+        group by day having max(archived_at) < now() - interval '1 day' order by 1`,
     )
     return rows.map(({ day_ms }) => day_ms)
   }
@@ -124,7 +132,7 @@ export class ManifestStore {
    */
   expire(lease: Holding, dayMs: number, nextDayMs: number): Promise<boolean> {
     return this.held(lease, async (tx) => {
-      const gone = await rowsOf(
+      const gone = await queryRows(
         tx,
         sql`delete from score_archive_blocks where ctid = any(array(
           select ctid from score_archive_blocks where first_at >= ${momentText(dayMs)}
@@ -139,26 +147,26 @@ export class ManifestStore {
 
   /** The files of a day that readers need, in the order of their names. */
   async liveFiles(dayMs: number): Promise<ArchiveFile[]> {
-    const rows = await rowsOf<FileRow>(
+    const rows = await queryRows<FileRow>(
       this.db,
       sql`select ${FILE_COLUMNS} from score_archive_files
         where day = ${momentText(dayMs)} and state = 'live' order by key`,
     )
-    return rows.map(fileOf)
+    return rows.map(readFileRow)
   }
 
   /** A file that readers need; null: it is not needed any more. */
   async liveFile(key: string): Promise<ArchiveFile | null> {
-    const [row] = await rowsOf<FileRow>(
+    const [row] = await queryRows<FileRow>(
       this.db,
       sql`select ${FILE_COLUMNS} from score_archive_files
         where key = ${key} and state = 'live'`,
     )
-    return row === undefined ? null : fileOf(row)
+    return row === undefined ? null : readFileRow(row)
   }
 
   async facts(): Promise<ArchiveFacts> {
-    const [row] = await rowsOf<ArchiveFacts>(
+    const [row] = await queryRows<ArchiveFacts>(
       this.db,
       sql`select count(distinct day)::float8 as days, coalesce(sum(bytes), 0)::float8 as bytes
         from score_archive_files where state = 'live'`,
@@ -176,7 +184,7 @@ export class ManifestStore {
 
 /** Makes a file one that readers need, within the transaction that moves its blocks to it. */
 export async function makeLive(tx: Transaction, file: ArchiveFile): Promise<void> {
-  const made = await rowsOf(
+  const made = await queryRows(
     tx,
     sql`update score_archive_files set row_count = ${file.rowCount}, records = ${file.records},
         applicants = ${file.applicants}, row_groups = ${JSON.stringify(file.rowGroups)}::text::json,
@@ -187,7 +195,7 @@ export async function makeLive(tx: Transaction, file: ArchiveFile): Promise<void
   if (made.length === 0) throw new Error('a file of the archive was given up meanwhile')
 }
 
-function fileOf(row: FileRow): ArchiveFile {
+function readFileRow(row: FileRow): ArchiveFile {
   const { day_ms: dayMs, kind, number, generation } = row
   return {
     name: { dayMs, kind, number, generation },

@@ -1,12 +1,12 @@
-import type { MetricRegistry } from '../platform/metrics/registry.ts'
-import type { LostReason } from '../score-log/archive/archive-bytes.ts'
+import type { MetricRegistry } from '../../platform/metrics/registry.ts'
+import type { LostReason } from './archive-bytes.ts'
 import type { Archiver } from './archiver.ts'
 import type { ArchiveChecker } from './checker.ts'
 
 interface MeasuredArchive {
   readonly archiver: Archiver
   readonly checker: ArchiveChecker
-  /** How often this process has found a file to be missing or damaged. */
+  /** Number of times that this process has found a file to be missing or damaged. */
   readonly lost: Readonly<Record<LostReason, number>>
 }
 

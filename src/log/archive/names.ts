@@ -1,6 +1,6 @@
 import { SPAN_MS } from '../rollups/spans.ts'
 
-/** What was there when a day was closed, or came after that. */
+/** The origin of a file, or came after that. */
 export type FileKind = 'part' | 'late'
 
 /** A file of the archive, in any of its generations. */
@@ -23,13 +23,13 @@ export function dayText(dayMs: number): string {
 }
 
 /** `dt=2026-11-21/part-00000-g1.parquet`: every engine reads `dt` as a partition. */
-export function fileKeyOf({ dayMs, kind, number, generation }: FileName): string {
+export function formatFileKey({ dayMs, kind, number, generation }: FileName): string {
   const padded = String(number).padStart(5, '0')
   return `dt=${dayText(dayMs)}/${kind}-${padded}-g${generation}.parquet`
 }
 
 /** The manifest of a day; engines leave out names that begin with `_`. */
-export function manifestKeyOf(dayMs: number): string {
+export function formatManifestKey(dayMs: number): string {
   return `dt=${dayText(dayMs)}/_manifest.json`
 }
 

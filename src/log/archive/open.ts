@@ -1,32 +1,33 @@
-import type { Clock } from '../platform/clock.ts'
-import type { DatabaseHandle } from '../platform/db/client.ts'
-import { ClockError, DatabaseClock, type SharedClock } from '../platform/db/database-clock.ts'
-import { guardStore } from '../platform/db/guard.ts'
-import { LogThrottle } from '../platform/log-throttle.ts'
-import type { MetricRegistry } from '../platform/metrics/registry.ts'
-import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
-import { openObjectStore } from '../platform/object-store/open-object-store.ts'
-import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { DatabaseHandle } from '../../platform/db/client.ts'
+import { ClockError, DatabaseClock, type SharedClock } from '../../platform/db/database-clock.ts'
+import { guardStore } from '../../platform/db/guard.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
+import { LogThrottle } from '../../platform/log-throttle.ts'
+import type { MetricRegistry } from '../../platform/metrics/registry.ts'
+import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import { openObjectStore } from '../../platform/object-store/open-object-store.ts'
+import { type ObjectStoreConfig, readS3Settings } from '../../platform/object-store/settings.ts'
+import type { LogArchive } from '../reading/open-reader.ts'
 import { SPAN_MS } from '../rollups/spans.ts'
-import { StoredArchiveBytes } from '../score-log/archive/archive-bytes.ts'
-import type { LogArchive } from '../score-log/reading/open-reader.ts'
 import type { ArchiveAdoption } from './adoption.ts'
+import { StoredArchiveBytes } from './archive-bytes.ts'
 import type { Archiver } from './archiver.ts'
 import type { ArchiveChecker } from './checker.ts'
 import { ForeignArchiveError } from './identity.ts'
 import { addArchiveMetrics } from './metrics.ts'
 import { type ArchivePartsOptions, archiveParts } from './parts.ts'
 
-/** What the configuration says of the archive. */
-export interface ArchiveConfig extends ObjectStoreConfig {
+/** Settings of the archive. */
+interface ArchiveConfig extends ObjectStoreConfig {
   /** `file:///directory` or `s3://bucket/prefix`; null: there is no archive. */
   readonly scoreLogArchive: string | null
-  /** How long after its end a day goes to the archive. */
+  /** Time after its end at which a day goes to the archive. */
   readonly scoreLogArchiveAfterMs: number
-  /** How many days after a check a file there is read again; 0: no file is. */
+  /** Number of days after a check a file there is read again; 0: no file is. */
   readonly scoreLogArchiveCheckDays: number
   readonly scoreLogRetentionDays: number
-  /** How long a spool keeps what it has drained, and the archive files that were replaced. */
+  /** Time for which a spool keeps what it has drained, and the archive files that were replaced. */
   readonly spoolKeepMs: number
 }
 
@@ -42,8 +43,6 @@ interface ArchiveOptions {
     warn(facts: object, message: string): void
     error(facts: object, message: string): void
   }
-  /** The facts of an error that may appear in the service's log. */
-  readonly factsOf: (error: unknown) => object
   /** Absent in a program that shows none. */
   readonly metrics?: MetricRegistry
 }
@@ -86,11 +85,11 @@ export async function openArchive(
   options: ArchiveOptions,
 ): Promise<OpenArchive> {
   if (config.scoreLogArchive === null) return NO_ARCHIVE
-  const place = { url: config.scoreLogArchive, s3: s3SettingsOf(config) }
+  const place = { url: config.scoreLogArchive, s3: readS3Settings(config) }
   const objects = await openObjectStore(place.url, place.s3)
   const { db, renew, close } = options.database.apart(CONNECTIONS)
   const guarded = <Store extends object>(store: Store) =>
-    guardStore(store, { deadlineMs: DEADLINE_MS, onOverdue: renew })
+    guardStore(store, { deadlineMs: DEADLINE_MS, renew })
   const throttle = new LogThrottle(options.clock)
   const files = new StoredArchiveBytes(objects, (key, reason) => {
     if (throttle.hit(key) === 0) return
@@ -108,7 +107,7 @@ export async function openArchive(
     retentionDays: config.scoreLogRetentionDays,
     keepMs: config.spoolKeepMs,
     checkEveryMs: config.scoreLogArchiveCheckDays * SPAN_MS.day,
-    log: linesOf(options),
+    log: makeLines(options),
   })
   if (options.metrics !== undefined)
     addArchiveMetrics(options.metrics, { archiver, checker, lost: files.lost })
@@ -119,11 +118,11 @@ export async function openArchive(
     adoption,
     start: () => {
       void probe(objects, options)
-      archiver.start()
+      archiver.periodic.start(0)
       checker.start()
     },
     close: async () => {
-      await Promise.all([archiver.close(), checker.close()])
+      await Promise.all([archiver.periodic.close(), checker.periodic.close()])
       await close()
       objects.close()
     },
@@ -131,17 +130,17 @@ export async function openArchive(
 }
 
 /** Lines of the service's log. */
-function linesOf({ log, factsOf }: ArchiveOptions): ArchivePartsOptions['log'] {
+function makeLines({ log }: ArchiveOptions): ArchivePartsOptions['log'] {
   return {
     archived: (facts) => log.info(facts, 'a day of the score log went to the archive'),
     failed: (error, day) =>
       log.error(
-        { ...(day !== null && { day }), ...reasonOf(error), err: factsOf(error) },
+        { ...(day !== null && { day }), ...findReason(error), err: errorFacts(error) },
         'the archive of the score log failed and will be tried again',
       ),
     uncheckable: (error) =>
       log.warn(
-        { ...reasonOf(error), err: factsOf(error) },
+        { ...findReason(error), err: errorFacts(error) },
         'the files of the archive could not be checked and will be later',
       ),
     busy: (day) =>
@@ -160,19 +159,19 @@ function linesOf({ log, factsOf }: ArchiveOptions): ArchivePartsOptions['log'] {
 }
 
 /** Notes in the log what the store of objects can't do. Never rejects. */
-async function probe(objects: ObjectStore, { log, factsOf }: ArchiveOptions): Promise<void> {
+async function probe(objects: ObjectStore, { log }: ArchiveOptions): Promise<void> {
   try {
     if (await objects.probe()) return
     const message = 'the store of the archive ignores conditions: it overwrites existing objects'
     log.warn({}, message)
   } catch (error) {
     const message = "the store of the archive can't be written to"
-    log.warn({ ...reasonOf(error), err: factsOf(error) }, message)
+    log.warn({ ...findReason(error), err: errorFacts(error) }, message)
   }
 }
 
 /** Messages of these errors have neither keys of a store nor values of applicants. */
-function reasonOf(error: unknown): { readonly reason?: string } {
+function findReason(error: unknown): { readonly reason?: string } {
   const isSafe =
     error instanceof ObjectStoreError ||
     error instanceof ForeignArchiveError ||

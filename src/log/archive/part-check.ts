@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises'
 import { zstdDecompressSync } from 'node:zlib'
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
 import { ResultSums } from './result-sums.ts'
 import type { BlockPlace, RowGroupFacts } from './written-part.ts'
 
-/** What a file must hold. */
+/** The content that a file must have. */
 interface ExpectedPart {
   readonly blocks: readonly StoredBlock[]
   readonly places: readonly BlockPlace[]
@@ -46,7 +46,7 @@ export async function checkPart(
       ids.push(request_id)
       found.add(score, pd)
     }
-    groups.push({ rows: rows.length, ...endsOf(ids) })
+    groups.push({ rows: rows.length, ...readEnds(ids) })
     rowStart = rowEnd
   }
   if (Number(metadata.num_rows) !== found.rows || String(found) !== String(sums)) {
@@ -63,7 +63,7 @@ async function checkBlocks(
   const file = await open(path, 'r')
   try {
     for (const [index, { data, sources }] of blocks.entries()) {
-      const expected = sources === null ? data : Buffer.concat([data, sources])
+      const expected = Buffer.concat([data, sources])
       const bytes = Buffer.alloc(expected.length)
       await file.read(bytes, 0, bytes.length, places[index]?.dataAt ?? -1)
       if (!bytes.equals(expected)) throw new Error('a file of the archive has another block')
@@ -73,7 +73,7 @@ async function checkBlocks(
   }
 }
 
-function endsOf(ids: readonly string[]): Pick<RowGroupFacts, 'firstRequestId' | 'lastRequestId'> {
+function readEnds(ids: readonly string[]): Pick<RowGroupFacts, 'firstRequestId' | 'lastRequestId'> {
   let first = ids[0] ?? ''
   let last = first
   for (const id of ids) {

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { goBehindRequests } from '../platform/thread-priority.ts'
+import { goBehindRequests } from '../../platform/thread-priority.ts'
 import { writePart } from './part-writer.ts'
 import type { PartTask } from './written-part.ts'
 
@@ -7,11 +7,11 @@ goBehindRequests()
 
 const task: PartTask = workerData
 // Buffers arrive as plain arrays of bytes.
-const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength)
 const blocks = task.blocks.map((block) => ({
   ...block,
-  data: bufferOf(block.data),
-  sources: block.sources === null ? null : bufferOf(block.sources),
+  data: toBuffer(block.data),
+  sources: toBuffer(block.sources),
 }))
 parentPort?.postMessage(await writePart({ ...task, blocks }))

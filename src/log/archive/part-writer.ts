@@ -1,13 +1,12 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import type { OpenBlock } from '../blocks/block.ts'
+import { openBlock } from '../blocks/block-decoder.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
 import type { RowTexts } from '../reading/export/columns.ts'
 import { ParquetRows } from '../reading/export/parquet-rows.ts'
-import { ExportRows } from '../reading/export/rows.ts'
-import type { OpenBlock } from '../score-log/blocks/block.ts'
-import { openBlock } from '../score-log/blocks/block-decoder.ts'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import { StoredModels } from '../score-log/reading/stored-models.ts'
-import { readLoggedRequest } from '../score-log/record/logged-request.ts'
-import type { ModelsById } from '../score-log/record/model-source.ts'
+import { listRows } from '../reading/export/rows.ts'
+import { CellModels } from '../reading/stored-models.ts'
+import type { ModelsById } from '../record/model-source.ts'
 import { checkPart } from './part-check.ts'
 import { ResultSums } from './result-sums.ts'
 import type { BlockPlace, PartTask, WrittenPart } from './written-part.ts'
@@ -26,7 +25,7 @@ const SCORED = 1
  * @throws Error that says what is wrong
  */
 export async function writePart({ path, blocks, models: texts }: PartTask): Promise<WrittenPart> {
-  const models = new StoredModels({ modelTexts: async () => texts })
+  const models = new CellModels({ modelTexts: async () => texts })
   const sums = new ResultSums()
   const file = openSync(path, 'w', 0o600)
   let places: readonly BlockPlace[] = []
@@ -34,8 +33,7 @@ export async function writePart({ path, blocks, models: texts }: PartTask): Prom
   try {
     const parquet = new ParquetRows()
     const write = (bytes: Uint8Array) => writeWhole(file, bytes)
-    places = blocks.map((block) => placeOf(block, parquet, write))
-    const rows = new ExportRows()
+    places = blocks.map((block) => writeBlock(block, parquet, write))
     for (const stored of blocks) {
       const block = openBlock(stored)
       const compiled = await models.compiled(block.modelIds)
@@ -43,8 +41,7 @@ export async function writePart({ path, blocks, models: texts }: PartTask): Prom
       addResults(block, compiled, sums)
       let texts: RowTexts[] = []
       for (let index = 0; index < block.count; index++) {
-        const request = readLoggedRequest(block.payload(index, compiled), compiled)
-        for (const row of rows.rowsOf(request, known)) {
+        for (const row of listRows(block.request(index, compiled), known)) {
           texts.push(row)
           if (texts.length < ROWS_AT_A_TIME) continue
           write(parquet.writeRows(texts))
@@ -64,16 +61,16 @@ export async function writePart({ path, blocks, models: texts }: PartTask): Prom
   return { rowCount: sums.rows, records, applicants, rowGroups, places }
 }
 
-function placeOf(
+function writeBlock(
   { firstAtMs, blockId, checksum, data, sources }: StoredBlock,
   parquet: ParquetRows,
   write: (bytes: Uint8Array) => void,
 ): BlockPlace {
   const dataAt = parquet.embed(data)
-  if (sources !== null) parquet.embed(sources)
+  parquet.embed(sources)
   write(parquet.writeRows([]))
-  const sourcesBytes = sources?.length ?? null
-  return { firstAtMs, blockId, checksum, dataAt, dataBytes: data.length, sourcesBytes }
+  const [dataBytes, sourcesBytes] = [data.length, sources.length]
+  return { firstAtMs, blockId, checksum, dataAt, dataBytes, sourcesBytes }
 }
 
 /** From the columns of the block, not from its records: what rows are made of is checked, too. */

@@ -1,11 +1,10 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/db/client.ts'
-import type { SharedClock } from '../platform/db/database-clock.ts'
-import type { ObjectStore } from '../platform/object-store/object-store.ts'
-import type { ArchiveBytes } from '../score-log/archive/archive-bytes.ts'
-import { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
-import { PostgresModelTextStore } from '../score-log/reading/model-text-store.ts'
+import type { SharedClock } from '../../platform/db/database-clock.ts'
+import type { Deps } from '../../platform/deps.ts'
+import type { ObjectStore } from '../../platform/object-store/object-store.ts'
+import { ModelTextStore } from '../reading/model-text-store.ts'
 import { ArchiveAdoption } from './adoption.ts'
+import type { ArchiveBytes } from './archive-bytes.ts'
+import { ArchivedBlocks } from './archived-blocks.ts'
 import { Archiver, type ArchiverLog } from './archiver.ts'
 import { CheckStore } from './check-store.ts'
 import { ArchiveChecker } from './checker.ts'
@@ -13,28 +12,24 @@ import { DayStore } from './day-store.ts'
 import { FileWriter } from './file-writer.ts'
 import { ArchiveIdentity } from './identity.ts'
 import { IdentityStore } from './identity-store.ts'
-import { ArchiveLease, PostgresLeaseStore } from './lease.ts'
+import { ArchiveLease, LeaseStore } from './lease.ts'
 import { LeftoverStore } from './leftover-store.ts'
 import { ManifestStore } from './manifest-store.ts'
 import { FileRewriter } from './rewriter.ts'
 import { Tidier } from './tidier.ts'
 
-export interface ArchivePartsOptions {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: <Store extends object>(store: Store) => Store
+export interface ArchivePartsOptions extends Pick<Deps, 'db' | 'guarded' | 'clock'> {
   readonly objects: ObjectStore
   /** Reads the same objects. */
   readonly files: ArchiveBytes
   /** For files that are not in the store yet. */
   readonly directory: string
-  readonly clock: Clock
   readonly sharedClock: SharedClock
   readonly afterMs: number
   readonly retentionDays: number
-  /** How long the object of a file stays that no reader needs. */
+  /** Time for which the object of a file stays that no reader needs. */
   readonly keepMs: number
-  /** How long after a check a file is read again; 0: no file is. */
+  /** Time after a check at which a file is read again; 0: no file is. */
   readonly checkEveryMs: number
   readonly log: ArchiverLog & {
     /** A round of checks could not go on. */
@@ -46,7 +41,7 @@ export interface ArchivePartsOptions {
   }
 }
 
-/** What works on the archive. */
+/** The workers on the archive. */
 export interface ArchiveParts {
   readonly archiver: Archiver
   readonly checker: ArchiveChecker
@@ -57,7 +52,7 @@ export interface ArchiveParts {
 /** Wires what works on the archive; nothing is read or written yet. */
 export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
   const { db, guarded, objects, files, directory, clock, log } = options
-  const lease = new ArchiveLease(guarded(new PostgresLeaseStore(db)), clock)
+  const lease = new ArchiveLease(guarded(new LeaseStore(db)), clock)
   const days = guarded(new DayStore(db))
   const manifest = guarded(new ManifestStore(db))
   const leftovers = guarded(new LeftoverStore(db))
@@ -70,7 +65,7 @@ export function archiveParts(options: ArchivePartsOptions): ArchiveParts {
     objects,
     manifest,
     leftovers,
-    models: guarded(new PostgresModelTextStore(db)),
+    models: guarded(new ModelTextStore(db)),
     directory,
     onForeign: log.foreign,
   })

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AppError } from '../errors.ts'
-import { ObjectStoreError } from '../platform/object-store/object-store.ts'
-import type { ArchivedBlocks } from '../score-log/archive/archived-blocks.ts'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import type { ArchiveRewriter, BlockReplacement } from '../score-log/erasure/eraser.ts'
+import { AppError } from '../../errors.ts'
+import { ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
+import type { ArchiveRewriter, BlockReplacement } from '../erasure/eraser.ts'
+import type { ArchivedBlocks } from './archived-blocks.ts'
 import { DayChangedError, DayLockedError, type DayStore } from './day-store.ts'
 import type { FileWriter } from './file-writer.ts'
 import { type ArchiveIdentity, ForeignArchiveError } from './identity.ts'
@@ -24,7 +24,7 @@ interface FileRewriterOptions {
   readonly blocks: ArchivedBlocks
 }
 
-/** How long an erasure waits for other work on the same day. */
+/** Time for which an erasure waits for other work on the same day. */
 const WAIT_MS = 20_000
 const WAIT_STEP_MS = 500
 

@@ -1,11 +1,11 @@
-import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
-import { hasContent } from '../platform/object-store/read-object.ts'
-import { bytesSource } from '../platform/object-store/sources.ts'
+import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import { hasContent } from '../../platform/object-store/read-object.ts'
+import { bytesSource } from '../../platform/object-store/sources.ts'
 import type { ArchiveLease, HeldLease } from './lease.ts'
 import type { Leftover, LeftoverStore } from './leftover-store.ts'
 import type { ManifestStore } from './manifest-store.ts'
 import { manifestText } from './manifest-text.ts'
-import { dayText, manifestKeyOf } from './names.ts'
+import { dayText, formatManifestKey } from './names.ts'
 
 interface TidierOptions {
   readonly objects: ObjectStore
@@ -13,8 +13,8 @@ interface TidierOptions {
   readonly manifest: ManifestStore
   readonly leftovers: LeftoverStore
   /**
-   * How long the object of an old file stays. After a failover to a standby that lacks the last
-   * commits, it can be the file that readers need.
+   * Time for which the object of an old file stays. After a failover to a standby that lacks the
+   * last commits, it can be the file that readers need.
    */
   readonly keepMs: number
   /** Called for an object that this archive has not put under its name: it is kept. */
@@ -58,7 +58,7 @@ export class Tidier {
   private async writeManifest(lease: HeldLease, dayMs: number): Promise<void> {
     const { objects, manifest, leftovers } = this.options
     const live = await manifest.liveFiles(dayMs)
-    const key = manifestKeyOf(dayMs)
+    const key = formatManifestKey(dayMs)
     if (live.length > 0) {
       lease.check()
       await objects.replace(key, bytesSource(Buffer.from(manifestText(dayMs, live))))
@@ -86,7 +86,7 @@ export class Tidier {
     await leftovers.setGone(lease, key)
   }
 
-  /** Whether the object has the content that this archive has put under its name. */
+  /** Tells whether the object has the content that this archive has put under its name. */
   private async isOwn(leftover: Leftover, bytes: number): Promise<boolean> {
     if (bytes !== leftover.bytes) return false
     // It was compared before readers needed it, and nobody changes an object.

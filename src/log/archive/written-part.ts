@@ -1,24 +1,23 @@
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import type { ModelText } from '../score-log/reading/stored-models.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
+import type { ModelText } from '../reading/stored-models.ts'
 
-/** What the thread that writes a file gets. */
+/** The task of the thread that writes a file. */
 export interface PartTask {
-  /** Where to write it. */
+  /** The target. */
   readonly path: string
   readonly blocks: readonly StoredBlock[]
   /** The models of the blocks. */
   readonly models: readonly ModelText[]
 }
 
-/** Where a block is in its file: its data, then its sources. */
+/** The place of a block in its file: its data, then its sources. */
 export interface BlockPlace {
   readonly firstAtMs: number
   readonly blockId: string
   readonly checksum: number
   readonly dataAt: number
   readonly dataBytes: number
-  /** Null: it has none. */
-  readonly sourcesBytes: number | null
+  readonly sourcesBytes: number
 }
 
 /** A row group as it was read back. */

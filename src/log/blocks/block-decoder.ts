@@ -1,3 +1,4 @@
+import { type LoggedRequest, loggedModels } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import {
   BUCKET_AT,
@@ -8,6 +9,7 @@ import {
   ID_UTF16,
   IS_BATCH,
   LATENCY_AT,
+  NO_BUCKET,
   RECORD_V4,
   ROWS_AT,
   readHeadV4,
@@ -22,7 +24,6 @@ import { laterPlanes, readBytes, readDeltas, readPlanes } from './columns.ts'
 import { unpacked } from './compression.ts'
 import { GroupDecoder } from './group-decoder.ts'
 import { RequestIds } from './request-id-column.ts'
-import { ShortTexts } from './short-texts.ts'
 import type { BlockData } from './stored-block.ts'
 
 /**
@@ -41,7 +42,7 @@ class DecodedBlock implements OpenBlock {
   private readonly heads: readonly Buffer[]
   private readonly keys: readonly string[]
   private readonly headOf: Uint32Array
-  private readonly keyOf: () => Uint32Array
+  private readonly readKeys: () => Uint32Array
   private readonly scoredAt: Float64Array
   private readonly ids: RequestIds
   private readonly latencies: () => Uint32Array
@@ -61,7 +62,7 @@ class DecodedBlock implements OpenBlock {
     this.heads = Array.from({ length: from.varint() }, () => from.block())
     this.keys = Array.from({ length: from.varint() }, () => from.block().toString('latin1'))
     this.headOf = readPlanes(from, count)
-    this.keyOf = laterPlanes(from, count)
+    this.readKeys = laterPlanes(from, count)
     this.scoredAt = readDeltas(from, count)
     this.ids = new RequestIds(from, random, this.scoredAt)
     this.latencies = laterPlanes(from, count)
@@ -100,11 +101,11 @@ class DecodedBlock implements OpenBlock {
   }
 
   teamId(index: number): string {
-    return this.decoderOf(index).teamId
+    return this.findDecoder(index).teamId
   }
 
   deploymentId(index: number): string {
-    return this.decoderOf(index).deploymentId
+    return this.findDecoder(index).deploymentId
   }
 
   served(index: number): number {
@@ -119,18 +120,18 @@ class DecodedBlock implements OpenBlock {
     return this.rowCounts[index] ?? 0
   }
 
-  firstRowOf(index: number): number {
+  findFirstRow(index: number): number {
     return this.firstRow[index] ?? 0
   }
 
-  groupOf(index: number): number {
+  findGroup(index: number): number {
     return this.headOf[index] ?? 0
   }
 
   recordId(index: number, row: number): string | number | null {
-    const decoder = this.decoderOf(index)
-    const at = this.firstRowOf(index) + row
-    const id = decoder.idOf(at)
+    const decoder = this.findDecoder(index)
+    const at = this.findFirstRow(index) + row
+    const id = decoder.readId(at)
     if (!Buffer.isBuffer(id)) return id
     return id.toString(decoder.idKinds[at] === ID_UTF16 ? 'utf16le' : 'utf8')
   }
@@ -146,17 +147,17 @@ class DecodedBlock implements OpenBlock {
   hashName(index: number, row: number, hasher: NameHasher): boolean {
     const { references } = this
     if (this.isBatch(index)) {
-      return this.decoderOf(index).hashId(this.firstRowOf(index) + row, hasher)
+      return this.findDecoder(index).hashId(this.findFirstRow(index) + row, hasher)
     }
-    const length = references?.lengthOf(index) ?? 0
+    const length = references?.readLength(index) ?? 0
     if (references === null || length === 0) return false
-    const start = references.startOf(index)
+    const start = references.findStart(index)
     hasher.ofUtf8(references.bytes, start, start + length)
     return true
   }
 
   find(requestId: string): number {
-    return this.ids.indexOf(requestId)
+    return this.ids.findIndex(requestId)
   }
 
   results(group: number, model: number, models: ModelsById): ResultColumns {
@@ -165,8 +166,33 @@ class DecodedBlock implements OpenBlock {
     return decoder.results(model, models)
   }
 
+  request(index: number, models: ModelsById): LoggedRequest {
+    const { head, models: columns } = this.findDecoder(index)
+    const first = this.findFirstRow(index)
+    const bucket = (this.buckets()[index] ?? 0) - 1
+    return {
+      requestId: utf8Text(this.requestId(index)),
+      scoredAtMs: this.scoredAtMs(index),
+      latencyMs: this.latencyMs(index),
+      teamId: head.teamId,
+      deploymentId: head.deploymentId,
+      cacheVersion: head.cacheVersion,
+      keyId: utf8Text(this.keyId(index)),
+      bucket: bucket === NO_BUCKET ? null : bucket,
+      reference: this.reference(index),
+      isBatch: this.isBatch(index),
+      served: this.served(index),
+      engineVersion: head.engineVersion,
+      models: loggedModels(head),
+      rows: Array.from({ length: this.applicants(index) }, (_, row) => ({
+        id: this.recordId(index, row),
+        results: columns.map((model) => model.resultAt(first + row, models)),
+      })),
+    }
+  }
+
   payload(index: number, models: ModelsById): Buffer {
-    const { headBytes } = this.decoderOf(index)
+    const { headBytes } = this.findDecoder(index)
     const out = new ByteWriter()
     out.u8(RECORD_V4)
     out.u16(headBytes.length)
@@ -179,18 +205,23 @@ class DecodedBlock implements OpenBlock {
     facts[FLAGS_AT] = this.flags[index] ?? 0
     facts.writeUInt32LE(this.applicants(index), ROWS_AT)
     writeText(out, Buffer.from(this.requestId(index), 'latin1'))
-    writeText(out, Buffer.from(this.keys[this.keyOf()[index] ?? 0] ?? '', 'latin1'))
+    writeText(out, Buffer.from(this.keyId(index), 'latin1'))
     writeText(out, this.references?.at(index) ?? Buffer.alloc(0))
     this.writeRows(out, index, models)
     return Buffer.from(out.written())
   }
 
+  /** Each byte a character. */
+  private keyId(index: number): string {
+    return this.keys[this.readKeys()[index] ?? 0] ?? ''
+  }
+
   private writeRows(out: ByteWriter, index: number, models: ModelsById): void {
-    const decoder = this.decoderOf(index)
+    const decoder = this.findDecoder(index)
     const columns = decoder.models
-    const first = this.firstRowOf(index)
+    const first = this.findFirstRow(index)
     for (let row = first; row < first + this.applicants(index); row++) {
-      writeId(out, decoder.idKinds[row] ?? 0, decoder.idOf(row))
+      writeId(out, decoder.idKinds[row] ?? 0, decoder.readId(row))
       for (const [position, { features, bytesPerCell }] of decoder.head.models.entries()) {
         const model = columns[position]
         if (model?.scored[row] !== SCORED) {
@@ -208,7 +239,7 @@ class DecodedBlock implements OpenBlock {
     }
   }
 
-  private decoderOf(index: number): GroupDecoder {
+  private findDecoder(index: number): GroupDecoder {
     const decoder = this.decoders[this.headOf[index] ?? 0]
     if (decoder === undefined || index >= this.count) {
       throw new RangeError('the block has no such request')
@@ -238,6 +269,11 @@ class DecodedBlock implements OpenBlock {
   }
 }
 
+/** Makes a text of bytes of which each is a character. */
+function utf8Text(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString()
+}
+
 function writeText(out: ByteWriter, bytes: Buffer): void {
   out.u8(bytes.length)
   out.copy(bytes, 0, bytes.length)
@@ -249,5 +285,35 @@ function writeId(out: ByteWriter, kind: number, id: number | Buffer | null): voi
   else if (Buffer.isBuffer(id)) {
     out.u32(id.length)
     out.copy(id, 0, id.length)
+  }
+}
+
+/** Texts of at most 255 bytes, each found by its position: most readers want none. */
+class ShortTexts {
+  readonly bytes: Buffer
+  /** Position of the byte with the length of each text. */
+  private readonly positions: Uint32Array
+
+  constructor(from: ByteReader, count: number) {
+    this.bytes = from.bytes
+    this.positions = new Uint32Array(count)
+    for (let index = 0; index < count; index++) {
+      this.positions[index] = from.position
+      from.skip(from.u8())
+    }
+  }
+
+  /** @returns a view of the block; empty beyond the texts */
+  at(index: number): Buffer {
+    const start = this.findStart(index)
+    return this.bytes.subarray(start, start + this.readLength(index))
+  }
+
+  findStart(index: number): number {
+    return (this.positions[index] ?? this.bytes.length) + 1
+  }
+
+  readLength(index: number): number {
+    return this.bytes[this.findStart(index) - 1] ?? 0
   }
 }

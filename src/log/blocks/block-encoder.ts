@@ -1,14 +1,13 @@
-import { RollupSums } from '../../rollups/rollup-sums.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import { RecordScanner } from '../record/record-scanner.ts'
 import { IS_BATCH, NO_BUCKET, RECORD_V4 } from '../record/record-v4.ts'
+import { RollupSums } from '../rollups/rollup-sums.ts'
 import { writeSums } from './block-sums.ts'
 import { ByteWriter } from './bytes.ts'
 import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
 import { packed } from './compression.ts'
 import { GroupEncoder } from './group-encoder.ts'
 import { deploymentHash, ReferenceFilter } from './hashes.ts'
-import { KeyIndexes } from './key-indexes.ts'
 import { type KnownHead, KnownHeads } from './known-heads.ts'
 import { RequestIdColumn } from './request-id-column.ts'
 import type { BlockData } from './stored-block.ts'
@@ -48,7 +47,6 @@ export class BlockEncoder {
   private readonly models: ModelsById
   private readonly groups: GroupEncoder[] = []
   private readonly groupIndexes = new Map<KnownHead, number>()
-  private lastHead: KnownHead | null = null
   private readonly scanner = new RecordScanner()
   private readonly known = new KnownHeads()
   private readonly keys = new KeyIndexes()
@@ -92,7 +90,7 @@ export class BlockEncoder {
    */
   addScanned(record: RecordScanner, known: KnownHead): void {
     const { payload, scoredAtMs, latencyUs, bucket, flags, referenceAt, rowsAt } = record
-    const head = this.groupOf(known)
+    const head = this.findGroup(known)
     const group = this.groups[head]
     if (group === undefined) return
     if (!Number.isFinite(scoredAtMs))
@@ -113,7 +111,7 @@ export class BlockEncoder {
       group.sums,
     )
     this.heads.push(head)
-    this.keyIndexes.push(this.keys.indexOf(record))
+    this.keyIndexes.push(this.keys.findIndex(record))
     this.scoredAt.push(scoredAtMs)
     this.latencies.push(latencyUs)
     this.buckets.push(bucket + 1)
@@ -168,12 +166,33 @@ export class BlockEncoder {
     for (const group of this.groups) group.write(out)
   }
 
-  private groupOf(known: KnownHead): number {
-    if (known === this.lastHead) return this.heads.at(-1) ?? 0
-    this.lastHead = known
+  private findGroup(known: KnownHead): number {
     const found = this.groupIndexes.get(known)
     if (found !== undefined) return found
     this.groupIndexes.set(known, this.groups.length)
     return this.groups.push(new GroupEncoder(known, this.models)) - 1
+  }
+}
+
+/** The keys of a block's records, each with an index. */
+class KeyIndexes {
+  /** By the key's bytes as latin1. */
+  private readonly indexes = new Map<string, number>()
+
+  get size(): number {
+    return this.indexes.size
+  }
+
+  /** In the order of their indexes. */
+  all(): Buffer[] {
+    return [...this.indexes.keys()].map((key) => Buffer.from(key, 'latin1'))
+  }
+
+  /** Index of the key of a record. */
+  findIndex({ payload, keyAt, referenceAt }: RecordScanner): number {
+    const key = payload.toString('latin1', keyAt + 1, referenceAt)
+    const index = this.indexes.get(key) ?? this.size
+    if (index === this.size) this.indexes.set(key, index)
+    return index
   }
 }

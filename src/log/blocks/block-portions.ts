@@ -5,6 +5,8 @@ export interface ListedBlock {
   readonly bytes: number
   readonly checksum: number
   readonly is_archived: boolean
+  /** True if the filter by which it was chosen is the one that was written. */
+  readonly is_filter_sound: boolean
 }
 
 /** Bytes of data in one statement; a single block can be larger. */
@@ -14,7 +16,7 @@ const PORTION_BLOCKS_MIN = 4
 const PORTION_BLOCKS_MAX = 512
 
 /** Splits blocks into those that one statement reads. */
-export function* portionsOf(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
+export function* listPortions(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
   let portion: ListedBlock[] = []
   let bytes = 0
   let blocksMax = PORTION_BLOCKS_MIN

@@ -1,64 +1,42 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
-import { AppError } from '../../errors.ts'
-import { rowsOf, type Statements } from '../../platform/db/client.ts'
-import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
-import { SPAN_MS, spanStart, type TimeRange } from '../../rollups/spans.ts'
+import { queryRows, type Statements } from '../../platform/db/client.ts'
+import { isDataCorrupt } from '../../platform/db/errors.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
 import { ArchivedBlocks, type LostBlock } from '../archive/archived-blocks.ts'
-import { type ListedBlock, portionsOf } from './block-portions.ts'
-import { BLOCK_COLUMNS, BLOCK_COLUMNS_BARE, type BlockRow, blockOf } from './block-rows.ts'
-import { deploymentHash, referenceHashes } from './hashes.ts'
-import type { StoredBlock } from './stored-block.ts'
+import type { BlockSources } from '../proof/block-sources.ts'
+import { epochMs, momentText } from '../rollups/rollup-rows.ts'
+import { SPAN_MS, spanStart, type TimeRange } from '../rollups/spans.ts'
+import type { OpenBlock } from './block.ts'
+import {
+  makeCondition,
+  makeRangeCondition,
+  matchEither,
+  splitIntoWindows,
+  WINDOW_DAYS_MAX,
+} from './block-conditions.ts'
+import { nameDay, readDayStarts } from './block-days.ts'
+import { type ListedBlock, listPortions } from './block-portions.ts'
+import { type BlockQuery, leftTheLog, rewritten } from './block-reader.ts'
+import {
+  BLOCK_COLUMNS,
+  BLOCK_COLUMNS_BARE,
+  type BlockRow,
+  readBlock,
+  unreadableRow,
+} from './block-rows.ts'
+import {
+  areSourcesWhole,
+  DamagedBlock,
+  damagedColumns,
+  openSources,
+  openStoredBlock,
+} from './damaged-block.ts'
+import { DamagedBlocks } from './damaged-blocks.ts'
+import { referencesIn } from './hashes.ts'
+import { IS_CURRENT, IS_FILTER_SOUND, IS_INDEX_SOUND } from './index-sums.ts'
+import { cacheName, type StoredBlock } from './stored-block.ts'
 
-/** Which blocks to read. */
-export interface BlockQuery {
-  /** Blocks that hold a request of this deployment, and by a rare accident of the hash others. */
-  readonly deploymentId?: string
-  /** Blocks that may hold this reference of the team: about one block in a hundred more. */
-  readonly reference?: { readonly teamId: string; readonly reference: string }
-  /** Blocks with a request in this range; a block also holds requests around it. */
-  readonly fromMs: number
-  readonly toMs: number
-  /** By hours of UTC, and within an hour by `firstAtMs`, or by `lastAtMs` from the newest on. */
-  readonly order: 'oldest' | 'newest'
-  /** Also blocks whose requests a merged block holds, too. */
-  readonly withSuperseded?: boolean
-  /** Refuses to leave out a day that retention removed while it was read. */
-  readonly isWhole?: boolean
-  /** False leaves the sources out, which only proofs need: they are then null. */
-  readonly hasSources?: boolean
-  /**
-   * Receives each block whose file in the archive is missing or too short; the reader goes on.
-   * Absent: it fails with the AppError `unavailable`.
-   */
-  readonly onLost?: (lost: LostBlock) => void
-}
-
-/**
- * Reads blocks from the database, and those of closed days from the archive.
- *
- * A block holds requests of one hour of UTC. Blocks overlap: two replicas write at the same time.
- * Read newest first, no block of the same or an earlier hour holds a request after its `lastAtMs`.
- *
- * The iterators list the blocks of one hour at a time and then read a bounded number of bytes at a
- * time. Each request of a listed hour comes exactly once, also when blocks are merged meanwhile:
- * merged blocks stay readable for three hours. A reader that takes longer over an hour of the log
- * and meets a block that has gone fails with the AppError `unavailable`.
- */
-export interface BlockReader {
-  /**
-   * Blocks that can hold the request whose id has this time, likely ones first. A request can come
-   * twice, in a small block and in the one that it was merged into.
-   *
-   * @param onLost see `BlockQuery`
-   */
-  blocksAt(idMs: number, onLost?: (lost: LostBlock) => void): AsyncIterable<StoredBlock>
-  blocksIn(query: BlockQuery): AsyncIterable<StoredBlock>
-}
-
-/** Days of a window of a long range, at most. */
-const WINDOW_DAYS_MAX = 32
 const CACHED_BYTES_MAX = 48 * 1024 * 1024
 /** An upper bound of what an opened block takes for each byte of its columns. */
 const OPENED_FACTOR = 6
@@ -68,26 +46,93 @@ const ANSWER_MS_MAX = 30 * 60_000
 const CLOCK_MS_MAX = 60_000
 /** Nearly all requests are answered within this time. */
 const NEAR_MS = 5_000
-
 /** Hours whose blocks are listed at once, where each has few. */
 const HOURS_LISTED_MAX = 24
 const BLOCKS_LISTED_FEW = 64
 
 /**
- * Blocks in PostgreSQL, and in the archive, whose index is in PostgreSQL. One statement lists both,
- * and a block that has left for the archive since then is read there.
+ * Reads blocks from PostgreSQL, and those of closed days from the archive; `BlockQuery` says how
+ * they come. One statement lists both, and a block that has left since then is read there.
  */
-export class PostgresBlockReader implements BlockReader {
+export class BlockReader {
   private readonly db: Statements
   private readonly archived: ArchivedBlocks
+  private readonly files: ArchiveBytes
+  private readonly damaged: DamagedBlocks
   /** Blocks of single requests: who reads one often reads others of the same time. */
   private readonly cache = new LRUCache<string, StoredBlock>({ maxSize: CACHED_BYTES_MAX })
 
-  constructor(db: Statements, files: ArchiveBytes = new StoredArchiveBytes(null)) {
+  constructor(
+    db: Statements,
+    files: ArchiveBytes = new StoredArchiveBytes(null),
+    damaged = new DamagedBlocks(),
+  ) {
     this.db = db
+    this.files = files
+    this.damaged = damaged
     this.archived = new ArchivedBlocks(db, files)
   }
 
+  /** @throws DamagedBlock, which is counted */
+  open(stored: StoredBlock): OpenBlock {
+    const block = this.tryOpen(stored)
+    if (block instanceof DamagedBlock) throw block
+    return block
+  }
+
+  /** The same for who goes on without the block. */
+  tryOpen(stored: StoredBlock): OpenBlock | DamagedBlock {
+    try {
+      return openStoredBlock(stored)
+    } catch (error) {
+      if (!(error instanceof DamagedBlock)) throw error
+      this.noteDamage(stored, error)
+      return error
+    }
+  }
+
+  /** @throws DamagedBlock, which is counted */
+  sources(stored: StoredBlock, block: OpenBlock): BlockSources {
+    try {
+      return openSources(stored, block)
+    } catch (error) {
+      this.noteDamage(stored, error)
+      throw error
+    }
+  }
+
+  /** Counts a damage, and lets the block be read anew: it may be restored by then. */
+  private noteDamage(stored: StoredBlock, error: unknown): void {
+    this.cache.delete(cacheName(stored))
+    const file = error instanceof DamagedBlock ? error.damage.archivedIn : undefined
+    if (file !== undefined) this.files.noteLost(file, 'damaged')
+    this.damaged.note(error)
+  }
+
+  /** Returns the team's references that a block can hold by its filter, which can be damaged. */
+  async referencesIn(
+    { blockId, firstAtMs }: Pick<StoredBlock, 'blockId' | 'firstAtMs'>,
+    teamId: string,
+    references: Iterable<string>,
+  ): Promise<ReadonlySet<string>> {
+    const isIt = sql`first_at = ${momentText(firstAtMs)} and block_id = ${blockId}::bigint`
+    const [row] = await queryRows<{ filter: Uint8Array | null }>(
+      this.db,
+      sql`select reference_filter as filter from score_blocks where ${isIt} and ${IS_FILTER_SOUND}
+        union all
+        select reference_filter from score_archive_blocks where ${isIt} and ${IS_FILTER_SOUND}`,
+    )
+    // A damaged filter lets all through; a block that has gone held what another one holds now.
+    if (row === undefined) return new Set(references)
+    return referencesIn(row.filter, teamId, references)
+  }
+
+  /**
+   * Blocks that can hold the request whose id has this time, likely ones first. A request can come
+   * twice, in a small block and in the one that it was merged into.
+   *
+   * @param onLost see `BlockQuery`
+   */
   async *blocksAt(idMs: number, onLost?: (lost: LostBlock) => void): AsyncIterable<StoredBlock> {
     const near = sql`first_at >= ${momentText(idMs - NEAR_MS)}
       and first_at < ${momentText(idMs + NEAR_MS)}`
@@ -103,10 +148,9 @@ export class PostgresBlockReader implements BlockReader {
       [far, true],
     ] as const) {
       const listed = await this.list(
-        sql`${range} and id_from <= ${momentText(Math.ceil(idMs))}
-          and id_to >= ${momentText(Math.floor(idMs))}`,
-        'newest',
-        withSuperseded,
+        (isIndexSound) => sql`${range} and (id_from <= ${momentText(Math.ceil(idMs))}
+          and id_to >= ${momentText(Math.floor(idMs))} or not ${isIndexSound})`,
+        { order: 'newest', withSuperseded },
       )
       for (const block of listed) yield* this.readOnce(block, onLost)
     }
@@ -117,7 +161,8 @@ export class PostgresBlockReader implements BlockReader {
     listed: ListedBlock,
     onLost?: (lost: LostBlock) => void,
   ): AsyncIterable<StoredBlock> {
-    const name = `${listed.first_at_ms} ${listed.block_id} ${listed.checksum}`
+    const { block_id: blockId, first_at_ms: firstAtMs, checksum } = listed
+    const name = cacheName({ blockId, firstAtMs, checksum })
     const known = this.cache.get(name)
     if (known !== undefined) {
       yield known
@@ -125,22 +170,23 @@ export class PostgresBlockReader implements BlockReader {
     }
     for await (const block of this.read([listed], { ...(onLost && { onLost }) })) {
       const size = block.data.length + OPENED_FACTOR * block.rawBytes
-      // The row can have changed since it was listed.
-      if (block.checksum === listed.checksum) this.cache.set(name, block, { size })
+      // The row can have changed since it was listed; what is damaged can be restored.
+      const isAsListed = block.checksum === listed.checksum
+      if (isAsListed && areSourcesWhole(block)) this.cache.set(name, block, { size })
       yield block
     }
   }
 
   async *blocksIn(query: BlockQuery): AsyncIterable<StoredBlock> {
     const isShort = query.toMs - query.fromMs <= WINDOW_DAYS_MAX * SPAN_MS.day
-    const range = isShort ? query : await this.extentOf(query)
-    for (const window of windowsOf(range, query.order)) {
+    const range = isShort ? query : await this.findExtent(query)
+    for (const window of splitIntoWindows(range, query.order)) {
       yield* this.blocksWithin({ ...query, ...window })
     }
   }
 
   private async *blocksWithin(query: BlockQuery): AsyncIterable<StoredBlock> {
-    const bounds = await this.boundsOf(query)
+    const bounds = await this.findBounds(query)
     if (bounds === null) return
     const { firstHourMs, lastHourMs } = bounds
     const isRising = query.order === 'oldest'
@@ -151,10 +197,9 @@ export class PostgresBlockReader implements BlockReader {
       const fromMs = isRising ? hourMs : hourMs - furtherMs
       const lastMs = isRising ? hourMs + furtherMs : hourMs
       const listed = await this.list(
-        sql`${conditionOf(query)} and first_at >= ${momentText(fromMs)}
-          and first_at < ${momentText(lastMs + SPAN_MS.hour)}`,
-        query.order,
-        query.withSuperseded,
+        (isIndexSound) => sql`${makeCondition(query, isIndexSound)}
+          and first_at >= ${momentText(fromMs)} and first_at < ${momentText(lastMs + SPAN_MS.hour)}`,
+        query,
       )
       yield* this.read(listed, query)
       const beyondMs = isRising ? lastMs + SPAN_MS.hour : fromMs - SPAN_MS.hour
@@ -168,8 +213,8 @@ export class PostgresBlockReader implements BlockReader {
   }
 
   /** The part of a range that has partitions, blocks without one, or archived ones. */
-  private async extentOf({ fromMs, toMs }: TimeRange): Promise<TimeRange> {
-    const [row] = await rowsOf<{
+  async findExtent({ fromMs, toMs }: TimeRange): Promise<TimeRange> {
+    const [row] = await queryRows<{
       first_day: string | null
       last_day: string | null
       stray_first_ms: number | null
@@ -186,7 +231,7 @@ export class PostgresBlockReader implements BlockReader {
         from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = 'score_blocks'::regclass and c.relname like 'score_blocks_p%'`,
     )
-    const days = [row?.first_day, row?.last_day].flatMap((day) => dayStartOf(day ?? null))
+    const days = [row?.first_day, row?.last_day].flatMap((day) => readDayStarts(day ?? null))
     const strays = [row?.stray_first_ms, row?.stray_last_ms]
     const archived = [row?.archived_first_ms, row?.archived_last_ms]
     const starts = [...days, ...strays, ...archived].filter((ms) => ms != null)
@@ -198,14 +243,14 @@ export class PostgresBlockReader implements BlockReader {
   }
 
   /** The hours of the first and the last block of a query. */
-  private async boundsOf(
+  private async findBounds(
     query: BlockQuery,
   ): Promise<{ readonly firstHourMs: number; readonly lastHourMs: number } | null> {
-    const [row] = await rowsOf<{ first_ms: number | null; last_ms: number | null }>(
+    const [row] = await queryRows<{ first_ms: number | null; last_ms: number | null }>(
       this.db,
-      sql`select min(first_ms) as first_ms, max(last_ms) as last_ms from ${eitherOf(
+      sql`select min(first_ms) as first_ms, max(last_ms) as last_ms from ${matchEither(
         sql`${epochMs(sql`min(first_at)`)} as first_ms, ${epochMs(sql`max(first_at)`)} as last_ms`,
-        rangeOf(query),
+        makeRangeCondition(query),
       )}`,
     )
     if (row === undefined || row.first_ms === null || row.last_ms === null) return null
@@ -222,48 +267,59 @@ export class PostgresBlockReader implements BlockReader {
       ? sql`first_at >= ${momentText(hourMs + SPAN_MS.hour)}`
       : sql`first_at < ${momentText(hourMs)}`
     const nearest = (moment: SQL) => (isRising ? sql`min(${moment})` : sql`max(${moment})`)
-    const [row] = await rowsOf<{ next_ms: number | null }>(
+    const [row] = await queryRows<{ next_ms: number | null }>(
       this.db,
-      sql`select ${epochMs(nearest(sql`next_at`))} as next_ms from ${eitherOf(
+      sql`select ${epochMs(nearest(sql`next_at`))} as next_ms from ${matchEither(
         sql`${nearest(sql`first_at`)} as next_at`,
-        sql`${rangeOf(query)} and ${beyond}`,
+        sql`${makeRangeCondition(query)} and ${beyond}`,
       )}`,
     )
-    const nextMs = row?.next_ms ?? null
-    return nextMs === null ? null : spanStart('hour', nextMs)
+    return row?.next_ms == null ? null : spanStart('hour', row.next_ms)
   }
 
-  private list(
-    condition: SQL,
-    order: BlockQuery['order'],
-    withSuperseded = false,
+  /** @param condition receives whether the index columns of a row are sound */
+  private async list(
+    condition: (isIndexSound: SQL) => SQL,
+    query: Pick<BlockQuery, 'order' | 'withSuperseded' | 'reference'>,
   ): Promise<ListedBlock[]> {
-    const isWanted = withSuperseded ? sql`true` : sql`superseded_at is null`
+    const { order, withSuperseded = false, reference } = query
+    const isWanted = withSuperseded ? sql`true` : IS_CURRENT
+    const isFilterSound = reference === undefined ? sql`true` : IS_FILTER_SOUND
     // The column of the inner query is a number; that of the answer is a text.
     const by =
       order === 'oldest'
         ? sql`listed.first_at, listed.block_id`
         : sql`listed.last_at desc, listed.block_id`
-    return rowsOf<ListedBlock>(
+    const listed = await queryRows<ListedBlock>(
       this.db,
       sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, bytes,
-          checksum::float8 as checksum, is_archived
+          checksum::float8 as checksum, is_archived, is_filter_sound
         from (
           select block_id, first_at, last_at, octet_length(data) as bytes, checksum,
-            false as is_archived
-          from score_blocks where ${isWanted} and ${condition}
+            false as is_archived, ${isFilterSound} as is_filter_sound
+          from score_blocks where ${isWanted} and ${condition(IS_INDEX_SOUND.score_blocks)}
           union all
-          select block_id, first_at, last_at, data_bytes + coalesce(sources_bytes, 0), checksum, true
-          from score_archive_blocks where ${condition}
+          select block_id, first_at, last_at, data_bytes + sources_bytes, checksum, true,
+            ${isFilterSound}
+          from score_archive_blocks where ${condition(IS_INDEX_SOUND.score_archive_blocks)}
         ) as listed order by ${by}`,
     )
+    for (const block of listed) if (!block.is_filter_sound) this.damaged.note(filterFault(block))
+    return listed
+  }
+
+  async blockAt({ blockId, firstAtMs }: Pick<StoredBlock, 'blockId' | 'firstAtMs'>) {
+    const isIt = sql`first_at = ${momentText(firstAtMs)} and block_id = ${blockId}::bigint`
+    const listed = await this.list(() => isIt, { order: 'newest', withSuperseded: true })
+    for await (const block of this.read(listed)) return block
+    return null
   }
 
   private async *read(
     listed: readonly ListedBlock[],
     { isWhole, hasSources, onLost }: Pick<BlockQuery, 'isWhole' | 'hasSources' | 'onLost'> = {},
   ): AsyncIterable<StoredBlock> {
-    const portions = [...portionsOf(listed)]
+    const portions = [...listPortions(listed)]
     let ahead: Promise<BlockRow[]> | null = null
     for (const [index, portion] of portions.entries()) {
       const rows: BlockRow[] = await (ahead ?? this.stored(portion, hasSources))
@@ -271,7 +327,7 @@ export class PostgresBlockReader implements BlockReader {
       // The database reads on while these blocks are looked at, but for readers who want a few.
       ahead = index === 0 || next === undefined ? null : this.stored(next, hasSources)
       ahead?.catch(() => undefined)
-      const byId = new Map(rows.map((row) => [row.block_id, blockOf(row)]))
+      const byId = new Map(rows.map((row) => [row.block_id, readBlock(row)]))
       const others = portion.filter(({ block_id }) => !byId.has(block_id))
       const lost = new Set<string>()
       const note = (block: LostBlock) => {
@@ -290,17 +346,30 @@ export class PostgresBlockReader implements BlockReader {
     }
   }
 
-  /** Those of the blocks that the database has. */
-  private stored(portion: readonly ListedBlock[], hasSources = true): Promise<BlockRow[]> {
+  /** Returns the blocks that the database has; one that it can't read comes without data. */
+  private async stored(portion: readonly ListedBlock[], hasSources = true): Promise<BlockRow[]> {
     const listed = portion.filter(({ is_archived }) => !is_archived)
-    if (listed.length === 0) return Promise.resolve([])
+    if (listed.length === 0) return []
+    try {
+      return await this.rows(listed, hasSources)
+    } catch (error) {
+      if (!isDataCorrupt(error)) throw error
+      const [only, ...others] = listed
+      if (only !== undefined && others.length === 0) return [unreadableRow(only)]
+      const rows: BlockRow[] = []
+      for (const block of listed) rows.push(...(await this.stored([block], hasSources)))
+      return rows
+    }
+  }
+
+  private rows(listed: readonly ListedBlock[], hasSources: boolean): Promise<BlockRow[]> {
     const keys = sql.join(
       listed.map((block) => sql`(${momentText(block.first_at_ms)}, ${block.block_id}::bigint)`),
       sql`, `,
     )
     const times = listed.map((block) => block.first_at_ms)
     // The bounds say to the planner which partitions it need not look at.
-    return rowsOf<BlockRow>(
+    return queryRows<BlockRow>(
       this.db,
       sql`select ${hasSources ? BLOCK_COLUMNS : BLOCK_COLUMNS_BARE} from score_blocks
         where first_at >= ${momentText(Math.min(...times))}
@@ -310,12 +379,12 @@ export class PostgresBlockReader implements BlockReader {
     )
   }
 
-  /** Whether the log still has the day of a block. */
+  /** Tells whether the log still has the day of a block. */
   private async isKept(firstAtMs: number): Promise<boolean> {
     const dayMs = spanStart('day', firstAtMs)
-    const [row] = await rowsOf<{ kept: boolean }>(
+    const [row] = await queryRows<{ kept: boolean }>(
       this.db,
-      sql`select to_regclass(${`score_blocks_p${dayNameOf(dayMs)}`}::text) is not null or exists (
+      sql`select to_regclass(${`score_blocks_p${nameDay(dayMs)}`}::text) is not null or exists (
           select 1 from score_blocks where first_at >= ${momentText(dayMs)}
             and first_at < ${momentText(dayMs + SPAN_MS.day)}) or exists (
           select 1 from score_archive_blocks where first_at >= ${momentText(dayMs)}
@@ -325,72 +394,7 @@ export class PostgresBlockReader implements BlockReader {
   }
 }
 
-function rewritten(): AppError {
-  const message = 'the log was rewritten while it was read: read this period again'
-  return new AppError('unavailable', message)
-}
-
-function leftTheLog(): AppError {
-  const message =
-    'a day of the period left the log while it was read, because its retention ended: ask again'
-  return new AppError('unavailable', message)
-}
-
-/** The day of a moment, as partitions are named: `20261121`. */
-function dayNameOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')
-}
-
-/** @param name `20261121` */
-function dayStartOf(name: string | null): number[] {
-  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(name ?? '') ?? []
-  return day === undefined ? [] : [Date.parse(`${year}-${month}-${day}T00:00:00Z`)]
-}
-
-/**
- * Splits a range at days of UTC. PostgreSQL plans every partition of a range: many readers find
- * what they want in the first days, and the windows after them are longer.
- */
-function* windowsOf({ fromMs, toMs }: TimeRange, order: BlockQuery['order']): Generator<TimeRange> {
-  const isRising = order === 'oldest'
-  let days = 1
-  let [low, high] = [fromMs, toMs]
-  while (low < high) {
-    const length = days * SPAN_MS.day
-    const cut = isRising
-      ? Math.min(high, spanStart('day', low) + length)
-      : Math.max(low, spanStart('day', high - 1) + SPAN_MS.day - length)
-    yield isRising ? { fromMs: low, toMs: cut } : { fromMs: cut, toMs: high }
-    if (isRising) low = cut
-    else high = cut
-    days = Math.min(WINDOW_DAYS_MAX, 2 * days)
-  }
-}
-
-/** Columns of the blocks in the database and of those in the archive. */
-function eitherOf(columns: SQL, condition: SQL): SQL {
-  return sql`(select ${columns} from score_blocks where ${condition}
-    union all select ${columns} from score_archive_blocks where ${condition}) as either`
-}
-
-/** Bounds that lead to the partitions and to the primary key. */
-function rangeOf({ fromMs, toMs }: BlockQuery): SQL {
-  const startMs = Number.isFinite(fromMs) ? spanStart('hour', fromMs) : fromMs
-  return sql`first_at >= ${momentText(startMs)} and first_at < ${momentText(toMs)}`
-}
-
-function conditionOf(query: BlockQuery): SQL {
-  const parts = [rangeOf(query), sql`last_at >= ${momentText(query.fromMs)}`]
-  const { deploymentId, reference } = query
-  if (deploymentId !== undefined) {
-    parts.push(sql`deployments @> ${`{${deploymentHash(deploymentId)}}`}::integer[]`)
-  }
-  if (reference !== undefined) {
-    const bits = sql`octet_length(reference_filter) * 8`
-    parts.push(sql`reference_filter is not null`)
-    for (const hash of referenceHashes(reference.teamId, reference.reference)) {
-      parts.push(sql`get_bit(reference_filter, ${hash}::bigint % (${bits})) = 1`)
-    }
-  }
-  return sql.join(parts, sql` and `)
+function filterFault({ block_id, first_at_ms, is_archived }: ListedBlock): DamagedBlock {
+  const table = is_archived ? 'score_archive_blocks' : 'score_blocks'
+  return damagedColumns({ blockId: block_id, firstAtMs: first_at_ms }, 'filter', table)
 }

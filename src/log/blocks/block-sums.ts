@@ -1,11 +1,12 @@
-import { type Counts, count } from '../../rollups/counts.ts'
-import type { KeyedRollup } from '../../rollups/rollup-sums.ts'
-import { SPAN_MS } from '../../rollups/spans.ts'
-import { ByteReader, ByteWriter } from './bytes.ts'
+import { crc32 } from 'node:zlib'
+import { type Counts, count } from '../rollups/counts.ts'
+import type { KeyedRollup } from '../rollups/rollup-sums.ts'
+import { SPAN_MS } from '../rollups/spans.ts'
+import { ByteReader, ByteWriter, checkedBytes } from './bytes.ts'
 
 /**
  * Writes the rollups of minutes: a varint with their number, then for each deployment, minute,
- * averages as doubles, counts.
+ * averages as doubles, counts; then a CRC-32 of all that.
  */
 export function writeSums(minutes: readonly KeyedRollup[]): Buffer {
   const out = new ByteWriter()
@@ -24,12 +25,17 @@ export function writeSums(minutes: readonly KeyedRollup[]): Buffer {
     writeCounts(out, rollup.scoreBuckets)
     writeCounts(out, rollup.latencyBuckets)
   }
+  out.u32(crc32(out.written()))
   return Buffer.from(out.written())
 }
 
-/** Reads what `writeSums` has written. */
+/**
+ * Reads what `writeSums` has written.
+ *
+ * @throws RangeError if the bytes are damaged
+ */
 export function readSums(bytes: Buffer): KeyedRollup[] {
-  const from = new ByteReader(bytes)
+  const from = new ByteReader(checkedBytes(bytes))
   const minutes: KeyedRollup[] = []
   for (let rest = from.varint(); rest > 0; rest--) {
     const deploymentId = from.block().toString()

@@ -1,3 +1,4 @@
+import type { LoggedRequest } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
 
 /** One model of a head, with its columns: one item for each row (applicant) of the group. */
@@ -65,9 +66,9 @@ export interface OpenBlock {
   recordId(index: number, row: number): string | number | null
   reference(index: number): string | null
   /** Index in `groups` of the group with the rows of a request, and the first of those rows. */
-  groupOf(index: number): number
-  firstRowOf(index: number): number
-  /** Whether a request of a group can have a reference, or a row of it a record id. */
+  findGroup(index: number): number
+  findFirstRow(index: number): number
+  /** Tells whether a request of a group can have a reference, or a row of it a record id. */
   hasNames(group: number): boolean
   /**
    * Hands over the reference of a single request, or the id of a record of a batch, without making
@@ -85,6 +86,12 @@ export interface OpenBlock {
    * @throws Error if the model is not in `models` and its results are not stored
    */
   results(group: number, model: number, models: ModelsById): ResultColumns
+  /**
+   * A request as readers see it.
+   *
+   * @throws Error as `results`
+   */
+  request(index: number, models: ModelsById): LoggedRequest
   /**
    * The record of a request in version 4.
    *

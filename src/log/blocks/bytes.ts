@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib'
+
 const BYTES_MIN = 256
 const VARINT_BITS = 7
 const MORE = 0x80
@@ -68,7 +70,7 @@ export class ByteWriter {
     return this.bytes.subarray(start, this.used)
   }
 
-  /** What was written; valid until the next write. */
+  /** Returns the written bytes; valid until the next write. */
   written(): Buffer {
     return this.bytes.subarray(0, this.used)
   }
@@ -80,6 +82,21 @@ export class ByteWriter {
     this.bytes.copy(larger, 0, 0, this.used)
     this.bytes = larger
   }
+}
+
+const CHECKSUM_BYTES = 4
+
+/**
+ * The bytes before a CRC-32, which is written at their end with `u32`.
+ *
+ * @throws RangeError if they are not those that it was made of
+ */
+export function checkedBytes(bytes: Buffer): Buffer {
+  const end = bytes.length - CHECKSUM_BYTES
+  if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) {
+    throw new RangeError('the bytes are damaged')
+  }
+  return bytes.subarray(0, end)
 }
 
 /** A call costs more than a loop over so few bytes. */

@@ -1,6 +1,6 @@
 import { ByteReader, type ByteWriter } from './bytes.ts'
 
-/** How a column is written. */
+/** The way a column is written. */
 const CONSTANT = 0
 const VALUES = 1
 const PLANES = 2

@@ -1,7 +1,7 @@
-import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
 import { type BlockTree, BlockTrees } from '../proof/block-trees.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import { RecordScanner } from '../record/record-scanner.ts'
+import { SPAN_MS, spanStart } from '../rollups/spans.ts'
 import { BlockEncoder, type EncodedBlock } from './block-encoder.ts'
 import { type KnownHead, KnownHeads } from './known-heads.ts'
 
@@ -24,7 +24,7 @@ export async function encodeBlocks(
 ): Promise<DrainedBlock[]> {
   if (payloads.length === 0) return []
   const heads = payloads.map((payload) => known.of(payload))
-  const models = await source.compiled(modelIdsOf(heads))
+  const models = await source.compiled(listModelIds(heads))
   return encodeWith(payloads, heads, models)
 }
 
@@ -66,7 +66,7 @@ function encodeWith(
 }
 
 /** Ids of the models of these heads. */
-function modelIdsOf(heads: readonly KnownHead[]): string[] {
+function listModelIds(heads: readonly KnownHead[]): string[] {
   const ids = new Set<string>()
   for (const { head } of new Set(heads)) for (const { modelId } of head.models) ids.add(modelId)
   return [...ids]

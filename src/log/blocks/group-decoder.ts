@@ -14,7 +14,7 @@ export class GroupDecoder implements BlockGroup {
   readonly requestOfRow: Int32Array
   readonly idKinds: Uint8Array
   readonly models: readonly ModelDecoder[]
-  /** Whether a row has a record id. */
+  /** True if a row has a record id. */
   readonly hasIds: boolean
   /**
    * Index of a number among the numbers, and position of a text in the bytes; empty where no
@@ -59,7 +59,7 @@ export class GroupDecoder implements BlockGroup {
   }
 
   /** A number, or the bytes of a text, as in a record without their length; null for none. */
-  idOf(row: number): number | Buffer | null {
+  readId(row: number): number | Buffer | null {
     const kind = this.idKinds[row] ?? ID_NULL
     if (kind === ID_NULL) return null
     const place = this.idPlaces[row] ?? 0

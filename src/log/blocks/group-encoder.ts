@@ -1,5 +1,4 @@
 import type { CellModel } from '../../engine/index.ts'
-import type { KeyedRollup } from '../../rollups/rollup-sums.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import type { RecordScanner } from '../record/record-scanner.ts'
 import {
@@ -13,6 +12,7 @@ import {
   type RecordModel,
   SCORED,
 } from '../record/record-v4.ts'
+import type { KeyedRollup } from '../rollups/rollup-sums.ts'
 import { ByteWriter } from './bytes.ts'
 import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
 import type { ReferenceFilter } from './hashes.ts'
@@ -24,8 +24,8 @@ const PD_AT = 1 + F64_BYTES
 const GRADE_AT = PD_AT + F64_BYTES
 const WARNINGS_AT = GRADE_AT + 4
 
-/** What the model that answered says of each applicant of a request. */
-export interface ServedColumns {
+/** Columns of the model that answered. */
+interface ServedColumns {
   readonly scores: number[]
   readonly pds: number[]
 }

@@ -17,6 +17,22 @@ export function referenceHashes(teamId: string, reference: string): number[] {
   return [...hashes]
 }
 
+/** Returns those of a team's references that a filter lets through: see `ReferenceFilter`. */
+export function referencesIn(
+  filter: Uint8Array | null,
+  teamId: string,
+  references: Iterable<string>,
+): Set<string> {
+  const found = new Set<string>()
+  if (filter === null) return found
+  const bits = 8 * filter.length
+  for (const reference of references) {
+    const isSet = (hash: number) => ((filter[(hash % bits) >>> 3] ?? 0) >> ((hash % bits) & 7)) & 1
+    if (referenceHashes(teamId, reference).every(isSet)) found.add(reference)
+  }
+  return found
+}
+
 function writeHashes(out: Uint32Array, at: number, seed: number): void {
   for (let index = 0; index < HASHES; index++) {
     out[at + index] = mixed(seed + Math.imul(index + 1, GOLDEN))

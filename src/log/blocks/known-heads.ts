@@ -15,27 +15,16 @@ export interface KnownHead {
 export class KnownHeads {
   /** By the head's bytes as latin1. */
   private readonly heads = new Map<string, KnownHead>()
-  private before: KnownHead | null = null
   private heldBytes = 0
 
   /**
-   * The head of a record of version 4; often that of the record before.
+   * Finds the head of a record of version 4.
    *
    * @throws Error as `readHeadV4`
    */
   of(payload: Buffer): KnownHead {
     const end = HEAD_AT + payload.readUInt16LE(1)
     if (end > payload.length) throw new Error('the record is cut off')
-    const { before } = this
-    const isBefore =
-      before !== null &&
-      before.bytes.length === end - HEAD_AT &&
-      payload.compare(before.bytes, 0, before.bytes.length, HEAD_AT, end) === 0
-    this.before = isBefore ? before : this.found(payload, end)
-    return this.before
-  }
-
-  private found(payload: Buffer, end: number): KnownHead {
     const name = payload.toString('latin1', HEAD_AT, end)
     const found = this.heads.get(name)
     if (found !== undefined) return found

@@ -1,5 +1,6 @@
+import { type LoggedResult, loggedResult } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
-import { NO_GRADE, type RecordModel, SCORED } from '../record/record-v4.ts'
+import { findCells, NO_GRADE, type RecordModel, SCORED } from '../record/record-v4.ts'
 import type { ModelColumns, ResultColumns } from './block.ts'
 import { ByteReader } from './bytes.ts'
 import { laterPlanes, onFirstUse, readBytes } from './columns.ts'
@@ -29,8 +30,8 @@ export class ModelDecoder implements ModelColumns {
   constructor(record: RecordModel, rows: number, from: ByteReader) {
     this.record = record
     this.scored = readBytes(from, rows)
-    this.scoredCount = countOf(this.scored)
-    this.places = this.scoredCount === rows ? null : placesOf(this.scored)
+    this.scoredCount = countFound(this.scored)
+    this.places = this.scoredCount === rows ? null : listPlaces(this.scored)
     this.storedWarnings = laterPlanes(from, this.scoredCount)
     const planes: Uint8Array[] = []
     for (let plane = 0; plane < record.features * record.bytesPerCell; plane++) {
@@ -102,6 +103,31 @@ export class ModelDecoder implements ModelColumns {
     return this.found
   }
 
+  /**
+   * The result of one row; null if the model failed.
+   *
+   * @throws Error as `results`
+   */
+  resultAt(row: number, models: ModelsById): LoggedResult | null {
+    if (this.scored[row] !== SCORED) return null
+    const { scores, pds, grades } = this.results(models)
+    const grade = grades[row] ?? NO_GRADE
+    const result = {
+      score: scores[row] ?? 0,
+      pd: pds[row] ?? Number.NaN,
+      grade: grade === NO_GRADE ? null : grade,
+      warningCount: this.warningCounts[row] ?? 0,
+    }
+    return loggedResult(result, models.get(this.modelId), () => this.cellsAt(row))
+  }
+
+  private cellsAt(row: number): number[] {
+    const { features, bytesPerCell } = this.record
+    const bytes = Buffer.allocUnsafe(features * bytesPerCell)
+    this.copyCells(row, bytes)
+    return findCells(bytes, bytesPerCell)
+  }
+
   /** Copies the cells of a scored row as a record has them. */
   copyCells(row: number, target: Buffer): void {
     const index = this.places === null ? row : (this.places[row] ?? 0)
@@ -140,13 +166,13 @@ function emptyCells({ bytesPerCell }: RecordModel, rows: number): CellColumn {
   return bytesPerCell === 1 ? new Uint8Array(rows) : new Uint16Array(rows)
 }
 
-function countOf(status: Uint8Array): number {
+function countFound(status: Uint8Array): number {
   let scored = 0
   for (let row = 0; row < status.length; row++) if (status[row] === SCORED) scored++
   return scored
 }
 
-function placesOf(status: Uint8Array): Int32Array {
+function listPlaces(status: Uint8Array): Int32Array {
   const places = new Int32Array(status.length)
   let scored = 0
   for (let row = 0; row < status.length; row++) {

@@ -19,7 +19,7 @@ for (let value = 0; value < BASE; value++) VALUE_OF_CODE[ALPHABET.charCodeAt(val
 /** Milliseconds since 1970 in an id of the service; null if the text is none. */
 export function timeOfRequestId(id: string): number | null {
   if (id.length !== ID_CHARS || !id.startsWith(PREFIX)) return null
-  const time = numberOf(id, PREFIX.length, TIME_CHARS)
+  const time = parseNumber(id, PREFIX.length, TIME_CHARS)
   return time < 0 ? null : time
 }
 
@@ -38,9 +38,9 @@ export class RequestIdColumn {
 
   add(id: string, scoredAtMs: number): void {
     const isLong = id.length === ID_CHARS && id.startsWith(PREFIX)
-    const time = isLong ? numberOf(id, PREFIX.length, TIME_CHARS) : -1
-    const first = isLong ? numberOf(id, PREFIX.length + TIME_CHARS, HALF_CHARS) : -1
-    const second = isLong ? numberOf(id, ID_CHARS - HALF_CHARS, HALF_CHARS) : -1
+    const time = isLong ? parseNumber(id, PREFIX.length, TIME_CHARS) : -1
+    const first = isLong ? parseNumber(id, PREFIX.length + TIME_CHARS, HALF_CHARS) : -1
+    const second = isLong ? parseNumber(id, ID_CHARS - HALF_CHARS, HALF_CHARS) : -1
     const timeMs = time < 0 ? scoredAtMs : time
     if (timeMs < this.fromMs) this.fromMs = timeMs
     if (timeMs > this.toMs) this.toMs = timeMs
@@ -73,7 +73,7 @@ export class RequestIdColumn {
   }
 }
 
-/** Where the ids of a block stand, by form. */
+/** Positions of the ids of a block, by form. */
 interface IdPlaces {
   /** Position of each id among those of its form. */
   readonly places: Uint32Array
@@ -112,21 +112,21 @@ export class RequestIds {
     const { places, others } = this.found()
     const place = places[index] ?? 0
     if (form === TEXT) return others[place] ?? ''
-    const time = textOf(this.timeOf(index), TIME_CHARS)
+    const time = formatText(this.readTime(index), TIME_CHARS)
     return PREFIX + time + this.half(2 * place) + this.half(2 * place + 1)
   }
 
   /** @returns -1 for an id that the block does not hold */
-  indexOf(id: string): number {
+  findIndex(id: string): number {
     const timeMs = timeOfRequestId(id)
     for (const [index, form] of this.forms.entries()) {
-      const mayBe = form === TEXT || this.timeOf(index) === timeMs
+      const mayBe = form === TEXT || this.readTime(index) === timeMs
       if (mayBe && this.at(index) === id) return index
     }
     return -1
   }
 
-  private timeOf(index: number): number {
+  private readTime(index: number): number {
     const { places, times } = this.found()
     return (this.scoredAtMs[index] ?? 0) - (times[places[index] ?? 0] ?? 0)
   }
@@ -134,7 +134,7 @@ export class RequestIds {
   private half(index: number): string {
     const bits = ((this.high[index >>> 2] ?? 0) >>> (2 * (index & 3))) & 3
     const low = this.low.readUIntLE(index * HALF_BYTES, HALF_BYTES)
-    return textOf(low + bits * HIGH, HALF_CHARS)
+    return formatText(low + bits * HIGH, HALF_CHARS)
   }
 }
 
@@ -151,7 +151,7 @@ function idPlaces(forms: Uint8Array, packed: number, from: ByteReader): IdPlaces
 }
 
 /** The number that characters stand for; -1 if one is not of the alphabet. */
-function numberOf(text: string, start: number, length: number): number {
+function parseNumber(text: string, start: number, length: number): number {
   let number = 0
   for (let at = start; at < start + length; at++) {
     const value = VALUE_OF_CODE[text.charCodeAt(at)] ?? -1
@@ -161,7 +161,7 @@ function numberOf(text: string, start: number, length: number): number {
   return number
 }
 
-function textOf(number: number, length: number): string {
+function formatText(number: number, length: number): string {
   let text = ''
   let rest = number
   for (let index = 0; index < length; index++) {

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { type CellModel, EngineError, scoreColumns, scoreOfCells } from '../../engine/index.ts'
+import { type CellModel, EngineError, scoreCells, scoreColumns } from '../../engine/index.ts'
 import { NO_GRADE } from '../record/record-v4.ts'
 import type { ResultColumns } from './block.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
@@ -55,7 +55,7 @@ export class ResultsColumn {
       writePlanes(out, grades)
       return
     }
-    const exceptions = this.exceptionsOf(model, cells, shape)
+    const exceptions = this.findExceptions(model, cells, shape)
     out.u8(DERIVED)
     out.u32(this.checksum())
     out.varint(exceptions.length)
@@ -68,7 +68,7 @@ export class ResultsColumn {
   }
 
   /**
-   * As `checksumOf`. One piece of memory for the columns of many short ones takes half the time.
+   * As `computeChecksum`. One piece of memory for the columns of many short ones takes half the time.
    */
   private checksum(): number {
     const { scores, pds, grades } = this
@@ -85,7 +85,7 @@ export class ResultsColumn {
   }
 
   /** Only here, because the tables of a model are then read once for all of its results. */
-  private exceptionsOf(model: CellModel, cells: Buffer, shape: CellShape): number[] {
+  private findExceptions(model: CellModel, cells: Buffer, shape: CellShape): number[] {
     const { scores, pds, grades } = this
     const { features, bytesPerCell } = shape
     const exceptions: number[] = []
@@ -95,7 +95,7 @@ export class ResultsColumn {
       for (let feature = 0; feature < features; feature++, at += bytesPerCell) {
         ofRow[feature] = bytesPerCell === 1 ? (cells[at] ?? 0) : cells.readUInt16LE(at)
       }
-      const derived = resultOf(model, ofRow)
+      const derived = computeResult(model, ofRow)
       const isDerived =
         derived !== null &&
         Object.is(derived.score, scores[index]) &&
@@ -138,7 +138,7 @@ export function readResults(
     pds[index] = from.f64()
     grades[index] = from.u32()
   }
-  if (checksumOf(scores, pds, grades) !== checksum) {
+  if (computeChecksum(scores, pds, grades) !== checksum) {
     throw new Error('the logged scores do not follow from their model')
   }
   return results
@@ -159,9 +159,9 @@ export function skipResults(from: ByteReader, count: number): void {
 }
 
 /** @returns null for cells that the model lacks */
-function resultOf(model: CellModel, cells: ArrayLike<number>): Result | null {
+function computeResult(model: CellModel, cells: ArrayLike<number>): Result | null {
   try {
-    const { score, pd, gradeIndex } = scoreOfCells(model, cells)
+    const { score, pd, gradeIndex } = scoreCells(model, cells)
     return { score, pd, grade: gradeIndex < 0 ? NO_GRADE : gradeIndex }
   } catch (error) {
     if (error instanceof EngineError) return null
@@ -169,10 +169,10 @@ function resultOf(model: CellModel, cells: ArrayLike<number>): Result | null {
   }
 }
 
-function checksumOf(scores: Float64Array, pds: Float64Array, grades: Uint32Array): number {
-  return [scores, pds, grades].reduce((sum, column) => crc32(bytesOf(column), sum), 0)
+function computeChecksum(scores: Float64Array, pds: Float64Array, grades: Uint32Array): number {
+  return [scores, pds, grades].reduce((sum, column) => crc32(toBytes(column), sum), 0)
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: Float64Array | Uint32Array): Uint8Array {
+function toBytes({ buffer, byteOffset, byteLength }: Float64Array | Uint32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength)
 }

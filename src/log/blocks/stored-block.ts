@@ -1,4 +1,6 @@
-/** How the payload of a block is compressed. */
+import type { BlockTable } from './index-sums.ts'
+
+/** The way the payload of a block is compressed. */
 export const CODECS = ['raw', 'zstd'] as const
 export type Codec = (typeof CODECS)[number]
 
@@ -24,8 +26,19 @@ export interface StoredBlock extends BlockData {
   /** Number of requests. */
   readonly records: number
   readonly applicants: number
-  /** See `readSources`; null for a block from before the tree. */
-  readonly sources: Buffer | null
+  /** See `readSources`; empty where its reader has asked for none. */
+  readonly sources: Buffer
+  /** Present where the columns by which statements choose it are damaged: see `indexSum`. */
+  readonly damagedIndexIn?: BlockTable
   /** The file of the archive that holds it; absent for a block in the database. */
   readonly archivedIn?: string
+}
+
+/** Names the bytes of a block: an erasure changes a block in place, and its checksum with it. */
+export function cacheName({
+  blockId,
+  firstAtMs,
+  checksum,
+}: Pick<StoredBlock, 'blockId' | 'firstAtMs' | 'checksum'>): string {
+  return `${firstAtMs} ${blockId} ${checksum}`
 }

@@ -1,15 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { momentText } from '../../rollups/rollup-rows.ts'
-import { type KeyedRollup, merged } from '../../rollups/rollup-sums.ts'
-import { type SpanRange, spanStart, type TimeRange } from '../../rollups/spans.ts'
+import { momentText } from '../rollups/rollup-rows.ts'
+import { type KeyedRollup, merged } from '../rollups/rollup-sums.ts'
+import { type SpanRange, spanStart, type TimeRange } from '../rollups/spans.ts'
 import { readSums } from './block-sums.ts'
+import { damagedPart } from './damaged-block.ts'
 import { deploymentHash } from './hashes.ts'
 
 /**
  * Rows of `score_sums` that can count a deployment's requests within these ranges. `score_rollups`
  * does not contain them yet.
  */
-export function unsummedOf(deploymentId: string, ranges: readonly TimeRange[]): SQL {
+export function selectUnsummed(deploymentId: string, ranges: readonly TimeRange[]): SQL {
   let [fromMs, toMs] = [Infinity, -Infinity]
   for (const range of ranges) {
     fromMs = Math.min(fromMs, range.fromMs)
@@ -22,20 +23,36 @@ export function unsummedOf(deploymentId: string, ranges: readonly TimeRange[]): 
 }
 
 /**
- * What the sums of blocks say of a deployment within these ranges.
+ * Returns what the sums of blocks say of a deployment within these ranges.
  *
  * @param sums of the blocks, each as `writeSums` has written it
+ * @throws DamagedBlock
  */
 export function rollupsOfSums(
-  sums: readonly Uint8Array[],
+  sums: readonly UnsummedBlock[],
   deploymentId: string,
   spans: readonly SpanRange[],
 ): KeyedRollup[] {
   const minutes = sums
-    .flatMap((bytes) => readSums(Buffer.from(bytes)))
+    .flatMap((block) => listMinutes(block))
     .filter((minute) => minute.deploymentId === deploymentId)
   return spans.flatMap(({ span, fromMs, toMs }) => {
     const within = minutes.filter(({ startsAtMs }) => startsAtMs >= fromMs && startsAtMs < toMs)
     return merged(within, span)
   })
+}
+
+/** The sums of a block, and where it is. */
+interface UnsummedBlock {
+  readonly blockId: string
+  readonly firstAtMs: number
+  readonly sums: Uint8Array
+}
+
+function listMinutes({ sums, ...place }: UnsummedBlock): KeyedRollup[] {
+  try {
+    return readSums(Buffer.from(sums))
+  } catch (cause) {
+    throw damagedPart(place, 'sums', cause)
+  }
 }

@@ -2,6 +2,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import type { RecordV4 } from '../record/record-v4.ts'
+import { FRAME_HEADER_BYTES, sealFrame } from '../spool/frames.ts'
 
 /** Buffer for a copy, so that memory does not grow with the file. */
 const COPIED_BYTES = 1024 * 1024
@@ -36,6 +38,15 @@ export class DeadLetters {
     renameSync(`${file}.tmp`, file)
   }
 
+  /** Stores records in one file: one as it is, several as a segment has them. */
+  storeRecords(records: readonly RecordV4[], reason: string): void {
+    const [first, ...others] = records
+    if (first === undefined) return
+    const payload = others.length === 0 ? first.payload : framed(records)
+    // A batch that is repeated begins with the same record.
+    this.store(first.requestId, payload, reason)
+  }
+
   /**
    * Stores a payload as `store` does, without loading it into memory.
    *
@@ -65,6 +76,15 @@ export class DeadLetters {
     if (isWhole) await rename(`${file}.tmp`, file)
     return isWhole
   }
+}
+
+function framed(records: readonly RecordV4[]): Buffer {
+  const frames = records.map(({ payload }) => {
+    const frame = Buffer.concat([Buffer.alloc(FRAME_HEADER_BYTES), payload])
+    sealFrame(frame, 0, frame.length)
+    return frame
+  })
+  return Buffer.concat(frames)
 }
 
 function reasonLine(reason: string): Buffer {

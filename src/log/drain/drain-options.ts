@@ -1,16 +1,8 @@
 import type { Clock } from '../../platform/clock.ts'
-import type { ServedResults } from '../../rollups/rollup.ts'
-import type { AnyRecord } from '../record/record.ts'
-import type { DrainPosition, SpoolReader } from '../spool/reader.ts'
-import type { Cursor } from '../spool/segments.ts'
+import type { SpoolReader } from '../spool/reader.ts'
 import type { RangeDrainer } from './drained-range.ts'
-
-/** A record, and what the rollups of version 3 need. */
-export interface LoggedRecord {
-  readonly record: AnyRecord
-  /** Null for a record of version 4. */
-  readonly served: ServedResults | null
-}
+import type { HeldRecords } from './held-records.ts'
+import type { ScoreLogStore } from './store.ts'
 
 /** Counts of what was not in the log before. */
 export interface Appended {
@@ -19,28 +11,16 @@ export interface Appended {
   readonly results: number
 }
 
-/** Writes records to the database. */
-export interface ScoreLogStore {
-  /**
-   * Adds records to the log and moves the spool's cursor over them, in one transaction.
-   *
-   * @throws CursorMovedError if the database has another position of the spool
-   */
-  append(records: readonly LoggedRecord[], position: DrainPosition): Promise<Appended>
-  /** Adds records to the log and takes that back. */
-  probe(records: readonly LoggedRecord[]): Promise<void>
-  /** The database's positions of these spools. */
-  cursors(spoolIds: readonly string[]): Promise<ReadonlyMap<string, Cursor>>
-}
-
 /** Receives the events that an operator should see in the service's log. */
-export interface DrainLog {
+interface DrainLog {
   /** The database accepts nothing. Called at the first failure, then once a minute. */
   failing(facts: FailingFacts, error: unknown): void
   /** The database accepts records again. */
   recovered(facts: FailingFacts): void
   /** A record that can't be stored was quarantined in the spool's directory. */
   quarantine(facts: { readonly requestId: string; readonly reason: string }): void
+  /** Records of a team were set aside, because its tree of proofs is damaged. */
+  held(records: HeldRecords): void
 }
 
 export interface FailingFacts {
@@ -50,14 +30,15 @@ export interface FailingFacts {
 
 export interface DrainOptions {
   readonly spool: SpoolReader
-  readonly store: ScoreLogStore
+  readonly store: Pick<ScoreLogStore, 'append' | 'probe' | 'cursors'>
   /** Drains the normal batches outside of this thread; null without such a thread. */
   readonly thread: RangeDrainer | null
   readonly clock: Clock
   readonly log: DrainLog
   /**
-   * How long records gather, so that one transaction stores many; 0 if responses wait for it. Up to
-   * four times as long after a slow batch, such as one of many deployments, each with rollup rows.
+   * Time for which records gather, so that one transaction stores many; 0 if responses wait for it.
+   * Up to four times as long after a slow batch, such as one of many deployments, each with rollup
+   * rows.
    */
   readonly gatherMs: number
   /** Bounds of a batch, which is one transaction. */

@@ -5,12 +5,10 @@ import type { DrainedRange, RangeDrainer } from './drained-range.ts'
 /** Start data of the thread. */
 export interface DrainWorkerData {
   readonly databaseUrl: string
-  /** Names the rollup rows that only this thread writes. */
-  readonly writer: string
 }
 
 interface DrainThreadOptions extends DrainWorkerData {
-  /** Whether answers wait for the thread. It starts at once then and stays. */
+  /** True if answers wait for the thread. It starts at once then and stays. */
   readonly isAwaited: boolean
   /** Called if the thread ends by itself or can't be started; another thread replaces it. */
   readonly onCrash: (error: unknown) => void
@@ -38,10 +36,9 @@ const MEMORY_MB = { old: 256, young: 24 }
 export class DrainThread implements RangeDrainer {
   private readonly thread: WorkerThread<SegmentRange, DrainedRange | null>
   private readonly onCrash: (error: unknown) => void
-  private onReply: (drained: DrainedRange | null) => void = () => undefined
 
-  constructor({ databaseUrl, writer, isAwaited, onCrash, onSilent }: DrainThreadOptions) {
-    const workerData: DrainWorkerData = { databaseUrl, writer }
+  constructor({ databaseUrl, isAwaited, onCrash, onSilent }: DrainThreadOptions) {
+    const workerData: DrainWorkerData = { databaseUrl }
     this.onCrash = onCrash
     this.thread = new WorkerThread({
       file: WORKER,
@@ -50,8 +47,6 @@ export class DrainThread implements RangeDrainer {
       memoryMb: MEMORY_MB,
       restartPauseMs: RESTART_PAUSE_MS,
       idleMs: isAwaited ? null : IDLE_MS,
-      onReply: (drained) => this.onReply(drained),
-      onEnded: () => this.onReply(null),
       onCrash,
       onSilent,
     })
@@ -59,16 +54,12 @@ export class DrainThread implements RangeDrainer {
   }
 
   async drainRange(range: SegmentRange): Promise<DrainedRange | null> {
-    if (!this.thread.start()) return null
-    const { promise, resolve } = Promise.withResolvers<DrainedRange | null>()
-    this.onReply = resolve
     const overdue = setTimeout(() => {
       this.onCrash(new Error('it did not answer in time'))
       this.thread.terminate()
     }, DEADLINE_MS)
-    this.thread.post(range)
     try {
-      return await promise
+      return await this.thread.call(range)
     } finally {
       clearTimeout(overdue)
     }

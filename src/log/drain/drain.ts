@@ -1,25 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type AnyRecord, isRecordV4 } from '../record/record.ts'
-import { readHeadV4, readRowsV4 } from '../record/record-v4.ts'
-import { servedOf } from '../record/served.ts'
+import { backOffMs } from '../../platform/back-off.ts'
+import { treeFault, UngrownTrees } from '../proof/log-tree.ts'
+import { isSound, type RecordV4, requireSound } from '../record/record-v4.ts'
 import { type Failure, type Suspect, storeAllBut } from '../spool/bisect.ts'
 import type { DrainBatch, DrainToken } from '../spool/reader.ts'
-import { type Cursor, compareCursors } from '../spool/segments.ts'
-import type { DrainOptions, DrainStats, FailingFacts, LoggedRecord } from './drain-options.ts'
-import { failureOf, isLost, reasonOf } from './failures.ts'
+import { type Cursor, compareCursors } from '../spool/spool-papers.ts'
+import type { DrainOptions, DrainStats, FailingFacts } from './drain-options.ts'
+import { classifyFailure, findReason, isLost } from './failures.ts'
+import { splitByTeam } from './held-records.ts'
 import { CursorMovedError } from './spool-cursors.ts'
 
-export type { Appended, LoggedRecord, ScoreLogStore } from './drain-options.ts'
+export type { Appended } from './drain-options.ts'
 
 type BatchEnd = 'empty' | 'partial' | 'full' | 'failed'
 
 const GATHER_FACTOR_MAX = 4
 const REST_SHARE = 4
-const BACKOFF_MS_MIN = 100
-const BACKOFF_MS_MAX = 5_000
+const PAUSES = { minMs: 100, maxMs: 5_000 }
 const SHARES = 8
 const LOG_EVERY_MS = 60_000
-/** How often positions are compared: drained segments are kept for minutes. */
+/** Interval at which positions are compared: drained segments are kept for minutes. */
 const CHECK_EVERY_MS = 30_000
 /** A record is quarantined after it failed alone in this many batches while others were stored. */
 const UNCLEAR_FAILURES_MAX = 3
@@ -64,13 +64,13 @@ export class Drain {
   /** Eighths of the bounds that a batch uses: as much as the database writes in time. */
   private shares = SHARES
   private lostInRow = 0
-  /** Whether the database has stored records of the last batch, or after it. */
+  /** True if the database has stored records of the last batch, or after it. */
   private isTaking = false
   private loggedAtMs = Number.NEGATIVE_INFINITY
   private running: Promise<void> | null = null
   private isWanted = false
   private isEnded = false
-  /** Whether the positions of the spool and the database have to be compared. */
+  /** True if the positions of the spool and the database have to be compared. */
   private isCheckDue = true
   private checking: NodeJS.Timeout | undefined
   /** Records of the current batch that are quarantined. */
@@ -85,15 +85,21 @@ export class Drain {
     return { ...this.counts, lagMs: this.options.spool.stats.oldestAgeMs }
   }
 
-  /** Drains the spool, and then each record that is appended. */
-  start(): void {
+  /**
+   * Drains the spool, then each appended record. Resolves when the positions were compared, or could
+   * not be: until then what a restored database lacks seems to be nowhere. Never rejects.
+   */
+  start(): Promise<void> {
     this.options.spool.onAppend(() => this.wake())
     const check = () => {
       this.isCheckDue = true
       this.wake()
     }
     this.checking = setInterval(check, CHECK_EVERY_MS).unref()
-    this.wake()
+    // The first batch tries again, and logs the failure.
+    const compared = this.comparePositions().catch(() => undefined)
+    this.wake(compared)
+    return compared
   }
 
   /**
@@ -117,10 +123,11 @@ export class Drain {
     this.isEnded = true
   }
 
-  private wake(): void {
+  private wake(after = Promise.resolve()): void {
     this.isWanted = true
     if (this.isEnded || this.running !== null) return
-    this.running = this.run().finally(() => {
+    const run = after.then(() => this.run())
+    this.running = run.finally(() => {
       this.running = null
       // Records were appended between the last check and the end of the run.
       if (this.isWanted) this.wake()
@@ -197,15 +204,17 @@ export class Drain {
     this.counts.replayedRecords += await this.options.spool.follow(spoolId, stored)
   }
 
-  /** How a batch ended that threw an error. */
+  /** Tells how a batch ended that threw an error. */
   private async followed(error: unknown): Promise<BatchEnd> {
     if (!(error instanceof CursorMovedError)) {
       this.isCheckDue = true
       this.noteFailure(error)
       return 'failed'
     }
+    const { spoolId } = error
     try {
-      await this.follow(error.spoolId, error.stored)
+      const stored = error.stored ?? (await this.options.store.cursors([spoolId])).get(spoolId)
+      if (stored !== undefined) await this.follow(spoolId, stored)
       this.noteSuccess()
       return 'full'
     } catch (cause) {
@@ -236,10 +245,11 @@ export class Drain {
   }
 
   private async store({ records, token }: DrainBatch): Promise<void> {
-    const logged: LoggedRecord[] = []
+    const logged: RecordV4[] = []
     for (const record of records) {
       try {
-        logged.push(soundOf(record))
+        requireSound(record)
+        logged.push(record)
       } catch (error) {
         await this.quarantine(record, error)
       }
@@ -247,10 +257,16 @@ export class Drain {
     try {
       await this.append(logged, token)
     } catch (error) {
+      if (error instanceof UngrownTrees) {
+        const { held, others } = splitByTeam(logged, error.teamIds)
+        for (const part of held) await this.setAside(part.records, treeFault(part.teamId))
+        for (const part of held) this.options.log.held(part)
+        return this.store({ records: others, rejected: [], token })
+      }
       const isLostUnclear = logged.length === 1 || this.lostInRow >= LOST_IN_ROW_MAX
-      const judge = (cause: unknown) => failureOf(cause, isLostUnclear)
+      const judge = (cause: unknown) => classifyFailure(cause, isLostUnclear)
       if (error instanceof CursorMovedError || judge(error) === 'database') throw error
-      const suspects = await this.suspectsOf(logged, token, judge)
+      const suspects = await this.findSuspects(logged, token, judge)
       // Its parts were taken: the whole may be too much at once.
       if (suspects.length === 0) this.shares = Math.max(1, this.shares >>> 1)
       await this.storeOthersThan(suspects, logged, token)
@@ -258,12 +274,12 @@ export class Drain {
   }
 
   /** Tries parts of a batch, and takes back what it stored. */
-  private suspectsOf(
-    logged: readonly LoggedRecord[],
+  private findSuspects(
+    logged: readonly RecordV4[],
     token: DrainToken,
     judge: (error: unknown) => Failure,
-  ): Promise<Suspect<LoggedRecord>[]> {
-    const probe = async (part: readonly LoggedRecord[]) => {
+  ): Promise<Suspect<RecordV4>[]> {
+    const probe = async (part: readonly RecordV4[]) => {
       await this.options.store.probe(part)
       this.isTaking = true
     }
@@ -272,12 +288,12 @@ export class Drain {
 
   /** Quarantines before the cursor moves: a process that ends between the two loses nothing. */
   private async storeOthersThan(
-    suspects: readonly Suspect<LoggedRecord>[],
-    logged: readonly LoggedRecord[],
+    suspects: readonly Suspect<RecordV4>[],
+    logged: readonly RecordV4[],
     token: DrainToken,
   ): Promise<void> {
     this.throwIfTooEarly(suspects)
-    for (const { record, error } of suspects) await this.quarantine(record.record, error)
+    for (const { record, error } of suspects) await this.quarantine(record, error)
     const isSuspect = new Set(suspects.map(({ record }) => record))
     await this.append(
       logged.filter((record) => !isSuspect.has(record)),
@@ -285,17 +301,11 @@ export class Drain {
     )
   }
 
-  /** Whether the database takes records after a batch. */
-  private async tryOthers(batch: readonly LoggedRecord[], token: DrainToken): Promise<boolean> {
+  /** Tells whether the database takes records after a batch. */
+  private async tryOthers(batch: readonly RecordV4[], token: DrainToken): Promise<boolean> {
     const { recordsMax, bytesMax } = WITNESSES
     const behind = await this.options.spool.readBehind(token, recordsMax, bytesMax)
-    const others = behind.flatMap((record) => {
-      try {
-        return [soundOf(record)]
-      } catch {
-        return []
-      }
-    })
+    const others = behind.filter(isSound)
     // The first records of the batch were tried alone: the last one is another.
     if (others.length === 0 && batch.length > 2) others.push(...batch.slice(-1))
     if (others.length === 0) return false
@@ -305,7 +315,7 @@ export class Drain {
     )
   }
 
-  private async append(part: readonly LoggedRecord[], token: DrainToken): Promise<void> {
+  private async append(part: readonly RecordV4[], token: DrainToken): Promise<void> {
     const { spoolId, from, segment, offset } = token
     const position = { spoolId, from, to: { segment, offset } }
     const added = await this.options.store.append(part, position)
@@ -316,11 +326,11 @@ export class Drain {
   }
 
   /** @throws the error of a record while the database may be the cause */
-  private throwIfTooEarly(suspects: readonly Suspect<LoggedRecord>[]): void {
+  private throwIfTooEarly(suspects: readonly Suspect<RecordV4>[]): void {
     const early: unknown[] = []
     for (const { record, error, failure } of suspects) {
       if (failure !== 'unclear') continue
-      const { requestId } = record.record
+      const { requestId } = record
       const failures = (this.unclearFailures.get(requestId) ?? 0) + 1
       this.unclearFailures.set(requestId, failures)
       if (failures < UNCLEAR_FAILURES_MAX) early.push(error)
@@ -328,14 +338,20 @@ export class Drain {
     if (early.length > 0) throw early[0]
   }
 
-  /** A repeated batch quarantines a record again, which is counted once. */
-  private async quarantine(record: AnyRecord, error: unknown): Promise<void> {
-    const reason = reasonOf(error)
-    await this.options.spool.quarantine(record, reason)
-    if (this.quarantined.has(record.requestId)) return
-    this.quarantined.add(record.requestId)
-    this.counts.quarantinedRecords++
-    this.options.log.quarantine({ requestId: record.requestId, reason })
+  private async quarantine(record: RecordV4, error: unknown): Promise<void> {
+    const reason = findReason(error)
+    const added = await this.setAside([record], reason)
+    if (added > 0) this.options.log.quarantine({ requestId: record.requestId, reason })
+  }
+
+  /** A repeated batch sets records aside again. @returns number of new ones */
+  private async setAside(records: readonly RecordV4[], reason: string): Promise<number> {
+    await this.options.spool.quarantine(records, reason)
+    const before = this.quarantined.size
+    for (const { requestId } of records) this.quarantined.add(requestId)
+    const added = this.quarantined.size - before
+    this.counts.quarantinedRecords += added
+    return added
   }
 
   private noteSuccess(): void {
@@ -363,8 +379,8 @@ export class Drain {
 
   private backoffMs(): number {
     // The database is available: one record delays the others.
-    if (this.isTaking) return BACKOFF_MS_MIN
-    return Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (this.failuresInRow - 1))
+    if (this.isTaking) return PAUSES.minMs
+    return backOffMs(PAUSES, this.failuresInRow - 1)
   }
 
   /** Ends early when the drain closes. */
@@ -372,11 +388,4 @@ export class Drain {
     if (ms === 0 || this.ending.signal.aborted) return
     await delay(ms, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined)
   }
-}
-
-/** @throws Error for a record that no answered request can have written */
-function soundOf(record: AnyRecord): LoggedRecord {
-  if (!isRecordV4(record)) return { record, served: servedOf(record) }
-  readRowsV4(record, readHeadV4(record.headBytes))
-  return { record, served: null }
 }

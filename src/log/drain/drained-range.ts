@@ -10,7 +10,7 @@ export interface DrainedRange {
   readonly addedResults: number
   /** When the last of them was scored. */
   readonly newestAtMs: number
-  /** Whether the batch was as large as its bounds allow. */
+  /** True if the batch was as large as its bounds allow. */
   readonly isFull: boolean
 }
 

@@ -29,32 +29,32 @@ const LOST_CODES = [
  * @param isLostUnclear whether the records may be the cause of a lost connection: after several
  *   losses in a row, or if only one record was sent
  */
-export function failureOf(error: unknown, isLostUnclear = false): Failure {
+export function classifyFailure(error: unknown, isLostUnclear = false): Failure {
   const cause = rootCause(error)
-  const code = codeOf(cause) ?? ''
+  const code = readCode(cause) ?? ''
   if (code.length === 5 && RECORD_CLASSES.includes(code.slice(0, 2))) return 'record'
   // A RangeError: the text is longer than V8 allows.
   if (UNCLEAR_CODES.includes(code) || cause instanceof RangeError) return 'unclear'
   return isLostUnclear && isLost(error) ? 'unclear' : 'database'
 }
 
-/** Whether the database received a statement and did not answer. */
+/** Tells whether the database received a statement and did not answer. */
 export function isLost(error: unknown): boolean {
   const cause = rootCause(error)
   // The deadline of the statement passed.
   if (cause instanceof AppError) return cause.code === 'unavailable'
-  return LOST_CODES.includes(codeOf(cause) ?? '')
+  return LOST_CODES.includes(readCode(cause) ?? '')
 }
 
 /** Why a record was quarantined, without any of its content. */
-export function reasonOf(error: unknown): string {
+export function findReason(error: unknown): string {
   const cause = rootCause(error)
-  const code = codeOf(cause)
+  const code = readCode(cause)
   if (code !== null) return `the database refuses it (${code})`
   return cause instanceof Error ? cause.message : "it can't be stored"
 }
 
-function codeOf(error: unknown): string | null {
+function readCode(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof AppError || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null
 }

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { NEWEST_ERASURE } from '../erasure/erasure-list.ts'
 import type { DrainPosition } from '../spool/reader.ts'
-import type { Cursor } from '../spool/segments.ts'
+import type { Cursor } from '../spool/spool-papers.ts'
 
 interface Moved {
   readonly erasures: number
@@ -22,10 +22,10 @@ const BOUND_WAITS = sql.raw(`set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', tr
  */
 export class CursorMovedError extends Error {
   readonly spoolId: string
-  /** Where the database is. */
-  readonly stored: Cursor
+  /** The position that the database has; null: it does not know the spool. */
+  readonly stored: Cursor | null
 
-  constructor(spoolId: string, stored: Cursor) {
+  constructor(spoolId: string, stored: Cursor | null) {
     super('the database has another position of the spool')
     this.spoolId = spoolId
     this.stored = stored
@@ -45,7 +45,7 @@ export async function moveCursor(tx: Transaction, position: DrainPosition): Prom
     = (${from.segment}::integer, ${from.offset}::bigint)`
   const moved =
     from.segment === START.segment && from.offset === START.offset
-      ? await rowsOf<Moved>(
+      ? await queryRows<Moved>(
           tx,
           sql`insert into spool_cursors (spool_id, segment, "offset", updated_at)
             values (${spoolId}, ${to.segment}, ${to.offset}, now())
@@ -53,7 +53,7 @@ export async function moveCursor(tx: Transaction, position: DrainPosition): Prom
               "offset" = excluded."offset", updated_at = excluded.updated_at
             where ${isExpected} returning ${NEWEST_ERASURE} as erasures, ${BOUND_WAITS}`,
         )
-      : await rowsOf<Moved>(
+      : await queryRows<Moved>(
           tx,
           sql`update spool_cursors set segment = ${to.segment}, "offset" = ${to.offset},
               updated_at = now()
@@ -62,15 +62,26 @@ export async function moveCursor(tx: Transaction, position: DrainPosition): Prom
         )
   const [row] = moved
   if (row !== undefined) return row.erasures
-  const stored = await readCursors(tx, [spoolId])
-  throw new CursorMovedError(spoolId, stored.get(spoolId) ?? START)
+  const stored = await knownCursors(tx, [spoolId])
+  throw new CursorMovedError(spoolId, stored.get(spoolId) ?? null)
 }
 
 /**
- * The cursors of these spools; a spool of which nothing is stored is at the start. Notes once a day
- * that the spools are there: maintenance removes the cursors of others.
+ * The cursors of these spools; a spool of which nothing is stored is at the start, and is drained
+ * anew, hence asked for twice.
  */
 export async function readCursors(
+  db: Database,
+  spoolIds: readonly string[],
+): Promise<ReadonlyMap<string, Cursor>> {
+  const stored = await knownCursors(db, spoolIds)
+  const unknown = spoolIds.filter((id) => !stored.has(id))
+  const again = unknown.length === 0 ? null : await db.afresh?.((own) => knownCursors(own, unknown))
+  return new Map(spoolIds.map((id) => [id, stored.get(id) ?? again?.get(id) ?? START]))
+}
+
+/** Notes once a day that the spools are there: maintenance removes the cursors of others. */
+async function knownCursors(
   db: Database,
   spoolIds: readonly string[],
 ): Promise<ReadonlyMap<string, Cursor>> {
@@ -78,7 +89,7 @@ export async function readCursors(
     spoolIds.map((id) => sql`${id}`),
     sql`, `,
   )
-  const rows = await rowsOf<{ id: string; segment: number; at: number }>(
+  const rows = await queryRows<{ id: string; segment: number; at: number }>(
     db,
     sql`with noted as (
         update spool_cursors set updated_at = now()
@@ -87,6 +98,5 @@ export async function readCursors(
       select spool_id as id, segment, "offset"::float8 as at from spool_cursors
       where spool_id in (${ids})`,
   )
-  const stored = new Map(rows.map(({ id, segment, at }) => [id, { segment, offset: at }]))
-  return new Map(spoolIds.map((id) => [id, stored.get(id) ?? START]))
+  return new Map(rows.map(({ id, segment, at }) => [id, { segment, offset: at }]))
 }

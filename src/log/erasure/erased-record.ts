@@ -1,5 +1,3 @@
-import { isRecordV4, readRecord } from '../record/record.ts'
-import { FIELD_SEPARATOR, type ScoreRecord } from '../record/record-v3.ts'
 import {
   FIXED_FACTS_BYTES,
   FLAGS_AT,
@@ -16,13 +14,12 @@ import {
   SCORED,
   SCORED_AT,
 } from '../record/record-v4.ts'
-import { withoutIds } from './first-form-ids.ts'
 
 /** Which references of a team to take out of a request; null: none. */
 export type Erases = (teamId: string, scoredAtMs: number) => ((reference: string) => boolean) | null
 
 /** A record without the erased references. */
-export interface ErasedRecord {
+interface ErasedRecord {
   /** The given bytes if there was nothing to take out. */
   readonly payload: Buffer
   /** Number of references and record ids that were taken out. */
@@ -39,12 +36,7 @@ const NULL_ID = Buffer.of(ID_NULL)
  * @throws Error that says what is wrong with the record, without quoting it
  */
 export function withoutReferences(payload: Buffer, erases: Erases): ErasedRecord {
-  if (payload[0] === RECORD_V4) return withoutReferencesV4(payload, erases)
-  const record = readRecord(payload)
-  return isRecordV4(record) ? { payload, places: 0 } : withoutReferencesV3(record, erases)
-}
-
-function withoutReferencesV4(payload: Buffer, erases: Erases): ErasedRecord {
+  if (payload[0] !== RECORD_V4) throw new Error('the record is of another version')
   const headEnd = HEAD_AT + payload.readUInt16LE(1)
   const teamId = payload.toString('utf8', TEAM_AT + 1, endOfText(payload, TEAM_AT))
   const isErased = erases(teamId, payload.readDoubleLE(headEnd + SCORED_AT))
@@ -88,16 +80,6 @@ function withoutRecordIds(
   }
   if (places === 0) return { payload, places }
   return { payload: Buffer.concat([...parts, payload.subarray(from)]), places }
-}
-
-function withoutReferencesV3(record: ScoreRecord, erases: Erases): ErasedRecord {
-  const { payload } = record
-  const isErased = record.isBatch ? erases(record.teamId, record.scoredAtMs) : null
-  if (isErased === null) return { payload, places: 0 }
-  const end = payload.indexOf(FIELD_SEPARATOR)
-  const { text, places } = withoutIds(payload.toString('utf8', 0, end), isErased)
-  if (places === 0) return { payload, places }
-  return { payload: Buffer.concat([Buffer.from(text), payload.subarray(end)]), places }
 }
 
 /** @returns the offset after a `text8` */

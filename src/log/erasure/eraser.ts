@@ -1,38 +1,21 @@
 import { AppError } from '../../errors.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
 import type { OpenBlock } from '../blocks/block.ts'
-import { openBlock } from '../blocks/block-decoder.ts'
 import { BlockEncoder, type EncodedBlock } from '../blocks/block-encoder.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
+import { DamagedBlock } from '../blocks/damaged-block.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
-import type { FirstFormRow } from '../reading/first-form.ts'
-import type { LogPosition } from '../reading/log-query.ts'
 import { hasReference } from '../reading/log-reader.ts'
-import type { FirstFormStore, SearchedPart } from '../reading/log-rows.ts'
-import { TurnTaker } from '../reading/turn-taker.ts'
 import type { ModelSource } from '../record/model-source.ts'
 import { withoutReferences } from './erased-record.ts'
-import { withoutIds } from './first-form-ids.ts'
+import type { ErasureStore } from './erasure-store.ts'
 
 export interface Erasure {
   readonly teamId: string
   readonly reference: string
   /** Requests that were scored until then lose the reference. */
   readonly untilMs: number
-}
-
-/** What an erasure changes in the database. */
-export interface ErasureStore {
-  /**
-   * Lists the erasure for all drains. When it returns, no drain can store the reference any more,
-   * and what drains stored before can be read.
-   *
-   * @throws AppError `unavailable` if the list is full
-   */
-  list(erasure: Erasure): Promise<void>
-  /** @returns false if the block has gone or was changed meanwhile */
-  replaceBlock(block: StoredBlock, encoded: EncodedBlock): Promise<boolean>
-  /** @param results the field `results` of the row */
-  replaceRow(row: FirstFormRow, results: string): Promise<void>
 }
 
 /** A block of the archive, and what takes its place. */
@@ -58,7 +41,7 @@ export interface ArchiveRewriter {
   finish(): Promise<void>
 }
 
-/** What an erasure took out of the database so far. */
+/** The places from which an erasure has removed the reference so far. */
 export class ErasedPlaces {
   /** Number of references and record ids. */
   places = 0
@@ -79,7 +62,6 @@ export class ErasedPlaces {
 
 interface LogEraserOptions {
   readonly blocks: BlockReader
-  readonly rows: FirstFormStore
   readonly models: ModelSource
   readonly store: ErasureStore
   readonly archive: ArchiveRewriter
@@ -107,32 +89,47 @@ export class LogEraser {
 
   /**
    * @param erased counts what was erased, also before an error
-   * @throws AppError `unavailable`
+   * @throws AppError `unavailable`; DamagedBlock if a block that can hold the reference can't be
+   *   read, once it is erased from all others
    */
   async erase(erasure: Erasure, erased: ErasedPlaces): Promise<void> {
     await this.options.store.list(erasure)
-    await this.eraseInRows(erasure, erased)
     for (let passes = 0; passes < PASSES_MAX; passes++) {
-      if (await this.eraseInBlocks(erasure, erased)) continue
+      const { hasFound, damage } = await this.eraseInBlocks(erasure, erased)
+      if (hasFound) continue
       await this.options.archive.finish()
+      if (damage !== null) throw damage
       return
     }
     throw new AppError('unavailable', 'the blocks of the log change too fast: erase again')
   }
 
-  /** @returns whether a block held the reference */
-  private async eraseInBlocks(erasure: Erasure, erased: ErasedPlaces): Promise<boolean> {
+  /** @returns whether a block held the reference, and one that can hold it and can't be read */
+  private async eraseInBlocks(
+    erasure: Erasure,
+    erased: ErasedPlaces,
+  ): Promise<{ readonly hasFound: boolean; readonly damage: DamagedBlock | null }> {
+    const { blocks } = this.options
     const { teamId, reference, untilMs } = erasure
     let hasFound = false
+    let damage: DamagedBlock | null = null
+    const onLost = (lost: LostBlock) => {
+      damage ??= lostBlockError(lost)
+    }
     const waiting = new WaitingFiles(this.options.archive, erased)
-    for await (const stored of this.options.blocks.blocksIn({
+    for await (const stored of blocks.blocksIn({
       reference: { teamId, reference },
       fromMs: Number.NEGATIVE_INFINITY,
       toMs: untilMs + 1,
       order: 'oldest',
       withSuperseded: true,
+      onLost,
     })) {
-      const block = openBlock(stored)
+      const block = blocks.tryOpen(stored)
+      if (block instanceof DamagedBlock) {
+        damage ??= block
+        continue
+      }
       const requests = await requestsWith(erasure, block)
       if (requests.size === 0) continue
       hasFound = true
@@ -145,7 +142,7 @@ export class LogEraser {
       }
     }
     await waiting.flush()
-    return hasFound
+    return { hasFound, damage }
   }
 
   private async encodedWithout(
@@ -166,42 +163,6 @@ export class LogEraser {
     const encoded = encoder.encode()
     if (encoded === null) throw new Error('a block without requests')
     return encoded
-  }
-
-  /** By deployment, for which there is an index: the rows of other teams are not read. */
-  private async eraseInRows(erasure: Erasure, erased: ErasedPlaces): Promise<void> {
-    for (const deploymentId of await this.options.rows.deploymentsOf(erasure.teamId)) {
-      await this.eraseInRowsOf(deploymentId, erasure, erased)
-    }
-  }
-
-  /** Only batches have references in the first form: the ids of their records. */
-  private async eraseInRowsOf(
-    deploymentId: string,
-    erasure: Erasure,
-    erased: ErasedPlaces,
-  ): Promise<void> {
-    const { teamId, reference, untilMs } = erasure
-    const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: untilMs + 1 }
-    const turns = new TurnTaker()
-    let before: LogPosition | null = null
-    do {
-      const part: SearchedPart = await this.options.rows.search({
-        teamId,
-        reference,
-        deploymentId,
-        before,
-        ...range,
-      })
-      for (const row of part.rows) {
-        const { text, places } = withoutIds(row.results, (id) => id === reference)
-        if (places === 0) continue
-        await this.options.store.replaceRow(row, text)
-        erased.add(row.request_id, places)
-        await turns.giveWay()
-      }
-      before = part.next
-    } while (before !== null)
   }
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
-import { epochMs } from '../../rollups/rollup-rows.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { epochMs } from '../rollups/rollup-rows.ts'
 import { type Erases, withoutReferences } from './erased-record.ts'
 import { hashOfReference } from './reference-hash.ts'
 
@@ -13,7 +13,7 @@ export const NEWEST_ERASURE = sql`(select coalesce(max(number), 0)::float8 from 
  */
 export async function newestErasure(tx: Transaction): Promise<number> {
   await tx.execute(sql`lock table spool_cursors in row exclusive mode`)
-  const [row] = await rowsOf<{ newest: number }>(tx, sql`select ${NEWEST_ERASURE} as newest`)
+  const [row] = await queryRows<{ newest: number }>(tx, sql`select ${NEWEST_ERASURE} as newest`)
   return row?.newest ?? 0
 }
 
@@ -57,7 +57,10 @@ export class ErasureList {
 
   /** Reads what is new. */
   async load(): Promise<void> {
-    const [row] = await rowsOf<{ newest: number }>(this.db, sql`select ${NEWEST_ERASURE} as newest`)
+    const [row] = await queryRows<{ newest: number }>(
+      this.db,
+      sql`select ${NEWEST_ERASURE} as newest`,
+    )
     const newest = row?.newest ?? 0
     if (newest === this.newest) return
     if (newest < this.newest) {
@@ -65,7 +68,7 @@ export class ErasureList {
       this.newest = 0
       this.teams.clear()
     }
-    const rows = await rowsOf<ListedErasure>(
+    const rows = await queryRows<ListedErasure>(
       this.db,
       sql`select number::float8 as number, team_id, reference_hash,
           ${epochMs(sql`covers_until`)} as covers_until_ms

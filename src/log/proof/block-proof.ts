@@ -1,24 +1,25 @@
-import type { OpenBlock } from '../score-log/blocks/block.ts'
-import { openBlock } from '../score-log/blocks/block-decoder.ts'
-import type { BlockReader } from '../score-log/blocks/block-store.ts'
-import { readSources } from '../score-log/proof/block-sources.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
+import type { OpenBlock } from '../blocks/block.ts'
+import type { BlockReader } from '../blocks/block-store.ts'
+import { DamagedBlock, damagedPart } from '../blocks/damaged-block.ts'
+import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import {
+  formatLeafText,
+  hashLeaves,
   inTreeOrder,
-  leafHashesOf,
-  leafTextOf,
-  leavesOf,
   type RequestLeaves,
-} from '../score-log/proof/leaves.ts'
+  readLeaves,
+} from './leaves.ts'
 import {
+  computeRoot,
+  emptyRoot,
   HASH_BYTES,
   inclusionRanges,
   type LeafRange,
   nodeHash,
-  rootOf,
-  splitOf,
-} from '../score-log/proof/merkle.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type { ModelSource, ModelsById } from '../score-log/record/model-source.ts'
+  readSplit,
+} from './merkle.ts'
 
 /** Proves that the records of a drained block hold one applicant. */
 export interface BlockProof {
@@ -28,6 +29,8 @@ export interface BlockProof {
   readonly index: number
   readonly size: number
   readonly path: readonly Buffer[]
+  /** Root of the records of the drained block, which is a leaf of the tree. */
+  readonly root: Buffer
 }
 
 /** Hashed without a look at the clock: a millisecond. */
@@ -42,38 +45,54 @@ interface BlockProofOptions {
  * Finds a request in the blocks and proves one of its records.
  *
  * @param idMs the time in the id
- * @returns null if no block holds the request; `untraced` if it is from before the tree
+ * @returns null if no block holds the request
+ * @throws DamagedBlock if the request can be in a block that can't be read, or is in one without a
+ *   place in the tree
  */
 export async function proveInBlock(
   { blocks, models }: BlockProofOptions,
   { requestId, record, idMs }: { requestId: string; record: number; idMs: number },
-): Promise<BlockProof | 'untraced' | null> {
-  for await (const stored of blocks.blocksAt(idMs)) {
-    const block = openBlock(stored)
+): Promise<BlockProof | null> {
+  let damage: DamagedBlock | null = null
+  const onLost = (lost: LostBlock) => {
+    damage ??= lostBlockError(lost)
+  }
+  for await (const stored of blocks.blocksAt(idMs, onLost)) {
+    const block = blocks.tryOpen(stored)
+    if (block instanceof DamagedBlock) {
+      damage ??= block
+      continue
+    }
     const found = block.find(requestId)
     if (found < 0) continue
-    const { sources, sourceOf } = readSources(stored.sources, (index) => block.teamId(index))
-    const own = sourceOf(found)
+    const { sources, readSource } = blocks.sources(stored, block)
+    const own = readSource(found)
     const source = sources[own]
-    if (source === undefined) return 'untraced'
+    if (source === undefined) {
+      throw damagedPart(stored, 'sources', new RangeError('they lack a record of the block'))
+    }
     const indexes = Array.from({ length: block.count }, (_, index) => index)
-    const ofSource = indexes.filter((index) => sourceOf(index) === own)
+    const ofSource = indexes.filter((index) => readSource(index) === own)
     const known = await models.compiled(block.modelIds)
     const requests = inTreeOrder(await leavesIn(block, ofSource, known))
     const before = requests.findIndex((request) => request.requestId === requestId)
     const index = requests
       .slice(0, before)
       .reduce((sum, { hashes }) => sum + hashes.length / HASH_BYTES, record)
-    const hashes = leafHashesOf(requests)
-    const path = await hashesInTurns(hashes, inclusionRanges(index, [0, hashes.length]))
+    const hashes = hashLeaves(requests)
+    const whole: LeafRange = [0, hashes.length]
+    const path = await hashesInTurns(hashes, inclusionRanges(index, whole))
+    const [root = emptyRoot()] = await hashesInTurns(hashes, [whole])
     return {
-      leaf: leafTextOf(block.payload(found, known), record),
+      leaf: formatLeafText(block.payload(found, known), record),
       sequence: source.sequence,
       index,
       size: hashes.length,
       path,
+      root,
     }
   }
+  if (damage !== null) throw damage
   return null
 }
 
@@ -84,14 +103,14 @@ async function hashesInTurns(
 ): Promise<Buffer[]> {
   const turns = new TurnTaker()
   const hashes: Buffer[] = []
-  for (const range of ranges) hashes.push(await hashOf(range))
+  for (const range of ranges) hashes.push(await computeHash(range))
   return hashes
 
-  async function hashOf([start, end]: LeafRange): Promise<Buffer> {
+  async function computeHash([start, end]: LeafRange): Promise<Buffer> {
     await turns.giveWay()
-    if (end - start <= LEAVES_AT_ONCE) return rootOf(leaves, [start, end])
-    const middle = start + splitOf(end - start)
-    return nodeHash(await hashOf([start, middle]), await hashOf([middle, end]))
+    if (end - start <= LEAVES_AT_ONCE) return computeRoot(leaves, [start, end])
+    const middle = start + readSplit(end - start)
+    return nodeHash(await computeHash([start, middle]), await computeHash([middle, end]))
   }
 }
 
@@ -104,7 +123,7 @@ export async function leavesIn(
   const turns = new TurnTaker()
   const requests: RequestLeaves[] = []
   for (const index of indexes) {
-    requests.push(leavesOf(block.payload(index, models)))
+    requests.push(readLeaves(block.payload(index, models)))
     await turns.giveWay()
   }
   return requests

@@ -1,4 +1,5 @@
-import { ByteReader, ByteWriter } from '../blocks/bytes.ts'
+import { crc32 } from 'node:zlib'
+import { ByteReader, ByteWriter, checkedBytes } from '../blocks/bytes.ts'
 
 /** A drained block as a leaf of its team's tree. */
 export interface BlockSource {
@@ -13,10 +14,10 @@ export interface BlockSource {
  */
 export interface BlockSources {
   readonly sources: readonly BlockSource[]
-  /** How many records a merged block is said to hold; null where the teams of the records tell. */
+  /** Number of records a merged block is said to hold; null where the teams of the records tell. */
   readonly records: number | null
-  /** Index in `sources` of a record; -1 for a record from before the tree. */
-  sourceOf(record: number): number
+  /** Index in `sources` of a record; -1 for one that was added without a place in the tree. */
+  readSource(record: number): number
 }
 
 const BY_TEAM = 0
@@ -28,22 +29,24 @@ const RUN_RECORDS_MAX = 2 ** 20
  * Writes the sources of a block whose records have one source for each team.
  *
  *     sources = varint count | each: u8 bytes of the team, team, varint sequence | u8 0
+ *       | u32 CRC-32
  */
 export function writeDrainedSources(sources: readonly BlockSource[]): Buffer {
   const out = new ByteWriter()
   writeHead(out, sources)
   out.u8(BY_TEAM)
-  return Buffer.from(out.written())
+  return checked(out)
 }
 
 /**
  * Writes the sources of a merged block.
  *
  *     sources = as above, with u8 1 | varint runs | each: varint records, varint source + 1
+ *       | u32 CRC-32
  *
- * @param of source of each record, or null for one from before the tree
+ * @param of source of each record, or null for one without a place in the tree
  */
-export function writeMergedSources(of: readonly (BlockSource | null)[]): Buffer | null {
+export function writeMergedSources(of: readonly (BlockSource | null)[]): Buffer {
   const indexes = new Map<string, number>()
   const sources: BlockSource[] = []
   const runs: { records: number; readonly source: number }[] = []
@@ -58,7 +61,6 @@ export function writeMergedSources(of: readonly (BlockSource | null)[]): Buffer 
     if (last?.source === index) last.records++
     else runs.push({ records: 1, source: index })
   }
-  if (sources.length === 0) return null
   const out = new ByteWriter()
   writeHead(out, sources)
   out.u8(BY_RUNS)
@@ -67,6 +69,11 @@ export function writeMergedSources(of: readonly (BlockSource | null)[]): Buffer 
     out.varint(records)
     out.varint(source + 1)
   }
+  return checked(out)
+}
+
+function checked(out: ByteWriter): Buffer {
+  out.u32(crc32(out.written()))
   return Buffer.from(out.written())
 }
 
@@ -81,16 +88,11 @@ function writeHead(out: ByteWriter, sources: readonly BlockSource[]): void {
 /**
  * Reads what one of the functions above wrote.
  *
- * @param bytes null for a block from before the tree
- * @param teamOf team of a record of the block
+ * @param findTeam team of a record of the block
  * @throws RangeError if the bytes are damaged
  */
-export function readSources(
-  bytes: Buffer | null,
-  teamOf: (record: number) => string,
-): BlockSources {
-  if (bytes === null) return { sources: [], records: null, sourceOf: () => -1 }
-  const from = new ByteReader(bytes)
+export function readSources(bytes: Buffer, findTeam: (record: number) => string): BlockSources {
+  const from = new ByteReader(checkedBytes(bytes))
   const sources = Array.from({ length: from.varint() }, () => ({
     teamId: from.block().toString(),
     sequence: from.varint(),
@@ -99,8 +101,8 @@ export function readSources(
   if (kind === BY_TEAM) {
     checkEnd(from)
     const byTeam = new Map(sources.map(({ teamId }, index) => [teamId, index]))
-    const sourceOf = (record: number) => byTeam.get(teamOf(record)) ?? -1
-    return { sources, records: null, sourceOf }
+    const readSource = (record: number) => byTeam.get(findTeam(record)) ?? -1
+    return { sources, records: null, readSource }
   }
   if (kind !== BY_RUNS) throw new RangeError('the sources of the block are of another kind')
   const ofRecord: number[] = []
@@ -111,7 +113,7 @@ export function readSources(
     for (let record = 0; record < records; record++) ofRecord.push(source)
   }
   checkEnd(from)
-  return { sources, records: ofRecord.length, sourceOf: (record) => ofRecord[record] ?? -1 }
+  return { sources, records: ofRecord.length, readSource: (record) => ofRecord[record] ?? -1 }
 }
 
 function checkEnd(from: ByteReader): void {

@@ -15,7 +15,6 @@ export interface BlockTree {
 /** The trees of the teams of a block's records. */
 export class BlockTrees {
   private readonly teams = new Map<string, TeamLeaves>()
-  private last: TeamLeaves | null = null
 
   /**
    * Adds the leaves of a record.
@@ -24,11 +23,12 @@ export class BlockTrees {
    * @throws Error that says what is wrong with the record, without quoting it
    */
   add(record: RecordScanner, texts: LeafTexts): void {
-    if (this.last?.teamId !== texts.teamId) {
-      this.last = this.teams.get(texts.teamId) ?? new TeamLeaves(texts.teamId)
-      this.teams.set(texts.teamId, this.last)
+    let team = this.teams.get(texts.teamId)
+    if (team === undefined) {
+      team = new TeamLeaves(texts.teamId)
+      this.teams.set(texts.teamId, team)
     }
-    this.last.add(record, texts)
+    team.add(record, texts)
   }
 
   /** The trees, by rising team id. */

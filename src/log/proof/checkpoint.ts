@@ -12,13 +12,13 @@ const NOTE = /^(([^\n]+)\n(\d{1,15})\n([A-Za-z0-9+/=]+)\n)\n((?:— \S+ [A-Za-z0
 const SIGNATURE = /^— (\S+) ([A-Za-z0-9+/=]+)$/
 
 /** The log of a team, as checkpoints name it. */
-export function originOf(teamId: string): string {
+export function formatOrigin(teamId: string): string {
   return `scoreline/${teamId}`
 }
 
 /** The chain over the facts of a team's blocks, see `FactsChain`: signed as a tree is. */
-export function factsOriginOf(teamId: string): string {
-  return `${originOf(teamId)}/facts`
+export function formatFactsOrigin(teamId: string): string {
+  return `${formatOrigin(teamId)}/facts`
 }
 
 /**

@@ -1,19 +1,19 @@
-import type { TreeStore } from '../score-log/proof/log-tree.ts'
-import type { TreeNode } from '../score-log/proof/merkle.ts'
 import type { Findings } from './findings.ts'
+import type { TreeNode } from './merkle.ts'
+import type { Trees } from './tree-store.ts'
 
 /** Nodes of one statement. */
 const PORTION_NODES = 256
 
 /** The nodes above the leaves, computed again, beside the stored ones. */
 export class ComparedNodes {
-  private readonly trees: TreeStore
+  private readonly trees: Trees
   private readonly treeId: number
   private readonly findings: Findings
   /** For each level the nodes that are still to be compared, in their order. */
   private readonly waiting = new Map<number, TreeNode[]>()
 
-  constructor(trees: TreeStore, treeId: number, findings: Findings) {
+  constructor(trees: Trees, treeId: number, findings: Findings) {
     this.trees = trees
     this.treeId = treeId
     this.findings = findings

@@ -1,5 +1,5 @@
-import type { TreeLeaf } from '../score-log/proof/facts-chain.ts'
-import type { StrayNode } from '../score-log/proof/log-tree.ts'
+import type { TreeLeaf } from './facts-chain.ts'
+import type { StrayNode } from './log-tree.ts'
 
 /** Something that is not as it was when it was logged. */
 export interface VerifyFinding {
@@ -17,7 +17,7 @@ export interface VerifyFinding {
   readonly message: string
 }
 
-/** What the records of a drained block give now. */
+/** The root that the records of a drained block give now. */
 export interface FoundRoot {
   readonly root: Buffer
   /** Number of applicants. */

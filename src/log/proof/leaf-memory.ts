@@ -6,7 +6,10 @@ const VIEWS_MAX = 4_096
 export class LeafMemory {
   bytes: Buffer = Buffer.allocUnsafeSlow(BYTES_MIN)
   view = new DataView(this.bytes.buffer)
-  /** The first bytes, by their number: another object for each leaf costs as much as its text. */
+  /**
+   * The first bytes, by their number: with another object for each leaf `encodeByHour` takes 7 %
+   * more (5.4 us of processor time for a score in place of 5.0, see `LeafTexts`).
+   */
   private readonly views: Buffer[] = []
 
   /** Makes room for a leaf; what was written is lost where there is none. */

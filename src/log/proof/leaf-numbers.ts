@@ -5,7 +5,7 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, code) =>
   code >= 0x20 && code < DELETE && code !== 0x22 && code !== 0x5c ? 1 : 0,
 )
 
-/** Whether a byte of a text is the same in JSON. */
+/** Tells whether a byte of a text is the same in JSON. */
 export function isPlain(byte: number): boolean {
   return PLAIN[byte] === 1
 }

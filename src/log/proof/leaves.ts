@@ -16,7 +16,7 @@ export interface RequestLeaves {
  *
  * @throws Error that says what is wrong with the record, without quoting it
  */
-export function leavesOf(payload: Buffer): RequestLeaves {
+export function readLeaves(payload: Buffer): RequestLeaves {
   const record = new RecordScanner().scan(payload)
   const { scoredAtMs, rows } = record
   const hashes = Buffer.allocUnsafe(rows * HASH_BYTES)
@@ -26,8 +26,8 @@ export function leavesOf(payload: Buffer): RequestLeaves {
   return { requestId: record.requestIdText(), scoredAtMs, hashes }
 }
 
-/** What the tree holds of one applicant of a record; empty if the record has fewer. */
-export function leafTextOf(payload: Buffer, applicant: number): string {
+/** Returns what the tree holds of one applicant of a record; empty if the record has fewer. */
+export function formatLeafText(payload: Buffer, applicant: number): string {
   let text = ''
   LeafTexts.of(payload).each(new RecordScanner().scan(payload), (leaf, index) => {
     if (index === applicant) text = leaf.toString('utf8', 1)
@@ -36,14 +36,16 @@ export function leafTextOf(payload: Buffer, applicant: number): string {
 }
 
 /** The order of leaves in a block's tree: it does not depend on how records are stored. */
-export function inTreeOrder(requests: readonly RequestLeaves[]): RequestLeaves[] {
+export function inTreeOrder<Request extends Pick<RequestLeaves, 'requestId' | 'scoredAtMs'>>(
+  requests: readonly Request[],
+): Request[] {
   return [...requests].sort(
     (one, other) => one.scoredAtMs - other.scoredAtMs || (one.requestId < other.requestId ? -1 : 1),
   )
 }
 
 /** Hashes of the leaves of these requests, in the order of the tree. */
-export function leafHashesOf(requests: readonly RequestLeaves[]): Buffer[] {
+export function hashLeaves(requests: readonly RequestLeaves[]): Buffer[] {
   return inTreeOrder(requests).flatMap(({ hashes }) => [...hashesIn(hashes)])
 }
 

@@ -39,25 +39,25 @@ export function emptyRoot(): Buffer {
 }
 
 /** The largest power of two below a number above 1. */
-export function splitOf(leaves: number): number {
+export function readSplit(leaves: number): number {
   let split = 1
   while (split * 2 < leaves) split *= 2
   return split
 }
 
 /** Root over the hashes of leaves. */
-export function rootOf(
+export function computeRoot(
   leaves: readonly Buffer[],
   [start, end]: LeafRange = [0, leaves.length],
 ): Buffer {
   if (end - start === 0) return emptyRoot()
   if (end - start === 1) return leaves[start] ?? emptyRoot()
-  const split = start + splitOf(end - start)
-  return nodeHash(rootOf(leaves, [start, split]), rootOf(leaves, [split, end]))
+  const split = start + readSplit(end - start)
+  return nodeHash(computeRoot(leaves, [start, split]), computeRoot(leaves, [split, end]))
 }
 
 /**
- * As `rootOf`, over hashes that stand one after the other and are overwritten. Level by level, the
+ * As `computeRoot`, over hashes that stand one after the other and are overwritten. Level by level, the
  * last of an odd number goes up as it is: that is the same tree.
  */
 export function rootInPlace(hashes: Buffer): Buffer {
@@ -85,11 +85,31 @@ export function rootInPlace(hashes: Buffer): Buffer {
  */
 export function inclusionRanges(index: number, [start, end]: LeafRange): LeafRange[] {
   if (end - start <= 1) return []
-  const split = splitOf(end - start)
+  const split = readSplit(end - start)
   const middle = start + split
   return index < split
     ? [...inclusionRanges(index, [start, middle]), [middle, end]]
     : [...inclusionRanges(index - split, [middle, end]), [start, middle]]
+}
+
+/**
+ * The root that a proof of inclusion leads to.
+ *
+ * @param leaf its hash
+ * @param path the roots of `inclusionRanges`
+ */
+export function rootFromPath(
+  leaf: Buffer,
+  { index, size }: { readonly index: number; readonly size: number },
+  path: readonly Buffer[],
+): Buffer {
+  if (size <= 1) return leaf
+  const split = readSplit(size)
+  const sibling = path.at(-1) ?? emptyRoot()
+  const rest = path.slice(0, -1)
+  if (index < split) return nodeHash(rootFromPath(leaf, { index, size: split }, rest), sibling)
+  const place = { index: index - split, size: size - split }
+  return nodeHash(sibling, rootFromPath(leaf, place, rest))
 }
 
 /**
@@ -105,11 +125,35 @@ export function consistencyRanges(from: number, to: number): LeafRange[] {
 function subProof(from: number, [start, end]: LeafRange, isWhole: boolean): LeafRange[] {
   const leaves = end - start
   if (from === leaves) return isWhole ? [] : [[start, end]]
-  const split = splitOf(leaves)
+  const split = readSplit(leaves)
   const middle = start + split
   return from <= split
     ? [...subProof(from, [start, middle], isWhole), [middle, end]]
     : [...subProof(from - split, [middle, end], false), [start, middle]]
+}
+
+/**
+ * The two roots that a proof of consistency leads to.
+ *
+ * @param earlier root of the first `from` leaves, for where the proof leaves it out
+ * @param path the roots of `consistencyRanges`
+ */
+export function rootsFromPath(
+  { from, to }: { readonly from: number; readonly to: number },
+  earlier: Buffer,
+  path: readonly Buffer[],
+): { readonly earlier: Buffer; readonly later: Buffer } {
+  const last = path.at(-1)
+  if (from === to) return { earlier: last ?? earlier, later: last ?? earlier }
+  const split = readSplit(to)
+  const sibling = last ?? emptyRoot()
+  const rest = path.slice(0, -1)
+  if (from <= split) {
+    const left = rootsFromPath({ from, to: split }, earlier, rest)
+    return { earlier: left.earlier, later: nodeHash(left.later, sibling) }
+  }
+  const right = rootsFromPath({ from: from - split, to: to - split }, earlier, rest)
+  return { earlier: nodeHash(sibling, right.earlier), later: nodeHash(sibling, right.later) }
 }
 
 /** The root of a complete part of a growing tree: 2^level leaves, the `position`-th such part. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   Checkpoint,
   Consistency,
@@ -8,9 +8,9 @@ import {
   ProofQuery,
   ScoreProof,
   VerifierKey,
-} from '../../schemas/proof.ts'
-import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
-import { provenCaller } from '../access/request-caller.ts'
+} from '../../../schemas/proof.ts'
+import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
+import { provenCaller } from '../../http/access/request-caller.ts'
 import type { ProofService } from './service.ts'
 
 interface ProofRouteOptions {
@@ -19,7 +19,7 @@ interface ProofRouteOptions {
 
 const RequestParams = Type.Object({ request_id: Type.String() })
 const NoQuery = Type.Object({}, { additionalProperties: false })
-const hexOf = (hash: Buffer) => hash.toString('hex')
+const formatHex = (hash: Buffer) => hash.toString('hex')
 
 /** Routes that prove what the score log holds. */
 export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
@@ -42,8 +42,8 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
       const { leaf, sequence, index, size, path } = proof.block
       return {
         leaf: Buffer.from(leaf).toString('base64'),
-        block: { sequence, index, size, path: path.map(hexOf) },
-        tree: { index: sequence, size: proof.treeSize, path: proof.treePath.map(hexOf) },
+        block: { sequence, index, size, path: path.map(formatHex) },
+        tree: { index: sequence, size: proof.treeSize, path: proof.treePath.map(formatHex) },
         checkpoint: proof.checkpoint,
       }
     },
@@ -61,7 +61,7 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
     async (request) => {
       const state = await proofs.checkpoint(provenCaller(request))
       const { origin, size, root, note, factsNote } = state
-      return { origin, size, root: hexOf(root), checkpoint: note, facts: factsNote }
+      return { origin, size, root: formatHex(root), checkpoint: note, facts: factsNote }
     },
   )
 
@@ -77,7 +77,7 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
     async (request) => {
       const { from, to } = request.query
       const path = await proofs.consistency(provenCaller(request), from, to)
-      return { from, to, path: path.map(hexOf) }
+      return { from, to, path: path.map(formatHex) }
     },
   )
 

@@ -1,23 +1,23 @@
-import type { OpenBlock } from '../score-log/blocks/block.ts'
-import type { BlockIndex } from '../score-log/blocks/block-index.ts'
-import { deploymentHash, ReferenceFilter } from '../score-log/blocks/hashes.ts'
-import { timeOfRequestId } from '../score-log/blocks/request-id-column.ts'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import type { OpenBlock } from '../blocks/block.ts'
+import type { BlockIndex } from '../blocks/block-index.ts'
+import { deploymentHash, ReferenceFilter } from '../blocks/hashes.ts'
+import { timeOfRequestId } from '../blocks/request-id-column.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
 
 /**
- * What the columns of a row say of its records otherwise than the records: a reader that trusts
- * such a column overlooks them.
+ * Returns what the columns of a row say of its records otherwise than the records: a reader that
+ * trusts such a column overlooks them.
  *
  * @param index null where it can't be compared
  * @returns null for nothing
  */
-export async function faultOf(
+export async function findFault(
   stored: StoredBlock,
   block: OpenBlock,
   index: BlockIndex | null,
 ): Promise<string | null> {
-  const { at, ids, applicants, filter } = await factsOf(block)
+  const { at, ids, applicants, deployments, filter } = await readRowFacts(block)
   const rules: [string, boolean][] = [
     ['first_at', stored.firstAtMs === Math.floor(at.first)],
     ['last_at', stored.lastAtMs === Math.ceil(at.last)],
@@ -27,15 +27,16 @@ export async function faultOf(
     ['id_to', stored.idToMs === Math.ceil(ids.last)],
   ]
   if (index !== null) {
-    const deployments = new Set(block.groups.map((group) => deploymentHash(group.deploymentId)))
     const isListed =
       index.deployments.length === deployments.size &&
-      index.deployments.every((hash) => deployments.delete(hash))
+      index.deployments.every((hash) => deployments.has(hash))
     rules.push(['deployments', isListed])
     rules.push(['reference_filter', isEqual(index.referenceFilter, filter)])
-    rules.push(['is_summed or sums', index.isSummed !== index.hasSums])
   }
   const wrong = rules.flatMap(([column, isRight]) => (isRight ? [] : [column]))
+  if (wrong.length === 0 && stored.damagedIndexIn !== undefined) {
+    wrong.push('superseded_at', 'filter_sum', 'index_sum')
+  }
   return wrong.length === 0 ? null : `its records say otherwise than ${wrong.join(', ')}`
 }
 
@@ -50,8 +51,10 @@ class Span {
   }
 }
 
-/** What the encoder of a block has computed of its records. It gives way to the event loop. */
-async function factsOf(block: OpenBlock) {
+/**
+ * Returns what the encoder of a block has computed of its records. It gives way to the event loop.
+ */
+export async function readRowFacts(block: OpenBlock) {
   const [at, ids, filter, turns] = [new Span(), new Span(), new ReferenceFilter(), new TurnTaker()]
   let applicants = 0
   for (let record = 0; record < block.count; record++) {
@@ -62,7 +65,8 @@ async function factsOf(block: OpenBlock) {
     addReferences(block, record, filter)
     await turns.giveWay()
   }
-  return { at, ids, applicants, filter: filter.bytes() }
+  const deployments = new Set(block.groups.map((group) => deploymentHash(group.deploymentId)))
+  return { at, ids, records: block.count, applicants, deployments, filter: filter.bytes() }
 }
 
 /** In a batch the id of an applicant is a reference, beside that of the request. */

@@ -11,7 +11,7 @@ import {
 const SEED_BYTES = 32
 const KEY_BYTES = 32
 const KEY_ID_BYTES = 4
-/** What Node expects before the 32 bytes of a private key of Ed25519 in PKCS #8. */
+/** The bytes that Node expects before the 32 bytes of a private key of Ed25519 in PKCS #8. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 /** The kind of the key in signed notes. */
 const ED25519 = Buffer.of(1)
@@ -48,7 +48,7 @@ export class SigningKey {
     return Buffer.concat([this.keyId(name), signature]).toString('base64')
   }
 
-  /** Whether `sign` has made a signature. */
+  /** Tells whether `sign` has made a signature. */
   hasSigned(name: string, text: string, signed: string): boolean {
     const bytes = Buffer.from(signed, 'base64')
     // The last character has bits that no byte has.

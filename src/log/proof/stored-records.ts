@@ -1,35 +1,28 @@
-import { AppError } from '../errors.ts'
-import type { LostBlock } from '../score-log/archive/archived-blocks.ts'
-import type { OpenBlock } from '../score-log/blocks/block.ts'
-import { openBlock } from '../score-log/blocks/block-decoder.ts'
-import type { BlockIndexReader } from '../score-log/blocks/block-index.ts'
-import type { BlockReader } from '../score-log/blocks/block-store.ts'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import { type BlockSources, readSources } from '../score-log/proof/block-sources.ts'
-import { treeOver } from '../score-log/proof/leaves.ts'
-import { emptyRoot } from '../score-log/proof/merkle.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type { ModelSource } from '../score-log/record/model-source.ts'
+import { AppError } from '../../errors.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import type { LostBlock } from '../archive/archived-blocks.ts'
+import type { OpenBlock } from '../blocks/block.ts'
+import { openBlock } from '../blocks/block-decoder.ts'
+import type { BlockIndexReader } from '../blocks/block-index.ts'
+import type { BlockReader } from '../blocks/block-store.ts'
+import type { StoredBlock } from '../blocks/stored-block.ts'
+import type { ModelSource } from '../record/model-source.ts'
 import { leavesIn } from './block-proof.ts'
+import { type BlockSources, readSources } from './block-sources.ts'
 import type { Findings, FoundRoot } from './findings.ts'
-import { faultOf } from './row-faults.ts'
+import { treeOver } from './leaves.ts'
+import { emptyRoot } from './merkle.ts'
+import { findFault } from './row-faults.ts'
 
 interface StoredRecordsOptions {
-  readonly blocks: BlockReader
-  readonly index: BlockIndexReader
+  readonly blocks: Pick<BlockReader, 'blocksIn'>
+  readonly index: Pick<BlockIndexReader, 'findIndex'>
   readonly models: ModelSource
   readonly teamId: string
-  /** Records from then on have a place in the tree. */
-  readonly tracedFromMs: number
 }
 
-/** The records of a team in one row, as they are stored now. */
-export interface StoredRecords {
-  /** By the number of their drained block. */
-  readonly roots: ReadonlyMap<number, FoundRoot>
-  /** Applicants from before the tree. */
-  readonly untraced: number
-}
+/** The records of a team in one row as they are stored now, by number of their drained block. */
+type StoredRecords = ReadonlyMap<number, FoundRoot>
 
 /**
  * Reads the whole log row by row, oldest first, and notes rows that can't be read or that hide or
@@ -41,17 +34,17 @@ export async function* readStoredRecords(
 ): AsyncGenerator<StoredRecords> {
   const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
   const onLost = ({ reason, ...block }: LostBlock) => {
-    const where = whereOf({ ...block, archivedIn: block.fileKey })
+    const where = formatWhere({ ...block, archivedIn: block.fileKey })
     findings.add('block_unreadable', null, `${where} can't be read: the file is ${reason}`)
   }
   for await (const stored of options.blocks.blocksIn({ ...range, order: 'oldest', onLost })) {
-    const where = whereOf(stored)
+    const where = formatWhere(stored)
     yield await recordsIn({ ...stored, where }, options, findings)
   }
 }
 
-/** How findings name the row of a block, and its file in the archive. */
-function whereOf({
+/** Tells how findings name the row of a block, and its file in the archive. */
+function formatWhere({
   blockId,
   firstAtMs,
   archivedIn,
@@ -78,15 +71,15 @@ async function recordsIn(
     const listed = readSources(stored.sources, () => teamId).sources.flatMap((source) =>
       source.teamId === teamId ? [source.sequence] : [],
     )
-    if (stored.sources !== null) own = listed
+    own = listed
     const block = openBlock(stored)
     const of = readSources(stored.sources, (record) => block.teamId(record))
     if ((of.records ?? block.count) !== block.count) {
       throw new RangeError('its sources are of another number of records')
     }
     const { bySource, untraced } = await ownRecords(block, of, teamId)
-    if (listed.length + untraced.length === 0) return { roots, untraced: 0 }
-    const fault = await faultOf(stored, block, await index.indexOf(stored))
+    if (listed.length + untraced.length === 0) return roots
+    const fault = await findFault(stored, block, await index.findIndex(stored))
     if (fault !== null) {
       findings.add('block_changed', listed[0] ?? null, `${where} was changed: ${fault}`)
     }
@@ -103,7 +96,14 @@ async function recordsIn(
       const facts = { isReadable: true, firstAtMs, lastAtMs, where, requests: ends }
       roots.set(sequence, { ...treeOver(requests), ...facts })
     }
-    return { roots, untraced: noteUntraced({ where, block, untraced }, options, findings) }
+    const [first] = untraced
+    if (first !== undefined) {
+      const message =
+        `${where} holds ${untraced.length} requests without a place in the tree, such as ` +
+        block.requestId(first)
+      findings.add('block_untraced', null, message)
+    }
+    return roots
   } catch (error) {
     // Not a fault of the block: the database is away.
     if (error instanceof AppError && error.code === 'unavailable') throw error
@@ -118,18 +118,18 @@ async function recordsIn(
       const unreadable = { root: emptyRoot(), size: 0, isReadable: false, ...times }
       roots.set(sequence, { ...unreadable, where, requests: ['', ''] })
     }
-    return { roots, untraced: 0 }
+    return roots
   }
 }
 
 /** The team's requests by their drained block, and those without one of the team. */
-async function ownRecords(block: OpenBlock, { sources, sourceOf }: BlockSources, teamId: string) {
+async function ownRecords(block: OpenBlock, { sources, readSource }: BlockSources, teamId: string) {
   const bySource = new Map<number, number[]>()
   const untraced: number[] = []
   const turns = new TurnTaker()
   for (let record = 0; record < block.count; record++) {
     if (block.teamId(record) !== teamId) continue
-    const source = sources[sourceOf(record)]
+    const source = sources[readSource(record)]
     if (source?.teamId !== teamId) untraced.push(record)
     else {
       const list = bySource.get(source.sequence)
@@ -139,29 +139,4 @@ async function ownRecords(block: OpenBlock, { sources, sourceOf }: BlockSources,
     await turns.giveWay()
   }
   return { bySource, untraced }
-}
-
-interface UntracedRecords {
-  readonly where: string
-  readonly block: OpenBlock
-  readonly untraced: readonly number[]
-}
-
-/** @returns number of applicants from before the tree; the others are findings */
-function noteUntraced(
-  { where, block, untraced }: UntracedRecords,
-  { tracedFromMs }: StoredRecordsOptions,
-  findings: Findings,
-): number {
-  const forged = untraced.filter((record) => block.scoredAtMs(record) >= tracedFromMs)
-  const [first] = forged
-  if (first !== undefined) {
-    const message =
-      `${where} holds ${forged.length} requests without a place in the tree, such as ` +
-      `${block.requestId(first)}: the log had a tree when they say they were scored`
-    findings.add('block_untraced', null, message)
-  }
-  const applicantsOf = (records: readonly number[]) =>
-    records.reduce((sum, record) => sum + block.applicants(record), 0)
-  return applicantsOf(untraced) - applicantsOf(forged)
 }

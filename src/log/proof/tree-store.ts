@@ -1,15 +1,20 @@
+import { hash } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../platform/db/client.ts'
-import { epochMs } from '../../rollups/rollup-rows.ts'
+import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
+import { type Database, queryRows } from '../../platform/db/client.ts'
+import { epochMs } from '../rollups/rollup-rows.ts'
 import type { TreeLeaf } from './facts-chain.ts'
-import type { StrayNode, TreeHead, TreeStore } from './log-tree.ts'
+import type { StrayNode, TreeHead } from './log-tree.ts'
 import { STORED_LEVELS, TreeEdge } from './merkle.ts'
 
 /** Above all levels of a tree. */
 const LEVELS = 64
 
+/** Reads trees: those in PostgreSQL, or those of a second opinion. */
+export type Trees = Pick<TreeStore, keyof TreeStore>
+
 /** Trees in PostgreSQL. */
-export class PostgresTreeStore implements TreeStore {
+export class TreeStore {
   private readonly db: Database
 
   constructor(db: Database) {
@@ -17,21 +22,26 @@ export class PostgresTreeStore implements TreeStore {
   }
 
   async head(teamId: string): Promise<TreeHead> {
-    const [row] = await rowsOf<TreeRow>(
-      this.db,
-      sql`select ${TREE_COLUMNS} from log_trees where team_id = ${teamId}`,
-    )
-    if (row === undefined) return { treeId: null, edge: new TreeEdge(), facts: null }
+    // A checkpoint says what it finds, signed, and could never be taken back.
+    const row = await askTwice(this.db, async (db) => {
+      const rows = await queryRows<TreeRow>(
+        db,
+        sql`select ${TREE_COLUMNS} from log_trees where team_id = ${teamId}`,
+      )
+      return askedRow(rows, ({ team_id }) => team_id === teamId)
+    })
+    if (row === null) return { treeId: null, edge: new TreeEdge(), facts: null, isSound: true }
     return headOfRow(row)
   }
 
+  /** Stored nodes of a level; those that are missing are left out. */
   async nodes(
     treeId: number,
     level: number,
     first: number,
     count: number,
   ): Promise<ReadonlyMap<number, Buffer>> {
-    const rows = await rowsOf<{ position: number; hash: Uint8Array }>(
+    const rows = await queryRows<{ position: number; hash: Uint8Array }>(
       this.db,
       sql`select position::float8 as position, hash from log_tree_nodes
         where tree_id = ${treeId} and level = ${level} and position >= ${first}
@@ -40,10 +50,12 @@ export class PostgresTreeStore implements TreeStore {
     return new Map(rows.map(({ position, hash }) => [position, Buffer.from(hash)]))
   }
 
+  /** The leaves from this one on, in their order. */
   leaves(treeId: number, first: number, count: number): Promise<TreeLeaf[]> {
     return readLeaves(this.db, treeId, first, count)
   }
 
+  /** Rows that the drain would not have written for this tree, at most `limit`. */
   strays(treeId: number, limit: number): Promise<StrayNode[]> {
     const size = sql`(select size from log_trees where id = ${treeId})`
     // Ranges of the primary key, but the second: it reads a row for each 256 leaves.
@@ -62,7 +74,7 @@ export class PostgresTreeStore implements TreeStore {
       (condition) => sql`(select level, position::float8 as position from log_tree_nodes
         where tree_id = ${treeId} and ${condition} limit ${limit})`,
     )
-    return rowsOf<StrayNode>(this.db, sql`${sql.join(parts, sql` union all `)} limit ${limit}`)
+    return queryRows<StrayNode>(this.db, sql`${sql.join(parts, sql` union all `)} limit ${limit}`)
   }
 }
 
@@ -72,21 +84,26 @@ export interface TreeRow {
   readonly team_id: string
   readonly size: number
   readonly edge: Uint8Array
-  readonly facts: Uint8Array | null
-  readonly facts_size: number
-  readonly untraced_until_ms: number | null
+  readonly facts: Uint8Array
+  readonly sum: Uint8Array
 }
 
-export const TREE_COLUMNS = sql`id, team_id, size::float8 as size, edge, facts,
-  facts_size::float8 as facts_size, ${epochMs(sql`untraced_until`)} as untraced_until_ms`
+export const TREE_COLUMNS = sql`id, team_id, size::float8 as size, edge, facts, sum`
 
-export function headOfRow(row: TreeRow): TreeHead & { readonly treeId: number } {
-  const { id, size, edge, facts, facts_size, untraced_until_ms: untracedUntilMs } = row
+/** The checksum of a row of `log_trees`: a tree that grew from a damaged one could not be mended. */
+export function treeSum(teamId: string, edge: TreeEdge, facts: Uint8Array): Buffer {
+  const place = Buffer.from(`${teamId} ${edge.size} `)
+  return hash('sha256', Buffer.concat([place, edge.bytes, facts]), 'buffer')
+}
+
+export function headOfRow({ id, team_id: teamId, size, edge: hashes, facts, sum }: TreeRow) {
+  const edge = new TreeEdge(size, Buffer.from(hashes))
   return {
     treeId: id,
-    edge: new TreeEdge(size, Buffer.from(edge)),
-    facts: facts && { size: facts_size, hash: Buffer.from(facts), untracedUntilMs },
-  }
+    edge,
+    facts: Buffer.from(facts),
+    isSound: treeSum(teamId, edge, facts).equals(sum),
+  } satisfies TreeHead
 }
 
 /** The leaves of a tree from this one on, in their order. */
@@ -96,7 +113,7 @@ export async function readLeaves(
   first: number,
   count: number,
 ): Promise<TreeLeaf[]> {
-  const rows = await rowsOf<{
+  const rows = await queryRows<{
     position: number
     hash: Uint8Array
     applicants: number

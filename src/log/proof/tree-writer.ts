@@ -1,14 +1,13 @@
 import { sql } from 'drizzle-orm'
-import { rowsOf, type Transaction } from '../../platform/db/client.ts'
-import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
 import type { DrainedBlock } from '../blocks/encode-blocks.ts'
+import { momentText } from '../rollups/rollup-rows.ts'
 import type { BlockSource } from './block-sources.ts'
 import { FactsChain } from './facts-chain.ts'
-import { leafHash, type TreeEdge } from './merkle.ts'
-import { headOfRow, readLeaves, TREE_COLUMNS, type TreeRow } from './tree-store.ts'
+import { UngrownTrees } from './log-tree.ts'
+import { leafHash, TreeEdge } from './merkle.ts'
+import { headOfRow, TREE_COLUMNS, type TreeRow, treeSum } from './tree-store.ts'
 
-/** Leaves from before the chain that one transaction adds to it. */
-const CAUGHT_UP_MAX = 2_000
 /**
  * A process that is frozen amid such a transaction loses it, and the trees with it, for which the
  * drains of other replicas wait. Connections for background work have this bound anyway; those of
@@ -33,6 +32,7 @@ interface NewNode {
  * transaction, so that replicas add one after the other.
  *
  * @returns the sources of each block
+ * @throws UngrownTrees; the transaction must then be taken back
  */
 export async function growTrees(
   tx: Transaction,
@@ -63,12 +63,16 @@ export async function growTrees(
 
 interface Head {
   readonly treeId: number
+  readonly teamId: string
   readonly edge: TreeEdge
   readonly chain: FactsChain
-  readonly untracedUntilMs: number | null
 }
 
-/** All locks are taken in the order of the teams, so that two drains never wait for each other. */
+/**
+ * All locks are taken in the order of the teams, so that two drains never wait for each other.
+ *
+ * @throws UngrownTrees
+ */
 async function lockedHeads(
   tx: Transaction,
   teamIds: readonly string[],
@@ -77,51 +81,34 @@ async function lockedHeads(
     teamIds.map((id) => sql`${id}`),
     sql`, `,
   )
-  const known = await rowsOf(tx, sql`select 1 from log_trees where team_id in (${ids})`)
+  const known = await queryRows(tx, sql`select 1 from log_trees where team_id in (${ids})`)
   if (known.length < teamIds.length) {
     // Before the first lock: a drain that inserts a tree waits for one that has inserted it.
-    await tx.execute(sql`insert into log_trees (team_id, size, edge)
-      select team_id, 0, ''::bytea from unnest(array[${ids}]::text[]) as wanted(team_id)
+    const wanted = teamIds.map((id) => {
+      const facts = FactsChain.begin(id).hash
+      return sql`(${id}::text, ${facts}::bytea, ${treeSum(id, new TreeEdge(), facts)}::bytea)`
+    })
+    await tx.execute(sql`insert into log_trees (team_id, size, edge, facts, sum)
+      select team_id, 0, ''::bytea, facts, sum
+      from (values ${sql.join(wanted, sql`, `)}) as wanted(team_id, facts, sum)
       where team_id not in (select team_id from log_trees)
       order by team_id on conflict do nothing`)
   }
-  const rows = await rowsOf<TreeRow>(
+  const rows = await queryRows<TreeRow>(
     tx,
     sql`select ${TREE_COLUMNS}, ${BOUND_IDLE} from log_trees
       where team_id in (${ids}) order by team_id for update`,
   )
   const heads = new Map<string, Head>()
-  for (const row of rows) heads.set(row.team_id, await headOf(tx, row))
-  return heads
-}
-
-/** A tree with its chain, to which leaves of replicas of an older version are added. */
-async function headOf(tx: Transaction, row: TreeRow): Promise<Head> {
-  const { treeId, edge, facts } = headOfRow(row)
-  const untracedUntilMs = facts === null ? await untracedUntil(tx) : facts.untracedUntilMs
-  const chain =
-    facts === null ? FactsChain.begin(row.team_id, untracedUntilMs) : new FactsChain(facts)
-  if (chain.size < edge.size) {
-    for (const leaf of await readLeaves(tx, treeId, chain.size, CAUGHT_UP_MAX)) chain.add(leaf)
+  const damaged = new Set<string>()
+  for (const row of rows) {
+    const { treeId, edge, facts, isSound } = headOfRow(row)
+    if (!isSound) damaged.add(row.team_id)
+    const chain = new FactsChain(edge.size, facts)
+    heads.set(row.team_id, { treeId, teamId: row.team_id, edge, chain })
   }
-  return { treeId, edge, chain, untracedUntilMs }
-}
-
-/**
- * Until when records without a place in a tree are expected: a day from now if the oldest block is
- * from before the trees, since replicas of that version can still run; null otherwise.
- */
-async function untracedUntil(tx: Transaction): Promise<number | null> {
-  const [oldest] = await rowsOf<{ is_untraced: boolean; until_ms: number }>(
-    tx,
-    sql`select is_untraced, floor(${epochMs(sql`now() + interval '1 day'`)}) as until_ms from (
-        (select first_at, sources is null as is_untraced from score_blocks
-          order by first_at limit 1)
-        union all (select first_at, sources_bytes is null from score_archive_blocks
-          order by first_at limit 1)
-      ) as oldest order by first_at limit 1`,
-  )
-  return oldest?.is_untraced === true ? oldest.until_ms : null
+  if (damaged.size > 0) throw new UngrownTrees(damaged)
+  return heads
 }
 
 async function write(
@@ -130,26 +117,31 @@ async function write(
   nodes: readonly NewNode[],
 ): Promise<void> {
   const moved = heads.map(
-    ({ treeId, edge, chain, untracedUntilMs }) =>
+    ({ treeId, teamId, edge, chain }) =>
       sql`(${treeId}::integer, ${edge.size}::bigint, ${edge.bytes}::bytea, ${chain.hash}::bytea,
-        ${chain.size}::bigint, ${momentOf(untracedUntilMs)}::timestamptz)`,
+        ${treeSum(teamId, edge, chain.hash)}::bytea)`,
   )
   const added = nodes.map(
     ({ treeId, level, position, hash, applicants, firstAtMs }) =>
       sql`(${treeId}::integer, ${level}::smallint, ${position}::bigint, ${hash}::bytea,
-        ${applicants}::integer, ${momentOf(firstAtMs)}::timestamptz)`,
+        ${applicants}::integer, ${firstAtMs === null ? null : momentText(firstAtMs)}::timestamptz)`,
   )
-  await tx.execute(sql`with moved as (
+  const written = await queryRows<{ tree_id: number }>(
+    tx,
+    sql`with moved as (
       update log_trees set size = wanted.size, edge = wanted.edge, facts = wanted.facts,
-        facts_size = wanted.facts_size, untraced_until = wanted.untraced_until
-      from (values ${sql.join(moved, sql`, `)})
-        as wanted(id, size, edge, facts, facts_size, untraced_until)
+        sum = wanted.sum
+      from (values ${sql.join(moved, sql`, `)}) as wanted(id, size, edge, facts, sum)
       where log_trees.id = wanted.id
     )
     insert into log_tree_nodes (tree_id, level, position, hash, applicants, first_at)
-    values ${sql.join(added, sql`, `)}`)
-}
-
-function momentOf(ms: number | null): string | null {
-  return ms === null ? null : momentText(ms)
+    values ${sql.join(added, sql`, `)} on conflict do nothing returning tree_id`,
+  )
+  if (written.length === nodes.length) return
+  // Something stands where these trees would grow.
+  const count = (all: readonly number[], id: number) => all.filter((one) => one === id).length
+  const stored = written.map(({ tree_id: id }) => id)
+  const wanted = nodes.map(({ treeId: id }) => id)
+  const stuck = heads.filter(({ treeId: id }) => count(stored, id) < count(wanted, id))
+  throw new UngrownTrees(new Set(stuck.map(({ teamId }) => teamId)))
 }

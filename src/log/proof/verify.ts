@@ -1,32 +1,30 @@
+import type { BlockIndexReader } from '../blocks/block-index.ts'
+import type { BlockReader } from '../blocks/block-store.ts'
+import type { ModelSource } from '../record/model-source.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
-import type { BlockIndexReader } from '../score-log/blocks/block-index.ts'
-import type { BlockReader } from '../score-log/blocks/block-store.ts'
-import type { TreeState } from '../score-log/proof/checkpoint.ts'
-import { FactsChain, type FactsState, type TreeLeaf } from '../score-log/proof/facts-chain.ts'
-import type { TreeHead, TreeStore } from '../score-log/proof/log-tree.ts'
-import { emptyRoot, leafHash, TreeEdge } from '../score-log/proof/merkle.ts'
-import type { ModelSource } from '../score-log/record/model-source.ts'
+import type { TreeState } from './checkpoint.ts'
 import { ComparedNodes } from './compared-nodes.ts'
+import { FactsChain, type TreeLeaf } from './facts-chain.ts'
 import { Findings, type FoundRoot, type VerifyFinding } from './findings.ts'
-import { SeenBlocks } from './seen-blocks.ts'
+import type { TreeHead } from './log-tree.ts'
+import { emptyRoot, leafHash, TreeEdge } from './merkle.ts'
 import { readStoredRecords } from './stored-records.ts'
+import type { Trees } from './tree-store.ts'
 
 export interface VerifyReport {
   readonly blocks: number
   readonly applicants: number
   /** Blocks of the tree whose records have left with their retention. */
   readonly expiredBlocks: number
-  /** Applicants that the log has from before the tree, which proves nothing of them. */
-  readonly untracedApplicants: number
   readonly root: Buffer
   readonly findings: readonly VerifyFinding[]
 }
 
 interface VerifyOptions {
-  readonly blocks: BlockReader
-  readonly index: BlockIndexReader
+  readonly blocks: Pick<BlockReader, 'blocksIn'>
+  readonly index: Pick<BlockIndexReader, 'findIndex'>
   readonly models: ModelSource
-  readonly trees: TreeStore
+  readonly trees: Trees
   readonly teamId: string
   /** Blocks from before may have left. */
   readonly keptFromMs: number
@@ -55,15 +53,11 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
   // First: what a running service drains meanwhile is not part of this tree.
   const head = await trees.head(teamId)
   const { treeId, edge } = head
-  const tracedFromMs = await tracedFrom(trees, head)
-  const { seen, beyond, applicants, untraced } = await compareRecords(
-    { ...options, tracedFromMs, head },
-    findings,
-  )
+  const { seen, beyond, applicants } = await compareRecords({ ...options, head }, findings)
   const { edge: after } = await trees.head(teamId)
   const again = new TreeEdge()
   const nodes = new ComparedNodes(trees, treeId ?? 0, findings)
-  const chain = new ComparedChain(teamId, head.facts, options.facts)
+  const chain = new ComparedChain(teamId, head, options.facts)
   let checkpointRoot = checkpoint?.size === 0 ? emptyRoot() : null
   let expiredBlocks = 0
   let newestKeptMs = Number.NEGATIVE_INFINITY
@@ -87,6 +81,7 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
     const message = `${where} names block ${sequence}, which the tree does not have`
     findings.add('block_changed', sequence, message)
   }
+  if (!head.isSound) findings.treeChanged('the sum in log_trees is of another tree')
   if (again.size !== edge.size || !again.bytes.equals(edge.bytes)) {
     findings.treeChanged('the roots in log_tree_nodes do not give the tree in log_trees')
   }
@@ -99,7 +94,6 @@ export async function verifyLog(options: VerifyOptions): Promise<VerifyReport> {
     blocks: again.size,
     applicants,
     expiredBlocks,
-    untracedApplicants: untraced,
     root: again.root,
     findings: findings.all,
   }
@@ -110,13 +104,11 @@ interface ComparedRecords {
   /** Blocks that the tree did not have when it was read, with their rows. */
   readonly beyond: ReadonlyMap<number, string>
   readonly applicants: number
-  /** Applicants from before the tree. */
-  readonly untraced: number
 }
 
 /** Compares the records of each row with the leaves that they were logged with. */
 async function compareRecords(
-  options: VerifyOptions & { readonly tracedFromMs: number; readonly head: TreeHead },
+  options: VerifyOptions & { readonly head: TreeHead },
   findings: Findings,
 ): Promise<ComparedRecords> {
   const { treeId, edge } = options.head
@@ -124,10 +116,8 @@ async function compareRecords(
   const leaves = new LeafReader(options.trees, treeId, edge.size)
   const beyond = new Map<number, string>()
   let applicants = 0
-  let untraced = 0
-  for await (const stored of readStoredRecords(options, findings)) {
-    untraced += stored.untraced
-    for (const [sequence, own] of stored.roots) {
+  for await (const roots of readStoredRecords(options, findings)) {
+    for (const [sequence, own] of roots) {
       if (sequence >= edge.size) {
         if (beyond.size < BEYOND_MAX) beyond.set(sequence, own.where)
         continue
@@ -143,22 +133,12 @@ async function compareRecords(
       else if (!isRight(leaf, own)) findings.wrongLeaf(treeId ?? 0, leaf, own)
     }
   }
-  return { seen, beyond, applicants, untraced }
+  return { seen, beyond, applicants }
 }
 
 /**
- * From when on each record has a place in the tree. Without a chain its start is not known: then
- * replicas of the version before the trees can still have run for a day.
- */
-async function tracedFrom(trees: TreeStore, { treeId, facts }: TreeHead): Promise<number> {
-  if (facts !== null) return facts.untracedUntilMs ?? Number.NEGATIVE_INFINITY
-  const [first] = treeId === null ? [] : await trees.leaves(treeId, 0, 1)
-  return first === undefined ? Number.POSITIVE_INFINITY : first.firstAtMs + SPAN_MS.day
-}
-
-/**
- * Whether the row of a leaf fits its records. Its time is that of the whole block, in which another
- * team can have been first; a block is of one hour.
+ * Tells whether the row of a leaf fits its records. Its time is that of the whole block, in which
+ * another team can have been first; a block is of one hour.
  */
 function isRight({ applicants, firstAtMs }: TreeLeaf, own: FoundRoot): boolean {
   const hourMs = spanStart('hour', own.firstAtMs)
@@ -167,16 +147,15 @@ function isRight({ applicants, firstAtMs }: TreeLeaf, own: FoundRoot): boolean {
 
 /** The chain of facts, computed again, beside the stored one and one that was kept elsewhere. */
 class ComparedChain {
-  private readonly stored: FactsState | null
+  private readonly stored: Buffer | null
   private readonly kept: TreeState | null
   private readonly chain: FactsChain
-  private isStored = false
   private isKept = false
 
-  constructor(teamId: string, stored: FactsState | null, kept: TreeState | null) {
-    this.stored = stored
+  constructor(teamId: string, { facts }: TreeHead, kept: TreeState | null) {
+    this.stored = facts
     this.kept = kept
-    this.chain = FactsChain.begin(teamId, stored?.untracedUntilMs ?? null)
+    this.chain = FactsChain.begin(teamId)
     this.compare()
   }
 
@@ -186,14 +165,13 @@ class ComparedChain {
   }
 
   private compare(): void {
-    const { stored, kept, chain } = this
-    if (chain.size === stored?.size) this.isStored = chain.hash.equals(stored.hash)
+    const { kept, chain } = this
     if (chain.size === kept?.size) this.isKept = chain.hash.equals(kept.root)
   }
 
   note(findings: Findings): void {
-    const { stored, kept } = this
-    if (stored !== null && !this.isStored) {
+    const { stored, kept, chain } = this
+    if (stored !== null && !chain.hash.equals(stored)) {
       const message =
         'applicants and first_at in log_tree_nodes do not give the facts in log_trees: blocks ' +
         'without records may have been deleted before their time'
@@ -202,7 +180,7 @@ class ComparedChain {
     if (kept !== null && (stored === null || !this.isKept)) {
       const message =
         `the facts of ${kept.size} blocks that were kept are others: applicants or first_at of ` +
-        'one of these blocks in log_tree_nodes, or facts or untraced_until in log_trees, was changed'
+        'one of these blocks in log_tree_nodes, or facts in log_trees, was changed'
       findings.add('checkpoint_differs', null, message)
     }
   }
@@ -210,13 +188,13 @@ class ComparedChain {
 
 /** Finds leaves that are asked for about in their order. */
 class LeafReader {
-  private readonly trees: TreeStore
+  private readonly trees: Trees
   private readonly treeId: number | null
   private readonly size: number
   private portion = new Map<number, TreeLeaf>()
   private first = -1
 
-  constructor(trees: TreeStore, treeId: number | null, size: number) {
+  constructor(trees: Trees, treeId: number | null, size: number) {
     this.trees = trees
     this.treeId = treeId
     this.size = size
@@ -238,7 +216,7 @@ class LeafReader {
 
 /** The leaves of the tree of the first `size` blocks. */
 async function* leavesOfTree(
-  trees: TreeStore,
+  trees: Trees,
   treeId: number | null,
   size: number,
 ): AsyncGenerator<TreeLeaf> {
@@ -250,5 +228,29 @@ async function* leavesOfTree(
     const last = portion.at(-1)
     if (last === undefined) return
     next = last.sequence + 1
+  }
+}
+
+const BITS = 8
+
+/** Which drained blocks of a tree were met: one bit for each, as a log has hundreds of millions. */
+class SeenBlocks {
+  private readonly bits: Uint8Array
+
+  /** @param size of the tree */
+  constructor(size: number) {
+    this.bits = new Uint8Array(Math.ceil(size / BITS))
+  }
+
+  has(sequence: number): boolean {
+    return (((this.bits[Math.floor(sequence / BITS)] ?? 0) >> (sequence % BITS)) & 1) === 1
+  }
+
+  /** @returns whether the block was met before */
+  add(sequence: number): boolean {
+    const wasThere = this.has(sequence)
+    const at = Math.floor(sequence / BITS)
+    this.bits[at] = (this.bits[at] ?? 0) | (1 << (sequence % BITS))
+    return wasThere
   }
 }

@@ -1,14 +1,16 @@
 import type { ScannedColumns } from './columns.ts'
 
-/** What a reader does with a part of the applicants, by their index in it. */
+/** The work of a reader on a part of the applicants, by their index in it. */
 export interface PartReader {
-  /** Whether an applicant takes part. Of the same reference, only those that do are compared. */
+  /**
+   * Tells whether an applicant takes part. Of the same reference, only those that do are compared.
+   */
   readonly takes: (row: number) => boolean
   /** Called with applicants that count, each once; they are not kept. */
   readonly add: (rows: Int32Array) => void
 }
 
-/** What to do with a part of the applicants; null leaves it out. It can be asked twice. */
+/** The work on a part of the applicants; null leaves it out. It can be asked twice. */
 export type ReaderOf = (columns: ScannedColumns) => PartReader | null | Promise<PartReader | null>
 
 /** Divides time: a reference counts once in each period. */
@@ -27,10 +29,10 @@ export interface ApplicantReader {
   readonly periods?: Periods
   /** Most memory that it keeps; absent: less than a mebibyte. */
   readonly memoryMiB?: number
-  readonly readerOf: ReaderOf
+  readonly makeReader: ReaderOf
 }
 
-/** What each reader failed with; those that are absent have read everything. */
+/** The failures of readers; those that are absent have read everything. */
 export type Failures = Map<ApplicantReader, unknown>
 
 /** Readers that take the same applicants in the same periods: references are compared once. */
@@ -46,17 +48,17 @@ export class ReaderGroup {
     this.failures = failures
   }
 
-  /** Whether all its readers have failed. */
+  /** True if all its readers have failed. */
   get isEmpty(): boolean {
     return this.readers.size === 0
   }
 
   /** Asks the readers about a part. @returns null if all leave it out */
-  async partOf(columns: ScannedColumns): Promise<PartReader | null> {
+  async makePart(columns: ScannedColumns): Promise<PartReader | null> {
     const readings: (readonly [reader: ApplicantReader, part: PartReader])[] = []
     for (const reader of this.readers) {
       try {
-        const part = await reader.readerOf(columns)
+        const part = await reader.makeReader(columns)
         if (part !== null) readings.push([reader, part])
       } catch (error) {
         this.fail(reader, error)
@@ -94,16 +96,16 @@ export class ReaderGroup {
 }
 
 /** The groups of readers, see `ReaderGroup`. */
-export function groupsOf(readers: readonly ApplicantReader[], failures: Failures): ReaderGroup[] {
+export function listGroups(readers: readonly ApplicantReader[], failures: Failures): ReaderGroup[] {
   const byName = new Map<string, ApplicantReader[]>()
   for (const reader of readers) {
-    const name = groupNameOf(reader)
+    const name = formatGroupName(reader)
     byName.set(name, [...(byName.get(name) ?? []), reader])
   }
   return [...byName.values()].map((ofName) => new ReaderGroup(ofName, failures))
 }
 
 /** The same for readers of the same group. */
-export function groupNameOf({ takers, periods }: ApplicantReader): string {
+export function formatGroupName({ takers, periods }: ApplicantReader): string {
   return JSON.stringify([takers, periods?.name ?? null])
 }

@@ -1,7 +1,8 @@
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import {
   type ApplicantReader,
   type Failures,
-  groupsOf,
+  listGroups,
   type Periods,
   type ReaderGroup,
   type ReaderOf,
@@ -10,18 +11,17 @@ import type { ScannedColumns } from './columns.ts'
 import type { ScanQuery } from './log-query.ts'
 import type { LogReader } from './log-reader.ts'
 import { PartNames } from './part-names.ts'
-import { untilAborted } from './scan-queue.ts'
-import { addEverybody, scanTwice } from './scanned-twice.ts'
 import { ScoringsByTime } from './scorings-by-time.ts'
-import type { TimedColumns, TimeOrder } from './timed-columns.ts'
-import { TurnTaker } from './turn-taker.ts'
+import type { TimeOrder } from './timed-columns.ts'
 
 /** Which scoring of a reference counts: its first, its last, or each. */
-export const DEDUPES = ['last', 'first', 'none'] as const
+const DEDUPES = ['last', 'first', 'none'] as const
 export type Dedupe = (typeof DEDUPES)[number]
 
 /** References of a period of a group of readers: with all of them, its set takes 128 MiB. */
 export const REFERENCES_MAX = 12_000_000
+/** Applicants to add before checking the time budget. */
+const APPLICANTS_A_LOOK = 1_024
 /** Bytes of blocks that wait for others of the same time before it is looked who counts. */
 const WAITING_BYTES = 16 * 1024 * 1024
 
@@ -47,42 +47,34 @@ export interface ApplicantScan extends SharedScan {
  */
 export async function scanApplicants(
   { periods, ...scan }: ApplicantScan,
-  readerOf: ReaderOf,
+  makeReader: ReaderOf,
 ): Promise<void> {
-  const reader = { takers: '', readerOf, ...(periods && { periods }) }
+  const reader = { takers: '', makeReader, ...(periods && { periods }) }
   for (const error of (await scanTogether(scan, () => [reader])).values()) throw error
 }
 
 /**
  * Reads every applicant of a range of the log that counts, for several readers at once. Those
  * without a reference always count. The log is read once in the order of time, so that the first
- * scoring of a reference that is met is the one that counts; a range with rows of the first form is
- * read twice instead. It yields to the event loop, so that scores do not wait; memory grows with
- * the number of references, up to their bound.
+ * scoring of a reference that is met is the one that counts. It yields to the event loop, so that
+ * scores do not wait; memory grows with the number of references, up to their bound.
  *
  * The log here is what the database has: the newest scores follow within two seconds. Each block is
  * read once, and counts as it was then.
  *
- * @param readersOf asked once, when the first part of the log is there
+ * @param makeReaders asked once, when the first part of the log is there
  * @returns what readers failed with: AppError `invalid_request` if a period of the range has more
  *   references than `referencesMax`, and what they throw themselves
- * @throws AppError `unavailable` if scorings left the log meanwhile; what `signal` was aborted with
+ * @throws what `signal` was aborted with
  */
 export async function scanTogether(
   scan: SharedScan,
-  readersOf: () => readonly ApplicantReader[],
+  makeReaders: () => readonly ApplicantReader[],
 ): Promise<Failures> {
-  const { log, query, dedupe } = scan
   const failures: Failures = new Map()
-  const open = () => groupsOf(readersOf(), failures)
-  if (dedupe === 'none') {
-    await scanEverybody(scan, open)
-    return failures
-  }
-  const order = dedupe === 'last' ? 'newest' : 'oldest'
-  const blocks = await log.columnsByTime(query, order)
-  if (blocks !== null) await scanByTime(scan, { blocks, order }, open)
-  else for (const group of open()) await scanUnordered({ ...scan, dedupe }, group)
+  const open = () => listGroups(makeReaders(), failures)
+  if (scan.dedupe === 'none') await scanEverybody(scan, open)
+  else await scanByTime(scan, scan.dedupe === 'last' ? 'newest' : 'oldest', open)
   return failures
 }
 
@@ -96,35 +88,38 @@ async function scanEverybody(
     groups ??= open()
     for (const columns of portion) {
       signal?.throwIfAborted()
-      for (const group of groups) await addEverybody(columns, group, turns)
+      for (const group of groups) await addAll(columns, group, turns)
     }
     if (groups.every(({ isEmpty }) => isEmpty)) return
   }
   if (groups === null) open()
 }
 
-async function scanUnordered(
-  { log, query, dedupe, referencesMax, signal }: SharedScan & { dedupe: 'first' | 'last' },
+/** Hands over all applicants of a part that take part. */
+async function addAll(
+  columns: ScannedColumns,
   group: ReaderGroup,
+  turns: TurnTaker,
 ): Promise<void> {
-  const columns = (): AsyncIterable<readonly ScannedColumns[]> =>
-    signal === undefined ? log.columns(query) : untilAborted(log.columns(query), signal)
-  const max = referencesMax ?? REFERENCES_MAX
-  try {
-    await scanTwice({ open: columns, keeps: dedupe, referencesMax: max }, group)
-  } catch (error) {
-    group.failAll(error)
+  const reader = await group.makePart(columns)
+  if (reader === null) return
+  const { wanted } = columns
+  const rows = new Int32Array(Math.min(APPLICANTS_A_LOOK, wanted.length))
+  for (let from = 0; from < wanted.length; from += APPLICANTS_A_LOOK) {
+    const end = Math.min(from + APPLICANTS_A_LOOK, wanted.length)
+    let chosen = 0
+    for (let index = from; index < end; index++) {
+      const row = wanted[index] ?? 0
+      if (reader.takes(row)) rows[chosen++] = row
+    }
+    if (chosen > 0) reader.add(rows.subarray(0, chosen))
+    if (turns.isOver) await turns.giveWay()
   }
 }
 
-interface BlocksByTime {
-  readonly blocks: AsyncIterable<TimedColumns>
-  readonly order: TimeOrder
-}
-
 async function scanByTime(
-  { referencesMax = REFERENCES_MAX, signal }: SharedScan,
-  { blocks, order }: BlocksByTime,
+  { log, query, referencesMax = REFERENCES_MAX, signal }: SharedScan,
+  order: TimeOrder,
   open: () => ReaderGroup[],
 ): Promise<void> {
   let groups: ReaderGroup[] | null = null
@@ -137,7 +132,7 @@ async function scanByTime(
     for (const count of counts) await count.settle(edgeMs)
     waitingBytes = 0
   }
-  for await (const block of blocks) {
+  for await (const block of log.columnsByTime(query, order)) {
     signal?.throwIfAborted()
     if (groups === null) {
       groups = open()

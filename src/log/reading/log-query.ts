@@ -13,20 +13,18 @@ export interface ScanQuery {
   readonly toMs: number
 }
 
-/** Ends a search early, and says where it has stopped. */
-export interface SearchBound {
-  /** The oldest request that was looked at; null while the bound is not reached. */
-  readonly stoppedAt: LogPosition | null
-  /** Counts a step that has come to this request. @returns whether the search ends there */
-  endsAt(position: LogPosition): boolean
-}
-
 export interface SearchQuery extends ScanQuery {
   readonly reference: string
   /** Only this request and older ones; null: from the newest. */
   readonly before: LogPosition | null
-  /** Bounds the work; absent: the search goes to the end. */
-  readonly limit?: SearchBound
+}
+
+/** How far a search by a part of a reference goes, as no index has parts. */
+export interface PartBound {
+  /** After so many applicants it ends with the block. */
+  readonly applicantsMax: number
+  /** Set by the search: it looked at everything after this moment; null: at all of its range. */
+  searchedAfterMs: number | null
 }
 
 /** Which requests of a scan to read: those with one of the ids or references. */
@@ -34,4 +32,16 @@ export interface PickedRequests {
   readonly requestIds: ReadonlySet<string>
   /** References of single requests, or ids of records as text. */
   readonly references: ReadonlySet<string>
+  /** Receives each block that can't be read; the others are. Absent: the reading fails. */
+  readonly onUnread?: (block: UnreadBlock) => void
+}
+
+/** A block that can't be read, and what it can hold. */
+export interface UnreadBlock {
+  readonly error: Error
+  /** Least and greatest time in its request ids. */
+  readonly idFromMs: number
+  readonly idToMs: number
+  /** Returns those of a team's references that it can hold. */
+  referencesIn(teamId: string, references: Iterable<string>): Promise<ReadonlySet<string>>
 }

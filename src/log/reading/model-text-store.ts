@@ -1,20 +1,21 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../platform/db/client.ts'
-import { CellModels, type ModelText, type ModelTextStore } from './stored-models.ts'
+import { type Database, queryRows } from '../../platform/db/client.ts'
+import { CellModels, type ModelText } from './stored-models.ts'
 
 /** Models in PostgreSQL. */
-export class PostgresModelTextStore implements ModelTextStore {
+export class ModelTextStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
-  async modelTexts(modelIds: readonly string[]): Promise<ModelText[]> {
+  /** Models with these ids; unknown ids are left out. */
+  async modelTexts(modelIds: readonly string[]): Promise<readonly ModelText[]> {
     if (modelIds.length === 0) return []
     // As text, because a driver would parse the specification with JSON.parse, see
     // `parseStoredJson`. In plain SQL, because the thread of the drain needs no table but this.
-    return rowsOf<ModelText>(
+    return queryRows<ModelText>(
       this.db,
       sql`select id as "modelId", name, version, spec::text as "specText"
         from models where id in ${[...modelIds]}`,
@@ -23,6 +24,6 @@ export class PostgresModelTextStore implements ModelTextStore {
 }
 
 /** The models of a database, for those who write blocks. */
-export function modelsOf(db: Database): CellModels {
-  return new CellModels(new PostgresModelTextStore(db))
+export function makeModels(db: Database): CellModels {
+  return new CellModels(new ModelTextStore(db))
 }

@@ -1,36 +1,32 @@
-import type { Database, Statements } from '../../platform/db/client.ts'
+import type { Statements } from '../../platform/db/client.ts'
+import type { Deps } from '../../platform/deps.ts'
 import type { ArchiveBytes } from '../archive/archive-bytes.ts'
 import type { ArchivePlace } from '../archive/archive-place.ts'
-import { type BlockReader, PostgresBlockReader } from '../blocks/block-store.ts'
+import { BlockReader } from '../blocks/block-store.ts'
+import type { DamagedBlocks } from '../blocks/damaged-blocks.ts'
 import { type ArchiveRewriter, LogEraser } from '../erasure/eraser.ts'
 import { ErasureList } from '../erasure/erasure-list.ts'
-import { PostgresErasureStore } from '../erasure/erasure-store.ts'
-import { PostgresFirstFormStore } from './first-form-store.ts'
-import { LogBlocks } from './log-blocks.ts'
+import { ErasureStore } from '../erasure/erasure-store.ts'
 import { LogReader } from './log-reader.ts'
-import { LogRows } from './log-rows.ts'
-import { PostgresModelTextStore } from './model-text-store.ts'
+import { ModelTextStore } from './model-text-store.ts'
 import { SpoolTail, type UndrainedSpool } from './spool-tail.ts'
-import { StoredModels } from './stored-models.ts'
-
-type Guard = <Store extends object>(store: Store) => Store
+import { CellModels, StoredModels } from './stored-models.ts'
 
 /** The archive of closed days, as readers and erasures need it. */
 export interface LogArchive {
   readonly files: ArchiveBytes
   readonly rewriter: ArchiveRewriter
-  /** Where it is, for threads that open it again. */
+  /** Its place, for threads that open it again. */
   readonly place: ArchivePlace
 }
 
-interface LogReaderOptions {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: Guard
+interface LogReaderOptions extends Pick<Deps, 'db' | 'guarded'> {
   /** Absent in a process that does not score. */
   readonly spool?: UndrainedSpool
   /** Absent: what is in an archive is unavailable. */
   readonly archive?: (Pick<LogArchive, 'files'> & Partial<LogArchive>) | undefined
+  /** Counts damaged blocks. */
+  readonly damaged?: DamagedBlocks
 }
 
 /** For readers that erase nothing, and without an archive: its blocks can't be read then. */
@@ -40,6 +36,8 @@ const NOTHING: ArchiveRewriter = { replaceBlocks: async () => false, finish: asy
 export interface OpenLogReader {
   readonly reader: LogReader
   readonly models: StoredModels
+  /** The same models for who restores what was logged. */
+  readonly cells: CellModels
   readonly eraser: LogEraser
   readonly blocks: BlockReader
   /** A reader with models of its own, which trusts none that others have read. */
@@ -48,8 +46,9 @@ export interface OpenLogReader {
 
 /** Makes a reader of the log. */
 export function openLogReader(options: LogReaderOptions): OpenLogReader {
-  const { db, guarded, spool, archive } = options
-  const models = new StoredModels(guarded(new PostgresModelTextStore(db)))
+  const { db, guarded, spool, archive, damaged } = options
+  const texts = guarded(new ModelTextStore(db))
+  const cells = new CellModels(texts)
   const erasures = new ErasureList(db)
   const { erased } = guarded({
     erased: async (payload: Buffer) => {
@@ -57,26 +56,23 @@ export function openLogReader(options: LogReaderOptions): OpenLogReader {
       return erasures.applied(payload)
     },
   })
-  const tail = spool === undefined ? null : new SpoolTail(spool, models, erased)
+  const tail = spool && new SpoolTail(spool, cells, erased)
   // Each statement by itself: what the store of an archive takes must not count as the database's.
   const statements = guarded<Statements>({ execute: (statement) => db.execute(statement) })
-  const blocks = new PostgresBlockReader(statements, archive?.files)
-  const rows = guarded(new PostgresFirstFormStore(db))
-  const onDamaged = (fileKey: string) => archive?.files.noteLost(fileKey, 'damaged')
-  const parts = [new LogBlocks({ blocks, models, onDamaged }), new LogRows(rows)]
-  const store = guarded(new PostgresErasureStore(db))
+  const blocks = new BlockReader(statements, archive?.files, damaged)
+  const store = guarded(new ErasureStore(db))
   const eraser = new LogEraser({
     blocks,
-    rows,
-    models,
+    models: cells,
     store,
     archive: archive?.rewriter ?? NOTHING,
   })
   return {
-    reader: new LogReader(parts, tail),
-    models,
+    reader: new LogReader({ blocks, models: cells, ...(tail && { tail }) }),
+    models: new StoredModels(texts),
+    cells,
     eraser,
     blocks,
-    openAnew: () => openLogReader({ db, guarded, archive }),
+    openAnew: () => openLogReader({ db, guarded, archive, ...(damaged && { damaged }) }),
   }
 }

@@ -1,6 +1,6 @@
+import type { TurnTaker } from '../../platform/turn-taker.ts'
 import type { ScannedColumns } from './columns.ts'
 import { mixed, TextHash } from './text-hash.ts'
-import type { TurnTaker } from './turn-taker.ts'
 
 /** References between two looks at the clock. */
 const NAMES_A_LOOK = 1_024

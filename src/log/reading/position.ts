@@ -1,7 +1,7 @@
-import { AppError } from '../errors.ts'
-import { fromBase62, toBase62 } from '../platform/ids/base62.ts'
-import { isId } from '../platform/ids/ids.ts'
-import type { LogPosition } from '../score-log/reading/log-query.ts'
+import { AppError } from '../../errors.ts'
+import { fromBase62, toBase62 } from '../../platform/ids/base62.ts'
+import { isId } from '../../platform/ids/ids.ts'
+import type { LogPosition } from './log-query.ts'
 
 /** A record in the list of scores, which is newest first. */
 export interface ScorePosition extends LogPosition {
@@ -9,10 +9,17 @@ export interface ScorePosition extends LogPosition {
 }
 
 const TIME_CHARS = 8
+/** Sorts after the id of any request. */
+const LAST_REQUEST = `req_${'z'.repeat(22)}`
 
 /** The cursor of the page after this record. */
 export function writePosition({ scoredAtMs, requestId, recordIndex }: ScorePosition): string {
   return `${toBase62(scoredAtMs, TIME_CHARS)}_${recordIndex}_${requestId}`
+}
+
+/** The cursor of the page with the scores of this moment and of earlier ones. */
+export function writeMoment(scoredAtMs: number): string {
+  return writePosition({ scoredAtMs, requestId: LAST_REQUEST, recordIndex: 0 })
 }
 
 /** @throws AppError `invalid_request` for a cursor of something else */

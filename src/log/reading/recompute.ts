@@ -1,7 +1,7 @@
-import { EngineError, scoreOfCells } from '../engine/index.ts'
-import type { StoredModel } from '../score-log/reading/stored-models.ts'
-import type { LoggedRequest, LoggedResult } from '../score-log/record/logged-request.ts'
+import { EngineError, scoreCells } from '../../engine/index.ts'
+import type { LoggedRequest, LoggedResult } from '../record/logged-request.ts'
 import type { Card } from './logged-feature.ts'
+import type { StoredModel } from './stored-models.ts'
 
 /** A logged result that its bins and the stored scorecard do not give. */
 export interface UnequalResult {
@@ -22,13 +22,11 @@ interface ReadRecords {
 /**
  * Recomputes the results of records from their bins, and compares them to the bit.
  *
- * Models that this version of the engine does not accept are left out, and rows of the first form,
- * whose bins do not tell all points.
+ * Models that this version of the engine does not accept are left out.
  *
  * @returns the first result that differs; null if all are equal
  */
 export function unequalResult({ request, models, first, end }: ReadRecords): UnequalResult | null {
-  if (request.engineVersion === null) return null
   for (const [position, { modelId }] of request.models.entries()) {
     const card = models.get(modelId)?.card ?? null
     if (card === null) continue
@@ -43,7 +41,7 @@ export function unequalResult({ request, models, first, end }: ReadRecords): Une
 
 function isEqual({ model }: Card, { cells, score, pd, grade }: LoggedResult): boolean {
   try {
-    const again = scoreOfCells(model, cells)
+    const again = scoreCells(model, cells)
     return again.score === score && Object.is(again.pd, pd ?? Number.NaN) && again.grade === grade
   } catch (error) {
     if (error instanceof EngineError) return false

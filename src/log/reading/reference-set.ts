@@ -1,5 +1,3 @@
-import { TooManyReferencesError } from './reference-table.ts'
-
 /** Tables of a part of the references each, so that none takes long to grow. */
 const PARTS = 256
 const SLOTS_FIRST = 64
@@ -9,6 +7,14 @@ const LOAD_MAX = 0.75
 interface Part {
   halves: Int32Array
   used: number
+}
+
+/** Thrown when there are more references than a table may hold. */
+export class TooManyReferencesError extends Error {
+  constructor() {
+    super('there are too many references')
+    this.name = 'TooManyReferencesError'
+  }
 }
 
 /**
@@ -40,7 +46,7 @@ export class ReferenceSet {
     const part = this.parts[high & (PARTS - 1)]
     if (part === undefined) throw new RangeError('there is no such part')
     const { halves } = part
-    const at = placeOf(halves, high, low)
+    const at = findPlace(halves, high, low)
     if (halves[at + 1] !== 0) return false
     if (this.size >= this.referencesMax) throw new TooManyReferencesError()
     halves[at] = high
@@ -76,8 +82,8 @@ function newParts(): Part[] {
   return Array.from({ length: PARTS }, () => ({ halves: new Int32Array(2 * SLOTS_FIRST), used: 0 }))
 }
 
-/** Where the hash is, or the free slot where it belongs. */
-function placeOf(halves: Int32Array, high: number, low: number): number {
+/** Returns where the hash is, or the free slot where it belongs. */
+function findPlace(halves: Int32Array, high: number, low: number): number {
   const mask = halves.length - 1
   let at = (low << 1) & mask
   while (halves[at + 1] !== 0 && (halves[at] !== high || halves[at + 1] !== low)) {
@@ -93,7 +99,7 @@ function grow(part: Part): void {
     const low = old[at + 1] ?? 0
     if (low === 0) continue
     const high = old[at] ?? 0
-    const place = placeOf(larger, high, low)
+    const place = findPlace(larger, high, low)
     larger[place] = high
     larger[place + 1] = low
   }

@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.ts'
+import { TeamLimiter } from '../../platform/team-limiter.ts'
 
-export interface ScanBounds {
+interface ScanBounds {
   /** Scans of one team that wait or run. */
   readonly ofTeamMax: number
   /** Scans of all teams that wait. */
@@ -37,12 +38,13 @@ export class ScanQueue {
   private isBusy = false
   /** By team; the team whose turn is next comes first. */
   private readonly waiting = new Map<string, Turn[]>()
-  private waitingCount = 0
-  /** Scans that wait or run; a team without one has no entry. */
-  private readonly ofTeam = new Map<string, number>()
+  private readonly limiter: TeamLimiter
 
   constructor(bounds: Partial<ScanBounds> = {}) {
     this.bounds = { ...BOUNDS, ...bounds }
+    const { ofTeamMax, waitingMax } = this.bounds
+    // One runs beside those that wait.
+    this.limiter = new TeamLimiter({ teamMax: ofTeamMax, max: waitingMax + 1 })
   }
 
   /**
@@ -52,18 +54,13 @@ export class ScanQueue {
    * @throws AppError `unavailable` at a bound; what `work` throws
    */
   async run<T>(teamId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { ofTeamMax, waitingMax } = this.bounds
-    const own = this.ofTeam.get(teamId) ?? 0
-    if (own >= ofTeamMax) {
-      const message = `${ofTeamMax} reports of the team are under way: try again in a minute`
-      throw new AppError('unavailable', message)
-    }
-    if (this.waitingCount >= waitingMax) throw othersUnderWay()
-    this.ofTeam.set(teamId, own + 1)
+    const release = this.limiter.reserve(teamId, (reached) =>
+      reached === 'team' ? teamUnderWay(this.bounds.ofTeamMax) : othersUnderWay(),
+    )
     try {
-      await this.turnOf(teamId)
+      await this.awaitTurn(teamId)
     } catch (error) {
-      this.leave(teamId)
+      release()
       throw error
     }
     const ending = new AbortController()
@@ -76,14 +73,14 @@ export class ScanQueue {
     const done = work(ending.signal)
     const end = () => {
       clearTimeout(timer)
-      this.leave(teamId)
+      release()
       this.beginNext()
     }
     done.then(end, end)
     return Promise.race([done, overdue.promise])
   }
 
-  private turnOf(teamId: string): Promise<void> {
+  private awaitTurn(teamId: string): Promise<void> {
     if (!this.isBusy) {
       this.isBusy = true
       return Promise.resolve()
@@ -97,7 +94,6 @@ export class ScanQueue {
     const turns = this.waiting.get(teamId)
     if (turns === undefined) this.waiting.set(teamId, [turn])
     else turns.push(turn)
-    this.waitingCount++
     return promise
   }
 
@@ -112,24 +108,21 @@ export class ScanQueue {
     // Its further scans wait behind those of the other teams.
     this.waiting.delete(teamId)
     if (turns.length > 0) this.waiting.set(teamId, turns)
-    this.waitingCount--
     clearTimeout(turn?.timer)
     turn?.begin()
   }
 
   private forget(teamId: string, turn: Turn): void {
     const left = (this.waiting.get(teamId) ?? []).filter((one) => one !== turn)
-    this.waitingCount--
     if (left.length === 0) this.waiting.delete(teamId)
     // The place of the team stays.
     else this.waiting.set(teamId, left)
   }
+}
 
-  private leave(teamId: string): void {
-    const left = (this.ofTeam.get(teamId) ?? 1) - 1
-    if (left > 0) this.ofTeam.set(teamId, left)
-    else this.ofTeam.delete(teamId)
-  }
+function teamUnderWay(ofTeamMax: number): AppError {
+  const message = `${ofTeamMax} reports of the team are under way: try again in a minute`
+  return new AppError('unavailable', message)
 }
 
 function othersUnderWay(): AppError {

@@ -1,12 +1,8 @@
-import type { StoredModel } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type {
-  LoggedModel,
-  LoggedRequest,
-  LoggedResult,
-} from '../score-log/record/logged-request.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import type { LoggedModel, LoggedRequest, LoggedResult } from '../record/logged-request.ts'
 import { loggedFeature } from './logged-feature.ts'
 import type { ScorePage } from './service.ts'
+import type { StoredModel } from './stored-models.ts'
 
 /** Characters of a chunk of a long response. */
 const CHUNK_CHARS = 64 * 1024
@@ -20,10 +16,7 @@ const CHUNK_CHARS = 64 * 1024
 export async function* scoreTexts(page: ScorePage): AsyncGenerator<string> {
   const { request, models, first, end, nextCursor } = page
   const writers = request.models.map((model, position) =>
-    resultWriter(model, models.get(model.modelId) ?? null, {
-      isServed: position === request.served,
-      isFirstForm: request.engineVersion === null,
-    }),
+    resultWriter(model, models.get(model.modelId) ?? null, position === request.served),
   )
   const turns = new TurnTaker()
   let text = headText(request)
@@ -57,16 +50,11 @@ function headText(request: LoggedRequest): string {
   return `${JSON.stringify(head).slice(0, -1)},"records":[`
 }
 
-interface ResultFacts {
-  readonly isServed: boolean
-  readonly isFirstForm: boolean
-}
-
 /** Writes the results of one model. */
 function resultWriter(
   { modelId, role, challengerId, specSha256 }: LoggedModel,
   stored: StoredModel | null,
-  { isServed, isFirstForm }: ResultFacts,
+  isServed: boolean,
 ): (result: LoggedResult | null) => string {
   const facts = {
     model_id: modelId,
@@ -80,7 +68,7 @@ function resultWriter(
   const start = JSON.stringify(facts).slice(0, -1)
   const base = JSON.stringify(stored?.card?.spec.base_points ?? null)
   const failed = `${start},"score":null,"risk_grade":null,"pd":null,"base_points":${base},"features":[]}`
-  const featureText = featureTexts(stored, isFirstForm)
+  const featureText = featureTexts(stored)
   return (result) => {
     if (result === null) return failed
     const { score, grade, pd } = result
@@ -93,7 +81,7 @@ function resultWriter(
 }
 
 /** The text of each feature and cell, made when it is first met. */
-function featureTexts(stored: StoredModel | null, isFirstForm: boolean) {
+function featureTexts(stored: StoredModel | null) {
   const card = stored?.card ?? null
   const specs = card?.spec.features ?? []
   const texts = specs.map(() => new Map<number, string>())
@@ -103,12 +91,12 @@ function featureTexts(stored: StoredModel | null, isFirstForm: boolean) {
     const feature = specs[index]
     if (card === null || feature === undefined)
       throw new Error('the log has a feature that its model lacks')
-    const { points, bin, outcome } = loggedFeature(card, index, cell, isFirstForm)
+    const { points, bin, outcome } = loggedFeature(card.model, index, cell)
     const text = JSON.stringify({
       name: feature.name,
       points,
       outcome,
-      bin: bin === null ? null : binOf(feature.bins[bin], bin),
+      bin: bin === null ? null : findBin(feature.bins[bin], bin),
     })
     texts[index]?.set(cell, text)
     return text
@@ -123,8 +111,8 @@ interface StoredBin {
 }
 
 /** A bin of a spec as answers show it. */
-export function binOf(bin: StoredBin | undefined, index: number) {
-  const label = labelOf(bin?.label)
+export function findBin(bin: StoredBin | undefined, index: number) {
+  const label = readLabel(bin?.label)
   return {
     index,
     ...(bin?.range !== undefined && { range: bin.range }),
@@ -133,7 +121,7 @@ export function binOf(bin: StoredBin | undefined, index: number) {
   }
 }
 
-function labelOf(label: unknown): string | null {
+function readLabel(label: unknown): string | null {
   if (typeof label === 'string') return label
   if (typeof label !== 'object' || label === null) return null
   const texts = Object.entries(label).filter(([, text]) => typeof text === 'string')

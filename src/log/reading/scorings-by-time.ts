@@ -1,11 +1,10 @@
 import { AppError } from '../../errors.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import type { PartReader, ReaderGroup } from './applicant-readers.ts'
 import type { ScannedColumns } from './columns.ts'
 import type { PartNames } from './part-names.ts'
-import { ReferenceSet } from './reference-set.ts'
-import { TooManyReferencesError } from './reference-table.ts'
+import { ReferenceSet, TooManyReferencesError } from './reference-set.ts'
 import type { TimedColumns, TimeOrder } from './timed-columns.ts'
-import { TurnTaker } from './turn-taker.ts'
 
 /** Applicants between two looks at the clock. */
 const APPLICANTS_A_LOOK = 1_024
@@ -17,7 +16,7 @@ interface HeldPart {
   readonly block: TimedColumns
 }
 
-/** What is known of the scorings that wait, one item each. */
+/** The known facts of the scorings that wait, one item each. */
 interface Waiting {
   readonly high: Int32Array
   readonly low: Int32Array
@@ -69,7 +68,7 @@ export class ScoringsByTime {
    * @param names those of the part; null if it has none
    */
   async take(block: TimedColumns, columns: ScannedColumns, names: PartNames | null): Promise<void> {
-    const reader = await this.group.partOf(columns)
+    const reader = await this.group.makePart(columns)
     if (reader === null) return
     const before = this.count
     this.reserve(before + columns.wanted.length)
@@ -158,7 +157,10 @@ export class ScoringsByTime {
     }
   }
 
-  /** Whether a scoring comes after another: by time, index of the record, then order of the log. */
+  /**
+   * Tells whether a scoring comes after another: by time, index of the record, then order of the
+   * log.
+   */
   private comesAfter(index: number, other: number): boolean {
     const { atMs, part, row } = this.waiting
     const byTime = (atMs[index] ?? 0) - (atMs[other] ?? 0)

@@ -1,27 +1,28 @@
-import { SCORE_RECORDS_DEFAULT, SCORES_DEFAULT } from '../../schemas/scores.ts'
-import type { Caller, Environment } from '../access/caller.ts'
-import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { AppError, deploymentNotFound } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId } from '../platform/ids/ids.ts'
+import { SCORE_RECORDS_DEFAULT, SCORES_DEFAULT } from '../../../schemas/scores.ts'
+import { AppError, deploymentNotFound } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import { auditRecord } from '../../identity/audit/record.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId } from '../../platform/ids/ids.ts'
+import { hashOfReference } from '../erasure/reference-hash.ts'
+import type { LoggedRequest } from '../record/logged-request.ts'
 import { readTimeRange } from '../rollups/moment.ts'
-import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
-import type { LogPosition } from '../score-log/reading/log-query.ts'
-import { hasReference, type LogReader } from '../score-log/reading/log-reader.ts'
-import { SearchLimit } from '../score-log/reading/search-limit.ts'
-import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
-import type { LoggedRequest } from '../score-log/record/logged-request.ts'
-import { readPosition, type ScorePosition, writePosition } from './position.ts'
+import type { LogPosition, PartBound } from './log-query.ts'
+import { containing, type LogReader, readReference } from './log-reader.ts'
+import { readPosition, type ScorePosition, writeMoment, writePosition } from './position.ts'
 import { type UnequalResult, unequalResult } from './recompute.ts'
+import type { ReadingStore } from './store.ts'
+import type { StoredModel, StoredModels } from './stored-models.ts'
 
-export interface ScoreQuery {
+interface ScoreQuery {
   readonly record?: number | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
 
-export interface ScoresQuery {
+interface ScoresQuery {
   readonly reference: string
+  readonly match?: 'whole' | 'part' | undefined
   readonly deployment?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -52,29 +53,20 @@ export interface FoundScore {
   readonly reference: string
 }
 
-export interface FoundScores {
+interface FoundScores {
   readonly scores: readonly FoundScore[]
   readonly nextCursor: string | null
 }
 
 /** Requests of the other environment that a page passes over; a next one goes on after them. */
 const HIDDEN_MAX = 1_000
-
-/** What the service asks the database beside the log. */
-export interface ReadingStore {
-  /** Environments of those of the deployments that the team has. */
-  environmentsOf(
-    teamId: string,
-    deploymentIds: readonly string[],
-  ): Promise<ReadonlyMap<string, Environment>>
-  /** Stores an audit record. */
-  record(record: NewAuditRecord): Promise<void>
-}
+/** Applicants that a page looks at for a part of a reference, and the rest of their block. */
+const PASSED_MAX = 50_000
 
 interface ReadingOptions {
   readonly reader: LogReader
   readonly models: StoredModels
-  readonly store: ReadingStore
+  readonly store: Pick<ReadingStore, keyof ReadingStore>
   readonly clock: Clock
   /** Called for a score that its bins do not give: its points do not add up to it. */
   readonly onUnequal: (result: UnequalResult) => void
@@ -84,7 +76,7 @@ interface ReadingOptions {
 export class ScoreReadingService {
   private readonly reader: LogReader
   private readonly models: StoredModels
-  private readonly store: ReadingStore
+  private readonly store: Pick<ReadingStore, keyof ReadingStore>
   private readonly clock: Clock
   private readonly onUnequal: (result: UnequalResult) => void
 
@@ -120,19 +112,23 @@ export class ScoreReadingService {
   }
 
   /**
-   * The scores with this reference, newest first. A page can be short, or empty, and have a next
-   * one: rows of the first form are searched a bounded number at a time.
+   * The scores with this reference, or with one that contains it, newest first. A page can be
+   * short, or empty, and have a next one: it passes over a bounded number of scores of the other
+   * environment, and of other references where it looks for a part.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`
    */
   async search(caller: Caller, query: ScoresQuery): Promise<FoundScores> {
     const found = await this.find(caller, query)
-    if (found.scores.length > 0) {
-      // The hash, not the reference: an erasure of the reference can't change the audit log.
-      const reference_sha256 = hashOfReference(caller.teamId, query.reference)
-      const after = { reference_sha256, scores: found.scores.length }
-      await this.note(caller, { action: 'score.search', subject: caller.teamId, after })
+    // The hash, not the reference: an erasure of the reference can't change the audit log. A search
+    // without a hit is noted as well: it tells the caller that nobody has the reference.
+    const reference_sha256 = hashOfReference(caller.teamId, query.reference)
+    const after = {
+      reference_sha256,
+      ...(query.match === 'part' && { match: 'part' }),
+      scores: found.scores.length,
     }
+    await this.note(caller, { action: 'score.search', subject: caller.teamId, after })
     return found
   }
 
@@ -148,30 +144,35 @@ export class ScoreReadingService {
     const before = cursor === undefined ? null : readPosition(cursor)
     if (deployment !== undefined) await this.requireDeployment(caller, deployment)
     const scores: FoundScore[] = []
-    const bound = new SearchLimit()
     const isVisible = this.visibility(caller)
     let hidden = 0
     let last: ScorePosition | null = null
-    for await (const request of this.reader.search({
+    const sought = {
       teamId: caller.teamId,
       deploymentId: deployment ?? null,
       reference,
       ...range,
       before,
-      limit: bound,
-    })) {
+    }
+    const bound: PartBound = { applicantsMax: PASSED_MAX, searchedAfterMs: null }
+    const isPart = query.match === 'part'
+    const isSought = isPart ? containing(reference) : (own: string) => own === reference
+    const requests = isPart ? this.reader.searchPart(sought, bound) : this.reader.search(sought)
+    for await (const request of requests) {
       if (!(await isVisible(request))) {
         hidden++
         if (hidden < HIDDEN_MAX) continue
         const { requestId, scoredAtMs } = request
         return { scores, nextCursor: writePosition({ requestId, scoredAtMs, recordIndex: 0 }) }
       }
-      const { models } = await this.versionsOf(request)
+      const { models } = await this.findVersions(request)
       // Within a batch the last record is the newest.
       for (let index = request.rows.length - 1; index >= 0; index--) {
         if (before !== null && isAtOrAfter(before, request, index)) continue
         const row = request.rows[index]
-        if (row === undefined || !hasReference(request, row.id, reference)) continue
+        if (row === undefined) continue
+        const own = readReference(request, row.id)
+        if (own === null || !isSought(own)) continue
         if (scores.length === limit) {
           return { scores, nextCursor: last === null ? null : writePosition(last) }
         }
@@ -187,13 +188,12 @@ export class ScoreReadingService {
           grade: result?.grade ?? null,
           pd: result?.pd ?? null,
           modelVersion: models.get(request.models[request.served]?.modelId ?? '')?.version ?? '',
-          reference,
+          reference: own,
         })
       }
     }
-    const { stoppedAt } = bound
-    const isDone = stoppedAt === null
-    return { scores, nextCursor: isDone ? null : writePosition({ ...stoppedAt, recordIndex: 0 }) }
+    const { searchedAfterMs } = bound
+    return { scores, nextCursor: searchedAfterMs === null ? null : writeMoment(searchedAfterMs) }
   }
 
   /** A deployment of another team or environment looks like one that does not exist. */
@@ -202,7 +202,7 @@ export class ScoreReadingService {
     if (!isOne || !(await this.sees(caller, deploymentId))) throw deploymentNotFound()
   }
 
-  private async versionsOf(request: LoggedRequest) {
+  private async findVersions(request: LoggedRequest) {
     const served = request.models[request.served]
     return { models: await this.models.get(served === undefined ? [] : [served.modelId]) }
   }
@@ -224,7 +224,7 @@ export class ScoreReadingService {
   }
 
   private async sees(caller: Caller, deploymentId: string): Promise<boolean> {
-    const found = await this.store.environmentsOf(caller.teamId, [deploymentId])
+    const found = await this.store.findEnvironments(caller.teamId, [deploymentId])
     const environment = found.get(deploymentId)
     if (environment === undefined) return false
     const own = caller.kind === 'key' ? caller.environment : null
@@ -243,7 +243,7 @@ function readIndex(cursor: string): number {
   return Number(cursor)
 }
 
-/** Whether a record comes at or before a position in a list that is newest first. */
+/** Tells whether a record comes at or before a position in a list that is newest first. */
 function isAtOrAfter(
   before: ScorePosition,
   { scoredAtMs, requestId }: LogPosition,

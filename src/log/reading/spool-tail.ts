@@ -1,14 +1,13 @@
 import { open } from 'node:fs/promises'
 import pLimit from 'p-limit'
 import { AppError } from '../../errors.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource } from '../record/model-source.ts'
-import { type AnyRecord, isRecordV4, readRecord } from '../record/record.ts'
-import { readHeadV4 } from '../record/record-v4.ts'
+import { readHeadV4, readRecordV4 } from '../record/record-v4.ts'
 import { scanFrames } from '../spool/frames.ts'
 import type { SegmentRange } from '../spool/reader.ts'
 import type { LogTail, WantedReferences } from './log-reader.ts'
-import { TurnTaker } from './turn-taker.ts'
 
 /** Parts of segments that are not drained. */
 export interface UndrainedSpool {
@@ -50,9 +49,9 @@ export class SpoolTail implements LogTail {
 
   async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
     if (this.spool.undrained().length === 0) return null
-    const found = await this.limit(() => this.payloadOf(requestId, idMs))
+    const found = await this.limit(() => this.findPayload(requestId, idMs))
     if (found === null) return null
-    return this.requestOf(await this.erased(found))
+    return this.readRequest(await this.erased(found))
   }
 
   async waiting(teamId: string, wanted: WantedReferences): Promise<LoggedRequest[]> {
@@ -75,27 +74,28 @@ export class SpoolTail implements LogTail {
     const turns = new TurnTaker()
     const found: LoggedRequest[] = []
     for (const range of ranges) {
-      for await (const { bytes, payloads } of partsOf(range)) {
+      for await (const { bytes, payloads } of listParts(range)) {
         if (!bytes.includes(team)) continue
         for (const { start, end } of payloads) {
           if (turns.isOver) await turns.giveWay()
           const payload = bytes.subarray(start, end)
           if (!payload.includes(team) || !(await this.has(payload, teamId, wanted))) continue
-          found.push(await this.requestOf(await this.erased(payload)))
+          found.push(await this.readRequest(await this.erased(payload)))
         }
       }
     }
     return found
   }
 
-  /** Whether a record is a request of the team with one of the references. */
+  /** Tells whether a record is a request of the team with one of the references. */
   private async has(payload: Buffer, teamId: string, wanted: WantedReferences): Promise<boolean> {
     try {
-      const own = scopeOf(readRecord(payload))
-      const references = own.teamId === teamId ? wanted.get(own.deploymentId) : undefined
+      const record = readRecordV4(payload)
+      const head = readHeadV4(record.headBytes)
+      const references = head.teamId === teamId ? wanted.get(head.deploymentId) : undefined
       if (references === undefined) return false
-      if (own.reference !== undefined) return references.has(own.reference ?? '')
-      const { rows } = await this.requestOf(payload)
+      if (!record.isBatch) return references.has(record.reference ?? '')
+      const { rows } = await this.readRequest(payload)
       return rows.some(({ id }) => id !== null && references.has(String(id)))
     } catch (error) {
       if (error instanceof AppError) throw error
@@ -104,22 +104,20 @@ export class SpoolTail implements LogTail {
     }
   }
 
-  private async requestOf(payload: Buffer): Promise<LoggedRequest> {
-    const record = readRecord(payload)
-    const modelIds = isRecordV4(record)
-      ? readHeadV4(record.headBytes).models.map(({ modelId }) => modelId)
-      : []
+  private async readRequest(payload: Buffer): Promise<LoggedRequest> {
+    const { models } = readHeadV4(readRecordV4(payload).headBytes)
+    const modelIds = models.map(({ modelId }) => modelId)
     return readLoggedRequest(payload, await this.models.compiled(modelIds))
   }
 
-  private async payloadOf(requestId: string, idMs: number): Promise<Buffer | null> {
+  private async findPayload(requestId: string, idMs: number): Promise<Buffer | null> {
     const id = Buffer.from(requestId)
     /** The range that follows in the same directory, and when its first record was scored. */
     let behind: { readonly directory: string; readonly firstAtMs: number | null } | null = null
     // From the newest range on, because each says when the one before it ends.
     for (const range of this.spool.undrained().toReversed()) {
       const { directory } = range
-      const firstAtMs = await startOf(range)
+      const firstAtMs = await findStart(range)
       const endsAtMs = behind?.directory === directory ? behind.firstAtMs : null
       behind = { directory, firstAtMs }
       if (firstAtMs !== null && firstAtMs > idMs + SCORED_WITHIN_MS) continue
@@ -131,28 +129,13 @@ export class SpoolTail implements LogTail {
   }
 }
 
-/** Whose record it is; without `reference` if it is a batch. */
-function scopeOf(record: AnyRecord): {
-  readonly teamId: string
-  readonly deploymentId: string
-  readonly reference?: string | null
-} {
-  if (!isRecordV4(record)) return record
-  const { teamId, deploymentId } = readHeadV4(record.headBytes)
-  return {
-    teamId,
-    deploymentId,
-    ...(!record.isBatch && { reference: record.reference }),
-  }
-}
-
 /** When the first record of a range was scored; null if that can't be read. */
-async function startOf(range: SegmentRange): Promise<number | null> {
-  for await (const { bytes, payloads } of partsOf(range)) {
+async function findStart(range: SegmentRange): Promise<number | null> {
+  for await (const { bytes, payloads } of listParts(range)) {
     const [first] = payloads
     if (first === undefined) continue
     try {
-      return readRecord(bytes.subarray(first.start, first.end)).scoredAtMs
+      return readRecordV4(bytes.subarray(first.start, first.end)).scoredAtMs
     } catch {
       // The drain sets it aside.
       return null
@@ -163,27 +146,27 @@ async function startOf(range: SegmentRange): Promise<number | null> {
 
 /** The record that contains the id as its own. */
 async function payloadIn(range: SegmentRange, id: Buffer): Promise<Buffer | null> {
-  for await (const { bytes, payloads } of partsOf(range)) {
+  for await (const { bytes, payloads } of listParts(range)) {
     if (!bytes.includes(id)) continue
     for (const { start, end } of payloads) {
       const payload = bytes.subarray(start, end)
       // A batch can contain the id as the id of a record.
-      if (payload.includes(id) && requestIdOf(payload) === id.toString()) return payload
+      if (payload.includes(id) && readRequestId(payload) === id.toString()) return payload
     }
   }
   return null
 }
 
-function requestIdOf(payload: Buffer): string | null {
+function readRequestId(payload: Buffer): string | null {
   try {
-    return readRecord(payload).requestId
+    return readRecordV4(payload).requestId
   } catch {
     return null
   }
 }
 
 /** Whole frames of a range, part by part; a part is as large as its largest frame at least. */
-async function* partsOf({ path, offset, readableBytes }: SegmentRange) {
+async function* listParts({ path, offset, readableBytes }: SegmentRange) {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     // The drain has removed it: the database has its records.
     if (error.code === 'ENOENT') return null

@@ -1,20 +1,20 @@
 import { and, eq, inArray } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database } from '../platform/db/client.ts'
-import { deployments } from '../tables/deployments.ts'
-import type { ReadingStore } from './service.ts'
+import type { Environment } from '../../http/access/caller.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import type { Database } from '../../platform/db/client.ts'
+import { deployments } from '../../tables/deployments.ts'
 
-/** What readers of scores need of PostgreSQL beside the log. */
-export class PostgresReadingStore implements ReadingStore {
+/** The part of PostgreSQL that readers of scores need beside the log. */
+export class ReadingStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
-  async environmentsOf(
+  /** Environments of those of the deployments that the team has. */
+  async findEnvironments(
     teamId: string,
     deploymentIds: readonly string[],
   ): Promise<Map<string, Environment>> {

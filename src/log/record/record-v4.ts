@@ -48,7 +48,7 @@ export const WARNINGS_MAX = 0xffff
 /** Status, score, probability, grade and warnings; the cells follow. */
 export const RESULT_HEADER_BYTES = 23
 
-/** What all records of one state of a deployment share. */
+/** Facts that all records of one state of a deployment share. */
 export interface RecordHead {
   readonly engineVersion: number
   readonly teamId: string
@@ -70,8 +70,8 @@ export interface RecordModel {
   readonly bytesPerCell: 1 | 2
 }
 
-/** What differs between the records of one state of a deployment. */
-export interface RecordFacts {
+/** Facts that differ between the records of one state of a deployment. */
+interface RecordFacts {
   readonly requestId: string
   readonly keyId: string
   /** The lender's application number; null for none. */
@@ -97,7 +97,7 @@ export interface RecordV4 extends RecordFacts {
 }
 
 /** One applicant: their record id, and a result of each model, null if it failed. */
-export interface RecordRow {
+interface RecordRow {
   readonly id: string | number | null
   readonly results: readonly (RecordResult | null)[]
 }
@@ -179,6 +179,20 @@ function readModel(cursor: Cursor): RecordModel {
   return { modelId, challengerId, specSha256, baselineId, features, bytesPerCell }
 }
 
+/** @throws Error for a record that no answered request can have written */
+export function requireSound(record: RecordV4): void {
+  readRowsV4(record, readHeadV4(record.headBytes))
+}
+
+export function isSound(record: RecordV4): boolean {
+  try {
+    requireSound(record)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * Reads all rows of a record.
  *
@@ -220,7 +234,7 @@ function readResult(cursor: Cursor, model: RecordModel): RecordResult | null {
 }
 
 /** Cells as numbers. */
-export function cellsOf(cellBytes: Buffer, bytesPerCell: 1 | 2): number[] {
+export function findCells(cellBytes: Buffer, bytesPerCell: 1 | 2): number[] {
   if (bytesPerCell === 1) return [...cellBytes]
   return Array.from({ length: cellBytes.length / 2 }, (_, n) => cellBytes.readUInt16LE(2 * n))
 }

@@ -61,7 +61,7 @@ export interface ResponseFacts {
  */
 export class RecordWriter {
   private bytes: Buffer = Buffer.allocUnsafe(BYTES_MIN)
-  private view = viewOf(this.bytes)
+  private view = viewBytes(this.bytes)
   private used = 0
   /** End of the records that are ended. */
   private ended = 0
@@ -201,11 +201,11 @@ export class RecordWriter {
 
   private replace(bytes: Buffer): void {
     this.bytes = bytes
-    this.view = viewOf(bytes)
+    this.view = viewBytes(bytes)
   }
 }
 
-function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+function viewBytes({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length)
 }
 

@@ -1,16 +1,16 @@
-import { PERCENTILE_ERROR_MAX } from '../../schemas/stats-precision.ts'
+import { PERCENTILE_ERROR_MAX } from '../../../schemas/stats-precision.ts'
 import type { Counts } from './counts.ts'
 
 /**
  * Largest relative error of a latency that is read from its bucket: half of what callers are
  * promised.
  */
-export const LATENCY_ERROR = PERCENTILE_ERROR_MAX / 2
+const LATENCY_ERROR = PERCENTILE_ERROR_MAX / 2
 /** Each bucket ends at this many times the end of the one before. */
 const GROWTH = (1 + LATENCY_ERROR) / (1 - LATENCY_ERROR)
-export const LOG_GROWTH = Math.log(GROWTH)
+const LOG_GROWTH = Math.log(GROWTH)
 /** A nanosecond. Shorter latencies, and those that the clock measures as 0, count as this. */
-export const LATENCY_MS_MIN = 1e-6
+const LATENCY_MS_MIN = 1e-6
 
 /**
  * The bucket of a latency: `(GROWTH^(bucket-1), GROWTH^bucket]` milliseconds. Every latency of a
@@ -19,7 +19,7 @@ export const LATENCY_MS_MIN = 1e-6
  *
  * @source C. Masson, J. E. Rim, H. K. Lee, DDSketch, PVLDB 12 (2019)
  */
-export function latencyBucketOf(latencyMs: number): number {
+export function findLatencyBucket(latencyMs: number): number {
   return Math.ceil(Math.log(Math.max(latencyMs, LATENCY_MS_MIN)) / LOG_GROWTH)
 }
 

@@ -1,12 +1,12 @@
 import {
   addRequest,
-  copyOf,
+  copyRollup,
+  makeRollup,
   mergeRollup,
   type Rollup,
-  rollupOf,
   type ServedResults,
 } from './rollup.ts'
-import { SPANS, type Span, spanStart } from './spans.ts'
+import { type Span, spanStart } from './spans.ts'
 
 /** Identifies a rollup of one writer. */
 export interface RollupKey {
@@ -19,8 +19,8 @@ export interface KeyedRollup extends RollupKey {
   readonly rollup: Rollup
 }
 
-/** What the sums need of the record of a request. */
-export interface SummedRecord {
+/** The part of a record that the sums need. */
+interface SummedRecord {
   readonly deploymentId: string
   readonly modelCount: number
 }
@@ -58,7 +58,7 @@ export class RollupSums {
       addRequest(found.rollup, served)
       return found
     }
-    const added = { deploymentId, span: 'minute', startsAtMs, rollup: rollupOf(served) } as const
+    const added = { deploymentId, span: 'minute', startsAtMs, rollup: makeRollup(served) } as const
     this.minutes.set(key, added)
     return added
   }
@@ -66,13 +66,6 @@ export class RollupSums {
   /** The rollups of all minutes. */
   minuteRollups(): KeyedRollup[] {
     return [...this.minutes.values()]
-  }
-
-  /** The rollups of all minutes, and of the hours and days that they add up to. */
-  rollups(): KeyedRollup[] {
-    const minutes = this.minuteRollups()
-    const hours = merged(minutes, SPANS[1])
-    return [...minutes, ...hours, ...merged(hours, SPANS[2])]
   }
 }
 
@@ -93,7 +86,7 @@ export function mergeInto(
     const key = { deploymentId, span, startsAtMs: spanStart(span, startsAtMs) }
     const found = wholes.get(rollupKeyText(key))
     if (found !== undefined) mergeRollup(found.rollup, rollup)
-    else wholes.set(rollupKeyText(key), { ...key, rollup: copyOf(rollup) })
+    else wholes.set(rollupKeyText(key), { ...key, rollup: copyRollup(rollup) })
   }
 }
 

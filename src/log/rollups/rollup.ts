@@ -1,6 +1,6 @@
 import { type Counts, count, mergeCounts } from './counts.ts'
-import { latencyBucketOf } from './latency-buckets.ts'
-import { scoreBucketOf } from './score-buckets.ts'
+import { findLatencyBucket } from './latency-buckets.ts'
+import { findScoreBucket } from './score-buckets.ts'
 
 /** Sums over served results, one for each applicant, of at least one applicant. */
 export interface Rollup {
@@ -42,8 +42,8 @@ export function latencyShareMs(latencyMs: number, applicants: number): number {
 }
 
 /** The rollup of one request. */
-export function rollupOf(served: ServedResults): Rollup {
-  const rollup = { ...sumsOf(served), scoreBuckets: new Map(), latencyBuckets: new Map() }
+export function makeRollup(served: ServedResults): Rollup {
+  const rollup = { ...computeSums(served), scoreBuckets: new Map(), latencyBuckets: new Map() }
   countRequest(rollup, served)
   return rollup
 }
@@ -52,7 +52,7 @@ export function rollupOf(served: ServedResults): Rollup {
  * Adds a request to `rollup`. Merging the request's own rollup gives the same, at a higher cost.
  */
 export function addRequest(rollup: Rollup, served: ServedResults): void {
-  mergeSums(rollup, sumsOf(served))
+  mergeSums(rollup, computeSums(served))
   countRequest(rollup, served)
 }
 
@@ -65,7 +65,7 @@ export function mergeRollup(rollup: Rollup, more: Rollup): void {
 
 type Sums = Omit<Rollup, 'scoreBuckets' | 'latencyBuckets'>
 
-function sumsOf({ scoredAtMs, latencyMs, scores, pds }: ServedResults): Sums {
+function computeSums({ scoredAtMs, latencyMs, scores, pds }: ServedResults): Sums {
   let scoreMin = Number.POSITIVE_INFINITY
   let scoreMax = Number.NEGATIVE_INFINITY
   for (const score of scores) {
@@ -75,19 +75,19 @@ function sumsOf({ scoredAtMs, latencyMs, scores, pds }: ServedResults): Sums {
   return {
     requestCount: 1,
     resultCount: scores.length,
-    scoreAvg: averageOf(scores),
+    scoreAvg: computeAverage(scores),
     scoreMin,
     scoreMax,
-    pdAvg: averageOf(pds),
+    pdAvg: computeAverage(pds),
     latencyAvgMs: latencyShareMs(latencyMs, scores.length),
     lastRequestAtMs: scoredAtMs,
   }
 }
 
 function countRequest(rollup: Rollup, { latencyMs, scores }: ServedResults): void {
-  for (const score of scores) count(rollup.scoreBuckets, scoreBucketOf(score), 1)
+  for (const score of scores) count(rollup.scoreBuckets, findScoreBucket(score), 1)
   const shareMs = latencyShareMs(latencyMs, scores.length)
-  count(rollup.latencyBuckets, latencyBucketOf(shareMs), scores.length)
+  count(rollup.latencyBuckets, findLatencyBucket(shareMs), scores.length)
 }
 
 function mergeSums(rollup: Rollup, more: Sums): void {
@@ -109,12 +109,12 @@ function mergeSums(rollup: Rollup, more: Sums): void {
 export function mergedRollup(rollups: readonly Rollup[]): Rollup | null {
   const [first, ...others] = rollups
   if (first === undefined) return null
-  const merged = copyOf(first)
+  const merged = copyRollup(first)
   for (const rollup of others) mergeRollup(merged, rollup)
   return merged
 }
 
-export function copyOf(rollup: Rollup): Rollup {
+export function copyRollup(rollup: Rollup): Rollup {
   return {
     ...rollup,
     scoreBuckets: new Map(rollup.scoreBuckets),
@@ -128,7 +128,7 @@ function within({ scoreMin, scoreMax }: Rollup, average: number): number {
 }
 
 /** Average that divides before it adds where the sum overflows; exact enough for few values. */
-function averageOf(values: readonly number[]): number {
+function computeAverage(values: readonly number[]): number {
   const sum = values.reduce((total, value) => total + value, 0)
   if (Number.isFinite(sum)) return sum / values.length
   return values.reduce((total, value) => total + value / values.length, 0)

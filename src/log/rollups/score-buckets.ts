@@ -1,4 +1,4 @@
-import { SCORE_BUCKET_WIDTH } from '../../schemas/stats-precision.ts'
+import { SCORE_BUCKET_WIDTH } from '../../../schemas/stats-precision.ts'
 import type { Counts } from './counts.ts'
 
 /**
@@ -12,7 +12,7 @@ export const SCORE_BUCKET_MIN = -EDGE / SCORE_BUCKET_WIDTH - 1
 /**
  * The bucket of a score: `[width × bucket, width × (bucket + 1))`, except for the outermost two.
  */
-export function scoreBucketOf(score: number): number {
+export function findScoreBucket(score: number): number {
   const bucket = Math.floor(score / SCORE_BUCKET_WIDTH)
   return Math.max(SCORE_BUCKET_MIN, Math.min(SCORE_BUCKET_MAX, bucket))
 }

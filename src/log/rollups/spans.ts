@@ -24,7 +24,7 @@ export interface SpanRange extends TimeRange {
 }
 
 /** The parts of a time range. */
-export interface Cover {
+interface Cover {
   /** Whole minutes, hours and days, read from rollups. */
   readonly spans: readonly SpanRange[]
   /** Parts of a minute at the ends, read from the log; at most two. */
@@ -35,7 +35,7 @@ export interface Cover {
  * Splits a time range into the fewest whole days, hours and minutes, and parts of a minute at its
  * ends. The parts do not overlap.
  */
-export function coverOf(range: TimeRange): Cover {
+export function coverRange(range: TimeRange): Cover {
   const spans: SpanRange[] = []
   const rests: TimeRange[] = []
   const cover = ({ fromMs, toMs }: TimeRange, level: number) => {

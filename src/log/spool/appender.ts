@@ -3,6 +3,7 @@ import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Segment, Segments } from './segments.ts'
+import { HEAD_BYTES } from './spool-papers.ts'
 
 const syncData = promisify(fdatasync)
 const syncAll = promisify(fsync)
@@ -14,7 +15,7 @@ export class Appender {
   private readonly segments: Segments
   private readonly segmentBytes: number
   private open: { readonly file: Segment; readonly descriptor: number } | null = null
-  /** Whether the name of the open segment may not be on the disk yet. */
+  /** True if the name of the open segment may not be on the disk yet. */
   private isNew = false
 
   /** @param segmentBytes size of a segment from which the next append begins another */
@@ -50,7 +51,7 @@ export class Appender {
     } catch (error) {
       this.truncateTo(file.bytes)
       // A closed segment is removed once drained: a full disk needs that room for the next one.
-      if (file.bytes > 0) this.closeSegment()
+      if (file.bytes > HEAD_BYTES) this.closeSegment()
       throw error
     }
     file.bytes += frames.length
@@ -115,7 +116,7 @@ export class Appender {
 
   /**
    * Checks that the disk has room for these bytes and accepts a write, in a file that it removes.
-   * It writes only a part of them: a full one could fill the disk for other writers.
+   * Writes only a part of them, so as not to fill the disk for others.
    *
    * @throws Error if the disk has no room or rejects the write
    */

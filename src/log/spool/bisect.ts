@@ -1,4 +1,4 @@
-/** How an attempt to store records failed, judged by its error. */
+/** The way an attempt to store records failed, judged by its error. */
 export type Failure =
   /** One of the records can never be stored. */
   | 'record'
@@ -13,7 +13,7 @@ export interface Suspect<R> {
   readonly failure: Failure
 }
 
-/** After this many records failed alone and none was stored, a witness is needed. */
+/** Records that may fail alone, while none is stored, before a witness is needed. */
 const LONE_FAILURES_MAX = 2
 
 /**
@@ -50,7 +50,7 @@ export async function storeAllBut<R>(
         return
       }
       suspects.push({ record, error, failure })
-      if (unclearIn(suspects).length >= LONE_FAILURES_MAX) await prove(error)
+      if (listUnclear(suspects).length >= LONE_FAILURES_MAX) await prove(error)
     }
   }
   const prove = async (error: unknown): Promise<void> => {
@@ -58,11 +58,11 @@ export async function storeAllBut<R>(
     if (!isAnyStored) throw error
   }
   await attempt(records)
-  const [unclear] = unclearIn(suspects)
+  const [unclear] = listUnclear(suspects)
   if (unclear !== undefined) await prove(unclear.error)
   return suspects
 }
 
-function unclearIn<R>(suspects: readonly Suspect<R>[]): Suspect<R>[] {
+function listUnclear<R>(suspects: readonly Suspect<R>[]): Suspect<R>[] {
   return suspects.filter(({ failure }) => failure === 'unclear')
 }

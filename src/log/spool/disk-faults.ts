@@ -5,8 +5,8 @@ import type { Clock } from '../../platform/clock.ts'
 const PAUSE_MS = 1_000
 const PROBE_EVERY_MS = 1_000
 /**
- * Size of a group of a busy process. A probe is at least this large, or as large as the failed
- * write.
+ * A probe asks for room for this many bytes, a group of a busy process, or for the failed write if
+ * that was larger.
  */
 const PROBE_BYTES_MIN = 256 * 1024
 const PROBE_BYTES_MAX = 64 * 1024 * 1024
@@ -40,7 +40,7 @@ export class DiskFaults {
     return this.failedAtMs !== Number.NEGATIVE_INFINITY
   }
 
-  /** Whether requests are refused without a write. */
+  /** True if requests are refused without a write. */
   get isPausing(): boolean {
     return this.isFailing && this.options.clock.monotonicMs() - this.failedAtMs < PAUSE_MS
   }

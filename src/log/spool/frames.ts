@@ -22,7 +22,7 @@ export function sealFrame(bytes: Buffer, start: number, end: number): void {
 }
 
 /** Reads the checksum of the frame header at the start of `bytes`. */
-export function checksumIn(bytes: Buffer): number {
+export function readFrameChecksum(bytes: Buffer): number {
   return bytes.readUInt32LE(CHECKSUM_AT)
 }
 
@@ -32,7 +32,7 @@ export interface ByteRange {
   readonly end: number
 }
 
-export interface Scan {
+interface Scan {
   /** Payloads of whole frames. */
   readonly payloads: readonly ByteRange[]
   /** Ranges without a valid frame, up to the next frame or the end of the segment. */
@@ -59,7 +59,7 @@ export function scanFrames(bytes: Buffer, restBytes: number, payloadsMax = Infin
   const damaged: ByteRange[] = []
   let at = 0
   while (at < restBytes && payloads.length < payloadsMax) {
-    const frame = frameAt(bytes, at, restBytes)
+    const frame = readFrameAt(bytes, at, restBytes)
     if (frame.kind === 'whole') {
       payloads.push({ start: at + FRAME_HEADER_BYTES, end: frame.end })
       at = frame.end
@@ -75,7 +75,7 @@ export function scanFrames(bytes: Buffer, restBytes: number, payloadsMax = Infin
     if (frame.kind === 'torn' && at > 0 && bytes.length < restBytes) {
       return { ...NOTHING_MORE, payloads, damaged, end: at, wantedBytes: FRAME_HEADER_BYTES }
     }
-    const next = nextFrameBehind(bytes, at, restBytes)
+    const next = findNextFrame(bytes, at, restBytes)
     if (next === restBytes && frame.kind === 'torn') {
       return { ...NOTHING_MORE, payloads, damaged, end: restBytes, tornAt: at }
     }
@@ -100,7 +100,7 @@ type Frame =
 const NONE: Frame = { kind: 'none' }
 const TORN: Frame = { kind: 'torn' }
 
-function frameAt(bytes: Buffer, at: number, restBytes: number): Frame {
+function readFrameAt(bytes: Buffer, at: number, restBytes: number): Frame {
   const rest = restBytes - at
   if (rest < FRAME_HEADER_BYTES) return startsLikeFrame(bytes, at) ? TORN : NONE
   if (bytes.length - at < FRAME_HEADER_BYTES) return { kind: 'beyond', bytes: FRAME_HEADER_BYTES }
@@ -123,12 +123,12 @@ function startsLikeFrame(bytes: Buffer, at: number): boolean {
 }
 
 /** Next offset after `at` where a frame is or may begin; the end of the part if there is none. */
-function nextFrameBehind(bytes: Buffer, at: number, restBytes: number): number {
+function findNextFrame(bytes: Buffer, at: number, restBytes: number): number {
   let from = at + 1
   for (;;) {
     const found = bytes.indexOf(MAGIC, from)
     if (found < 0) break
-    const { kind } = frameAt(bytes, found, restBytes)
+    const { kind } = readFrameAt(bytes, found, restBytes)
     if (kind === 'whole' || kind === 'beyond' || kind === 'oversized') return found
     from = found + 1
   }

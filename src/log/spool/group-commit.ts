@@ -51,7 +51,7 @@ export class GroupCommit {
     return this.overdueRequests
   }
 
-  /** Whether a sync has exceeded the deadline. */
+  /** True if a sync has exceeded the deadline. */
   get isSilent(): boolean {
     return this.syncing?.group.isAnswered === true
   }

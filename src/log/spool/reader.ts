@@ -1,5 +1,5 @@
-import type { AnyRecord } from '../record/record.ts'
-import type { Cursor } from './segments.ts'
+import type { RecordV4 } from '../record/record-v4.ts'
+import type { Cursor } from './spool-papers.ts'
 
 /** Place of a batch in a spool. */
 export interface DrainPosition {
@@ -45,7 +45,7 @@ export interface Rejected {
 
 export interface DrainBatch {
   /** Oldest first. */
-  readonly records: readonly AnyRecord[]
+  readonly records: readonly RecordV4[]
   readonly rejected: readonly Rejected[]
   readonly token: DrainToken
 }
@@ -79,7 +79,7 @@ export interface SpoolReader {
    * Reads some small records after a batch that is not acknowledged, to check whether the database
    * accepts them; empty if there are none.
    */
-  readBehind(token: DrainToken, maxRecords: number, maxBytes: number): Promise<readonly AnyRecord[]>
+  readBehind(token: DrainToken, maxRecords: number, maxBytes: number): Promise<readonly RecordV4[]>
   /** Marks a batch as done, after the database has committed it. */
   acknowledge(token: DrainToken): Promise<void>
   /** The position of each directory that the database should have. */
@@ -91,8 +91,8 @@ export interface SpoolReader {
    * @returns number of records that turned out to be in the database
    */
   follow(spoolId: string, stored: Cursor): Promise<number>
-  /** Stores a record that the database rejects in a file of its own, before the acknowledgement. */
-  quarantine(record: AnyRecord, reason: string): Promise<void>
+  /** Stores records that the database rejects in a file of their own, before the acknowledgement. */
+  quarantine(records: readonly RecordV4[], reason: string): Promise<void>
   readonly stats: SpoolStats
   /** Called after records were appended. */
   onAppend(listener: () => void): void

@@ -3,30 +3,30 @@ import {
   existsSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   rmSync,
   statSync,
   truncateSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { crc32 } from 'node:zlib'
 import { type DirectoryLock, lockDirectory } from '../../platform/data-dir/directory-lock.ts'
-import { randomBase62 } from '../../platform/ids/base62.ts'
 import { PAYLOAD_BYTES_MAX, scanFrames } from './frames.ts'
+import { openPapers, type SpoolDamage } from './open-papers.ts'
+import {
+  type Cursor,
+  cursorBytes,
+  HEAD_BYTES,
+  headBytes,
+  readCursor,
+  START,
+  segmentName,
+  startIn,
+} from './spool-papers.ts'
 
 const SEGMENT_NAME = /^(\d{8})\.seg$/
 const CURSOR_FILE = 'cursor'
-const IDENTITY_FILE = 'identity'
-const IDENTITY = /^[0-9A-Za-z]{22}$/
-/** 131 random bits. */
-const IDENTITY_CHARS = 22
-const CURSOR_BYTES = 16
-const CURSOR_CHECKSUM_AT = 12
-const OFFSET_BYTES = 6
 /**
  * Bytes of a file surveyed at a time: twice the largest record, so that a torn one fits.
  */
@@ -43,18 +43,7 @@ export interface Segment {
   drainedAtMs?: number
 }
 
-/** End of the drained records. */
-export interface Cursor {
-  readonly segment: number
-  readonly offset: number
-}
-
-/** Negative if `one` comes first, 0 if both are the same place. */
-export function compareCursors(one: Cursor, other: Cursor): number {
-  return one.segment - other.segment || one.offset - other.offset
-}
-
-/** How long drained files stay. */
+/** Time for which drained files stay. */
 export interface Keeping {
   readonly keepMs: number
   /** On a clock that never goes back. */
@@ -73,14 +62,14 @@ export class Segments {
   readonly path: string
   /** Random name under which the database knows how far this directory is drained. */
   readonly identity: string
-  /** Whether the version before has drained a part of it: the database has no cursor of that. */
-  private readonly isOfBefore: boolean
+  /** Found when the directory was opened. */
+  readonly damages: readonly SpoolDamage[]
   /** Oldest first. */
-  readonly files: Segment[]
+  files: Segment[]
   private readonly lock: DirectoryLock
   private readonly cursorDescriptor: number
   private at: Cursor
-  /** What the database said last. Damaged records behind it can be passed already. */
+  /** The last position that the database has. `at` can be further: past damaged records. */
   private stored: Cursor
   private isClosed = false
 
@@ -88,17 +77,16 @@ export class Segments {
     this.path = path
     this.name = basename(path)
     this.lock = lock
-    const hasIdentity = existsSync(join(path, IDENTITY_FILE))
-    this.identity = identityOf(path)
-    this.files = segmentsIn(path)
-    this.cursorDescriptor = openSync(
-      join(path, CURSOR_FILE),
-      existsSync(join(path, CURSOR_FILE)) ? 'r+' : 'w+',
-      0o600,
-    )
-    this.at = readCursor(this.cursorDescriptor)
-    this.stored = this.at
-    this.isOfBefore = !hasIdentity && this.at.segment > 0
+    this.files = listSegments(path)
+    const hasCursor = existsSync(join(path, CURSOR_FILE))
+    this.cursorDescriptor = openSync(join(path, CURSOR_FILE), hasCursor ? 'r+' : 'w+', 0o600)
+    const papers = openPapers(this, readCursor(this.cursorDescriptor))
+    this.identity = papers.identity
+    this.damages = papers.damages
+    this.at = papers.at
+    this.stored = papers.at
+    // A segment without a record: a process ended as it began it, or it was emptied.
+    this.files = this.files.filter((file) => file.bytes > HEAD_BYTES || this.removed(file))
     // Written now, to reserve its disk space: on a full disk the drain must still make room.
     this.writeCursor()
   }
@@ -137,8 +125,8 @@ export class Segments {
     return this.stored
   }
 
-  pathOf(number: number): string {
-    return join(this.path, `${String(number).padStart(8, '0')}.seg`)
+  formatPath(number: number): string {
+    return join(this.path, segmentName(number))
   }
 
   /**
@@ -147,7 +135,7 @@ export class Segments {
   next(from: Cursor = this.at): { readonly file: Segment; readonly offset: number } | null {
     for (const file of this.files) {
       if (file.number < from.segment) continue
-      const offset = file.number === from.segment ? from.offset : 0
+      const offset = file.number === from.segment ? startIn(from) : HEAD_BYTES
       if (offset < file.readableBytes) return { file, offset }
     }
     return null
@@ -157,17 +145,33 @@ export class Segments {
   undrained(): { readonly file: Segment; readonly offset: number }[] {
     return this.files.flatMap((file) => {
       if (file.number < this.at.segment) return []
-      const offset = file.number === this.at.segment ? this.at.offset : 0
+      const offset = file.number === this.at.segment ? startIn(this.at) : HEAD_BYTES
       return offset < file.readableBytes ? [{ file, offset }] : []
     })
   }
 
-  /** Creates the next file, with a new number. */
+  /**
+   * Creates the next file, with a new number.
+   *
+   * @throws Error of the system; then there is no such file
+   */
   create(): { readonly file: Segment; readonly descriptor: number } {
-    const number = Math.max(this.at.segment, this.files.at(-1)?.number ?? 0) + 1
-    const descriptor = openSync(this.pathOf(number), 'wx', 0o600)
-    const file = { number, bytes: 0, readableBytes: 0 }
+    const last = this.files.at(-1)
+    const number = Math.max(this.at.segment, last?.number ?? 0) + 1
+    const path = this.formatPath(number)
+    const previous = last === undefined ? START : findEnd(last)
+    const descriptor = openSync(path, 'wx', 0o600)
+    try {
+      const head = headBytes({ identity: this.identity, number, previous })
+      for (let at = 0; at < head.length; ) at += writeSync(descriptor, head, at)
+    } catch (error) {
+      closeSync(descriptor)
+      rmSync(path, { force: true })
+      throw error
+    }
+    const file = { number, bytes: HEAD_BYTES, readableBytes: HEAD_BYTES }
     this.files.push(file)
+    this.writeCursor()
     return { file, descriptor }
   }
 
@@ -181,7 +185,7 @@ export class Segments {
   inspect(storeTail: (position: string, tail: Buffer) => void): { readonly records: number } {
     const file = this.files.at(-1)
     if (file === undefined) return { records: 0 }
-    const path = this.pathOf(file.number)
+    const path = this.formatPath(file.number)
     const { tornAt, records } = survey(path, file.bytes)
     if (tornAt !== null) {
       storeTail(
@@ -200,7 +204,10 @@ export class Segments {
     const { segment, offset } = this.at
     return this.files
       .filter(({ number }) => number >= segment)
-      .reduce((sum, { number, bytes }) => sum + bytes - (number === segment ? offset : 0), 0)
+      .reduce(
+        (sum, { number, bytes }) => sum + bytes - (number === segment ? offset : HEAD_BYTES),
+        0,
+      )
   }
 
   /**
@@ -214,9 +221,9 @@ export class Segments {
     this.writeCursor()
   }
 
-  /** Whether all files from a position on are still there. */
+  /** Tells whether all files from a position on are still there. */
   isKeptFrom({ segment }: Cursor): boolean {
-    return this.isOfBefore || (this.files[0]?.number ?? 0) <= Math.max(1, segment)
+    return (this.files[0]?.number ?? 0) <= Math.max(1, segment)
   }
 
   /** Goes back to an earlier position of the database: what is behind it is drained again. */
@@ -239,7 +246,7 @@ export class Segments {
       file.drainedAtMs ??= nowMs
       if (excess <= 0 && nowMs - file.drainedAtMs < keepMs) continue
       excess -= file.bytes
-      await rm(this.pathOf(file.number), { force: true })
+      await rm(this.formatPath(file.number), { force: true })
       // Another call can have removed it meanwhile.
       const at = this.files.indexOf(file)
       if (at >= 0) this.files.splice(at, 1)
@@ -254,11 +261,15 @@ export class Segments {
   private writeCursor(): void {
     // After `close` the descriptor can belong to another file.
     if (this.isClosed) return
-    const bytes = Buffer.alloc(CURSOR_BYTES)
-    bytes.writeUInt32LE(this.at.segment)
-    bytes.writeUIntLE(this.at.offset, 4, OFFSET_BYTES)
-    bytes.writeUInt32LE(crc32(bytes.subarray(0, CURSOR_CHECKSUM_AT)), CURSOR_CHECKSUM_AT)
-    writeSync(this.cursorDescriptor, bytes, 0, CURSOR_BYTES, 0)
+    const last = this.files.at(-1)
+    const end = last === undefined ? this.at : findEnd(last)
+    const bytes = cursorBytes({ at: this.at, end, identity: this.identity })
+    writeSync(this.cursorDescriptor, bytes, 0, bytes.length, 0)
+  }
+
+  private removed({ number }: Segment): false {
+    rmSync(this.formatPath(number), { force: true })
+    return false
   }
 
   /** Releases the directory, and removes it if it holds no segment. */
@@ -270,17 +281,9 @@ export class Segments {
   }
 }
 
-/**
- * Reads the identity of a directory, or gives it one. It is written before the first record, and a
- * damaged one is replaced: the database then takes the directory for a new one.
- */
-function identityOf(path: string): string {
-  const file = join(path, IDENTITY_FILE)
-  const known = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  if (IDENTITY.test(known)) return known
-  const identity = randomBase62(IDENTITY_CHARS)
-  writeFileSync(file, identity, { mode: 0o600, flush: true })
-  return identity
+/** End of what may be read: more can be on the disk, and may still be taken back. */
+function findEnd({ number, readableBytes }: Segment): Cursor {
+  return { segment: number, offset: readableBytes }
 }
 
 /** Counts the records of a file, and finds the start of an incomplete record at its end. */
@@ -289,7 +292,7 @@ function survey(
   fileBytes: number,
 ): { readonly tornAt: number | null; readonly records: number } {
   let records = 0
-  for (let at = 0; at < fileBytes; ) {
+  for (let at = HEAD_BYTES; at < fileBytes; ) {
     const bytes = readPart(path, at, Math.min(SURVEYED_BYTES, fileBytes - at))
     const scan = scanFrames(bytes, fileBytes - at)
     records += scan.payloads.length
@@ -318,7 +321,7 @@ function readPart(path: string, start: number, length: number): Buffer {
   }
 }
 
-function segmentsIn(path: string): Segment[] {
+function listSegments(path: string): Segment[] {
   return readdirSync(path)
     .flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? [])
     .sort()
@@ -326,15 +329,4 @@ function segmentsIn(path: string): Segment[] {
       const { size } = statSync(join(path, `${number}.seg`))
       return { number: Number(number), bytes: size, readableBytes: size }
     })
-}
-
-/** Reads the cursor; starts from the beginning if it is damaged. */
-function readCursor(descriptor: number): Cursor {
-  const bytes = Buffer.alloc(CURSOR_BYTES)
-  readSync(descriptor, bytes, 0, CURSOR_BYTES, 0)
-  const isWhole =
-    crc32(bytes.subarray(0, CURSOR_CHECKSUM_AT)) === bytes.readUInt32LE(CURSOR_CHECKSUM_AT)
-  return isWhole
-    ? { segment: bytes.readUInt32LE(), offset: bytes.readUIntLE(4, OFFSET_BYTES) }
-    : { segment: 0, offset: 0 }
 }

@@ -1,22 +1,17 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { DeadLetters } from '../drain/dead-letters.ts'
-import { type AnyRecord, readRecord } from '../record/record.ts'
-import { type ByteRange, checksumIn, FRAME_HEADER_BYTES, scanFrames } from './frames.ts'
+import { type RecordV4, readRecordV4 } from '../record/record-v4.ts'
+import { type ByteRange, FRAME_HEADER_BYTES, readFrameChecksum, scanFrames } from './frames.ts'
 import type { DrainBatch, DrainToken, Rejected, SegmentRange } from './reader.ts'
-import {
-  type Cursor,
-  compareCursors,
-  type Keeping,
-  type Segment,
-  type Segments,
-} from './segments.ts'
+import type { Keeping, Segment, Segments } from './segments.ts'
+import { type Cursor, compareCursors } from './spool-papers.ts'
 
 /** Bytes of payload that are parsed in one turn of the event loop. */
 const TURN_BYTES = 512 * 1024
 
 /**
- * Most quarantined ranges of a batch: each is a synced file, and many must
- * neither delay the report nor fill the memory.
+ * Most quarantined ranges of a batch: each is a synced file, and many would delay the report and
+ * fill the memory.
  */
 const REJECTED_MAX = 100
 /** Largest record that can be a witness, and most ranges searched for one. */
@@ -48,7 +43,7 @@ interface ReadRange {
 interface Way {
   readonly token: DrainToken
   readonly isBack: boolean
-  /** Whether its records are all on the disk. */
+  /** True if its records are all on the disk. */
   readonly isWhole: boolean
 }
 
@@ -58,7 +53,7 @@ interface SpoolSourceOptions {
   readonly deadLetters: DeadLetters
   /** Number of the segment that this process has open for writing. */
   readonly inUse: () => number | null
-  /** How long drained segments stay. */
+  /** Returns how long drained segments stay. */
   readonly keeping: () => Keeping
 }
 
@@ -76,13 +71,13 @@ export class SpoolSource {
   oldest(): SegmentRange | null {
     const found = this.next()
     if (found === null) return null
-    return rangeOf(found)
+    return findRange(found)
   }
 
   undrained(): SegmentRange[] {
     const { sources } = this.options
     return sources.flatMap((source) =>
-      source.undrained().map(({ file, offset }) => rangeOf({ source, file, offset })),
+      source.undrained().map(({ file, offset }) => findRange({ source, file, offset })),
     )
   }
 
@@ -101,7 +96,7 @@ export class SpoolSource {
       let range = await this.readRange(found, recordsMax, bytesMax)
       if (range.oversizedBytes > 0) range = await this.quarantineOversized(found, range, nameAt(0))
       if (range.oversizedBytes > 0) rejected.push({ position: nameAt(0), reason: OVERSIZED })
-      const records = await this.recordsOf(range, rejected, nameAt)
+      const records = await this.readRecords(range, rejected, nameAt)
       const token: DrainToken = {
         directory: source.name,
         spoolId: source.identity,
@@ -125,7 +120,7 @@ export class SpoolSource {
     { directory, segment, offset }: DrainToken,
     recordsMax: number,
     bytesMax: number,
-  ): Promise<AnyRecord[]> {
+  ): Promise<RecordV4[]> {
     const { sources } = this.options
     const first = sources.findIndex(({ name }) => name === directory)
     let rangesRead = 0
@@ -134,7 +129,7 @@ export class SpoolSource {
       for (let found = source.next(from); found !== null; found = source.next(from)) {
         if (++rangesRead > WITNESS_RANGES_MAX) return []
         const range = await this.readRange({ source, ...found }, recordsMax, bytesMax)
-        const records = smallRecordsOf(range)
+        const records = readSmallRecords(range)
         if (records.length > 0) return records
         from = { segment: found.file.number, offset: found.offset + range.end }
       }
@@ -203,7 +198,7 @@ export class SpoolSource {
   private async closeRemoved(): Promise<void> {
     const { path } = this.handle ?? {}
     const isThere = this.options.sources.some((source) =>
-      source.files.some(({ number }) => source.pathOf(number) === path),
+      source.files.some(({ number }) => source.formatPath(number) === path),
     )
     if (path !== undefined && !isThere) await this.close()
   }
@@ -217,17 +212,17 @@ export class SpoolSource {
   }
 
   /** Parses the records; quarantines the rest under the name of its position. */
-  private async recordsOf(
+  private async readRecords(
     { bytes, payloads, damaged }: ReadRange,
     rejected: Rejected[],
     nameAt: (at: number) => string,
-  ): Promise<AnyRecord[]> {
+  ): Promise<RecordV4[]> {
     const reject = ({ start, end }: ByteRange, reason: string) => {
       this.options.deadLetters.store(nameAt(start), bytes.subarray(start, end), reason)
       rejected.push({ position: nameAt(start), reason })
     }
     for (const range of damaged) reject(range, 'the spool is damaged here')
-    const records: AnyRecord[] = []
+    const records: RecordV4[] = []
     let turnBytes = 0
     for (const range of payloads) {
       turnBytes += range.end - range.start
@@ -236,7 +231,7 @@ export class SpoolSource {
         await new Promise((resolve) => setImmediate(resolve))
       }
       try {
-        records.push(readRecord(bytes.subarray(range.start, range.end)))
+        records.push(readRecordV4(bytes.subarray(range.start, range.end)))
       } catch (error) {
         reject(range, error instanceof Error ? error.message : 'this is not a record')
         turnBytes = TURN_BYTES
@@ -248,17 +243,17 @@ export class SpoolSource {
   /**
    * Sets a record aside that must not be read into memory.
    *
-   * @returns what is left of the range. Where it holds no such record its length was damaged: then
-   *   that is its first byte, as damage, and what follows is looked at anew
+   * @returns what is left of the range. If it holds no such record, the length was damaged: then
+   *   its first byte counts as damage, and what follows is looked at anew
    */
   private async quarantineOversized(
     { source, file, offset }: SegmentPosition,
     range: ReadRange,
     name: string,
   ): Promise<ReadRange> {
-    const path = source.pathOf(file.number)
+    const path = source.formatPath(file.number)
     const part = { path, start: offset + FRAME_HEADER_BYTES, end: offset + range.end }
-    const about = { checksum: checksumIn(range.bytes), reason: OVERSIZED }
+    const about = { checksum: readFrameChecksum(range.bytes), reason: OVERSIZED }
     if (await this.options.deadLetters.storePart(name, part, about)) return range
     return { ...range, damaged: [{ start: 0, end: 1 }], end: 1, oversizedBytes: 0 }
   }
@@ -271,7 +266,7 @@ export class SpoolSource {
   ): Promise<ReadRange> {
     let wantedBytes = Math.min(file.readableBytes - offset, bytesMax)
     for (;;) {
-      const bytes = await this.read(source.pathOf(file.number), offset, wantedBytes)
+      const bytes = await this.read(source.formatPath(file.number), offset, wantedBytes)
       if (bytes.length < wantedBytes) {
         // The file was truncated or removed.
         file.bytes = offset + bytes.length
@@ -318,11 +313,11 @@ export class SpoolSource {
   }
 }
 
-function smallRecordsOf({ bytes, payloads }: ReadRange): AnyRecord[] {
+function readSmallRecords({ bytes, payloads }: ReadRange): RecordV4[] {
   return payloads.flatMap(({ start, end }) => {
     if (end - start > WITNESS_BYTES_MAX) return []
     try {
-      return [readRecord(bytes.subarray(start, end))]
+      return [readRecordV4(bytes.subarray(start, end))]
     } catch {
       return []
     }
@@ -335,13 +330,13 @@ interface SegmentPosition {
   readonly offset: number
 }
 
-function rangeOf({ source, file, offset }: SegmentPosition): SegmentRange {
+function findRange({ source, file, offset }: SegmentPosition): SegmentRange {
   return {
     directory: source.name,
     spoolId: source.identity,
     from: source.storedCursor,
     segment: file.number,
-    path: source.pathOf(file.number),
+    path: source.formatPath(file.number),
     offset,
     readableBytes: file.readableBytes,
   }

@@ -3,17 +3,19 @@ import { join } from 'node:path'
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { waitForDirectory } from '../../platform/data-dir/directory-lock.ts'
+import { Periodic } from '../../platform/periodic.ts'
 import { DeadLetters } from '../drain/dead-letters.ts'
-import type { PreparedHead } from '../record/prepared-head.ts'
-import type { AnyRecord } from '../record/record.ts'
-import type { RequestFacts, ResponseFacts } from '../record/record-writer.ts'
-import type { Durability, OnLogged, ResultsWriter, ScoreLog } from '../score-log.ts'
+import type { RecordV4 } from '../record/record-v4.ts'
+import type { ResponseFacts } from '../record/record-writer.ts'
+import type { Durability, LoggedFacts, OnLogged, OnOutcome, Score, ScoreLog } from '../score-log.ts'
 import { Appender } from './appender.ts'
 import { DiskFaults } from './disk-faults.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { DrainBatch, DrainToken, SegmentRange, SpoolReader, SpoolStats } from './reader.ts'
 import { freeReserve, keepReserve } from './reserve.ts'
-import { type Cursor, type Keeping, Segments } from './segments.ts'
+import { type Keeping, Segments } from './segments.ts'
+import { SpoolFaults } from './spool-faults.ts'
+import type { Cursor } from './spool-papers.ts'
 import { SpoolSource } from './spool-source.ts'
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
@@ -22,7 +24,7 @@ const SEGMENTS_MIN = 8
 /** Most bytes of records that gather during a slow sync. */
 const GATHERING_BYTES_MAX = 64 * 1024 * 1024
 const REJECTED_DIRECTORY = 'rejected'
-/** How often kept segments are looked at. */
+/** Interval at which kept segments are looked at. */
 const TIDY_EVERY_MS = 60_000
 /** Above this share of the bound, drained segments are not kept. */
 const KEPT_SHARE_MAX = 0.75
@@ -39,11 +41,13 @@ export interface SpoolOptions {
   readonly clock: Clock
   /** Receives what an operator should see in the log; the facts contain no personal data. */
   readonly warn: (facts: Readonly<Record<string, unknown>>, text: string) => void
+  /** Receives the same about answered scores that are or may be lost; by default `warn`. */
+  readonly fail?: (facts: Readonly<Record<string, unknown>>, text: string) => void
   /** Called with an error that the callback of a request has thrown. */
   readonly onThrown: (error: unknown) => void
   /**
-   * How long drained segments stay, so that they can be drained again after a failover that lost
-   * commits; by default they go at once. They go earlier if `bytesMax` leaves no room.
+   * Time for which drained segments stay, so that they can be drained again after a failover that
+   * lost commits; by default they go at once. They go earlier if `bytesMax` leaves no room.
    */
   readonly keepMs?: number
   /** Longest time that a response waits for the disk or the database; by default 10 s. */
@@ -78,22 +82,22 @@ export class Spool implements ScoreLog, SpoolReader {
   private readonly group: GroupCommit
   private readonly diskFaults: DiskFaults
   private readonly drainSource: SpoolSource
-  private readonly tidying: NodeJS.Timeout | undefined
+  private readonly tidying: Periodic
   private readonly listeners: (() => void)[] = []
-  /** Requests that wait for the database, and whether the drain has quarantined their records. */
+  /** Requests whose response waits for the database, and whether the drain has quarantined them. */
   private readonly quarantinedById = new Map<string, boolean>()
-  /** Request of the open record. */
-  private openRequestId = ''
   /** Bytes on disk after the last write or acknowledgement. */
   private bytes = 0
   private records = 0
   private oldestAtMs: number | null = null
+  readonly faults: SpoolFaults
   /** Bytes of segments that are drained and kept. */
   private keptBytes = 0
 
   private constructor(options: SpoolOptions, own: Segments, leftovers: readonly Segments[]) {
     this.options = options
     this.own = own
+    this.faults = new SpoolFaults(options.fail ?? options.warn)
     this.sources = [...leftovers, own]
     this.deadLetters = new DeadLetters(join(options.directory, REJECTED_DIRECTORY))
     const segmentBytesMax = Math.min(SEGMENT_BYTES_MAX, Math.ceil(options.bytesMax / SEGMENTS_MIN))
@@ -115,13 +119,12 @@ export class Spool implements ScoreLog, SpoolReader {
       sources: this.sources,
       deadLetters: this.deadLetters,
       inUse: () => this.appender.inUse,
-      keeping: () => this.keeping(),
+      keeping: () => this.computeKeeping(),
     })
-    const { keepMs = 0 } = options
-    if (keepMs > 0) {
-      const everyMs = Math.min(keepMs, TIDY_EVERY_MS)
-      this.tidying = setInterval(() => void this.tidyAll(), everyMs).unref()
-    }
+    const { keepMs = 0, onThrown } = options
+    const everyMs = Math.min(keepMs, TIDY_EVERY_MS)
+    this.tidying = new Periodic({ round: () => this.tidyAll(), everyMs, onFailed: onThrown })
+    if (keepMs > 0) this.tidying.start()
     for (const leftover of leftovers) this.adopt(leftover)
     this.countBytes()
   }
@@ -162,7 +165,18 @@ export class Spool implements ScoreLog, SpoolReader {
     }
   }
 
-  begin(head: PreparedHead, request: RequestFacts): ResultsWriter {
+  append<T>(facts: LoggedFacts, score: Score<T>, onOutcome: OnOutcome<T>): boolean {
+    this.requireRoom()
+    const { writer } = this.group
+    writer.begin(facts.head, facts)
+    const scored = score(writer)
+    if (scored === null) return false
+    this.add(facts.requestId, scored.facts, (failure) => onOutcome(failure ?? scored.response))
+    return true
+  }
+
+  /** @throws AppError `unavailable` */
+  private requireRoom(): void {
     const { bytesMax } = this.options
     const gatheringBytes = this.group.writer.endedBytes
     if (this.bytes + gatheringBytes >= bytesMax || gatheringBytes >= GATHERING_BYTES_MAX) {
@@ -172,17 +186,13 @@ export class Spool implements ScoreLog, SpoolReader {
     if (this.diskFaults.isPausing) {
       throw new AppError('unavailable', "the score can't be logged now")
     }
-    this.group.writer.begin(head, request)
-    this.openRequestId = request.requestId
-    return this.group.writer
   }
 
-  end(facts: ResponseFacts, onLogged: OnLogged): void {
+  private add(requestId: string, facts: ResponseFacts, onLogged: OnLogged): void {
     if (this.options.durability !== 'database') {
       this.group.add(facts, onLogged)
       return
     }
-    const requestId = this.openRequestId
     this.group.add(facts, (failure) => {
       const isQuarantined = this.quarantinedById.get(requestId) === true
       this.quarantinedById.delete(requestId)
@@ -210,13 +220,13 @@ export class Spool implements ScoreLog, SpoolReader {
     if (batch.rejected.length > 0) {
       const reasons = [...new Set(batch.rejected.map(({ reason }) => reason))]
       const facts = { rejected: batch.rejected.length, first: batch.rejected[0]?.position, reasons }
-      this.options.warn(facts, 'unreadable records were set aside')
+      this.faults.note(facts, 'unreadable records were set aside')
     }
     this.oldestAtMs = batch.records[0]?.scoredAtMs ?? null
     return batch
   }
 
-  readBehind(token: DrainToken, maxRecords: number, maxBytes: number): Promise<AnyRecord[]> {
+  readBehind(token: DrainToken, maxRecords: number, maxBytes: number): Promise<RecordV4[]> {
     return this.drainSource.readBehind(token, maxRecords, maxBytes)
   }
 
@@ -231,7 +241,7 @@ export class Spool implements ScoreLog, SpoolReader {
       await this.drainSource.tidy(this.own)
       this.countBytes()
     }
-    if (this.keptBytes > 0 && this.keeping().excessBytes > 0) await this.tidyAll()
+    if (this.keptBytes > 0 && this.computeKeeping().excessBytes > 0) await this.tidyAll()
   }
 
   positions(): ReadonlyMap<string, Cursor> {
@@ -245,7 +255,7 @@ export class Spool implements ScoreLog, SpoolReader {
     if (isBack) {
       const facts = { directory: token.directory, from: stored }
       if (!isWhole) {
-        this.options.warn(facts, 'the database lacks records that the spool no longer keeps')
+        this.faults.noteLacking(facts)
       }
       this.noteLost(token)
       return 0
@@ -254,10 +264,10 @@ export class Spool implements ScoreLog, SpoolReader {
     return token.records
   }
 
-  async quarantine(record: AnyRecord, reason: string): Promise<void> {
-    this.deadLetters.store(record.requestId, record.payload, reason)
-    // Nobody waits if the response is overdue, or an ended process has sent it.
-    if (this.quarantinedById.has(record.requestId)) this.quarantinedById.set(record.requestId, true)
+  async quarantine(records: readonly RecordV4[], reason: string): Promise<void> {
+    this.deadLetters.storeRecords(records, reason)
+    const waiting = this.quarantinedById
+    for (const { requestId: id } of records) if (waiting.has(id)) waiting.set(id, true)
   }
 
   /** Why scores are refused or will be; null if they are not. */
@@ -265,6 +275,11 @@ export class Spool implements ScoreLog, SpoolReader {
     if (this.bytes >= this.options.bytesMax) return 'full'
     if (this.group.isSilent) return 'the disk does not answer'
     return this.diskFaults.isFailing ? "can't be written to" : null
+  }
+
+  /** True if the disk takes records. */
+  get isWritable(): boolean {
+    return !this.diskFaults.isFailing && !this.group.isSilent
   }
 
   get stats(): SpoolStats {
@@ -284,7 +299,7 @@ export class Spool implements ScoreLog, SpoolReader {
    * Syncs all records to the disk. Call it when no request is in flight and the drain has ended.
    */
   async close(): Promise<void> {
-    clearInterval(this.tidying)
+    await this.tidying.close()
     await this.group.flush()
     await this.diskFaults.close()
     await this.appender.sync()
@@ -298,9 +313,10 @@ export class Spool implements ScoreLog, SpoolReader {
 
   private adopt(leftover: Segments): void {
     const { clock, warn } = this.options
+    this.faults.noteDamages(leftover.damages)
     const { records } = leftover.inspect((position, tail) => {
       this.deadLetters.store(position, tail, TORN)
-      warn({ place: position, bytes: tail.length }, TORN)
+      this.faults.note({ place: position, bytes: tail.length }, TORN)
     })
     this.records += records
     if (records === 0) return
@@ -341,21 +357,21 @@ export class Spool implements ScoreLog, SpoolReader {
   private countBytes(): void {
     const bytes = this.sources.reduce((sum, source) => sum + source.bytes, 0)
     this.bytes = this.sources.reduce(
-      (sum, source) => sum + source.bytesInUse(this.inUseOf(source)),
+      (sum, source) => sum + source.bytesInUse(this.findInUse(source)),
       0,
     )
     this.keptBytes = bytes - this.bytes
   }
 
-  private inUseOf(source: Segments): number | null {
+  private findInUse(source: Segments): number | null {
     return source === this.own ? this.appender.inUse : null
   }
 
   /**
-   * Kept segments make room before requests are refused. None is kept on a disk that takes no
+   * Removes kept segments before requests are refused, and all of them on a disk that takes no
    * writes, which can be full of them.
    */
-  private keeping(): Keeping {
+  private computeKeeping(): Keeping {
     const { bytesMax, keepMs = 0, clock } = this.options
     const excessBytes = this.diskFaults.isFailing
       ? Number.POSITIVE_INFINITY

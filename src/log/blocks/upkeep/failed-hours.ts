@@ -1,4 +1,4 @@
-import { SPAN_MS } from '../../../rollups/spans.ts'
+import { SPAN_MS } from '../../rollups/spans.ts'
 
 /** An hour is left alone after this many failures. */
 const FAILURES_MAX = 3

@@ -1,6 +1,6 @@
-import { type KeyedRollup, mergeInto } from '../../../rollups/rollup-sums.ts'
-import type { Span } from '../../../rollups/spans.ts'
-import { TurnTaker } from '../../reading/turn-taker.ts'
+import { TurnTaker } from '../../../platform/turn-taker.ts'
+import { type KeyedRollup, mergeInto } from '../../rollups/rollup-sums.ts'
+import type { Span } from '../../rollups/spans.ts'
 import { readSums } from '../block-sums.ts'
 
 /** Minutes of one transaction, unless one block alone has more. */
@@ -23,7 +23,7 @@ interface SummedBlocks {
  * The rollups of all minutes, hours and days of the first blocks. Hours are added up from minutes
  * and days from hours: a thousand deployments have a thousand minutes in each block.
  */
-export async function rollupsOf(blocks: readonly WaitingSums[]): Promise<SummedBlocks> {
+export async function readRollups(blocks: readonly WaitingSums[]): Promise<SummedBlocks> {
   const turns = new TurnTaker()
   const minutes = new Map<string, KeyedRollup>()
   let count = 0

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { errorResponses } from '../../../schemas/errors.ts'
-import { LogErasure, LogErasureBody } from '../../../schemas/scores.ts'
-import { OWNER_OR_ADMIN } from '../../access/caller.ts'
-import { userCaller } from '../../access/request-caller.ts'
+import { errorResponses } from '../../../../schemas/errors.ts'
+import { LogErasure, LogErasureBody } from '../../../../schemas/scores.ts'
+import { OWNER_OR_ADMIN } from '../../../http/access/caller.ts'
+import { userCaller } from '../../../http/access/request-caller.ts'
 import { erasureFields } from './response.ts'
 import type { LogErasureService } from './service.ts'
 

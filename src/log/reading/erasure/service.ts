@@ -1,10 +1,10 @@
-import { type Actor, auditRecord, type NewAuditRecord } from '../../audit/record.ts'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { ErasedPlaces, type LogEraser } from '../../score-log/erasure/eraser.ts'
-import { hashOfReference } from '../../score-log/erasure/reference-hash.ts'
+import { AppError } from '../../../errors.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from '../../../identity/audit/record.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { ErasedPlaces, type LogEraser } from '../../erasure/eraser.ts'
+import { hashOfReference } from '../../erasure/reference-hash.ts'
 
-/** What an erasure has done. */
+/** The work that an erasure has done. */
 export interface LogErasure {
   /** SHA-256 in hex of the team and the reference, as in the audit log. */
   readonly referenceSha256: string
@@ -25,7 +25,7 @@ interface LogErasureOptions {
   readonly others: { eraseReference(teamId: string, reference: string): Promise<number> }
 }
 
-/** How much faster the clock of another replica may be. */
+/** Time by which the clock of another replica may be ahead. */
 const CLOCKS_MS_MAX = 2_000
 
 /** Takes references out of the score log of a team. */

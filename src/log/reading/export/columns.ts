@@ -11,7 +11,7 @@ const column = (name: string, type: ColumnType): Column => ({ name, type, isNull
 const nullable = (name: string, type: ColumnType): Column => ({ name, type, isNullable: true })
 
 /**
- * The columns of an export, in their order; docs/integrating.md describes each. There is one row
+ * The columns of an export, in their order; docs/evidence.md describes each. There is one row
  * for each applicant and model.
  */
 export const COLUMNS = [

@@ -54,7 +54,7 @@ export class ParquetRows {
   writeRows(rows: readonly RowTexts[]): Uint8Array {
     for (const row of rows) {
       for (const [index, { type }] of COLUMNS.entries()) {
-        const value = cellOf(row[index] ?? 'null', type)
+        const value = findCell(row[index] ?? 'null', type)
         this.columns[index]?.push(value)
         if (Array.isArray(value)) this.listValues += value.length
       }
@@ -98,7 +98,7 @@ export class ParquetRows {
 }
 
 /** The value of a JSON text. */
-function cellOf(text: string, type: ColumnType): unknown {
+function findCell(text: string, type: ColumnType): unknown {
   if (text === 'null') return null
   if (type === 'moment') return new Date(text.slice(1, -1))
   if (type === 'text') return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1)
@@ -130,13 +130,13 @@ const SCHEMA: SchemaElement[] = [
   { name: 'scores', num_children: COLUMNS.length },
   ...COLUMNS.flatMap(({ name, type, isNullable }): SchemaElement[] => {
     const repetition_type = isNullable ? 'OPTIONAL' : 'REQUIRED'
-    if (type === 'integers') return listOf(name, PRIMITIVES.integer, 'REQUIRED')
-    if (type === 'texts') return listOf(name, PRIMITIVES.text, 'OPTIONAL')
+    if (type === 'integers') return makeList(name, PRIMITIVES.integer, 'REQUIRED')
+    if (type === 'texts') return makeList(name, PRIMITIVES.text, 'OPTIONAL')
     return [{ name, repetition_type, ...PRIMITIVES[type] }]
   }),
 ]
 
-function listOf(
+function makeList(
   name: string,
   element: Partial<SchemaElement>,
   repetition_type: 'REQUIRED' | 'OPTIONAL',

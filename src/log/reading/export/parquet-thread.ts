@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { QUICK_START } from '../../platform/quick-start-argv.ts'
+import { QUICK_START } from '../../../platform/quick-start-argv.ts'
 import type { RowTexts } from './columns.ts'
 import { ndjsonLine } from './ndjson.ts'
 import type { RowWriter } from './row-writer.ts'

@@ -1,16 +1,16 @@
-import { type Actor, auditRecord, type NewAuditRecord } from '../../audit/record.ts'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { Places } from '../../platform/places.ts'
+import { AppError } from '../../../errors.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from '../../../identity/audit/record.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { TeamLimiter } from '../../../platform/team-limiter.ts'
+import { TurnTaker } from '../../../platform/turn-taker.ts'
 import { readTimeRange } from '../../rollups/moment.ts'
-import type { ScanQuery } from '../../score-log/reading/log-query.ts'
-import type { LogReader } from '../../score-log/reading/log-reader.ts'
-import type { StoredModels } from '../../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../../score-log/reading/turn-taker.ts'
+import type { ScanQuery } from '../log-query.ts'
+import type { LogReader } from '../log-reader.ts'
+import type { CellModels } from '../stored-models.ts'
 import type { RowTexts } from './columns.ts'
-import { type LogExportFormat, rowWriterOf } from './formats.ts'
+import { type LogExportFormat, makeRowWriter } from './formats.ts'
 import type { RowWriter } from './row-writer.ts'
-import { ExportRows } from './rows.ts'
+import { listRows } from './rows.ts'
 
 export interface LogExportQuery {
   readonly format?: LogExportFormat | undefined
@@ -22,21 +22,21 @@ export interface LogExportQuery {
 
 interface LogExportOptions {
   readonly reader: LogReader
-  readonly models: StoredModels
+  readonly models: CellModels
   /** Stores the audit record of an export. */
   readonly store: { record(record: NewAuditRecord): Promise<void> }
   readonly clock: Clock
 }
 
 /** Exports under way in a process: each reads the database and keeps a core busy. */
-const EXPORTS = { ofOwnerMax: 2, max: 4 }
-/** Rows of a chunk. */
-const CHUNK_ROWS = 500
+const EXPORTS = { teamMax: 2, max: 4 }
+/** A chunk is written in one turn, which takes a millisecond or two. */
+const CHUNK_CHARS = 256 * 1024
 
 /** Exports the score log of a team. */
 export class LogExportService {
   private readonly options: LogExportOptions
-  private readonly running = new Places(EXPORTS)
+  private readonly exports = new TeamLimiter(EXPORTS)
 
   constructor(options: LogExportOptions) {
     this.options = options
@@ -51,12 +51,14 @@ export class LogExportService {
   async *export(actor: Actor, query: LogExportQuery): AsyncGenerator<string | Uint8Array> {
     const { format = 'ndjson', deployment, from, to } = query
     const range = readTimeRange(query)
-    if (this.running.take(actor.teamId) !== null) {
-      throw new AppError('unavailable', 'other exports are under way: try again when they are done')
-    }
+    const release = this.exports.reserve(
+      actor.teamId,
+      () =>
+        new AppError('unavailable', 'other exports are under way: try again when they are done'),
+    )
     let opened: RowWriter | null = null
     try {
-      const writer = rowWriterOf(format)
+      const writer = makeRowWriter(format)
       opened = writer
       const { store, clock } = this.options
       const after = {
@@ -68,32 +70,34 @@ export class LogExportService {
       const change = { action: 'log.export', subject: deployment ?? actor.teamId, after } as const
       await store.record(auditRecord(actor, change, clock.epochMs()))
       const scan = { teamId: actor.teamId, deploymentId: deployment ?? null, ...range }
-      for await (const rows of this.rowsOf(scan)) {
+      for await (const rows of this.listChunks(scan)) {
         const chunk = await writer.write(rows)
         if (chunk.length > 0) yield chunk
       }
       yield await writer.end()
     } finally {
-      this.running.leave(actor.teamId)
+      release()
       await opened?.close()
     }
   }
 
-  private async *rowsOf(scan: ScanQuery): AsyncGenerator<readonly RowTexts[]> {
+  private async *listChunks(scan: ScanQuery): AsyncGenerator<readonly RowTexts[]> {
     const { reader, models } = this.options
-    const rows = new ExportRows()
     const turns = new TurnTaker()
     let chunk: RowTexts[] = []
+    let chars = 0
     for await (const portion of reader.scan(scan)) {
       const ids = portion.flatMap((request) => request.models.map(({ modelId }) => modelId))
       const known = await models.get(ids)
       for (const request of portion) {
-        for (const row of rows.rowsOf(request, known)) {
+        for (const row of listRows(request, known)) {
           chunk.push(row)
-          if (chunk.length < CHUNK_ROWS) continue
+          for (const text of row) chars += text.length
+          if (turns.isOver) await turns.giveWay()
+          if (chars < CHUNK_CHARS) continue
           yield chunk
           chunk = []
-          await turns.giveWay()
+          chars = 0
         }
       }
     }
