@@ -3,8 +3,8 @@ import { WINDOW_MS } from './limiter.ts'
 const RUNS_MIN = 4
 
 /**
- * When one subject's requests were admitted: a ring of runs, each a millisecond and how many it
- * admitted.
+ * The times at which one subject's requests were admitted: a ring of runs, each a millisecond and
+ * the number of admissions in it.
  *
  * Exact, and bounded by the smaller of the quota and the window's 60,000 milliseconds, in runs of
  * 16 bytes: a saturated quota of 1,000 takes at most 16 KiB, one of 100 million at most 1 MiB.
@@ -56,7 +56,7 @@ export class AdmissionLog {
   /**
    * Time until fewer than `quota` are left, from `nowMs` on, up to which the log is expired.
    *
-   * That is when the oldest leaves; after the quota was lowered, when as many have left as must.
+   * The oldest must leave the window; after the quota was lowered, several must.
    *
    * @returns 0 when they already are
    */

@@ -1,7 +1,7 @@
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from '../http/access/caller.ts'
 import type { Limiter, OnDecision } from './limiter.ts'
 
-/** What a limiter decided on one request, see `OnDecision`. */
+/** A limiter's decision on one request, see `OnDecision`. */
 export interface QuotaDecision {
   readonly remaining: number
   readonly retryAfterMs: number
@@ -23,14 +23,14 @@ export class CallerQuota {
     this.perMinute = perMinute
   }
 
-  /** Admissions of the caller within 60 s. */
-  of(caller: Caller): number {
+  /** Returns the caller's quota: admissions within 60 s. */
+  findQuota(caller: Caller): number {
     return (caller.kind === 'key' ? caller.rateLimitPerMinute : null) ?? this.perMinute
   }
 
   /** Counts a request of the caller; as `Limiter.decide`. */
   decide(caller: Caller, onDecision: OnDecision): void {
     const subject = caller.kind === 'key' ? caller.keyId : caller.userId
-    this.limiter.decide(subject, this.of(caller), onDecision)
+    this.limiter.decide(subject, this.findQuota(caller), onDecision)
   }
 }

@@ -7,9 +7,9 @@ interface Denial {
 }
 
 /**
- * Longest time that a denial is repeated without asking. Two clocks that are slewed apart by 500
- * ppm, the most that time services do, differ by half a millisecond after it; and a Redis that was
- * emptied or whose clock was set counts anew after it.
+ * Longest time that a denial is repeated without asking. Within it, two clocks that time services
+ * slew apart by 500 ppm, their most, come to differ by half a millisecond. A Redis that was emptied,
+ * or whose clock was set, is asked again after it.
  */
 const KEPT_MS_MAX = 1_000
 const DENIALS_MAX = 10_000
@@ -37,7 +37,7 @@ export class Denials {
     this.bySubject.set(subject, { quota, untilMs, roomAtMs: decidedAtMs + waitMs })
   }
 
-  /** To be called when a request was admitted: under another quota the denial is wrong. */
+  /** Drops a denial because a request was admitted: it was made under another quota. */
   forget(subject: string): void {
     if (this.bySubject.size > 0) this.bySubject.delete(subject)
   }

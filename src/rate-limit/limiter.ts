@@ -28,10 +28,10 @@ export interface Limiter {
    */
   decide(subject: string, quota: number, onDecision: OnDecision): void
   /**
-   * How many requests of the subject would be admitted now, as far as this process knows. It counts
-   * nothing and asks no other process, so it may be too high if replicas share the quota.
+   * Returns how many requests of the subject would be admitted now, as far as this process knows. It
+   * counts nothing and asks no other process, so it may be too high if replicas share the quota.
    */
-  roomOf(subject: string, quota: number): number
+  findRoom(subject: string, quota: number): number
   readonly counters: LimiterCounters
   /** Parts that several nodes count, each for itself; absent where one place counts all. */
   parts?(): readonly LimiterPart[]
@@ -44,15 +44,15 @@ export interface LimiterPart {
   readonly node: string
   /** Its share of all subjects, from 0 to 1. */
   readonly share: number
-  /** Whether this process counts them alone. */
+  /** True if this process counts them alone. */
   readonly isDegraded: boolean
 }
 
 /** Metrics of a limiter that replicas share; zero and false for a limiter of one process. */
 export interface LimiterCounters {
-  /** Whether it, or a part of it, counts for this process alone, although replicas share it. */
+  /** True if it, or a part of it, counts for this process alone, although replicas share it. */
   readonly isDegraded: boolean
-  /** How often it became degraded. */
+  /** Number of times that it became degraded. */
   readonly degradations: number
   /** Requests that were decided while degraded. */
   readonly decidedDegraded: number

@@ -1,10 +1,8 @@
 import type { Limiter } from './limiter.ts'
 import { rateLimited } from './rate-limited.ts'
-import { addressSubject } from './subject.ts'
+import { makeAddressSubject } from './subject.ts'
 
-/**
- * What a refused caller waits for, where the limiter itself would admit a request again by then.
- */
+/** The wait of a refused caller, where the limiter itself would admit a request again by then. */
 const RETRY_AFTER_MS = 1_000
 
 interface Running {
@@ -16,11 +14,11 @@ interface Running {
 /**
  * Bounds what addresses may have looked up before they have proven anything.
  *
- * A look-up runs while its address has room in its quota for all that run, should all of them prove
- * wrong; others wait until one ends. Wrong ones are counted by the quota afterwards, right ones are
- * not: many valid keys may come from one address. With a shared limiter this replica knows of what
- * it admitted itself and, for a second each, of Redis' denials: beyond the quota an address then
- * costs one look-up a second and replica.
+ * A look-up starts if the quota of its address has room for it and for all that are under way, as
+ * if all of them proved wrong; otherwise it waits until one ends. The quota counts wrong ones
+ * afterwards and right ones never: many valid keys may come from one address. With a shared limiter
+ * this replica knows its own admissions, and each denial of Redis for a second: an address beyond
+ * its quota then costs each replica one look-up a second.
  */
 export class LookUpGate {
   private readonly limiter: Limiter
@@ -34,9 +32,9 @@ export class LookUpGate {
 
   /** @throws AppError `rate_limited`, without a look-up, for an address without room */
   async run<T>(address: string, lookUp: () => Promise<T>): Promise<T> {
-    const subject = addressSubject(address)
+    const subject = makeAddressSubject(address)
     for (;;) {
-      const room = this.limiter.roomOf(subject, this.quotaPerMinute)
+      const room = this.limiter.findRoom(subject, this.quotaPerMinute)
       if (room <= 0) throw rateLimited(RETRY_AFTER_MS)
       const running = this.running.get(subject)
       if (running === undefined || running.count < room) break

@@ -12,11 +12,11 @@ interface MemoryLimiterOptions {
   readonly clock: Clock
   /** Most keys and users that are tracked at once. */
   readonly callersMax?: number
-  /** Most addresses that are. */
+  /** Most addresses that are tracked at once. */
   readonly addressesMax?: number
 }
 
-/** About 40 MB when all made one request within the minute. */
+/** About 40 MB, if each made one request within the minute. */
 const CALLERS_MAX = 100_000
 const ADDRESSES_MAX = 65_536
 
@@ -44,8 +44,8 @@ export class MemoryLimiter implements Limiter {
 
   decide(subject: string, quota: number, onDecision: OnDecision): void {
     const nowMs = this.nowMs()
-    const table = this.tableOf(subject)
-    const log = table.logOf(subject, nowMs)
+    const table = this.findTable(subject)
+    const log = table.findLog(subject, nowMs)
     log.expire(nowMs)
     if (log.count < quota) {
       table.add(log, nowMs, 1)
@@ -58,15 +58,15 @@ export class MemoryLimiter implements Limiter {
   /** Notes requests that were admitted elsewhere, at about this moment. */
   note(subject: string, admissions: number): void {
     const nowMs = this.nowMs()
-    const table = this.tableOf(subject)
-    const log = table.logOf(subject, nowMs)
+    const table = this.findTable(subject)
+    const log = table.findLog(subject, nowMs)
     log.expire(nowMs)
     table.add(log, nowMs, admissions)
   }
 
-  roomOf(subject: string, quota: number): number {
+  findRoom(subject: string, quota: number): number {
     const nowMs = this.nowMs()
-    const log = this.tableOf(subject).logOf(subject, nowMs)
+    const log = this.findTable(subject).findLog(subject, nowMs)
     log.expire(nowMs)
     return Math.max(0, quota - log.count)
   }
@@ -75,7 +75,7 @@ export class MemoryLimiter implements Limiter {
     // Nothing is open.
   }
 
-  /** How many subjects are tracked, for tests and metrics. */
+  /** Number of subjects are tracked, for tests and metrics. */
   get subjectCount(): number {
     return this.callers.size + this.addresses.size
   }
@@ -84,7 +84,7 @@ export class MemoryLimiter implements Limiter {
     return Math.floor(this.clock.monotonicMs())
   }
 
-  private tableOf(subject: string): SubjectTable {
+  private findTable(subject: string): SubjectTable {
     return subject.startsWith(ADDRESS_PREFIX) ? this.addresses : this.callers
   }
 }
@@ -114,7 +114,7 @@ class SubjectTable {
   }
 
   /** The subject's log; a new one is kept once something is added to it. */
-  logOf(subject: string, nowMs: number): AdmissionLog {
+  findLog(subject: string, nowMs: number): AdmissionLog {
     while (this.idlest !== null && this.idlest.latestMs <= nowMs - WINDOW_MS) {
       this.logs.delete(this.idlest.subject)
       this.unlink(this.idlest)

@@ -1,12 +1,14 @@
 import type { Logger } from 'pino'
-import { errorFacts } from '../http/error-facts.ts'
 import type { Clock } from '../platform/clock.ts'
+import { errorFacts } from '../platform/error-facts.ts'
+import type { RedisCluster } from '../platform/redis-cluster/cluster.ts'
 import type { RedisSite } from '../platform/redis-cluster/site.ts'
 import { ClusterLimiter } from './cluster/cluster-limiter.ts'
 import type { Limiter } from './limiter.ts'
 import { MemoryLimiter } from './memory.ts'
 import { RedisLimiter } from './redis.ts'
 import { RedisAdmissionLog } from './redis-admission-log.ts'
+import { TransitionLog } from './transition-log.ts'
 
 interface OpenOptions {
   /** Null: the quota counts in process. */
@@ -17,6 +19,8 @@ interface OpenOptions {
 
 /** Longest time that the start of the service waits for a Redis that says nothing. */
 const OPEN_TIMEOUT_MS = 1_000
+/** Nodes for which it is remembered when the log named them; more than a cluster has at a time. */
+const NODES_MAX = 1_000
 
 /** Opens the limiter; a Redis that is away doesn't keep the service from starting. */
 export async function openLimiter({ redis, clock, log }: OpenOptions): Promise<Limiter> {
@@ -26,29 +30,47 @@ export async function openLimiter({ redis, clock, log }: OpenOptions): Promise<L
     log.error({ err: errorFacts(error) }, 'an answer could not be given')
   const limiter =
     redis.cluster === null
-      ? new RedisLimiter({
-          clock,
-          local,
-          open: (events) => new RedisAdmissionLog({ url: redis.url, ...events }),
-          onTransition: (isDegraded, reason) => {
-            if (isDegraded) {
-              log.warn({ reason }, 'the quota counts in this process alone, without Redis')
-            } else log.warn({ reason }, 'the quota counts in Redis again')
-          },
-          onThrown,
-        })
-      : new ClusterLimiter({
-          clock,
-          local,
-          cluster: redis.cluster,
-          onTransition: ({ node, share, isDegraded }, reason) => {
-            const facts = { node, share, reason }
-            if (isDegraded) {
-              log.warn(facts, 'a part of the quota counts in this process alone, without its node')
-            } else log.warn(facts, 'a part of the quota counts in Redis again')
-          },
-          onThrown,
-        })
-  await limiter.opened(OPEN_TIMEOUT_MS)
+      ? openShared(redis.url, { clock, local, log, onThrown })
+      : openCluster(redis.cluster, { clock, local, log, onThrown })
+  await limiter.waitUntilClear(OPEN_TIMEOUT_MS)
   return limiter
+}
+
+interface Parts extends Pick<OpenOptions, 'clock' | 'log'> {
+  readonly local: MemoryLimiter
+  readonly onThrown: (error: unknown) => void
+}
+
+function openShared(url: string, { log, ...parts }: Parts): RedisLimiter {
+  const transitions = new TransitionLog(parts.clock, ({ isDegraded, ...facts }) => {
+    if (isDegraded) log.warn(facts, 'the quota counts in this process alone, without Redis')
+    else log.warn(facts, 'the quota counts in Redis again')
+  })
+  return new RedisLimiter({
+    ...parts,
+    open: (events) => new RedisAdmissionLog({ url, ...events }),
+    onTransition: (isDegraded, reason) => transitions.note(isDegraded, reason),
+  })
+}
+
+function openCluster(cluster: RedisCluster, { log, ...parts }: Parts): ClusterLimiter {
+  const transitions = new Map<string, TransitionLog>()
+  return new ClusterLimiter({
+    ...parts,
+    cluster,
+    onTransition: ({ node, share, isDegraded }, reason) => {
+      let ofNode = transitions.get(node)
+      if (ofNode === undefined) {
+        if (transitions.size >= NODES_MAX) transitions.clear()
+        ofNode = new TransitionLog(parts.clock, (change) => {
+          const facts = { node, share, reason: change.reason, changes: change.changes }
+          if (change.isDegraded) {
+            log.warn(facts, 'a part of the quota counts in this process alone, without its node')
+          } else log.warn(facts, 'a part of the quota counts in Redis again')
+        })
+        transitions.set(node, ofNode)
+      }
+      ofNode.note(isDegraded, reason)
+    },
+  })
 }

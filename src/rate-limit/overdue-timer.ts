@@ -24,8 +24,11 @@ export class OverdueTimer {
     if (this.timer !== undefined || dueMs === null) return
     const restMs = Math.max(1, dueMs - clock.monotonicMs())
     // If this process stood still, the reply may be ready: the event loop reads it before the
-    // check.
-    this.timer = setTimeout(() => setImmediate(() => this.check()), restMs)
+    // check. A call that becomes due after this moment has no such turn behind it.
+    this.timer = setTimeout(() => {
+      const lookedAtMs = clock.monotonicMs()
+      setImmediate(() => this.check(lookedAtMs))
+    }, restMs)
     this.timer.unref()
   }
 
@@ -40,11 +43,12 @@ export class OverdueTimer {
     this.timer = undefined
   }
 
-  private check(): void {
-    const { clock, dueAtMs, onOverdue } = this.options
+  /** @param lookedAtMs what had arrived by then was read */
+  private check(lookedAtMs: number): void {
+    const { dueAtMs, onOverdue } = this.options
     this.timer = undefined
     const dueMs = dueAtMs()
-    if (dueMs !== null && clock.monotonicMs() >= dueMs) onOverdue()
+    if (dueMs !== null && lookedAtMs >= dueMs) onOverdue()
     this.watch()
   }
 }

@@ -13,10 +13,10 @@ export const ELSEWHERE = -1
 export class PendingRequests implements QuotaRequest {
   readonly subject: string
   readonly quota: number
-  /** Whether the local limiter has admitted them already. */
+  /** True if the local limiter has admitted them already. */
   readonly isNoted: boolean
   redirect: Redirect | null = null
-  /** How often they were sent to another node. */
+  /** Number of times that they were sent to another node. */
   redirects = 0
   /** When they are decided in any case, by the monotonic clock; null until they are redirected. */
   decideByMs: number | null = null
@@ -41,7 +41,7 @@ export class PendingRequests implements QuotaRequest {
     this.waiting.push(onDecision)
   }
 
-  /** Those that wait; nobody waits after that, so that a late answer decides nothing. */
+  /** Returns those that wait; nobody waits after that, so that a late answer decides nothing. */
   private taken(): OnDecision[] {
     const { waiting } = this
     this.waiting = []

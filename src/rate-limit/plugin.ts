@@ -4,7 +4,7 @@ import type { AddressCounter } from '../http/malformed.ts'
 import { CallerQuota, type QuotaDecision, quotaHeaders } from './caller-quota.ts'
 import { type Limiter, WINDOW_MS } from './limiter.ts'
 import { rateLimited } from './rate-limited.ts'
-import { addressSubject } from './subject.ts'
+import { makeAddressSubject } from './subject.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,10 +33,10 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
   async (app, { limiter, quotaPerMinute }) => {
     await app.register(rateLimit, {
       global: false,
-      store: storeOf(limiter),
+      store: makeStore(limiter),
       max: quotaPerMinute,
       timeWindow: WINDOW_MS,
-      keyGenerator: (request) => addressSubject(request.ip),
+      keyGenerator: (request) => makeAddressSubject(request.ip),
       errorResponseBuilder: (_request, { ttl }) => rateLimited(ttl),
       // The window slides: it has no moment at which it starts anew.
       addHeaders: { 'x-ratelimit-reset': false, 'retry-after': false },
@@ -60,7 +60,7 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
       } else {
         const onDecision = (remaining: number, retryAfterMs: number) => {
           span?.endStep('quota')
-          reply.headers(quotaHeaders(callerQuota.of(caller), remaining))
+          reply.headers(quotaHeaders(callerQuota.findQuota(caller), remaining))
           if (retryAfterMs === 0) done()
           else done(rateLimited(retryAfterMs))
         }
@@ -79,7 +79,7 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
 /** Counts requests that end before any hook runs. */
 export function addressCounter({ limiter, quotaPerMinute }: QuotaOptions): AddressCounter {
   return (address, counted) => {
-    limiter.decide(addressSubject(address), quotaPerMinute, (remaining, retryAfterMs) => {
+    limiter.decide(makeAddressSubject(address), quotaPerMinute, (remaining, retryAfterMs) => {
       const headers = quotaHeaders(quotaPerMinute, remaining)
       if (retryAfterMs === 0) {
         counted(headers, null)
@@ -92,7 +92,7 @@ export function addressCounter({ limiter, quotaPerMinute }: QuotaOptions): Addre
 }
 
 /** The limiter in the plugin's terms: more than the maximum is a denial. */
-function storeOf(limiter: Limiter): new () => FastifyRateLimitStore {
+function makeStore(limiter: Limiter): new () => FastifyRateLimitStore {
   return class QuotaStore implements FastifyRateLimitStore {
     incr(...[subject, done, , quota]: Parameters<FastifyRateLimitStore['incr']>): void {
       limiter.decide(subject, quota, (remaining, retryAfterMs) => {

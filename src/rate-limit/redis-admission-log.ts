@@ -1,14 +1,15 @@
 import type { Redis } from 'ioredis'
+import { backOffMs } from '../platform/back-off.ts'
 import { openRedis } from '../platform/redis.ts'
 import type { Redirect } from '../platform/redis-cluster/replies.ts'
-import { countingScript } from './script.ts'
+import { makeCountingScript } from './script.ts'
 
 /** Requests of one subject that are counted by one call. */
 export interface QuotaRequest {
   readonly subject: string
   readonly quota: number
   readonly requests: number
-  /** What a node of a cluster said that did not count them; null: nothing. */
+  /** The answer of a node of a cluster that did not count them; null: nothing. */
   redirect: Redirect | null
 }
 
@@ -36,8 +37,7 @@ type CountingCallback = (error: Error | null | undefined, answer: unknown) => vo
 export const QUOTA_KEY_PREFIX = 'scoreline:quota:'
 /** Longest time from a connection to its first reply; later it is given up. */
 const GREETING_TIMEOUT_MS = 500
-const RETRY_MS_MIN = 100
-const RETRY_MS_MAX = 1_000
+const PAUSES = { minMs: 100, maxMs: 1_000 }
 
 /**
  * The admissions of all subjects in Redis, over one connection.
@@ -53,10 +53,8 @@ export class RedisAdmissionLog {
   private greeting: NodeJS.Timeout | undefined
 
   constructor({ url, onOpen, onLost, nowLua }: RedisAdmissionLogOptions) {
-    const redis = openRedis(url, 'quota', () =>
-      Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** this.attempts++),
-    )
-    this.script = countingScript(nowLua)
+    const redis = openRedis(url, 'quota', () => backOffMs(PAUSES, this.attempts++))
+    this.script = makeCountingScript(nowLua)
     redis.defineCommand('countAdmissions', { lua: this.script })
     redis.on('connect', () => {
       clearTimeout(this.greeting)
@@ -85,7 +83,7 @@ export class RedisAdmissionLog {
    */
   count(wanted: readonly QuotaRequest[], notAfterMs: number, answered: OnReply): void {
     const keys = wanted.map(({ subject }) => QUOTA_KEY_PREFIX + subject)
-    this.redis.countAdmissions(argsOf(keys, wanted, notAfterMs), replyTo(answered))
+    this.redis.countAdmissions(makeArgs(keys, wanted, notAfterMs), replyTo(answered))
   }
 
   /**
@@ -99,12 +97,12 @@ export class RedisAdmissionLog {
     { notAfterMs, isAsking }: { readonly notAfterMs: number; readonly isAsking: boolean },
     answered: OnReply,
   ): void {
-    const args = argsOf(keys, wanted, notAfterMs)
+    const args = makeArgs(keys, wanted, notAfterMs)
     if (!isAsking) {
       this.redis.countAdmissions(args, replyTo(answered))
       return
     }
-    // It holds for the next command alone, so the script comes whole and not by its hash.
+    // `ASKING` holds for the next command alone, so the script is sent whole and not by its hash.
     this.redis.asking().catch(() => undefined)
     const [number = 0, ...rest] = args
     this.redis.eval(this.script, number, ...rest, replyTo(answered))
@@ -134,7 +132,7 @@ export class RedisAdmissionLog {
   }
 }
 
-function argsOf(
+function makeArgs(
   keys: readonly string[],
   wanted: readonly QuotaRequest[],
   notAfterMs: number,
@@ -146,13 +144,13 @@ function argsOf(
 
 function replyTo(answered: OnReply): CountingCallback {
   return (error, answer) => {
-    if (error) answered(null, refusalOf(error), error)
+    if (error) answered(null, formatRefusal(error), error)
     else answered(answer as number[], '')
   }
 }
 
 /** The first word of a reply is its code; the rest may quote what was sent. */
-function refusalOf({ message }: Error): string {
+function formatRefusal({ message }: Error): string {
   const code = /^[A-Z]+\b/.exec(message)?.[0] ?? 'no connection'
   const isCluster = code === 'MOVED' || code === 'CROSSSLOT'
   return `it refused a call (${code})${isCluster ? '; name a cluster by redis+cluster://' : ''}`

@@ -33,7 +33,7 @@ interface RedisLimiterOptions {
 export const ANSWER_TIMEOUT_MS = 50
 /** Redis does not count a call that it reads later than this; the rest is the time of the reply. */
 const COUNT_WITHIN_MS = 40
-/** After this a connection is given up, not only its calls. */
+/** After this time the connection is given up, too, and not only the calls on it. */
 const SILENCE_MS_MAX = 200
 const KEYS_PER_CALL_MAX = 256
 /**
@@ -42,7 +42,7 @@ const KEYS_PER_CALL_MAX = 256
  */
 const CALLS_AT_ONCE = 2
 const GATHER_MS_MAX = 5
-/** A call that may leave at once waits so long at most, while each turn brings further requests. */
+/** Longest time that a call waits to leave, while each turn brings further requests. */
 const TURNS_MS_MAX = 1
 /** A connection that held for this long is a good one. */
 const STEADY_MS = 10_000
@@ -100,7 +100,7 @@ export class RedisLimiter implements Limiter {
   /** Until then the local limiter must admit too; null: it need not. */
   private guardUntilMs: number | null = null
   private gatherTimer: NodeJS.Timeout | undefined
-  /** Whether a call leaves within the next turns of the event loop. */
+  /** True if a call leaves within the next turns of the event loop. */
   private isLeaving = false
   private leaveAtMs = 0
   /** Requests that had gathered when the turn before ended. */
@@ -148,9 +148,9 @@ export class RedisLimiter implements Limiter {
     else this.ask(subject, quota, onDecision)
   }
 
-  roomOf(subject: string, quota: number): number {
+  findRoom(subject: string, quota: number): number {
     if (this.isShared && this.denials.waitMs(subject, quota, this.clock.monotonicMs()) > 0) return 0
-    return this.local.roomOf(subject, quota)
+    return this.local.findRoom(subject, quota)
   }
 
   /** Decides requests that another node of a cluster has sent here, with a call of their own. */
@@ -176,18 +176,18 @@ export class RedisLimiter implements Limiter {
   decideHere(group: PendingRequests): void {
     const { subject, quota, isNoted } = group
     group.settleEach((onDecision) => {
-      if (isNoted) onDecision(this.local.roomOf(subject, quota), 0)
+      if (isNoted) onDecision(this.local.findRoom(subject, quota), 0)
       else this.decideLocally(subject, quota, onDecision)
     })
   }
 
-  /** For one window from now on, the local limiter must admit too. */
+  /** Requires, for one window from now on, that the local limiter admits too. */
   guard(): void {
     this.guardUntilMs = this.clock.monotonicMs() + WINDOW_MS
   }
 
   /** Waits until it is clear whether Redis answers, `timeoutMs` at the most. */
-  opened(timeoutMs: number): Promise<void> {
+  waitUntilClear(timeoutMs: number): Promise<void> {
     if (this.isShared || this.counters.isDegraded) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.degrade('it did not answer at the start'), timeoutMs)
@@ -242,7 +242,7 @@ export class RedisLimiter implements Limiter {
     setImmediate(this.leave)
   }
 
-  /** Each further request costs a call less, as long as the process has other work meanwhile. */
+  /** Waits another turn while further requests come: those that share this call save calls. */
   private readonly leave = (): void => {
     const { requests } = this.batch
     if (requests > this.gathered && this.clock.monotonicMs() < this.leaveAtMs) {

@@ -3,10 +3,10 @@ local call = redis.call
 if now > tonumber(ARGV[1]) then return {now} end
 local stamp
 
-local function runOf(counted) return string.format('%.0f', counted % COUNTS * STAMPS + stamp) end
+local function makeRun(counted) return string.format('%.0f', counted % COUNTS * STAMPS + stamp) end
 local function countedAt(run) return math.floor(run / STAMPS) end
-local function ageOf(run) return (stamp - run) % STAMPS end
-local function isLive(run) return ageOf(run) < WINDOW end
+local function readAge(run) return (stamp - run) % STAMPS end
+local function isLive(run) return readAge(run) < WINDOW end
 
 -- Index of the first run that satisfies, where the one at low does not and the last does:
 -- steps that double, then halving, since a log may hold 60,000.
@@ -36,13 +36,13 @@ for i, key in ipairs(KEYS) do
   if head[2] then
     left, oldest = countedAt(tonumber(head[1])), tonumber(head[2])
     latest = tonumber(call('LINDEX', key, -1))
-    if ageOf(latest) >= STAMPS - SKEW then
-      ahead = STAMPS - ageOf(latest)
+    if readAge(latest) >= STAMPS - SKEW then
+      ahead = STAMPS - readAge(latest)
       stamp = latest % STAMPS
     end
-    if ageOf(latest) > STAMPS / 2 then
+    if readAge(latest) > STAMPS / 2 then
       count = (countedAt(latest) - left) % COUNTS
-      left, latest = 0, runOf(count)
+      left, latest = 0, makeRun(count)
       call('DEL', key)
       call('RPUSH', key, 0, latest)
       call('PEXPIRE', key, WINDOW)
@@ -63,11 +63,11 @@ for i, key in ipairs(KEYS) do
 
   local admitted = math.max(0, math.min(wanted, quota - count))
   if admitted > 0 then
-    local run = runOf((latest and countedAt(latest) or 0) + admitted)
+    local run = makeRun((latest and countedAt(latest) or 0) + admitted)
     if not latest then
       call('RPUSH', key, 0, run)
       oldest = tonumber(run)
-    elseif ageOf(latest) == 0 then call('LSET', key, -1, run)
+    elseif readAge(latest) == 0 then call('LSET', key, -1, run)
     else call('RPUSH', key, run) end
     call('PEXPIRE', key, WINDOW)
     count = count + admitted
@@ -81,7 +81,7 @@ for i, key in ipairs(KEYS) do
     if count > quota and not isEnough(oldest) then
       oldest = tonumber(call('LINDEX', key, firstThat(key, 1, isEnough)))
     end
-    wait = math.min(WINDOW, WINDOW - ageOf(oldest) + ahead)
+    wait = math.min(WINDOW, WINDOW - readAge(oldest) + ahead)
   end
 
   answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = admitted, count, wait

@@ -37,7 +37,7 @@ const COUNTING = readFileSync(new URL('./script.lua', import.meta.url), 'utf8')
  *
  * @param nowLua expression for the time, for tests that have a clock of their own
  */
-export function countingScript(nowLua: string = REDIS_TIME): string {
+export function makeCountingScript(nowLua: string = REDIS_TIME): string {
   return `
 local WINDOW, STAMPS, COUNTS, SKEW = ${WINDOW_MS}, ${2 ** 22}, ${2 ** 31}, ${SKEW_MS_MAX}
 local now = ${nowLua}

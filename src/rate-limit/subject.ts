@@ -8,7 +8,7 @@ import { ADDRESS_PREFIX } from './limiter.ts'
  * @param address as a proxy or the socket names it. All texts that are not addresses are one
  *   subject, so that a client can't choose a name in Redis
  */
-export function addressSubject(address: string | undefined): string {
+export function makeAddressSubject(address: string | undefined): string {
   const network = clientNetwork(address ?? '')
   const [plain = ''] = network.split('/')
   return ADDRESS_PREFIX + (isIP(plain) === 0 ? 'unknown' : network)

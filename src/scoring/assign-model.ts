@@ -1,4 +1,4 @@
-import { BUCKETS, bucketOf, bucketsIn } from '../deployments/buckets.ts'
+import { BUCKETS, bucketsIn, findBucket } from '../registry/deployments/buckets.ts'
 import type { ServingDeployment, ServingModel } from './serving.ts'
 
 /** The position of the champion in a table of assignments; challengers have theirs from 0. */
@@ -16,7 +16,7 @@ export function assignmentTable(
 }
 
 /** The outcome of a live split for one subject. */
-export interface Assignment {
+interface Assignment {
   /** 0 to 9,999; null without a live split. */
   readonly bucket: number | null
   /** Position of the challenger, or `CHAMPION`. */
@@ -36,7 +36,7 @@ export function assignModel(
   subject: string,
 ): Assignment {
   if (assignments === null) return CHAMPION_ANSWERS
-  const bucket = bucketOf(state.deploymentId, subject)
+  const bucket = findBucket(state.deploymentId, subject)
   return { bucket, position: assignments[bucket] ?? CHAMPION }
 }
 

@@ -1,16 +1,13 @@
 import type { Clock } from '../platform/clock.ts'
 
 /** A challenger as logs name it. */
-export interface ChallengerPlace {
+interface ChallengerPlace {
   readonly deploymentId: string
   readonly challengerId: string
 }
 
 /** Receives the failures of challengers, at most one a minute for each challenger. */
-export type FaultLog = (
-  place: ChallengerPlace & { readonly faultCount: number },
-  error: unknown,
-) => void
+type FaultLog = (place: ChallengerPlace & { readonly faultCount: number }, error: unknown) => void
 
 interface Tally {
   faultCount: number

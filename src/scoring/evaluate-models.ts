@@ -31,7 +31,12 @@ export function scoreOnAllModels(
   scoreApplicant(applicant, deployment.champion.modelScore, reservedName)
   let failed: Set<number> | null = null
   for (const [position, challenger] of deployment.challengers.entries()) {
-    const error = failureOf(challenger, applicant, reservedName, deployment.assignments !== null)
+    const error = classifyFailure(
+      challenger,
+      applicant,
+      reservedName,
+      deployment.assignments !== null,
+    )
     if (error === null) continue
     const { challengerId } = challenger
     failures.note({ deploymentId: deployment.state.deploymentId, challengerId }, error)
@@ -42,7 +47,7 @@ export function scoreOnAllModels(
 }
 
 /** Why a challenger has no result for an applicant; null when its `ModelScore` has one. */
-function failureOf(
+function classifyFailure(
   { serving }: ServingChallenger,
   applicant: Applicant,
   reservedName: string | undefined,
@@ -62,7 +67,8 @@ function failureOf(
 
 /**
  * Checks an applicant against every model that could answer: the champion, and in a live split the
- * challengers too, so that the outcome never depends on the assignment.
+ * challengers too, so that the outcome never depends on the assignment. What only a shadow model
+ * misses refuses nothing; a value of the wrong type does, in strict mode.
  *
  * @param violations receives what is wrong
  * @param position where the applicant stands in the request
@@ -75,7 +81,13 @@ export function validateAgainstAll(
 ): boolean {
   const { champion, challengers, assignments } = deployment
   let isFaulty = violations.check(champion.modelScore, applicant, reservedName, position)
-  if (assignments === null) return isFaulty
+  if (assignments === null) {
+    for (const { serving, ownFeatures } of challengers) {
+      if (serving === null || ownFeatures.length === 0) continue
+      if (violations.checkOwn(serving.modelScore, ownFeatures, applicant, position)) isFaulty = true
+    }
+    return isFaulty
+  }
   for (const [challenger, { serving }] of challengers.entries()) {
     if (serving === null || failed?.has(challenger)) continue
     if (violations.check(serving.modelScore, applicant, reservedName, position)) isFaulty = true
@@ -88,9 +100,24 @@ export function shadowScores({ deployment, failed }: Evaluation): string {
   const { challengers, state } = deployment
   if (challengers.length === 0 || !state.shadowMode) return ''
   let texts = ''
-  for (const [position, { serving, shadowText }] of challengers.entries()) {
+  for (const [position, challenger] of challengers.entries()) {
+    const { serving, shadowText } = challenger
     if (serving === null || failed?.has(position)) continue
-    texts += `${texts === '' ? '' : ','}${shadowText}${scoreText(serving.modelScore)}}`
+    const missing = missingFeatures(challenger)
+    const missingText = missing.length === 0 ? '' : `,"missing_features":${JSON.stringify(missing)}`
+    texts += `${texts === '' ? '' : ','}${shadowText}${scoreText(serving.modelScore)}${missingText}}`
   }
   return `,"shadow_scores":[${texts}]`
+}
+
+const NONE: readonly string[] = []
+
+/** Features that a challenger misses of an applicant, and the champion does not have. */
+function missingFeatures({ serving, ownFeatures }: ServingChallenger): readonly string[] {
+  if (serving === null || ownFeatures.length === 0) return NONE
+  const { modelScore } = serving
+  if (modelScore.missingCount === 0) return NONE
+  return ownFeatures
+    .filter((feature) => modelScore.readOutcome(feature) === 'missing')
+    .map((feature) => modelScore.model.featureNames[feature] ?? '')
 }

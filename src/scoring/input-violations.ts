@@ -3,8 +3,10 @@ import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 
 /** Beyond this many, details are only counted. */
 const DETAILS_MAX = 10_000
+/** Names of an applicant that are no features: ten times as many as a card has features. */
+const UNKNOWN_MAX = 10_000
 
-/** Where an applicant stands in the body of the request. */
+/** Position of an applicant in the body of the request. */
 export interface ApplicantPosition {
   /** Name of the property that holds the applicant or the batch; empty: the body itself. */
   readonly property: string
@@ -38,31 +40,94 @@ export class InputViolations {
     place: ApplicantPosition,
   ): boolean {
     const isInvalid = modelScore.invalidCount > 0
-    const isViolating = this.isStrict && modelScore.missingCount + modelScore.unknownCount > 0
-    if (!isInvalid && !isViolating) return false
+    const { missingCount, unknownCount, unmatchedCount } = modelScore
+    if (unknownCount > UNKNOWN_MAX) {
+      this.invalid ??= new DetailList()
+      this.invalid.add({
+        path: applicantPath(place),
+        message: `has ${unknownCount} names that are no features: send at most ${UNKNOWN_MAX}`,
+        ...recordFields(applicant, place),
+      })
+      return true
+    }
+    const isSuspect = this.isStrict && missingCount + unknownCount + unmatchedCount > 0
+    if (!isInvalid && !isSuspect) return false
+    let isFaulty = false
     const fields = recordFields(applicant, place)
     const detail = (name: string, message: string): ErrorDetail => ({
-      path: pathOf(place, name),
+      path: formatPath(place, name),
       message,
       ...fields,
     })
     for (const [feature, name] of modelScore.model.featureNames.entries()) {
-      const outcome = modelScore.outcomeOf(feature)
-      if (outcome === 'invalid') {
+      const outcome = modelScore.readOutcome(feature)
+      const typeFault = this.typeFault(modelScore, feature, applicant[name])
+      if (typeFault !== null) {
+        isFaulty = true
+        this.violations ??= new DetailList()
+        this.violations.add(detail(name, typeFault))
+      } else if (outcome === 'invalid') {
+        isFaulty = true
         this.invalid ??= new DetailList()
         this.invalid.add(detail(name, invalidMessage(applicant[name])))
       } else if (this.isStrict && outcome === 'missing') {
+        isFaulty = true
         this.violations ??= new DetailList()
         this.violations.add(detail(name, 'is missing: strict mode wants every feature'))
       }
     }
-    if (this.isStrict && modelScore.unknownCount > 0) {
-      for (const name of unknownVariables(modelScore.model, applicant, reservedName)) {
+    if (this.isStrict && unknownCount > 0) {
+      isFaulty = true
+      for (const name of unknownVariables(modelScore, applicant, reservedName)) {
         this.violations ??= new DetailList()
-        this.violations.add(detail(name, 'is not a feature of this model'))
+        this.violations.add(detail(name, 'is not a feature of this deployment'))
       }
     }
-    return true
+    return isFaulty
+  }
+
+  /**
+   * Notes values whose type a shadow model does not take, for features that the champion does not
+   * have: strict mode refuses them, because the shadow score would be wrong.
+   *
+   * @param features indexes of these features
+   * @returns whether there were any
+   */
+  checkOwn(
+    modelScore: ModelScore,
+    features: readonly number[],
+    applicant: Applicant,
+    place: ApplicantPosition,
+  ): boolean {
+    if (!this.isStrict || modelScore.unmatchedCount + modelScore.invalidCount === 0) return false
+    let isFaulty = false
+    for (const feature of features) {
+      const name = modelScore.model.featureNames[feature] ?? ''
+      const value = applicant[name]
+      const isInvalid = modelScore.readOutcome(feature) === 'invalid'
+      const message =
+        this.typeFault(modelScore, feature, value) ?? (isInvalid ? invalidMessage(value) : null)
+      if (message === null) continue
+      isFaulty = true
+      this.violations ??= new DetailList()
+      this.violations.add({
+        path: formatPath(place, name),
+        message,
+        ...recordFields(applicant, place),
+      })
+    }
+    return isFaulty
+  }
+
+  /** Describes a value that strict mode refuses for a numeric feature; null for others. */
+  private typeFault(modelScore: ModelScore, feature: number, value: unknown): string | null {
+    if (!this.isStrict || modelScore.model.features[feature]?.isNumeric !== true) return null
+    const outcome = modelScore.readOutcome(feature)
+    // A number beyond the range of a double is malformed, strict or not.
+    if (outcome === 'not_a_number' || (outcome === 'invalid' && typeof value !== 'number')) {
+      return `must be a number: the feature is numeric, and strict mode takes no ${typeName(value)}`
+    }
+    return null
   }
 
   /** @throws AppError `invalid_request` before `strict_mode_violation` */
@@ -77,12 +142,18 @@ function throwFor(code: ErrorCode, details: readonly ErrorDetail[]): void {
   const [first] = details
   if (first === undefined) return
   const others = details.length === 1 ? '' : `, and ${details.length - 1} more in details`
-  throw new AppError(code, `${first.path} ${first.message}${others}`, { details })
+  throw new AppError(code, `${first.path || 'the applicant'} ${first.message}${others}`, {
+    details,
+  })
 }
 
-function pathOf({ property, index }: ApplicantPosition, name: string): string {
-  if (index !== null) return `${property}[${index}].${name}`
-  return property === '' ? name : `${property}.${name}`
+function formatPath(place: ApplicantPosition, name: string): string {
+  const applicant = applicantPath(place)
+  return applicant === '' ? name : `${applicant}.${name}`
+}
+
+function applicantPath({ property, index }: ApplicantPosition): string {
+  return index === null ? property : `${property}[${index}]`
 }
 
 function recordFields(
@@ -118,10 +189,13 @@ class DetailList {
 
 function invalidMessage(value: unknown): string {
   if (typeof value === 'number') return 'is beyond the range of a double'
-  const type = Array.isArray(value)
-    ? 'an array'
-    : typeof value === 'boolean'
-      ? 'a boolean'
-      : 'an object'
-  return `must be a number, a text, or null for missing, but is ${type}`
+  const type = typeName(value)
+  const article = /^[ao]/.test(type) ? 'an' : 'a'
+  return `must be a number, a text, or null for missing, but is ${article} ${type}`
+}
+
+function typeName(value: unknown): string {
+  if (typeof value === 'string') return 'text'
+  if (typeof value === 'boolean') return 'boolean'
+  return Array.isArray(value) ? 'array' : 'object'
 }

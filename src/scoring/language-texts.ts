@@ -1,4 +1,4 @@
-import { charsOf, languageKey, type ReasonSpec, tagsOf } from '../engine/index.ts'
+import { countChars, languageKey, listTags, type ReasonSpec } from '../engine/index.ts'
 import type { BytesLeft } from '../platform/bytes/lazy-fragments.ts'
 import type { ReasonFragments } from './reason-fragments.ts'
 
@@ -51,8 +51,8 @@ export class HeldLanguages {
       ...features.flatMap(({ bins }) => bins.map(({ label }) => label)),
     ]
     for (const texts of all) {
-      chars += charsOf(texts)
-      for (const tag of tagsOf(texts)) tags.add(tag)
+      chars += countChars(texts)
+      for (const tag of listTags(texts)) tags.add(tag)
     }
     this.tags = tags
     const wanted = TABLE_WEIGHT * sizeBytes

@@ -1,6 +1,6 @@
-import type { ResultsWriter } from '../score-log/score-log.ts'
+import type { ResultsWriter } from '../log/score-log.ts'
 import type { Evaluation } from './evaluate-models.ts'
-import { type WarningForm, warningCountOf } from './warnings.ts'
+import { countWarnings, isIgnoredId, type WarningForm } from './warnings.ts'
 
 /**
  * Writes the result of each model for an applicant into the score log, from each `ModelScore`.
@@ -9,17 +9,27 @@ import { type WarningForm, warningCountOf } from './warnings.ts'
  */
 export function logResults(
   log: ResultsWriter,
-  { deployment, failed }: Evaluation,
+  { deployment, applicant, failed }: Evaluation,
   id: unknown,
   form: WarningForm,
 ): void {
   const { champion, challengers } = deployment
+  const ignoredIds = isIgnoredId(id) ? 1 : 0
   log.openRow(id)
-  log.result(champion.modelScore, champion.logParts, warningCountOf(champion.modelScore, form))
+  log.result(
+    champion.modelScore,
+    champion.logParts,
+    ignoredIds + countWarnings(champion.modelScore, applicant, form),
+  )
   for (let position = 0; position < challengers.length; position++) {
     const serving = challengers[position]?.serving ?? null
     if (serving === null || failed?.has(position)) log.noResult()
-    else log.result(serving.modelScore, serving.logParts, warningCountOf(serving.modelScore, form))
+    else
+      log.result(
+        serving.modelScore,
+        serving.logParts,
+        ignoredIds + countWarnings(serving.modelScore, applicant, form),
+      )
   }
   log.closeRow()
 }

@@ -1,19 +1,26 @@
 import { hash } from 'node:crypto'
-import { checkStoredSpec, compileModel, compileReasons, ModelScore } from '../engine/index.ts'
+import {
+  checkStoredSteps,
+  compileReasons,
+  compileSteps,
+  ModelScore,
+  type Steps,
+} from '../engine/index.ts'
+import { ModelParts } from '../log/record/model-parts.ts'
+import { PreparedHead } from '../log/record/prepared-head.ts'
+import { RecordBytes } from '../log/record/record-bytes.ts'
 import { parseStoredJson } from '../platform/json.ts'
-import { ModelParts } from '../score-log/record/model-parts.ts'
-import { PreparedHead } from '../score-log/record/prepared-head.ts'
-import { RecordBytes } from '../score-log/record/record-bytes.ts'
+import { runInTurns } from '../platform/turn-taker.ts'
 import { assignmentTable } from './assign-model.ts'
 import type { ReasonBaseline } from './reason-baseline.ts'
 import { ReasonTexts } from './reason-texts.ts'
 import { ResponseParts } from './response.ts'
 import type { DeploymentState, ServingDeployment, ServingModel } from './serving.ts'
 
-/** What a model is made ready from. Models and baselines never change. */
-export interface ModelStore {
+/** The source from which a model is made ready. Models and baselines never change. */
+export interface ModelSource {
   /** The spec of a registered model, or null when there is none. */
-  specOf(modelId: string): Promise<StoredSpec | null>
+  readSpec(modelId: string): Promise<StoredSpec | null>
   /** A reason baseline. */
   baseline(baselineId: string): Promise<ReasonBaseline | null>
 }
@@ -25,12 +32,12 @@ export interface StoredSpec {
 }
 
 /** @param text in which a spec is stored */
-export function storedSpecOf(text: string): StoredSpec {
+export function readStoredSpec(text: string): StoredSpec {
   return { spec: parseStoredJson(text), sha256: hash('sha256', text, 'buffer') }
 }
 
 interface MakeOptions {
-  readonly store: ModelStore
+  readonly store: ModelSource
   /** Models that are ready already, by id. */
   readonly held: ReadonlyMap<string, ServingModel>
   /** Receives why a challenger can't be made ready; it then scores nothing. */
@@ -48,16 +55,27 @@ export async function makeServing(
 ): Promise<ServingDeployment> {
   const ready = async (modelId: string, baselineId: string | null) =>
     withBaseline(store, held.get(modelId) ?? (await compile(store, modelId)), baselineId)
-  const [champion, ...challengers] = await Promise.all([
+  const [alone, ...others] = await Promise.all([
     ready(state.championModelId, state.baselineId),
-    ...state.challengers.map(async ({ challengerId, modelId, baselineId }) => {
-      const serving = await ready(modelId, baselineId).catch((error: unknown) => {
+    ...state.challengers.map(({ challengerId, modelId, baselineId }) =>
+      ready(modelId, baselineId).catch((error: unknown) => {
         onFault(challengerId, error)
         return null
-      })
-      return { challengerId, serving, shadowText: shadowText(challengerId, serving) }
-    }),
+      }),
+    ),
   ])
+  const names = featureNames([alone, ...others])
+  const champion = besideOthers(alone, names)
+  const challengers = state.challengers.map(({ challengerId }, position) => {
+    const other = others[position] ?? null
+    const serving = other === null ? null : besideOthers(other, names)
+    return {
+      challengerId,
+      serving,
+      shadowText: shadowText(challengerId, serving),
+      ownFeatures: serving === null ? [] : featuresBeyond(champion, serving),
+    }
+  })
   const isLiveSplit = !state.shadowMode && challengers.length > 0
   const assignments = isLiveSplit ? assignmentTable(state.challengers) : null
   const models = [
@@ -82,26 +100,59 @@ export async function makeServing(
   return { state, champion, challengers, assignments, logHead, logBytes }
 }
 
-async function compile(store: ModelStore, modelId: string): Promise<ServingModel> {
-  const stored = await store.specOf(modelId)
-  const check = checkStoredSpec(stored?.spec)
-  if (stored === null || !check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
+async function compile(store: ModelSource, modelId: string): Promise<ServingModel> {
+  const stored = await store.readSpec(modelId)
+  if (stored === null) throw new Error(`${modelId} has no spec`)
+  return runInTurns(compileStored(modelId, stored))
+}
+
+/** In steps: the largest legal card takes a tenth of a second, for which no score may wait. */
+function* compileStored(
+  modelId: string,
+  { spec: stored, sha256 }: StoredSpec,
+): Steps<ServingModel> {
+  const check = yield* checkStoredSteps(stored)
+  if (!check.ok) throw new Error(`the stored spec of ${modelId} is not valid`)
   const { spec } = check
-  const model = compileModel(spec)
+  const model = yield* compileSteps(spec)
   const rules = compileReasons(spec, model)
+  yield
+  const responseParts = yield* ResponseParts.make(model)
+  const reasonTexts = ReasonTexts.of(spec, model, rules, null)
   return {
     modelId,
     modelScore: new ModelScore(model),
-    responseParts: new ResponseParts(model),
-    logParts: new ModelParts(model, stored.sha256),
-    reasonTexts: ReasonTexts.of(spec, model, rules, null),
+    responseParts,
+    logParts: new ModelParts(model, sha256),
+    reasonTexts,
     baselineId: null,
     reasonSource: rules === null ? null : { spec, rules },
   }
 }
 
+function featureNames(models: readonly (ServingModel | null)[]): ReadonlySet<string> {
+  return new Set(models.flatMap((serving) => serving?.modelScore.model.featureNames ?? []))
+}
+
+/** @param names features of all models of the deployment */
+function besideOthers(serving: ServingModel, names: ReadonlySet<string>): ServingModel {
+  const { model, others: known } = serving.modelScore
+  const others = new Set([...names].filter((name) => !model.featureIndex.has(name)))
+  if (others.size === 0 && known === null) return serving
+  // A state that is still in use has its own: a model is shared by states, and by deployments.
+  return { ...serving, modelScore: new ModelScore(model, others.size === 0 ? null : others) }
+}
+
+/** @returns indexes of a challenger's features that the champion does not have */
+function featuresBeyond(champion: ServingModel, { modelScore }: ServingModel): readonly number[] {
+  const { featureIndex } = champion.modelScore.model
+  return modelScore.model.features
+    .filter(({ name }) => !featureIndex.has(name))
+    .map(({ index }) => index)
+}
+
 async function withBaseline(
-  store: ModelStore,
+  store: ModelSource,
   serving: ServingModel,
   baselineId: string | null,
 ): Promise<ServingModel> {

@@ -5,15 +5,15 @@ import {
 import type { Clock } from '../platform/clock.ts'
 import { isId } from '../platform/ids/ids.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
-import { type ModelStore, makeServing } from './make-serving.ts'
+import { type ModelSource, makeServing } from './make-serving.ts'
 import type { DeploymentState, ServingDeployment, ServingModel } from './serving.ts'
 
 /** The reads of the database that scoring needs. */
-export interface ServingStore extends ModelStore {
+export interface ServingStore extends ModelSource {
   deploymentState(deploymentId: string): Promise<DeploymentState | null>
 }
 
-export interface ServingCacheOptions {
+interface ServingCacheOptions {
   readonly store: ServingStore
   readonly clock: Clock
   readonly ttlMs: number
@@ -24,6 +24,8 @@ export interface ServingCacheOptions {
 
 /** Limit of the compiled models. Beyond it, the least recently used deployments leave the cache. */
 const CACHED_BYTES_MAX = 512 * 1024 * 1024
+/** Bytes that the deployments of one team may take of it. */
+const TEAM_BYTES_MAX = CACHED_BYTES_MAX / 2
 
 /** Deployments with compiled models. Its staleness is that of `StaleWhileRevalidateCache`. */
 export class ServingCache {
@@ -38,13 +40,24 @@ export class ServingCache {
       ttlMs: options.ttlMs,
       unavailableTtlMs: options.unavailableTtlMs,
       weightMax: CACHED_BYTES_MAX,
-      weightOf,
+      computeWeight,
+      shares: { findOwner: ({ state }) => state.teamId, weightMax: TEAM_BYTES_MAX },
     })
   }
 
   /** The deployment, active or not, or null; at once when it is warm. */
   get(deploymentId: string): ServingDeployment | null | Promise<ServingDeployment | null> {
     return isId(deploymentId, 'dep_') ? this.deployments.get(deploymentId) : null
+  }
+
+  /** Loads a deployment before it is asked for, or looks at it again. */
+  warm(deploymentId: string): unknown {
+    return this.get(deploymentId)
+  }
+
+  /** Tells whether nothing is in memory for it, not even something old. */
+  isUnknown(deploymentId: string): boolean {
+    return this.deployments.isUnknown(deploymentId)
   }
 
   /** The deployment if it may be served from memory now, else null; it loads and counts nothing. */
@@ -77,7 +90,10 @@ export class ServingCache {
     return makeServing(state, {
       store,
       held: new Map(
-        (previous === null ? [] : modelsOf(previous)).map((serving) => [serving.modelId, serving]),
+        (previous === null ? [] : listModels(previous)).map((serving) => [
+          serving.modelId,
+          serving,
+        ]),
       ),
       onFault: (challengerId, error) =>
         challengerFaults.note({ deploymentId, challengerId }, error),
@@ -86,7 +102,7 @@ export class ServingCache {
 }
 
 /** The champion, and the challengers that could be made ready. */
-export function modelsOf(deployment: ServingDeployment): ServingModel[] {
+export function listModels(deployment: ServingDeployment): ServingModel[] {
   const challengers = deployment.challengers.flatMap(({ serving }) => serving ?? [])
   return [deployment.champion, ...challengers]
 }
@@ -96,9 +112,9 @@ const TABLES_WEIGHT = 3
 /** The specification, which reasons need. */
 const SPEC_WEIGHT = 2
 
-/** How many bytes a deployment takes that is ready to score, about. */
-export function weightOf(deployment: ServingDeployment): number {
-  const bytes = modelsOf(deployment).map(({ modelScore, reasonSource, reasonTexts }) => {
+/** Returns how many bytes a deployment takes that is ready to score, about. */
+export function computeWeight(deployment: ServingDeployment): number {
+  const bytes = listModels(deployment).map(({ modelScore, reasonSource, reasonTexts }) => {
     const weight = TABLES_WEIGHT + (reasonSource === null ? 0 : SPEC_WEIGHT)
     return weight * modelScore.model.sizeBytes + (reasonTexts?.heldBytesMax ?? 0)
   })

@@ -1,33 +1,38 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/db/client.ts'
-import type { ScoreLog } from '../score-log/score-log.ts'
+import type { Readiness } from '../http/readiness.ts'
+import type { KeyService } from '../identity/keys/service.ts'
+import { KeysInUseStore } from '../identity/keys/store.ts'
+import type { ScoreLog } from '../log/score-log.ts'
+import { WarmUp } from '../platform/caches/warm-up.ts'
+import type { Deps } from '../platform/deps.ts'
+import { errorFacts } from '../platform/error-facts.ts'
 import { BatchThreads } from './batch-threads/batch-threads.ts'
-import { ChallengerFailures, type FaultLog } from './challenger-failures.ts'
+import { ChallengerFailures } from './challenger-failures.ts'
 import { ServingCache } from './model-cache.ts'
 import { ScoringService } from './service.ts'
-import { PostgresServingStore } from './store.ts'
+import { DeploymentsInUseStore, PostgresServingStore } from './store.ts'
+import { type ApplicantRouteOptions, TrialService } from './trial.ts'
 
 interface ScoringOptions {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: <Store extends object>(store: Store) => Store
-  readonly clock: Clock
-  /** How long a deployment is served without a check, and while the database is unavailable. */
+  readonly readiness: Readiness
+  readonly keys: KeyService
+  /**
+   * Time for which a deployment is served without a check, and while the database is unavailable.
+   */
   readonly ttlMs: number
   readonly unavailableTtlMs: number
-  readonly log: ScoreLog
-  /** Receives each failure of a challenger. */
-  readonly onChallengerFailed: FaultLog
+  readonly scoreLog: ScoreLog
+  /** Number of deployments with metrics of their own. */
+  readonly countedDeployments: number
   /** Number of threads for batches. */
   readonly batchThreads: number
-  /** Called if such a thread ends by itself or can't be started. */
-  readonly onBatchThreadCrash: (error: unknown) => void
 }
 
-/** Wires scoring with what it keeps in memory. */
-export function openScoring(options: ScoringOptions) {
-  const { db, guarded, clock, ttlMs, unavailableTtlMs, log, onChallengerFailed } = options
-  const challengerFailures = new ChallengerFailures(clock, onChallengerFailed)
+/** Wires scoring with what it keeps in memory, and begins to load what is in use. */
+export function openScoring({ db, guarded, clock, log }: Deps, options: ScoringOptions) {
+  const { readiness, keys, ttlMs, unavailableTtlMs } = options
+  const challengerFailures = new ChallengerFailures(clock, (challenger, error) =>
+    log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
+  )
   const serving = guarded(new PostgresServingStore(db))
   const cache = new ServingCache({
     store: serving,
@@ -36,12 +41,41 @@ export function openScoring(options: ScoringOptions) {
     unavailableTtlMs,
     challengerFaults: challengerFailures,
   })
-  const scoring = new ScoringService({ cache, challengerFailures, log, clock })
+  const scoring = new ScoringService({
+    cache,
+    challengerFailures,
+    log: options.scoreLog,
+    clock,
+    countedDeployments: options.countedDeployments,
+  })
+  const trials = new TrialService(cache, clock)
   const batchThreads = new BatchThreads({
     threads: options.batchThreads,
     source: serving,
     singles: () => scoring.singles,
-    onCrash: options.onBatchThreadCrash,
+    onCrash: (error) => log.error({ err: errorFacts(error) }, 'a thread for batches ended'),
   })
-  return { scoring, serving, cache, challengerFailures, batchThreads }
+  const applicants: ApplicantRouteOptions = { trials, cache, serving }
+  const deploymentsInUse = guarded(new DeploymentsInUseStore(db))
+  const keysInUse = guarded(new KeysInUseStore(db))
+  const warmUp = new WarmUp({
+    clock,
+    caches: [
+      {
+        list: (max) => deploymentsInUse.list(max),
+        warm: (id) => cache.warm(id),
+        isUnknown: (id) => cache.isUnknown(id),
+      },
+      {
+        list: (max) => keysInUse.list(max),
+        warm: (hash) => keys.warm(hash),
+        isUnknown: (hash) => keys.isUnknownHash(hash),
+      },
+    ],
+    onFailed: (error) =>
+      log.warn({ err: errorFacts(error) }, 'deployments and keys could not be loaded yet'),
+  })
+  readiness.add('memory', () => warmUp.refusal)
+  warmUp.start()
+  return { scoring, applicants, serving, cache, challengerFailures, batchThreads, warmUp }
 }

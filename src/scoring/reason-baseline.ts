@@ -20,7 +20,7 @@ export interface ReasonBaseline {
   readonly means: readonly (readonly [string, number])[]
 }
 
-/** How an answer came to its reasons, as the public contract says it. */
+/** The way an answer came to its reasons, as the public contract says it. */
 export interface ReasonMethodAnswer {
   readonly method: ReasonMethod
   readonly baseline_id: string | null
@@ -32,22 +32,22 @@ export interface ReasonMethodAnswer {
 }
 
 /**
- * What finds the reasons of a model against a baseline, or against the averages of the card itself
- * where there is none.
+ * Makes the finder of a model's reasons against a baseline, or against the averages of the card
+ * itself where there is none.
  *
  * @returns null if the model needs a baseline and has none
  */
-export function reasonFinderOf(
+export function makeReasonFinder(
   model: CompiledModel,
   rules: ReasonRules,
   baseline: ReasonBaseline | null,
 ): ReasonFinder | null {
-  const means = baseline === null ? rules.ownMeans : meansOf(model, rules, baseline)
+  const means = baseline === null ? rules.ownMeans : computeMeans(model, rules, baseline)
   return means === null ? null : new ReasonFinder(model, rules, means)
 }
 
 /** A feature that can't be a reason is compared with nothing, as by the averages of the card. */
-function meansOf(
+function computeMeans(
   { featureNames }: CompiledModel,
   { eligible }: ReasonRules,
   { means, n }: ReasonBaseline,
@@ -62,11 +62,11 @@ function meansOf(
 }
 
 /** Names method, baseline, cut-off, population and period. */
-export function reasonMethodOf(
+export function findReasonMethod(
   { rules: { method, settings }, means }: ReasonFinder,
   baseline: ReasonBaseline | null,
 ): ReasonMethodAnswer {
-  const isoOf = (atMs: number | null | undefined) =>
+  const formatIso = (atMs: number | null | undefined) =>
     atMs == null ? null : new Date(atMs).toISOString()
   return {
     method,
@@ -74,7 +74,7 @@ export function reasonMethodOf(
     baseline_basis: method === 'fixed' ? (settings.baseline_basis ?? null) : null,
     cutoff: baseline?.cutoff ?? null,
     population_n: means.populationN,
-    from: isoOf(baseline?.fromMs),
-    to: isoOf(baseline?.toMs),
+    from: formatIso(baseline?.fromMs),
+    to: formatIso(baseline?.toMs),
   }
 }

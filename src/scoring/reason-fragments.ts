@@ -3,8 +3,8 @@ import { type BytesLeft, LazyFragments } from '../platform/bytes/lazy-fragments.
 import { PreparedFragments } from '../platform/bytes/prepared-fragments.ts'
 import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 
-/** What reasons are made of in one language, as JSON. */
-export interface ReasonParts {
+/** The parts of reasons in one language, as JSON. */
+interface ReasonParts {
   /** Numbers of codes, features and slots of the model. */
   readonly counts: { readonly codes: number; readonly features: number; readonly slots: number }
   /** Code and text of a code, up to the distance. */
@@ -21,7 +21,7 @@ export interface ReasonParts {
   readonly left: BytesLeft
 }
 
-/** What opens the reason at each rank. */
+/** Openings of the reason at each rank. */
 const RANKS = new PreparedFragments(
   Array.from({ length: REASONS_MAX }, (_, at) => `${at === 0 ? '' : ','}{"rank":${at + 1},`),
 )
@@ -57,11 +57,11 @@ export class ReasonFragments {
   constructor(finder: ReasonFinder, parts: ReasonParts) {
     this.finder = finder
     const { counts, left } = parts
-    this.heads = new LazyFragments({ count: counts.codes, textOf: parts.head, left })
-    this.codes = new LazyFragments({ count: counts.codes, textOf: parts.code, left })
-    this.names = new LazyFragments({ count: counts.features, textOf: parts.name, left })
-    this.labels = new LazyFragments({ count: counts.slots, textOf: parts.label, left })
-    this.reasons = new LazyFragments({ count: counts.slots, textOf: parts.reason, left })
+    this.heads = new LazyFragments({ count: counts.codes, formatText: parts.head, left })
+    this.codes = new LazyFragments({ count: counts.codes, formatText: parts.code, left })
+    this.names = new LazyFragments({ count: counts.features, formatText: parts.name, left })
+    this.labels = new LazyFragments({ count: counts.slots, formatText: parts.label, left })
+    this.reasons = new LazyFragments({ count: counts.slots, formatText: parts.reason, left })
   }
 
   /** Writes reasons and key factors of an applicant, each property with a comma before it. */
@@ -106,7 +106,7 @@ export class ReasonFragments {
   }
 }
 
-/** What is said of reasons only where it is true, each property with a comma before it. */
+/** Returns what is said of reasons only where it is true, each property with a comma before it. */
 export function flagsText(isTruncated: boolean, isEmpty: boolean): string {
   return `${isTruncated ? ',"reasons_truncated":true' : ''}${isEmpty ? ',"no_adverse_factor":true' : ''}`
 }

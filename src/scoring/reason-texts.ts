@@ -1,20 +1,20 @@
 import {
-  binTextOf,
   type CompiledModel,
+  computeScoreRange,
   DEFAULT_LANGUAGE,
   type FoundReasons,
+  formatBinText,
   type Reason,
   type ReasonFinder,
   type ScorecardSpec,
-  scoreRangeOf,
   textIn,
 } from '../engine/index.ts'
 import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import { HeldLanguages, type LanguageTexts } from './language-texts.ts'
-import { type ReasonBaseline, reasonFinderOf, reasonMethodOf } from './reason-baseline.ts'
+import { findReasonMethod, makeReasonFinder, type ReasonBaseline } from './reason-baseline.ts'
 import { flagsText, ReasonFragments } from './reason-fragments.ts'
 
-/** What a request says about the reasons it wants. */
+/** A request's wishes for reasons. */
 export interface ReasonsWanted {
   /** Reasons at most; null: as many as the card says. */
   readonly max: number | null
@@ -67,8 +67,8 @@ export class ReasonTexts {
     this.languages = new HeldLanguages(finder.rules.spec, model.sizeBytes)
     this.names = model.featureNames.map((name) => JSON.stringify(name))
     this.codes = finder.rules.codes.map((code) => JSON.stringify(code))
-    const method = JSON.stringify(reasonMethodOf(finder, baseline))
-    const range = JSON.stringify(scoreRangeOf(model))
+    const method = JSON.stringify(findReasonMethod(finder, baseline))
+    const range = JSON.stringify(computeScoreRange(model))
     this.frameText = `,"reason_method":${method},"score_range":${range}`
   }
 
@@ -79,7 +79,7 @@ export class ReasonTexts {
     rules: ReasonFinder['rules'] | null,
     baseline: ReasonBaseline | null,
   ): ReasonTexts | null {
-    const finder = rules === null ? null : reasonFinderOf(model, rules, baseline)
+    const finder = rules === null ? null : makeReasonFinder(model, rules, baseline)
     return finder === null ? null : new ReasonTexts(spec, model, finder, baseline)
   }
 
@@ -110,7 +110,7 @@ export class ReasonTexts {
   /** Writes what `reasons` returns: in a batch, each string costs more than its bytes. */
   writeReasons(into: Utf8Writer, slots: ArrayLike<number>, wanted: ReasonsWanted): void {
     const texts = this.languages.of(wanted.lang)
-    const prepared = this.preparedOf(texts)
+    const prepared = this.prepareFragments(texts)
     if (prepared === null) {
       into.writeString(this.reasons(slots, wanted))
       return
@@ -142,7 +142,7 @@ export class ReasonTexts {
   }
 
   /** Null for a card with too many slots. */
-  private preparedOf(texts: LanguageTexts): ReasonFragments | null {
+  private prepareFragments(texts: LanguageTexts): ReasonFragments | null {
     if (texts.prepared !== null) return texts.prepared
     const { points } = this.model
     if (points.length > PREPARED_SLOTS_MAX) return null
@@ -155,14 +155,14 @@ export class ReasonTexts {
       head: (code) => `${this.codeText(code, texts)},"distance":`,
       code: (code) => this.codes[code] ?? '',
       name: (feature) => this.names[feature] ?? '',
-      label: (slot) => this.binText(this.featureOf(slot), slot, texts),
-      reason: (slot) => this.slotText(this.featureOf(slot), slot, texts),
+      label: (slot) => this.binText(this.findFeature(slot), slot, texts),
+      reason: (slot) => this.slotText(this.findFeature(slot), slot, texts),
       left: texts.left,
     })
     return texts.prepared
   }
 
-  private featureOf(slot: number): number {
+  private findFeature(slot: number): number {
     const { slotStart } = this.model
     let feature = 0
     while ((slotStart[feature + 1] ?? Number.POSITIVE_INFINITY) <= slot) feature++
@@ -170,7 +170,7 @@ export class ReasonTexts {
   }
 
   private slotText(feature: number, slot: number, texts: LanguageTexts): string {
-    const distance = this.finder.distanceOf(slot)
+    const distance = this.finder.readDistance(slot)
     if (!(distance > 0)) return ''
     const code = this.finder.rules.codeOfSlot[slot] ?? 0
     const slots: number[] = []
@@ -194,7 +194,9 @@ export class ReasonTexts {
     return `${codeText},"distance":${distance},"features":[${names}],"bin_labels":[${labels}]}`
   }
 
-  /** What stands after the reasons of the applicant that was ranked: flags and key factors. */
+  /**
+   * Returns what stands after the reasons of the applicant that was ranked: flags and key factors.
+   */
   private endText(shown: number, count: number, slots: ArrayLike<number>): string {
     const { finder } = this
     const factors = finder.keyFactors(count, slots)
@@ -222,7 +224,7 @@ export class ReasonTexts {
     if (known !== undefined) return known
     const bin = this.model.binOfSlot[slot] ?? -1
     const label = this.finder.rules.spec.features[feature]?.bins[bin]?.label
-    const own = bin < 0 ? null : (textIn(label, lang) ?? binTextOf(this.spec, feature, bin))
+    const own = bin < 0 ? null : (textIn(label, lang) ?? formatBinText(this.spec, feature, bin))
     const text = JSON.stringify(own)
     bins[slot] = text
     return text

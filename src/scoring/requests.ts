@@ -2,13 +2,13 @@ import type { Applicant } from '../engine/index.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import type { ReasonsWanted } from './reason-texts.ts'
 
-/** How an answer names its deployment: `/api/v1` calls it a scorecard. */
+/** The way an answer names its deployment: `/api/v1` calls it a scorecard. */
 export type AnswerForm = 'deployment' | 'scorecard'
 
 export interface ScoreRequest {
   readonly requestId: string
   readonly deploymentId: string
-  /** Whether the request asks for strict mode. A strict deployment always has it. */
+  /** True if the request asks for strict mode. A strict deployment always has it. */
   readonly strictMode: boolean
   readonly form: AnswerForm
   /** Keeps a subject on one model of a live split; undefined: the request's id decides. */

@@ -8,12 +8,12 @@ import type { ServingDeployment, ServingModel } from './serving.ts'
  * @throws AppError `reasons_not_configured`
  */
 export function requireReasons({ champion, challengers, assignments }: ServingDeployment): void {
-  requireReasonsOf(champion)
+  findRequireReasons(champion)
   if (assignments === null) return
-  for (const { serving } of challengers) if (serving !== null) requireReasonsOf(serving)
+  for (const { serving } of challengers) if (serving !== null) findRequireReasons(serving)
 }
 
-function requireReasonsOf({ modelId, reasonTexts, reasonSource }: ServingModel): void {
+function findRequireReasons({ modelId, reasonTexts, reasonSource }: ServingModel): void {
   if (reasonTexts !== null) return
   const what =
     reasonSource === null

@@ -1,8 +1,14 @@
-import type { Applicant, CompiledModel, ModelScore } from '../engine/index.ts'
+import type { Applicant, CompiledModel, ModelScore, Steps } from '../engine/index.ts'
 import { PreparedFragments } from '../platform/bytes/prepared-fragments.ts'
 import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import type { ReasonsWanted, ReasonTexts } from './reason-texts.ts'
-import { isWithoutWarnings, listWarnings, type WarningForm } from './warnings.ts'
+import {
+  IGNORED_ID,
+  isIgnoredId,
+  isWithoutWarnings,
+  listWarnings,
+  type WarningForm,
+} from './warnings.ts'
 
 /**
  * Writes scoring results as JSON text.
@@ -16,7 +22,7 @@ export class ResponseParts {
   private readonly contributions: readonly string[]
   /** The same, each with a comma before it. */
   private readonly contributionFragments: PreparedFragments
-  /** What stands between score and probability of default, for each grade. */
+  /** Texts between score and probability of default, for each grade. */
   private readonly gradeFragments: PreparedFragments
   private readonly gradeIndexes: ReadonlyMap<string | null, number>
   /** Bytes that a result of a batch takes, as the last ones of its form did. */
@@ -25,22 +31,38 @@ export class ResponseParts {
   private readonly modelText: string
   private readonly versionText: string
 
-  constructor(model: CompiledModel) {
-    this.contributions = contributionTexts(model)
-    this.contributionFragments = new PreparedFragments(this.contributions.map((text) => `,${text}`))
+  /** Prepares the texts of a model, a feature in each step. */
+  static *make(model: CompiledModel): Steps<ResponseParts> {
+    const contributions: string[] = []
+    for (const feature of model.featureNames.keys()) {
+      addContributionTexts(model, feature, contributions)
+      yield
+    }
+    const fragments = new PreparedFragments(contributions.map((text) => `,${text}`))
+    yield
+    return new ResponseParts(model, contributions, fragments)
+  }
+
+  private constructor(
+    model: CompiledModel,
+    contributions: readonly string[],
+    contributionFragments: PreparedFragments,
+  ) {
+    this.contributions = contributions
+    this.contributionFragments = contributionFragments
     const grades = [null, ...model.grades.names]
     this.gradeFragments = new PreparedFragments(
       grades.map((grade) => `,"risk_grade":${JSON.stringify(grade)},"pd":`),
     )
     this.gradeIndexes = new Map(grades.map((grade, index) => [grade, index]))
-    const contributionsBytesMax = bytesMaxOf(model, this.contributionFragments)
+    const contributionsBytesMax = computeBytesMax(model, this.contributionFragments)
     this.recordBytes = new Float64Array(4)
     for (const withContributions of [false, true]) {
       for (const withReasons of [false, true]) {
         const form = { withContributions, withReasons }
         const contributionsBytes = withContributions ? contributionsBytesMax : 0
         const reasonsBytes = withReasons ? REASONS_BYTES : 0
-        this.recordBytes[indexOf(form)] = RECORD_BYTES + contributionsBytes + reasonsBytes
+        this.recordBytes[findIndex(form)] = RECORD_BYTES + contributionsBytes + reasonsBytes
       }
     }
     this.versionText = `"model_version":${JSON.stringify(model.version)}`
@@ -50,20 +72,24 @@ export class ResponseParts {
   }
 
   /** A single result, from a `ModelScore` just filled. */
-  single(modelScore: ModelScore, applicant: Applicant, frame: ResponseFrame): string {
-    const warnings = warningsText(modelScore, applicant, 'single', frame.reservedName)
+  single(
+    modelScore: ModelScore,
+    applicant: Applicant,
+    frame: ResponseFrame,
+    warnings = warningsText(modelScore, applicant, 'single', frame.reservedName),
+  ): string {
     return `{${scoreText(modelScore)},${this.modelText},${frame.deploymentText},"contributions":${this.contributionsText(modelScore)},"request_id":"${frame.requestId}","scored_at":"${frame.scoredAt}","warnings":${warnings}${frame.furtherText}}`
   }
 
   /** Bytes that a batch of so many records will probably take. */
   batchBytes(records: number, form: RecordForm): number {
-    return FRAME_BYTES + Math.ceil(records * (this.recordBytes[indexOf(form)] ?? 0))
+    return FRAME_BYTES + Math.ceil(records * (this.recordBytes[findIndex(form)] ?? 0))
   }
 
   /** Learns the size of a batch's results: ids, warnings and challengers may be long. */
   noteBytes(bytes: number, records: number, form: RecordForm): void {
     if (records === 0) return
-    const index = indexOf(form)
+    const index = findIndex(form)
     const expected = this.recordBytes[index] ?? 0
     const took = bytes / records
     // Too little costs more than too much, but one unusual batch must not count for good.
@@ -94,7 +120,8 @@ export class ResponseParts {
       into.writeFragments(this.contributionFragments, modelScore.slots)
       into.replace(openedAt, '{')
     }
-    const warnings = warningsText(modelScore, record, 'batch', reservedName)
+    const ofValues = warningsText(modelScore, record, 'batch', reservedName)
+    const warnings = isIgnoredId(record[reservedName]) ? withIgnoredId(ofValues) : ofValues
     if (warnings === NO_WARNINGS && furtherText === '' && reasons === null) {
       into.writeFragment(FRAME, withContributions ? CLEAN_END_AFTER : CLEAN_END)
       return
@@ -116,7 +143,8 @@ export class ResponseParts {
     return text === NO_WARNINGS ? null : text
   }
 
-  private contributionsText(modelScore: ModelScore): string {
+  /** The points of each feature as JSON, in the order of the specification. */
+  contributionsText(modelScore: ModelScore): string {
     let text = '{'
     for (const slot of modelScore.slots) {
       text += text.length === 1 ? this.contributions[slot] : `,${this.contributions[slot]}`
@@ -126,7 +154,7 @@ export class ResponseParts {
 }
 
 const NO_WARNINGS = '[]'
-/** What stands between the values of a result of a batch. */
+/** Texts between the values of a result of a batch. */
 const FRAME = new PreparedFragments([
   '{"id":',
   ',{"id":',
@@ -147,34 +175,34 @@ const CLEAN_END_AFTER = 5
 const RECORD_BYTES = 120
 /** Four reasons with texts of usual length. */
 const REASONS_BYTES = 640
-/** What stands around the results. */
+/** Bytes around the results. */
 const FRAME_BYTES = 1024
 
-function bytesMaxOf({ featureNames, slotStart }: CompiledModel, fragments: PreparedFragments) {
+function computeBytesMax({ featureNames, slotStart }: CompiledModel, fragments: PreparedFragments) {
   let sum = 0
   for (const feature of featureNames.keys()) {
     let longest = 0
     const end = slotStart[feature + 1] ?? 0
     for (let slot = slotStart[feature] ?? 0; slot < end; slot++) {
-      longest = Math.max(longest, fragments.bytesOf(slot))
+      longest = Math.max(longest, fragments.countBytes(slot))
     }
     sum += longest
   }
   return sum
 }
 
-/** What each result of a batch has; the results of each form have a size of their own. */
-export interface RecordForm {
+/** The parts of each result of a batch; the results of each form have a size of their own. */
+interface RecordForm {
   readonly withContributions: boolean
   readonly withReasons: boolean
 }
 
-function indexOf({ withContributions, withReasons }: RecordForm): number {
+function findIndex({ withContributions, withReasons }: RecordForm): number {
   return (withContributions ? 1 : 0) + (withReasons ? 2 : 0)
 }
 
-/** What a result of a batch takes from its request. */
-export interface RecordFrame {
+/** Values that a result of a batch takes from its request. */
+interface RecordFrame {
   readonly isFirst: boolean
   /** The record's id as JSON. */
   readonly idText: string
@@ -187,7 +215,7 @@ export interface RecordFrame {
   readonly reservedName?: string
 }
 
-/** What stands around the results. */
+/** Texts around the results. */
 export interface ResponseFrame {
   readonly requestId: string
   readonly scoredAt: string
@@ -199,15 +227,12 @@ export interface ResponseFrame {
   readonly furtherText: string
 }
 
-function contributionTexts(model: CompiledModel): string[] {
-  const texts: string[] = []
-  for (const [feature, name] of model.featureNames.entries()) {
-    const end = model.slotStart[feature + 1] ?? 0
-    for (let slot = model.slotStart[feature] ?? 0; slot < end; slot++) {
-      texts.push(`${JSON.stringify(name)}:${JSON.stringify(model.points[slot])}`)
-    }
+function addContributionTexts(model: CompiledModel, feature: number, texts: string[]): void {
+  const name = JSON.stringify(model.featureNames[feature])
+  const end = model.slotStart[feature + 1] ?? 0
+  for (let slot = model.slotStart[feature] ?? 0; slot < end; slot++) {
+    texts.push(`${name}:${JSON.stringify(model.points[slot])}`)
   }
-  return texts
 }
 
 /** Score, grade and probability of default, as properties. */
@@ -227,9 +252,14 @@ function warningsText(
   form: WarningForm,
   reservedName: string | undefined,
 ): string {
-  return isWithoutWarnings(modelScore, form)
+  return isWithoutWarnings(modelScore, applicant, form)
     ? NO_WARNINGS
     : JSON.stringify(listWarnings(modelScore, applicant, form, reservedName))
+}
+
+function withIgnoredId(warnings: string): string {
+  const first = JSON.stringify(IGNORED_ID)
+  return warnings === NO_WARNINGS ? `[${first}]` : `[${first},${warnings.slice(1)}`
 }
 
 /** Echoed when it can tell records apart, else null. */

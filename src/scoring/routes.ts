@@ -14,23 +14,32 @@ import {
   ScoreRequest,
   ScoreResult,
 } from '../../schemas/scoring.ts'
-import { SCORING_KEY } from '../access/caller.ts'
-import { keyCaller } from '../access/request-caller.ts'
+import { FEATURES_MAX } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
+import { SCORING_KEY } from '../http/access/caller.ts'
+import { keyCaller } from '../http/access/request-caller.ts'
+import { readBodyLimit } from '../http/body-limit.ts'
+import type { LoadShedder } from '../http/overload/load-shedder.ts'
 import { JSON_TYPE } from '../http/reply.ts'
-import { acceptingInstancesOf, validatorCompiler } from '../http/validators.ts'
+import { acceptInstances, validatorCompiler } from '../http/validators.ts'
 import type { Clock } from '../platform/clock.ts'
-import { batchRequestOf } from './batch-request.ts'
-import type { BatchThreads } from './batch-threads/batch-threads.ts'
-import { reasonsWanted } from './reason-texts.ts'
 import {
-  referenceOf,
+  type BatchCall,
+  likelyScorecardId,
+  readBatchRequest,
+  readScorecardBatch,
+} from './batch-request.ts'
+import type { BatchThreads } from './batch-threads/batch-threads.ts'
+import { countFeatures, weighBatch } from './batch-threads/batch-weight.ts'
+import { reasonsWanted } from './reason-texts.ts'
+import type { AnswerForm, BatchRequest } from './requests.ts'
+import {
+  readReference,
+  readRoutingKey,
+  readScoreRequest,
   refuseReference,
-  routingKeyOf,
   SCORE_OPERATION,
   SCORE_ROUTE,
-  scoreRequestOf,
 } from './score-request.ts'
 import { type BatchResponse, ScoredBatch } from './scored-batch.ts'
 import type { ScoringService } from './service.ts'
@@ -39,7 +48,7 @@ interface ScoringRouteOptions {
   readonly scoring: ScoringService
   readonly batchThreads: BatchThreads
   readonly clock: Clock
-  readonly telemetry: { readonly shedder: { readonly isBusy: boolean } }
+  readonly telemetry: { readonly shedder: Pick<LoadShedder, 'isBusyFor'> }
 }
 
 /** Limit of one applicant's body. A thousand features with long values take a tenth of it. */
@@ -53,7 +62,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
   options,
 ) => {
   const { scoring } = options
-  const bodyLimit = bodyLimitOf(app, SINGLE_BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, SINGLE_BODY_BYTES_MAX)
 
   app.post(
     SCORE_ROUTE,
@@ -75,12 +84,12 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
     (request, reply) => {
       reply.type(JSON_TYPE)
       const { reasons, lang } = request.query
-      const scoreRequest = scoreRequestOf({
+      const scoreRequest = readScoreRequest({
         requestId: request.id,
         slug: request.params.slug,
         body: request.body,
-        routingKey: routingKeyOf(request.headers['x-routing-key']),
-        reference: referenceOf(request.headers['x-reference-id']),
+        routingKey: readRoutingKey(request.headers['x-routing-key']),
+        reference: readReference(request.headers['x-reference-id']),
         receivedAtMs: request.receivedAtMs,
         reasons: reasonsWanted(reasons, lang),
         span: request.span,
@@ -102,29 +111,19 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'batch',
         takesIdempotencyKey: true,
-        insteadOfParsing: (request, body) => scoredByThread(options, request, body),
+        insteadOfParsing: (request, body) => {
+          const { slug } = request.params as { readonly slug: string }
+          return scoredByThread(options, request, { body, slug, form: 'deployment' })
+        },
       },
-      validatorCompiler: acceptingInstancesOf(ScoredBatch, validatorCompiler()),
+      validatorCompiler: acceptInstances(ScoredBatch, validatorCompiler()),
       preValidation: refuseLargeBatch('records'),
     },
     (request, reply) => {
-      refuseReference(request.headers['x-reference-id'])
-      reply.type(JSON_TYPE)
-      const body: unknown = request.body
-      if (body instanceof ScoredBatch) {
-        scoring.logScored(keyCaller(request), facts(request), body, (outcome) =>
-          sendBatch(reply, outcome),
-        )
-        return
-      }
-      const scoreRequest = batchRequestOf({
-        ...facts(request),
-        slug: request.params.slug,
-        body: request.body,
-        routingKey: routingKeyOf(request.headers['x-routing-key']),
-        span: request.span,
-      })
-      scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
+      const { slug } = request.params
+      answerBatch(scoring, request, reply, (facts) =>
+        readBatchRequest({ ...facts, slug, body: request.body }),
+      )
     },
   )
 
@@ -147,11 +146,11 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         deploymentId: request.body.scorecard_id,
         applicant: request.body.applicant,
         reservedName: undefined,
-        reference: referenceOf(request.headers['x-reference-id']),
+        reference: readReference(request.headers['x-reference-id']),
         strictMode: request.body.strict_mode ?? false,
         form: 'scorecard',
         reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
-        routingKey: routingKeyOf(request.headers['x-routing-key']),
+        routingKey: readRoutingKey(request.headers['x-routing-key']),
         receivedAtMs: request.receivedAtMs,
         span: request.span,
       } as const
@@ -168,50 +167,78 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'batch',
         takesIdempotencyKey: true,
+        insteadOfParsing: (request, body) => {
+          const slug = likelyScorecardId(body)
+          if (slug === null) return null
+          return scoredByThread(options, request, { body, slug, form: 'scorecard' })
+        },
       },
+      validatorCompiler: acceptInstances(ScoredBatch, validatorCompiler()),
       preValidation: refuseLargeBatch('applicants'),
     },
-    (request, reply) => {
-      refuseReference(request.headers['x-reference-id'])
-      reply.type(JSON_TYPE)
-      const scoreRequest = {
-        requestId: request.id,
-        deploymentId: request.body.scorecard_id,
-        records: request.body.applicants,
-        strictMode: request.body.strict_mode ?? false,
-        includeContributions: request.body.include_contributions ?? false,
-        form: 'scorecard',
-        reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
-        routingKey: routingKeyOf(request.headers['x-routing-key']),
-        receivedAtMs: request.receivedAtMs,
-        span: request.span,
-      } as const
-      scoring.scoreBatch(keyCaller(request), scoreRequest, (outcome) => sendBatch(reply, outcome))
-    },
+    (request, reply) =>
+      answerBatch(scoring, request, reply, (facts) =>
+        readScorecardBatch({ ...facts, body: request.body }),
+      ),
   )
 }
 
-function facts({ id, receivedAtMs }: FastifyRequest) {
-  return { requestId: id, receivedAtMs }
+/** Logs and answers what a thread has scored, or scores the batch here. */
+function answerBatch(
+  scoring: ScoringService,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  read: (facts: Omit<BatchCall<never>, 'body'>) => BatchRequest,
+): void {
+  const { id: requestId, receivedAtMs, headers, span } = request
+  refuseReference(headers['x-reference-id'])
+  reply.type(JSON_TYPE)
+  const body: unknown = request.body
+  const send = (outcome: BatchResponse | Error) => sendBatch(reply, outcome)
+  if (body instanceof ScoredBatch) {
+    scoring.logScored(keyCaller(request), { requestId, receivedAtMs }, body, send)
+    return
+  }
+  const routingKey = readRoutingKey(headers['x-routing-key'])
+  const scoreRequest = read({ requestId, receivedAtMs, routingKey, span })
+  scoring.scoreBatch(keyCaller(request), scoreRequest, send)
+}
+
+interface SentBatch {
+  readonly body: Buffer
+  readonly slug: string
+  readonly form: AnswerForm
 }
 
 /** @returns null, at once or later, if this thread is to parse and score the batch */
 function scoredByThread(
   { scoring, batchThreads, clock, telemetry }: ScoringRouteOptions,
   request: FastifyRequest,
-  body: Buffer,
+  { body, slug, form }: SentBatch,
 ): Promise<ScoredBatch | null> | null {
-  const { id, params, headers, keyed, span } = request
-  // The answer to an idempotency key depends on more than the batch, and so do the steps of a span.
-  if (!batchThreads.takes(body.length) || keyed !== null || span !== null) return null
+  const { id, headers, keyed, span } = request
+  const caller = keyCaller(request)
+  const deployment = scoring.inMemoryFor(caller, slug)
+  const weight = weighBatch(body, deployment === null ? FEATURES_MAX : countFeatures(deployment))
+  const isLarge = batchThreads.isLarge(weight)
+  // The steps of a span need this thread. A key whose answer is kept would be scored in vain.
+  if (!batchThreads.takes(weight) || (keyed !== null && !isLarge) || span !== null) return null
   // Both are refused further on.
-  if (headers['x-reference-id'] !== undefined || telemetry.shedder.isBusy) return null
-  const { slug } = params as { readonly slug: string }
-  const deployment = scoring.inMemoryFor(keyCaller(request), slug)
-  if (deployment === null) return null
-  const routingKey = routingKeyOf(headers['x-routing-key'])
-  const scoredAtMs = clock.epochMs()
-  return batchThreads.score(deployment, { requestId: id, routingKey, body, scoredAtMs })
+  if (headers['x-reference-id'] !== undefined) return null
+  if (telemetry.shedder.isBusyFor(caller.teamId)) return null
+  const routingKey = readRoutingKey(headers['x-routing-key'])
+  const order = { requestId: id, form, routingKey, body, weight, scoredAtMs: clock.epochMs() }
+  if (deployment !== null) return batchThreads.score(deployment, order)
+  if (!isLarge) return null
+  const loading = scoring.loadFor(caller, slug).catch((error: unknown) => {
+    // Refused further on: after the size of the batch, and a body can name another deployment.
+    if (error instanceof AppError) return null
+    throw error
+  })
+  return loading.then((loaded) => {
+    if (loaded === null) return null
+    return batchThreads.score(loaded, { ...order, weight: weighBatch(body, countFeatures(loaded)) })
+  })
 }
 
 /**

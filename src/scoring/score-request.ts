@@ -32,7 +32,7 @@ interface ScoreCall {
   readonly span: RequestSpan | null
 }
 
-export function scoreRequestOf(call: ScoreCall): SingleRequest {
+export function readScoreRequest(call: ScoreCall): SingleRequest {
   const { requestId, slug, body, routingKey, reference, receivedAtMs, reasons, span } = call
   return {
     requestId,
@@ -49,7 +49,7 @@ export function scoreRequestOf(call: ScoreCall): SingleRequest {
   }
 }
 
-/** What the URL of a score says. */
+/** Facts in the URL of a score. */
 export interface ScoreUrl {
   readonly slug: string
   /** Null for an answer without reasons. */
@@ -57,7 +57,7 @@ export interface ScoreUrl {
 }
 
 /** @returns null for the URL of another route, or one in an unusual form */
-export function scoreUrlOf(url: string): ScoreUrl | null {
+export function readScoreUrl(url: string): ScoreUrl | null {
   const parts = SCORE_URL.exec(url)
   const slug = parts?.[1]
   if (slug === undefined) return null
@@ -66,13 +66,13 @@ export function scoreUrlOf(url: string): ScoreUrl | null {
   return { slug, reasons }
 }
 
-/** Whether a header names JSON in the usual form; Fastify accepts more forms. */
+/** Tells whether a header names JSON in the usual form; Fastify accepts more forms. */
 export function isUsualJson(contentType: string | undefined): boolean {
   return CONTENT_TYPES.has(contentType)
 }
 
 /** @returns undefined for an empty header, which is like no header */
-export function routingKeyOf(header: IncomingHttpHeaders[string]): string | undefined {
+export function readRoutingKey(header: IncomingHttpHeaders[string]): string | undefined {
   return typeof header === 'string' && header !== '' ? header : undefined
 }
 
@@ -88,7 +88,7 @@ export function isReference(header: string): boolean {
  *
  * @throws AppError `invalid_request`
  */
-export function referenceOf(header: IncomingHttpHeaders[string]): string | null {
+export function readReference(header: IncomingHttpHeaders[string]): string | null {
   if (header === undefined) return null
   // Node joins repeated headers with a comma and a space.
   if (typeof header === 'string' && isReference(header)) return header
@@ -111,7 +111,7 @@ export function refuseReference(header: IncomingHttpHeaders[string]): void {
   )
 }
 
-/** Whether a value has the form that the schema `ScoreRequest` describes. */
+/** Tells whether a value has the form that the schema `ScoreRequest` describes. */
 export function isScoreBody(value: unknown): value is ScoreBody {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const { [STRICT_MODE]: strictMode } = value as Record<string, unknown>

@@ -1,13 +1,13 @@
-import type { KeyCaller } from '../access/caller.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
+import type { KeyCaller } from '../http/access/caller.ts'
+import type { ResponseFacts } from '../log/record/record-writer.ts'
+import type { OnOutcome, ResultsWriter, Scored, ScoreLog } from '../log/score-log.ts'
 import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { Histogram } from '../platform/metrics/histogram.ts'
-import type { RequestSpan } from '../platform/tracing/request-span.ts'
-import type { ResponseFacts } from '../score-log/record/record-writer.ts'
-import type { OnLogged, ScoreLog } from '../score-log/score-log.ts'
 import { assignModel, CHAMPION, modelAt } from './assign-model.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
+import { DeploymentValues } from './deployment-values.ts'
 import { scoreOnAllModels, shadowScores, validateAgainstAll } from './evaluate-models.ts'
 import { InputViolations } from './input-violations.ts'
 import { logResults } from './log-entry.ts'
@@ -19,28 +19,27 @@ import { type ResponseFrame, recordIdText } from './response.ts'
 import { ResponseBuffers } from './response-buffers.ts'
 import type { BatchResponse, ScoredBatch } from './scored-batch.ts'
 import type { ServingDeployment, ServingModel } from './serving.ts'
-import { ValueCounts } from './value-counts.ts'
+import { ValueCounts, type ValueTotals } from './value-counts.ts'
 
-/** Called once, with the response or the reason for a refusal. */
-export type OnOutcome<Response> = (outcome: Response | Error) => void
-
-export interface ScoringOptions {
+interface ScoringOptions {
   readonly cache: Pick<ServingCache, 'get' | 'peek'>
   readonly challengerFailures: Pick<ChallengerFailures, 'note'>
   readonly log: ScoreLog
   readonly clock: Pick<Clock, 'epochMs' | 'monotonicMs'>
+  /** Number of deployments whose values are counted by themselves; by default none. */
+  readonly countedDeployments?: number
   /** Memory of the answers to batches; by default its own. */
   readonly buffers?: ResponseBuffers
 }
 
-/** What scoring asks of a caller. */
+/** Facts that scoring needs of a caller. */
 export type ScoringCaller = Pick<KeyCaller, 'keyId' | 'teamId' | 'environment'>
 
 /** A batch on its way to a response. */
 interface BatchRun {
   readonly deployment: ServingDeployment
   readonly request: BatchRequest
-  readonly keyId: string
+  readonly bucket: number | null
   readonly scoredAtMs: number
 }
 
@@ -57,6 +56,8 @@ export class ScoringService {
   readonly batchRecords = new Histogram(BATCH_BOUNDS)
   /** Outcomes of the values of the applicants that were scored. */
   readonly values = new ValueCounts()
+  /** The same by deployment. */
+  readonly byDeployment: DeploymentValues
   /** Requests for a single score, refused ones included. */
   singles = 0
   private readonly buffers: ResponseBuffers
@@ -65,12 +66,13 @@ export class ScoringService {
   private readonly log: ScoreLog
   private readonly clock: ScoringOptions['clock']
 
-  constructor({ cache, challengerFailures, log, clock, buffers }: ScoringOptions) {
+  constructor({ cache, challengerFailures, log, clock, ...options }: ScoringOptions) {
     this.cache = cache
     this.challengerFailures = challengerFailures
     this.log = log
     this.clock = clock
-    this.buffers = buffers ?? new ResponseBuffers()
+    this.buffers = options.buffers ?? new ResponseBuffers()
+    this.byDeployment = new DeploymentValues(options.countedDeployments ?? 0)
   }
 
   /**
@@ -115,8 +117,13 @@ export class ScoringService {
     return found !== null && isVisible(caller, found) ? found : null
   }
 
+  /** The same, loaded where that is needed. @throws AppError `deployment_not_found` */
+  async loadFor(caller: ScoringCaller, deploymentId: string): Promise<ServingDeployment> {
+    return visibleTo(caller, await this.cache.get(deploymentId))
+  }
+
   /**
-   * Logs a batch that was scored elsewhere on a deployment that `inMemoryFor` has given.
+   * Logs a batch that was scored elsewhere on a deployment that `inMemoryFor` or `loadFor` gave.
    *
    * @param onOutcome receives its response, or AppError as for `scoreBatch`
    * @throws AppError the same, where it is known at once
@@ -128,12 +135,14 @@ export class ScoringService {
     onOutcome: OnOutcome<BatchResponse>,
   ): void {
     const { deployment, response, rows, records, bucket, served, scoredAtMs, values } = scored
-    const log = this.log.begin(deployment.logHead, { requestId, keyId, reference: null })
-    log.addRows(rows, records)
-    this.batchRecords.observe(records)
-    this.values.add(values)
-    const facts = { bucket, served, scoredAtMs, isBatch: true }
-    this.appendToLog({ receivedAtMs }, facts, (failure) => onOutcome(failure ?? response))
+    const logged = { head: deployment.logHead, requestId, keyId, reference: null }
+    const add = (log: ResultsWriter) => {
+      log.addRows(rows, records)
+      this.countBatch(deployment, records, values)
+      const facts = { bucket, served, scoredAtMs, isBatch: true }
+      return { facts: this.responseFacts({ receivedAtMs }, facts), response }
+    }
+    this.log.append(logged, add, onOutcome)
   }
 
   private scoreOn(
@@ -142,10 +151,22 @@ export class ScoringService {
     request: SingleRequest,
     onOutcome: OnOutcome<string>,
   ): void {
-    const { applicant, reservedName, requestId, reference } = request
+    const { requestId, reference } = request
     beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomForOne()
-    const log = this.log.begin(deployment.logHead, { requestId, keyId, reference })
+    this.log.append(
+      { head: deployment.logHead, requestId, keyId, reference },
+      (rows) => this.scoreOne(deployment, request, rows),
+      endingLogStep(request, onOutcome),
+    )
+  }
+
+  private scoreOne(
+    deployment: ServingDeployment,
+    request: SingleRequest,
+    rows: ResultsWriter,
+  ): Scored<string> {
+    const { applicant, reservedName, requestId } = request
     const evaluation = scoreOnAllModels(
       deployment,
       applicant,
@@ -165,12 +186,13 @@ export class ScoringService {
     const shadowText = shadowScores(evaluation)
     const scoredAtMs = this.clock.epochMs()
     const furtherText = reasons === null ? '' : singleReasons(model, reasons)
-    const frame = frameOf(request, scoredAtMs, reservedName, shadowText + furtherText)
+    const frame = makeFrame(request, scoredAtMs, reservedName, shadowText + furtherText)
     const text = response.single(modelScore, applicant, frame)
-    logResults(log, evaluation, null, 'single')
+    logResults(rows, evaluation, null, 'single')
     this.values.note(modelScore)
+    this.byDeployment.find(deployment.state.deploymentId)?.note(modelScore)
     const facts = { bucket, served: served + 1, scoredAtMs, isBatch: false }
-    this.appendToLog(request, facts, (failure) => onOutcome(failure ?? text))
+    return { facts: this.responseFacts(request, facts), response: text }
   }
 
   private scoreBatchOn(
@@ -181,33 +203,28 @@ export class ScoringService {
   ): void {
     beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomFor(request.records.map((record) => record[RECORD_ID]))
-    const { bucket, position } = assignModel(deployment, request.routingKey ?? request.requestId)
-    const scoredAtMs = this.clock.epochMs()
+    const { requestId } = request
+    const { bucket, position } = assignModel(deployment, request.routingKey ?? requestId)
+    const run = { deployment, request, bucket, scoredAtMs: this.clock.epochMs() }
+    const facts = { head: deployment.logHead, requestId, keyId, reference: null }
+    const onLogged = endingLogStep(request, onOutcome)
+    const scoreOn = (served: number) =>
+      this.log.append(facts, (rows) => this.batchFrom(run, served, rows), onLogged)
     // One model scores the whole batch: the champion, if a challenger fails on any record.
-    let served = deployment.challengers[position]?.serving === null ? CHAMPION : position
-    const run = { deployment, request, keyId, scoredAtMs }
-    let text = this.batchFrom(run, served)
-    if (text === null) {
-      served = CHAMPION
-      text = this.batchFrom(run, CHAMPION)
-    }
-    if (text === null) throw new Error('the champion has no result for a record')
-    const { written, memory } = text
-    const facts = { bucket, served: served + 1, scoredAtMs, isBatch: true }
-    const response = { bytes: written, sent: () => this.buffers.giveBack(memory) }
-    this.appendToLog(request, facts, (failure) => onOutcome(failure ?? response))
+    const served = deployment.challengers[position]?.serving === null ? CHAMPION : position
+    if (scoreOn(served) || scoreOn(CHAMPION)) return
+    throw new Error('the champion has no result for a record')
   }
 
   /** @returns null when the challenger at the position failed on a record */
   private batchFrom(
-    { deployment, request, keyId, scoredAtMs }: BatchRun,
+    { deployment, request, bucket, scoredAtMs }: BatchRun,
     position: number,
-  ): Utf8Writer | null {
+    rows: ResultsWriter,
+  ): Scored<BatchResponse> | null {
     const { modelScore, responseParts: response, reasonTexts } = modelAt(deployment, position)
     const { reasons = null } = request
     const values = new ValueCounts()
-    const { requestId } = request
-    const log = this.log.begin(deployment.logHead, { requestId, keyId, reference: null })
     const violations = new InputViolations(request.strictMode || deployment.state.strictMode)
     const property = request.form === 'scorecard' ? 'applicants' : 'records'
     const { records, includeContributions: withContributions } = request
@@ -231,29 +248,39 @@ export class ScoringService {
         reasons: ofRecord,
       })
       if (text.length > RESPONSE_BYTES_MAX) throw responseTooLarge()
-      logResults(log, evaluation, record[RECORD_ID], 'batch')
+      logResults(rows, evaluation, record[RECORD_ID], 'batch')
       values.note(modelScore)
     }
     violations.throwIfAny()
     if (reasons !== null) requireReasons(deployment)
     response.noteBytes(text.length, records.length, form)
-    this.batchRecords.observe(records.length)
-    this.values.add(values)
+    this.countBatch(deployment, records.length, values)
     const furtherText = reasons === null ? '' : (reasonTexts?.frameText ?? '')
-    const frame = frameOf(request, scoredAtMs, undefined, furtherText)
+    const frame = makeFrame(request, scoredAtMs, undefined, furtherText)
     response.closeBatch(text, records.length, frame)
-    return text
+    const { written, memory } = text
+    const facts = { bucket, served: position + 1, scoredAtMs, isBatch: true }
+    return {
+      facts: this.responseFacts(request, facts),
+      response: { bytes: written, sent: () => this.buffers.giveBack(memory) },
+    }
   }
 
-  /** Ends the record of a request, and gives the response once the record is safe. */
-  private appendToLog(
+  private countBatch({ state }: ServingDeployment, records: number, values: ValueTotals): void {
+    this.batchRecords.observe(records)
+    this.values.add(values)
+    this.byDeployment.find(state.deploymentId)?.add(values)
+  }
+
+  /** Takes the latency of a request whose response is made, and goes on to the step of the log. */
+  private responseFacts(
     { receivedAtMs, span = null }: Pick<ScoreRequest, 'receivedAtMs' | 'span'>,
     { scoredAtMs, bucket, served, isBatch }: Omit<ResponseFacts, 'latencyMs'>,
-    onLogged: OnLogged,
-  ): void {
+  ): ResponseFacts {
     const latencyMs = this.clock.monotonicMs() - receivedAtMs
-    const facts = { scoredAtMs, latencyMs, bucket, served, isBatch }
-    this.log.end(facts, span === null ? onLogged : withLogStep(span, onLogged))
+    span?.endStep('engine')
+    span?.beginStep('log')
+    return { scoredAtMs, latencyMs, bucket, served, isBatch }
   }
 }
 
@@ -264,17 +291,19 @@ function beginEngineStep({ span = null }: ScoreRequest, { state }: ServingDeploy
   span.beginStep('engine')
 }
 
-/** Ends the step of the engine, and begins that of the log. */
-function withLogStep(span: RequestSpan, onLogged: OnLogged): OnLogged {
-  span.endStep('engine')
-  span.beginStep('log')
-  return (failure) => {
+/** Ends the step of the log before the outcome is given. */
+function endingLogStep<Response>(
+  { span = null }: ScoreRequest,
+  onOutcome: OnOutcome<Response>,
+): OnOutcome<Response> {
+  if (span === null) return onOutcome
+  return (outcome) => {
     span.endStep('log')
-    onLogged(failure)
+    onOutcome(outcome)
   }
 }
 
-function frameOf(
+export function makeFrame(
   request: ScoreRequest,
   scoredAtMs: number,
   reservedName: string | undefined,
@@ -284,7 +313,7 @@ function frameOf(
   const deploymentText = `"deployment_id":"${deploymentId}"`
   return {
     requestId,
-    scoredAt: isoOf(scoredAtMs),
+    scoredAt: formatIso(scoredAtMs),
     deploymentText:
       form === 'scorecard' ? `"scorecard_id":"${deploymentId}",${deploymentText}` : deploymentText,
     reservedName,
@@ -293,7 +322,10 @@ function frameOf(
 }
 
 /** Reasons with their method, each property with a comma before it. */
-function singleReasons({ reasonTexts, modelScore }: ServingModel, wanted: ReasonsWanted): string {
+export function singleReasons(
+  { reasonTexts, modelScore }: ServingModel,
+  wanted: ReasonsWanted,
+): string {
   if (reasonTexts === null) throw new Error('reasons were required of the model')
   return reasonTexts.reasons(modelScore.slots, wanted) + reasonTexts.frameText
 }
@@ -302,7 +334,7 @@ let lastMs = -1
 let lastIso = ''
 
 /** Remembers the text of the last millisecond: under load many responses share it. */
-function isoOf(epochMs: number): string {
+function formatIso(epochMs: number): string {
   if (epochMs !== lastMs) {
     lastMs = epochMs
     lastIso = new Date(epochMs).toISOString()
@@ -326,12 +358,15 @@ function responseTooLarge(): AppError {
 const RECORD_ID = 'id'
 
 /** A deployment of another team or environment answers as one that does not exist. */
-function visibleTo(caller: ScoringCaller, deployment: ServingDeployment | null): ServingDeployment {
+export function visibleTo(
+  caller: Omit<ScoringCaller, 'keyId'>,
+  deployment: ServingDeployment | null,
+): ServingDeployment {
   if (deployment === null || !isVisible(caller, deployment)) throw deploymentNotFound()
   return deployment
 }
 
-function isVisible(caller: ScoringCaller, { state }: ServingDeployment): boolean {
+function isVisible(caller: Omit<ScoringCaller, 'keyId'>, { state }: ServingDeployment): boolean {
   const { isActive, teamId, environment } = state
   const isOfCaller = teamId === caller.teamId
   return isActive && isOfCaller && (caller.environment ?? environment) === environment

@@ -1,8 +1,8 @@
-import type { Environment } from '../access/caller.ts'
 import type { ModelScore, ReasonRules, ScorecardSpec } from '../engine/index.ts'
-import type { ModelParts } from '../score-log/record/model-parts.ts'
-import type { PreparedHead } from '../score-log/record/prepared-head.ts'
-import type { RecordBytes } from '../score-log/record/record-bytes.ts'
+import type { Environment } from '../http/access/caller.ts'
+import type { ModelParts } from '../log/record/model-parts.ts'
+import type { PreparedHead } from '../log/record/prepared-head.ts'
+import type { RecordBytes } from '../log/record/record-bytes.ts'
 import type { ReasonTexts } from './reason-texts.ts'
 import type { ResponseParts } from './response.ts'
 
@@ -23,7 +23,7 @@ export interface DeploymentState {
   readonly challengers: readonly ChallengerState[]
 }
 
-export interface ChallengerState {
+interface ChallengerState {
   readonly challengerId: string
   readonly modelId: string
   /** Its reason baseline in force; null for none. */
@@ -35,7 +35,10 @@ export interface ChallengerState {
 /** A model ready to score: compiled, with the parts of its answers written out. */
 export interface ServingModel {
   readonly modelId: string
-  /** Scratch space: filled and read within one turn of the event loop. */
+  /**
+   * Scratch space: filled and read within one turn of the event loop. It knows the features of the
+   * deployment's other models.
+   */
   readonly modelScore: ModelScore
   readonly responseParts: ResponseParts
   /** The parts of its results in the score log. */
@@ -43,11 +46,11 @@ export interface ServingModel {
   /** Null if the model has no rules for reasons, or needs a baseline and none is in force. */
   readonly reasonTexts: ReasonTexts | null
   readonly baselineId: string | null
-  /** What `reasonTexts` is made from; null for a model without rules. */
+  /** The source of `reasonTexts`; null for a model without rules. */
   readonly reasonSource: ReasonSource | null
 }
 
-export interface ReasonSource {
+interface ReasonSource {
   readonly spec: ScorecardSpec
   readonly rules: ReasonRules
 }
@@ -58,6 +61,8 @@ export interface ServingChallenger {
   readonly serving: ServingModel | null
   /** The start of its shadow scores. */
   readonly shadowText: string
+  /** Indexes of its features that the champion does not have. */
+  readonly ownFeatures: readonly number[]
 }
 
 /** One consistent state of a deployment; a request uses one from its start to its end. */

@@ -1,10 +1,12 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { Database } from '../platform/db/client.ts'
+import { askedRow } from '../platform/db/asked-rows.ts'
+import { type Database, queryRows } from '../platform/db/client.ts'
+import { takeTurn } from '../platform/turn-taker.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
 import { reasonBaselines, reasonBaselinesInForce } from '../tables/reasons.ts'
-import { type StoredSpec, storedSpecOf } from './make-serving.ts'
+import { readStoredSpec, type StoredSpec } from './make-serving.ts'
 import type { ServingStore } from './model-cache.ts'
 import type { ReasonBaseline } from './reason-baseline.ts'
 import type { DeploymentState } from './serving.ts'
@@ -57,15 +59,15 @@ const deploymentStates = (db: Database) =>
 /** As text: a driver would read it with JSON.parse, see `parseStoredJson`. */
 const specTexts = (db: Database) =>
   db
-    .select({ text: sql<string>`${models.spec}::text` })
+    .select({ id: models.id, text: sql<string>`${models.spec}::text` })
     .from(models)
     .where(eq(models.id, sql.placeholder('modelId')))
     .prepare('serving_spec')
 
 /**
- * What scoring reads of deployments and models, from PostgreSQL. The statements are prepared:
- * making the text of one takes longer than all else, and thousands of deployments are looked at
- * again every half minute.
+ * Deployments and models as scoring reads them, from PostgreSQL. The texts of the statements are
+ * made once: that takes longer than all else, and thousands of deployments are looked at again
+ * every half minute. The database does not see their names.
  */
 export class PostgresServingStore implements ServingStore {
   private readonly states: ReturnType<typeof deploymentStates>
@@ -81,8 +83,8 @@ export class PostgresServingStore implements ServingStore {
   /** One statement, so that all it answers is of one moment. */
   async deploymentState(deploymentId: string): Promise<DeploymentState | null> {
     const rows = await this.states.execute({ deploymentId })
-    const [first] = rows
-    if (first === undefined) return null
+    const first = askedRow(rows, (row) => row.deploymentId === deploymentId)
+    if (first === null) return null
     const { challenger: _challenger, challengerBaselineId: _baseline, ...state } = first
     return {
       ...state,
@@ -92,14 +94,16 @@ export class PostgresServingStore implements ServingStore {
     }
   }
 
-  async specOf(modelId: string): Promise<StoredSpec | null> {
-    const text = await this.specTextOf(modelId)
-    return text === null ? null : storedSpecOf(text)
+  async readSpec(modelId: string): Promise<StoredSpec | null> {
+    const text = await this.readSpecText(modelId)
+    // To parse and hash a large card takes some milliseconds.
+    await takeTurn()
+    return text === null ? null : readStoredSpec(text)
   }
 
   /** The text in which the spec of a model is stored, or null when there is no such model. */
-  async specTextOf(modelId: string): Promise<string | null> {
-    const [row] = await this.specs.execute({ modelId })
+  async readSpecText(modelId: string): Promise<string | null> {
+    const row = askedRow(await this.specs.execute({ modelId }), ({ id }) => id === modelId)
     return row?.text ?? null
   }
 
@@ -113,8 +117,9 @@ export async function readBaseline(
   db: Database,
   baselineId: string,
 ): Promise<ReasonBaseline | null> {
-  const [row] = await db.select().from(reasonBaselines).where(eq(reasonBaselines.id, baselineId))
-  if (row === undefined) return null
+  const rows = await db.select().from(reasonBaselines).where(eq(reasonBaselines.id, baselineId))
+  const row = askedRow(rows, (one) => one.id === baselineId)
+  if (row === null) return null
   const { id, method, cutoff, n, startsAt, endsAt, means } = row
   return {
     baselineId: id,
@@ -124,5 +129,29 @@ export async function readBaseline(
     fromMs: startsAt?.getTime() ?? null,
     toMs: endsAt.getTime(),
     means: means as ReasonBaseline['means'],
+  }
+}
+
+/** Active deployments, those with the newest scores first. */
+export class DeploymentsInUseStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async list(idsMax: number): Promise<string[]> {
+    const rows = await queryRows<{ id: string }>(
+      this.db,
+      sql`select id from deployments
+        left join lateral (
+          select starts_at from score_rollups
+          where deployment_id = deployments.id and span = 'day'
+          order by starts_at desc limit 1) as latest on true
+        where is_active
+        order by coalesce(latest.starts_at, deployments.updated_at) desc, id
+        limit ${idsMax}::integer`,
+    )
+    return rows.map(({ id }) => id)
   }
 }

@@ -3,9 +3,9 @@ import type { ModelScore } from '../engine/index.ts'
 /**
  * Counts the outcomes of applicants' values on the models that answered, since the process started.
  *
- * Five outcomes for all deployments together: labels of deployments or features would grow without
- * a bound. Values that matched cost four additions for each applicant; the features are walked only
- * where a value matched no bin.
+ * Five outcomes, for all deployments together or for one: see `DeploymentValues`. Values that
+ * matched cost four additions for each applicant; the features are walked only where a value
+ * matched no bin.
  */
 export class ValueCounts {
   matched = 0
@@ -48,7 +48,7 @@ export class ValueCounts {
 
   private noteUnmatched(modelScore: ModelScore): void {
     for (const { index } of modelScore.model.features) {
-      const outcome = modelScore.outcomeOf(index)
+      const outcome = modelScore.readOutcome(index)
       if (outcome === 'unseen_category') this.unseenCategory++
       else if (outcome === 'no_bin') this.noBin++
       else if (outcome === 'not_a_number') this.notANumber++

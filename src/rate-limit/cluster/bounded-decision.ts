@@ -10,8 +10,8 @@ interface BoundedOptions {
 }
 
 /** One decision that comes in time: from `take`, or else from the process itself. */
-export interface BoundedDecision {
-  /** Whether nobody has decided yet. */
+interface BoundedDecision {
+  /** Tells whether nobody has decided yet. */
   readonly isOpen: () => boolean
   /** Decides, unless it is too late. */
   readonly take: OnDecision

@@ -7,7 +7,7 @@ import type { PendingRequests } from '../pending-requests.ts'
 import { ANSWER_TIMEOUT_MS, RedisLimiter } from '../redis.ts'
 import { boundDecision } from './bounded-decision.ts'
 import { NodeLog } from './node-log.ts'
-import { partOf, QUOTA_PARTS, slotOfPart } from './quota-tags.ts'
+import { findPart, QUOTA_PARTS, slotOfPart } from './quota-tags.ts'
 
 interface ClusterLimiterOptions {
   readonly clock: Clock
@@ -36,7 +36,7 @@ interface Sent {
   readonly sentAtMs: number
 }
 
-/** A request that a cluster sends about for longer is decided by this process. */
+/** Longest time that nodes may send a request on to each other; then this process decides it. */
 const REDIRECTS_MAX = 5
 /** Pause before a key is asked for again that is being moved. */
 const AGAIN_AFTER_MS = 2
@@ -67,19 +67,19 @@ export class ClusterLimiter implements Limiter {
   /** Counts of nodes that have left the cluster, and of requests without a node. */
   private readonly past = { degradations: 0, decidedDegraded: 0 }
   private readonly sweeping: NodeJS.Timeout
-  /** Whether a part has no node. */
+  /** True if a part has no node. */
   private isUncovered = false
   private isClosed = false
 
   constructor(options: ClusterLimiterOptions) {
     this.options = options
-    this.counters = countersOf(this, () => [...this.nodes.values()], this.past)
+    this.counters = readCounters(this, () => [...this.nodes.values()], this.past)
     options.cluster.onChange(() => this.assign(NEW_NODE_WAIT_MS))
     this.sweeping = setInterval(() => this.sweep(), UNUSED_MS_MAX).unref()
   }
 
   decide(subject: string, quota: number, onDecision: OnDecision): void {
-    const node = this.byPart[partOf(subject)] ?? null
+    const node = this.byPart[findPart(subject)] ?? null
     if (node === null) {
       this.past.decidedDegraded++
       this.options.local.decide(subject, quota, onDecision)
@@ -108,9 +108,9 @@ export class ClusterLimiter implements Limiter {
     opening.then(decide).catch(this.options.onThrown)
   }
 
-  roomOf(subject: string, quota: number): number {
-    const node = this.byPart[partOf(subject)] ?? null
-    return (node?.limiter ?? this.options.local).roomOf(subject, quota)
+  findRoom(subject: string, quota: number): number {
+    const node = this.byPart[findPart(subject)] ?? null
+    return (node?.limiter ?? this.options.local).findRoom(subject, quota)
   }
 
   /** Each node with its share of the subjects; a part without a node has the name `none`. */
@@ -127,7 +127,7 @@ export class ClusterLimiter implements Limiter {
   }
 
   /** Waits until the nodes are known and it is clear which answer, `timeoutMs` at the most. */
-  async opened(timeoutMs: number): Promise<void> {
+  async waitUntilClear(timeoutMs: number): Promise<void> {
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(() => late.resolve(), timeoutMs)
     const all = async () => {
@@ -152,8 +152,8 @@ export class ClusterLimiter implements Limiter {
     const { cluster, local, clock } = this.options
     const before = this.byPart
     this.byPart = before.map((_, part) => {
-      const name = cluster.ownerOf(slotOfPart(part))
-      return name === null ? null : this.nodeOf(name, waitMs)
+      const name = cluster.findOwner(slotOfPart(part))
+      return name === null ? null : this.findNode(name, waitMs)
     })
     for (const [part, node] of this.byPart.entries()) {
       const old = before[part] ?? null
@@ -174,7 +174,7 @@ export class ClusterLimiter implements Limiter {
     this.options.onTransition({ node: NO_NODE, share, isDegraded: this.isUncovered }, reason)
   }
 
-  private nodeOf(name: string, waitMs: number): Node | null {
+  private findNode(name: string, waitMs: number): Node | null {
     const known = this.nodes.get(name)
     if (known !== undefined) return known
     const server = readServer(name, 0)
@@ -182,7 +182,7 @@ export class ClusterLimiter implements Limiter {
     const limiter = this.openNode(name, server)
     const usedAtMs = this.options.clock.monotonicMs()
     const node: Node = { name, limiter, usedAtMs, opening: null }
-    node.opening = limiter.opened(waitMs).then(() => {
+    node.opening = limiter.waitUntilClear(waitMs).then(() => {
       node.opening = null
     })
     this.nodes.set(name, node)
@@ -197,9 +197,9 @@ export class ClusterLimiter implements Limiter {
       onThrown,
       open: (events) =>
         new NodeLog({
-          url: cluster.urlOf(server),
+          url: cluster.formatUrl(server),
           node: server,
-          hasPart: (part) => cluster.ownerOf(slotOfPart(part)) === name,
+          hasPart: (part) => cluster.findOwner(slotOfPart(part)) === name,
           onRedirect: (redirect) => cluster.noteRedirect(redirect),
           ...events,
         }),
@@ -236,7 +236,7 @@ export class ClusterLimiter implements Limiter {
     const { redirect } = group
     if (group.redirects === 0) this.boundWait(group, { from, sentAtMs })
     const isLost = redirect === null || this.isClosed || group.redirects >= REDIRECTS_MAX
-    const node = isLost ? null : this.nodeOf(redirect.node, NEW_NODE_WAIT_MS)
+    const node = isLost ? null : this.findNode(redirect.node, NEW_NODE_WAIT_MS)
     if (redirect === null || node === null) {
       this.decideHere(group, from)
       return
@@ -249,7 +249,7 @@ export class ClusterLimiter implements Limiter {
     else void node.opening.then(adopt)
   }
 
-  /** However often requests are sent on: as long as after a single call, and no longer. */
+  /** Bounds the wait to that for a single call, however often requests are sent on. */
   private boundWait(group: PendingRequests, { from, sentAtMs }: Sent): void {
     const decideByMs = sentAtMs + ANSWER_TIMEOUT_MS
     group.decideByMs = decideByMs
@@ -266,12 +266,13 @@ export class ClusterLimiter implements Limiter {
     const { local } = this.options
     const limiter = this.nodes.get(from)?.limiter
     if (limiter !== undefined) limiter.decideHere(group)
-    else if (isNoted) group.settleEach((onDecision) => onDecision(local.roomOf(subject, quota), 0))
+    else if (isNoted)
+      group.settleEach((onDecision) => onDecision(local.findRoom(subject, quota), 0))
     else group.settleEach((onDecision) => local.decide(subject, quota, onDecision))
   }
 }
 
-function countersOf(
+function readCounters(
   limiter: ClusterLimiter,
   nodes: () => readonly Node[],
   past: { readonly degradations: number; readonly decidedDegraded: number },

@@ -3,12 +3,12 @@ import type { ServerAddress } from '../../platform/server-list.ts'
 import { ELSEWHERE } from '../pending-requests.ts'
 import type { CountingLog } from '../redis.ts'
 import { type OnReply, type QuotaRequest, RedisAdmissionLog } from '../redis-admission-log.ts'
-import { partOf, QUOTA_PARTS, quotaKey } from './quota-tags.ts'
+import { findPart, QUOTA_PARTS, quotaKey } from './quota-tags.ts'
 
 interface NodeLogOptions {
   readonly url: string
   readonly node: ServerAddress
-  /** Whether the node has a part, as far as it is known. */
+  /** Tells whether the node has a part, as far as it is known. */
   readonly hasPart: (part: number) => boolean
   /** Receives what the node says of other nodes. */
   readonly onRedirect: (redirect: Redirect) => void
@@ -19,7 +19,7 @@ interface NodeLogOptions {
 interface PartCall {
   readonly keys: string[]
   readonly wanted: QuotaRequest[]
-  /** Where the answers belong. */
+  /** Positions of the answers. */
   readonly indices: number[]
   readonly isAsking: boolean
 }
@@ -56,7 +56,7 @@ export class NodeLog implements CountingLog {
       for (const call of calls) {
         const { keys, wanted: some, isAsking } = call
         this.log.countKeys(keys, some, { notAfterMs, isAsking }, (answer, failure, error) => {
-          const redirect = answer === null ? this.redirectOf(error) : null
+          const redirect = answer === null ? this.readRedirect(error) : null
           for (const request of some) request.redirect = redirect
           if (redirect !== null) answers.takeRedirect(call.indices)
           else if (answer === null) answers.fail(failure)
@@ -89,12 +89,12 @@ export class NodeLog implements CountingLog {
     const once = { notAfterMs, isAsking: false }
     this.log.countKeys(keys, wanted, once, (answer, failure, error) => {
       if (answer !== null) answered(answer.slice(0, 1), '')
-      else if (this.redirectOf(error) === null) answered(null, failure)
+      else if (this.readRedirect(error) === null) answered(null, failure)
       else this.log.countKeys([], [], once, answered)
     })
   }
 
-  private redirectOf(error: Error | undefined): Redirect | null {
+  private readRedirect(error: Error | undefined): Redirect | null {
     const redirect = error === undefined ? null : redirectIn(error, this.options.node)
     if (redirect !== null) this.options.onRedirect(redirect)
     return redirect
@@ -106,7 +106,7 @@ function callsFor(wanted: readonly QuotaRequest[]): PartCall[] {
   const calls: PartCall[] = []
   const byPart = new Map<number, PartCall>()
   for (const [index, request] of wanted.entries()) {
-    const part = partOf(request.subject)
+    const part = findPart(request.subject)
     const { redirect } = request
     let call = redirect === null ? byPart.get(part) : undefined
     if (call === undefined) {

@@ -1,4 +1,4 @@
-import { SLOTS, slotOf } from '../../platform/redis-cluster/key-slots.ts'
+import { findSlot, SLOTS } from '../../platform/redis-cluster/key-slots.ts'
 import { QUOTA_KEY_PREFIX } from '../redis-admission-log.ts'
 
 /**
@@ -13,15 +13,15 @@ const SLOTS_OF_PART = SLOTS / QUOTA_PARTS
 
 /** The hash tag of each part: the smallest number whose own slot is among those of the part. */
 const TAGS: readonly string[] = findTags()
-const SLOT_BY_PART: readonly number[] = TAGS.map(slotOf)
+const SLOT_BY_PART: readonly number[] = TAGS.map(findSlot)
 
 /**
  * The part of a subject, for ever: its admissions are in one place.
  *
  * @returns from 0 to `QUOTA_PARTS` - 1
  */
-export function partOf(subject: string): number {
-  return Math.floor(slotOf(subject) / SLOTS_OF_PART)
+export function findPart(subject: string): number {
+  return Math.floor(findSlot(subject) / SLOTS_OF_PART)
 }
 
 /** The slot of all keys of a part. */
@@ -37,7 +37,7 @@ export function quotaKey(part: number, subject = ''): string {
 function findTags(): string[] {
   const tags = new Map<number, string>()
   for (let number = 0; tags.size < QUOTA_PARTS; number++) {
-    const part = partOf(String(number))
+    const part = findPart(String(number))
     if (!tags.has(part)) tags.set(part, String(number))
   }
   return Array.from({ length: QUOTA_PARTS }, (_, part) => tags.get(part) ?? '')

@@ -1,12 +1,14 @@
 import type { Static } from '@sinclair/typebox'
-import { ScoreBatchRequest } from '../../../schemas/scoring.ts'
+import { ScoreBatchRequest, ScorecardBatchRequest } from '../../../schemas/scoring.ts'
 import { AppError } from '../../errors.ts'
 import { validatorCompiler } from '../../http/validators.ts'
+import { RecordWriter, type ResponseFacts } from '../../log/record/record-writer.ts'
+import type { LoggedFacts, OnOutcome, Score, ScoreLog } from '../../log/score-log.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { parseJson } from '../../platform/json.ts'
-import { batchRequestOf } from '../batch-request.ts'
-import { type ModelStore, makeServing, storedSpecOf } from '../make-serving.ts'
-import { modelsOf } from '../model-cache.ts'
+import { parseApplicants } from '../../platform/json.ts'
+import { readBatchRequest, readScorecardBatch } from '../batch-request.ts'
+import { type ModelSource, makeServing, readStoredSpec } from '../make-serving.ts'
+import { listModels } from '../model-cache.ts'
 import type { BatchRequest } from '../requests.ts'
 import { ResponseBuffers } from '../response-buffers.ts'
 import type { BatchResponse } from '../scored-batch.ts'
@@ -14,7 +16,6 @@ import { ScoringService } from '../service.ts'
 import type { ServingDeployment, ServingModel } from '../serving.ts'
 import type { ValueTotals } from '../value-counts.ts'
 import type { BatchDone, BatchOrder, BatchReply, HoldMessage } from './messages.ts'
-import { RowsLog } from './rows-log.ts'
 
 const isBatchBody = validatorCompiler()({
   schema: ScoreBatchRequest,
@@ -23,7 +24,15 @@ const isBatchBody = validatorCompiler()({
   httpPart: 'body',
 })
 
+const isScorecardBody = validatorCompiler()({
+  schema: ScorecardBatchRequest,
+  method: 'POST',
+  url: '/api/v1/score/batch',
+  httpPart: 'body',
+})
+
 type BatchBody = Static<typeof ScoreBatchRequest>
+type ScorecardBody = Static<typeof ScorecardBatchRequest>
 
 /** The head of a record has the key of the caller; only its rows leave this thread. */
 const NO_KEY = ''
@@ -43,10 +52,10 @@ export class BatchScorer {
   private readonly log = new RowsLog()
 
   hold({ heldId, state, specTexts, baselines }: HoldMessage): void {
-    const store: ModelStore = {
-      specOf: async (modelId) => {
+    const store: ModelSource = {
+      readSpec: async (modelId) => {
         const text = specTexts.get(modelId)
-        return text === undefined ? null : storedSpecOf(text)
+        return text === undefined ? null : readStoredSpec(text)
       },
       baseline: async (baselineId) => baselines.get(baselineId) ?? null,
     }
@@ -67,7 +76,7 @@ export class BatchScorer {
     this.buffers.giveBack(Buffer.from(memory))
   }
 
-  async score(heldId: number, order: BatchOrder): Promise<BatchReply['outcome']> {
+  async score(heldId: number, order: BatchOrder): Promise<BatchReply> {
     try {
       const deployment = await this.held.get(heldId)
       return deployment === undefined ? 'given_up' : this.scoreOn(deployment, order)
@@ -84,16 +93,16 @@ export class BatchScorer {
     for (const made of [...this.held.values()]) {
       const deployment = await made.catch(() => null)
       if (deployment === null) continue
-      for (const model of modelsOf(deployment)) models.set(model.modelId, model)
+      for (const model of listModels(deployment)) models.set(model.modelId, model)
     }
     return models
   }
 
-  private scoreOn(deployment: ServingDeployment, order: BatchOrder): BatchReply['outcome'] {
-    const { requestId, routingKey, body: sent, scoredAtMs } = order
-    const body = parseJson(Buffer.from(sent.buffer, sent.byteOffset, sent.length).toString())
-    if (!isBatchBody(body)) return 'given_up'
+  private scoreOn(deployment: ServingDeployment, order: BatchOrder): BatchReply {
+    const { scoredAtMs } = order
     const { state } = deployment
+    const request = requestFrom(order, state.deploymentId)
+    if (request === null) return 'given_up'
     const scoring = new ScoringService({
       cache: { get: () => deployment, peek: () => deployment },
       challengerFailures: { note: (_place, error) => giveUp('', error) },
@@ -101,23 +110,15 @@ export class BatchScorer {
       clock: { ...systemClock, epochMs: () => scoredAtMs },
       buffers: this.buffers,
     })
-    const request = batchRequestOf({
-      requestId,
-      slug: state.deploymentId,
-      body: body as BatchBody,
-      routingKey,
-      receivedAtMs: 0,
-      span: null,
-    })
     const caller = { keyId: NO_KEY, teamId: state.teamId, environment: null }
     let response: BatchResponse | Error = new GivenUp()
     scoring.scoreBatch(caller, request, (outcome) => {
       response = outcome
     })
-    return this.doneOf(response, request, scoring.values.totals())
+    return this.makeDone(response, request, scoring.values.totals())
   }
 
-  private doneOf(
+  private makeDone(
     response: BatchResponse | Error,
     { records }: BatchRequest,
     values: ValueTotals,
@@ -138,6 +139,45 @@ export class BatchScorer {
   }
 }
 
+/** @returns null if the body is not one for the deployment */
+function requestFrom(order: BatchOrder, deploymentId: string): BatchRequest | null {
+  const { requestId, routingKey, body: sent, form } = order
+  const body = parseApplicants(Buffer.from(sent.buffer, sent.byteOffset, sent.length).toString())
+  const facts = { requestId, routingKey, receivedAtMs: 0, span: null }
+  if (form === 'deployment') {
+    if (!isBatchBody(body)) return null
+    return readBatchRequest({ ...facts, slug: deploymentId, body: body as BatchBody })
+  }
+  if (!isScorecardBody(body)) return null
+  const request = readScorecardBatch({ ...facts, body: body as ScorecardBody })
+  return request.deploymentId === deploymentId ? request : null
+}
+
 function giveUp(_challengerId: string, cause: unknown): never {
   throw new GivenUp('a challenger failed', { cause })
+}
+
+/** Writes the rows of one record at a time, for the score log of another thread. */
+class RowsLog implements ScoreLog {
+  private readonly writer = new RecordWriter()
+  private facts: ResponseFacts | null = null
+
+  append<T>(facts: LoggedFacts, score: Score<T>, onOutcome: OnOutcome<T>): boolean {
+    this.writer.begin(facts.head, facts)
+    const scored = score(this.writer)
+    if (scored === null) return false
+    this.facts = scored.facts
+    onOutcome(scored.response)
+    return true
+  }
+
+  /** The rows of the record that was appended last, and its facts. */
+  take(): { readonly rows: Uint8Array<ArrayBuffer>; readonly facts: ResponseFacts } {
+    const { writer, facts } = this
+    if (facts === null) throw new Error('no record was appended')
+    this.facts = null
+    const rows = writer.copiedRows()
+    writer.clear()
+    return { rows, facts }
+  }
 }

@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache'
-import { type ServingStore, weightOf } from '../model-cache.ts'
+import { computeWeight, type ServingStore } from '../model-cache.ts'
 import type { ServingDeployment } from '../serving.ts'
 import type { HoldMessage } from './messages.ts'
 
-/** Where a thread's copy of a deployment comes from. */
+/** The source of a thread's copy of a deployment. */
 export interface CopySource extends Pick<ServingStore, 'baseline'> {
   /** The text in which the spec of a model is stored, or null when there is no such model. */
-  specTextOf(modelId: string): Promise<string | null>
+  readSpecText(modelId: string): Promise<string | null>
 }
 
-/** What makes a deployment ready in a thread. */
+/** The parts that make a deployment ready in a thread. */
 export type DeploymentCopy = Omit<HoldMessage, 'kind' | 'heldId'>
 
 interface HeldDeploymentsOptions {
-  readonly copyOf: (deployment: ServingDeployment) => Promise<DeploymentCopy>
+  readonly copyDeployment: (deployment: ServingDeployment) => Promise<DeploymentCopy>
   /** Gives a copy to the thread. @returns whether the thread has taken it */
   readonly onHold: (message: HoldMessage) => boolean
   /** Called with a copy that nobody asks for any more. */
@@ -32,7 +32,7 @@ interface Held {
 const HELD_BYTES_MAX = 64 * 1024 * 1024
 const SEEN_MAX = 4_096
 /** A deployment is held if batches on it follow each other so soon. */
-const AGAIN_WITHIN_MS = 60_000
+export const AGAIN_WITHIN_MS = 60_000
 /** A copy that was used so recently makes no room for another. */
 const KEPT_MS = 10_000
 /** After a copy that failed, the deployment waits so long. */
@@ -41,7 +41,8 @@ const RETRY_AFTER_MS = 1_000
 /**
  * The copies of deployments that one thread for batches holds.
  *
- * A deployment is copied at its second large batch within a minute, one at a time, and only into
+ * A deployment is copied at its second batch within a minute, or at once for a batch that the
+ * thread that answers should not score. Copies are made one at a time, and only into
  * room that no other has used in the last 10 s: with more deployments than the thread can hold,
  * those that it holds stay, and the others are scored by the thread that answers.
  */
@@ -51,7 +52,8 @@ export class HeldDeployments {
   private readonly copies: LRUCache<string, Held>
   /** When there was a batch on a deployment that is not held. */
   private readonly seenAtMs = new LRUCache<string, number>({ max: SEEN_MAX })
-  private isCopying = false
+  /** Resolves when the copy that is under way was made, or could not be made. */
+  private copying: Promise<void> | null = null
   private nextId = 1
 
   constructor(options: HeldDeploymentsOptions) {
@@ -64,11 +66,21 @@ export class HeldDeployments {
     })
   }
 
+  /** As `readId`, after a copy that is made at once. */
+  async hold(deployment: ServingDeployment): Promise<number | null> {
+    const { deploymentId } = deployment.state
+    while (this.copying !== null) await this.copying
+    this.seenAtMs.set(deploymentId, this.options.monotonicMs())
+    this.readId(deployment)
+    await this.copying
+    return this.readId(deployment)
+  }
+
   /** The id of the copy of exactly this state; null if the thread does not have it. */
-  idOf(deployment: ServingDeployment): number | null {
+  readId(deployment: ServingDeployment): number | null {
     const { deploymentId } = deployment.state
     const nowMs = this.options.monotonicMs()
-    const stateText = stateTextOf(deployment)
+    const stateText = formatStateText(deployment)
     const held = this.copies.get(deploymentId)
     if (held?.stateText === stateText) {
       held.usedAtMs = nowMs
@@ -77,7 +89,7 @@ export class HeldDeployments {
     const seenAtMs = this.seenAtMs.get(deploymentId)
     this.seenAtMs.set(deploymentId, nowMs)
     const isAgain = held !== undefined || nowMs - (seenAtMs ?? -Infinity) <= AGAIN_WITHIN_MS
-    if (isAgain && !this.isCopying) this.begin(deployment, stateText, nowMs)
+    if (isAgain && this.copying === null) this.begin(deployment, stateText, nowMs)
     return null
   }
 
@@ -87,16 +99,15 @@ export class HeldDeployments {
   }
 
   private begin(deployment: ServingDeployment, stateText: string, nowMs: number): void {
-    const size = Math.max(1, Math.ceil(weightOf(deployment)))
+    const size = Math.max(1, Math.ceil(computeWeight(deployment)))
     // What a challenger that can't be made ready costs is for the thread that answers to say.
     const isWhole = deployment.challengers.every(({ serving }) => serving !== null)
     if (!isWhole || !this.hasRoomFor(size, nowMs)) return
     const { deploymentId } = deployment.state
     const held: Held = { stateText, heldId: null, usedAtMs: nowMs }
     this.copies.set(deploymentId, held, { size })
-    this.isCopying = true
-    void this.copy(deployment, held).finally(() => {
-      this.isCopying = false
+    this.copying = this.copy(deployment, held).finally(() => {
+      this.copying = null
     })
   }
 
@@ -114,10 +125,10 @@ export class HeldDeployments {
   /** Never rejects. */
   private async copy(deployment: ServingDeployment, held: Held): Promise<void> {
     const { deploymentId } = deployment.state
-    const { copyOf, onHold } = this.options
+    const { copyDeployment, onHold } = this.options
     const isWanted = () => this.copies.peek(deploymentId) === held
     const heldId = this.nextId++
-    const isHeld = await copyOf(deployment).then(
+    const isHeld = await copyDeployment(deployment).then(
       (copy) => isWanted() && onHold({ kind: 'hold', heldId, ...copy }),
       // The thread that answers finds out what is wrong with the database.
       () => false,
@@ -130,7 +141,7 @@ export class HeldDeployments {
 const stateTexts = new WeakMap<ServingDeployment, string>()
 
 /** Made once for each object. */
-function stateTextOf(deployment: ServingDeployment): string {
+function formatStateText(deployment: ServingDeployment): string {
   const known = stateTexts.get(deployment)
   if (known !== undefined) return known
   const text = JSON.stringify(deployment.state)
@@ -151,13 +162,13 @@ export async function readCopy(
   const baselineIds = models.flatMap(({ baselineId }) => baselineId ?? [])
   return {
     state,
-    specTexts: await allOf(modelIds, (modelId) => source.specTextOf(modelId)),
-    baselines: await allOf(baselineIds, (baselineId) => source.baseline(baselineId)),
+    specTexts: await listAll(modelIds, (modelId) => source.readSpecText(modelId)),
+    baselines: await listAll(baselineIds, (baselineId) => source.baseline(baselineId)),
   }
 }
 
 /** Reads each of them once. */
-async function allOf<Value>(
+async function listAll<Value>(
   ids: readonly string[],
   read: (id: string) => Promise<Value | null>,
 ): Promise<Map<string, Value>> {

@@ -1,5 +1,6 @@
 import type { AppError } from '../../errors.ts'
 import type { ReasonBaseline } from '../reason-baseline.ts'
+import type { AnswerForm } from '../requests.ts'
 import type { DeploymentState } from '../serving.ts'
 import type { ValueTotals } from '../value-counts.ts'
 
@@ -18,40 +19,40 @@ export interface HoldMessage {
   readonly baselines: ReadonlyMap<string, ReasonBaseline>
 }
 
-export interface DropMessage {
+interface DropMessage {
   readonly kind: 'drop'
   readonly heldId: number
 }
 
-export interface ScoreMessage {
+interface ScoreMessage {
   readonly kind: 'score'
-  readonly id: number
   readonly heldId: number
   readonly order: BatchOrder
 }
 
 /** Memory of an answer that was sent. */
-export interface MemoryMessage {
+interface MemoryMessage {
   readonly kind: 'memory'
   readonly memory: ArrayBuffer
 }
 
-/** What a batch needs beside its deployment. */
+/** The needs of a batch beside its deployment. */
 export interface BatchOrder {
+  /** Whose body it is; one of `/api/v1` names its deployment itself. */
+  readonly form: AnswerForm
   readonly requestId: string
   readonly routingKey: string | undefined
   readonly body: Uint8Array
+  /** See `weighBatch`. */
+  readonly weight: number
   readonly scoredAtMs: number
 }
 
-export interface BatchReply {
-  readonly id: number
-  /** `given_up`: by the thread; `died`: with the thread, which does not say so itself. */
-  readonly outcome: BatchDone | BatchRefused | 'given_up' | 'died'
-}
+/** `given_up`: by the thread; null: to a message of another kind. */
+export type BatchReply = BatchDone | BatchRefused | 'given_up' | null
 
 /** A batch that the service refuses: the facts of its AppError. */
-export interface BatchRefused {
+interface BatchRefused {
   readonly refusal: Pick<AppError, 'code' | 'message' | 'details'>
 }
 

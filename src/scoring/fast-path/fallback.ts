@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { KeyCaller } from '../../access/caller.ts'
-import type { KeyLookup } from '../../access/request-caller.ts'
+import type { KeyCaller } from '../../http/access/caller.ts'
+import type { KeyLookup } from '../../http/access/request-caller.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'
 import type { QuotaDecision } from '../../rate-limit/caller-quota.ts'
 import { isSameHead, type ScoreHead } from './score-head.ts'
 
 /**
- * What the fast path knows about a request that it leaves to Fastify. The plugins use it, so that
+ * Facts that the fast path has of a request that it leaves to Fastify. The plugins use it, so that
  * the request keeps its id and its time, and is looked up and counted once.
  */
 export interface Fallback {
@@ -35,7 +35,7 @@ export function attachFallback(request: IncomingMessage, fallback: Fallback): vo
 }
 
 /** @returns undefined for a request that the fast path did not look into */
-export function fallbackOf(request: IncomingMessage): Fallback | undefined {
+export function findFallback(request: IncomingMessage): Fallback | undefined {
   return fallbacks.get(request)
 }
 
@@ -56,7 +56,7 @@ export function handOver(socket: Socket, request: HandedOver): void {
 }
 
 /**
- * What is known of the first request of a connection; undefined from the second on.
+ * Returns what is known of the first request of a connection; undefined from the second on.
  *
  * @param head as Node has read it: if it differs, nothing is known
  */

@@ -1,28 +1,28 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { type KeyCaller, mayScore, PROOF_LIFE_MS } from '../../access/caller.ts'
+import { type KeyCaller, mayScore, PROOF_LIFE_MS } from '../../http/access/caller.ts'
+import type { LoadShedder } from '../../http/overload/load-shedder.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
-import type { KeyService } from '../../keys/service.ts'
-import type { LoadShedder } from '../../overload/load-shedder.ts'
+import type { KeyService } from '../../identity/keys/service.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
-import { parseJson } from '../../platform/json.ts'
+import { parseApplicants } from '../../platform/json.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'
 import type { Tracer } from '../../platform/tracing/tracer.ts'
 import type { CallerQuota, QuotaDecision } from '../../rate-limit/caller-quota.ts'
 import {
   isScoreBody,
+  readScoreRequest,
+  readScoreUrl,
   SCORE_OPERATION,
   SCORE_ROUTE,
   type ScoreBody,
-  scoreRequestOf,
-  scoreUrlOf,
 } from '../score-request.ts'
 import type { ScoringService } from '../service.ts'
 import type { Exchange } from './exchange.ts'
 import { attachFallback, type Fallback, takeHandedOver } from './fallback.ts'
 import { NodeExchange } from './node-exchange.ts'
-import { type ScoreHead, scoreHeadOf } from './score-head.ts'
+import { readScoreHead, type ScoreHead } from './score-head.ts'
 
 interface FastPathOptions {
   readonly keys: KeyService
@@ -81,7 +81,7 @@ export class FastPath {
   /** Listener of Node's server. */
   readonly listen: RequestListener = (request, response) => {
     const { fastify, clock } = this.options
-    const head = this.headOf(request)
+    const head = this.readHead(request)
     const known = takeHandedOver(request.socket, head)
     if (known !== undefined && known.fallback !== null) {
       attachFallback(request, known.fallback)
@@ -104,7 +104,7 @@ export class FastPath {
     const { isClosing, keys, clock, tracer } = this.options
     if (isClosing()) return false
     // Fastify looks up an unknown key, unless its client's address is beyond its quota.
-    const found = keys.heldCallerOf(exchange.head.keySecret)
+    const found = keys.findHeldCaller(exchange.head.keySecret)
     if (found === undefined) return false
     const requestId = newId('req_', clock.epochMs())
     const { receivedAtMs } = exchange
@@ -121,9 +121,9 @@ export class FastPath {
   }
 
   /** @returns null for a request that is not a score, or an unusual one */
-  private headOf({ method, url = '', rawHeaders }: IncomingMessage): ScoreHead | null {
-    const asked = method === 'POST' ? scoreUrlOf(url) : null
-    return asked === null ? null : scoreHeadOf(asked, rawHeaders, this.options.bodyBytesMax)
+  private readHead({ method, url = '', rawHeaders }: IncomingMessage): ScoreHead | null {
+    const asked = method === 'POST' ? readScoreUrl(url) : null
+    return asked === null ? null : readScoreHead(asked, rawHeaders, this.options.bodyBytesMax)
   }
 
   private begin(scoring: Scoring): void {
@@ -164,7 +164,7 @@ export class FastPath {
   }
 
   private takeBody(scoring: Scoring, quotaDecision: QuotaDecision, bytes: Buffer): void {
-    const body = bytes.length === scoring.exchange.head.bodyBytes ? scoreBodyOf(bytes) : null
+    const body = bytes.length === scoring.exchange.head.bodyBytes ? readScoreBody(bytes) : null
     if (body !== null) this.score(scoring, quotaDecision, body)
     else this.fallBack(scoring, { caller: scoring.caller, quotaDecision, body: bytes })
   }
@@ -172,7 +172,7 @@ export class FastPath {
   private score(scoring: Scoring, quotaDecision: QuotaDecision, body: ScoreBody): void {
     const { caller, requestId, receivedAtMs, exchange, span } = scoring
     const { slug, reasons, routingKey, reference } = exchange.head
-    const scoreRequest = scoreRequestOf({
+    const scoreRequest = readScoreRequest({
       requestId,
       slug,
       body,
@@ -196,7 +196,7 @@ export class FastPath {
   private answer(scoring: Scoring, { remaining }: QuotaDecision, text: string): void {
     const { exchange, requestId, receivedAtMs, caller, span } = scoring
     const { quota, observer } = this.options
-    exchange.answer({ requestId, quota: quota.of(caller), remaining }, text)
+    exchange.answer({ requestId, quota: quota.findQuota(caller), remaining }, text)
     observer.observe({
       requestId,
       operation: SCORE_OPERATION,
@@ -232,10 +232,10 @@ export class FastPath {
 }
 
 /** @returns null for bytes that are not the body of a score */
-function scoreBodyOf(bytes: Buffer): ScoreBody | null {
+function readScoreBody(bytes: Buffer): ScoreBody | null {
   try {
     if (!isUtf8(bytes)) return null
-    const body = parseJson(bytes.toString())
+    const body = parseApplicants(bytes.toString())
     return isScoreBody(body) ? body : null
   } catch {
     return null

@@ -1,7 +1,7 @@
 import { maxHeaderSize } from '../../platform/node-http.ts'
-import { TRACEPARENT_CHARS, traceparentOf } from '../../platform/tracing/traceparent.ts'
-import { scoreUrlOf } from '../score-request.ts'
-import { type ScoreHead, scoreHeadOf } from './score-head.ts'
+import { readTraceparent } from '../../platform/tracing/traceparent.ts'
+import { isReference, readScoreUrl } from '../score-request.ts'
+import { readScoreHead, type ScoreHead } from './score-head.ts'
 
 /** A longer head is left to Node. */
 const HEAD_BYTES_MAX = Math.min(8 * 1024, maxHeaderSize)
@@ -15,6 +15,7 @@ const FIELDS_MAX = 200
 const PLAIN_HEAD =
   /^POST (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[!-~](?:[ -~]*[!-~])?\r\n)+)$/
 const PLAIN_LENGTH = /^[1-9][0-9]*$/
+const PLAIN_VALUE = /^[!-~](?:[ -~]*[!-~])?$/
 const HEAD_END = '\r\n\r\n'
 /** Headers that change how a request is read or answered. Node knows what they mean. */
 const LEFT_TO_NODE: ReadonlySet<string> = new Set([
@@ -29,27 +30,48 @@ const LEFT_TO_NODE: ReadonlySet<string> = new Set([
 ])
 
 /**
+ * Headers whose values differ between the requests of one client, by the fields of `ScoreHead`, and
+ * which of their values are in plain form and count.
+ */
+const VARYING = {
+  bodyBytes: { header: 'content-length', counts: (value) => PLAIN_LENGTH.test(value) },
+  reference: { header: 'x-reference-id', counts: isReference },
+  routingKey: { header: 'x-routing-key', counts: (value) => PLAIN_VALUE.test(value) },
+  traceparent: { header: 'traceparent', counts: (value) => readTraceparent(value) !== null },
+} as const satisfies Readonly<
+  Partial<Record<keyof ScoreHead, { readonly header: string; counts(value: string): boolean }>>
+>
+type Field = keyof typeof VARYING
+const FIELDS: ReadonlyMap<string, Field> = new Map(
+  Object.entries(VARYING).map(([field, { header }]) => [header, field as Field]),
+)
+
+/** A part of a head. */
+interface Part {
+  /** Bytes before the value. */
+  readonly before: Buffer
+  readonly field: Field
+}
+
+/**
  * The head of a request to score at the start of some bytes.
  *
- * It remembers where the digits of Content-Length and the value of `traceparent` stand, because a
- * client's next request usually differs in them only.
+ * It remembers where the values of `VARYING` stand, because a client's next request usually differs
+ * in them only.
  */
 export class PlainHead {
   readonly score: ScoreHead
-  /** What stands around the digits of Content-Length. */
-  private readonly beforeLength: Part
-  private readonly afterLength: Part
-
-  private constructor(score: ScoreHead, beforeLength: Part, afterLength: Part) {
-    this.score = score
-    this.beforeLength = beforeLength
-    this.afterLength = afterLength
-  }
-
   /** Length of the head in bytes, with the empty line. */
-  get bytes(): number {
-    const digits = String(this.score.bodyBytes).length
-    return this.beforeLength.bytes.length + digits + this.afterLength.bytes.length
+  readonly bytes: number
+  private readonly parts: readonly Part[]
+  /** Bytes after the last value. */
+  private readonly rest: Buffer
+
+  private constructor(score: ScoreHead, bytes: number, parts: readonly Part[], rest: Buffer) {
+    this.score = score
+    this.bytes = bytes
+    this.parts = parts
+    this.rest = rest
   }
 
   /**
@@ -63,12 +85,10 @@ export class PlainHead {
     if (end === -1 || end > HEAD_BYTES_MAX) return null
     const text = bytes.toString('latin1', 0, end + 2)
     const [, url = '', lines = ''] = PLAIN_HEAD.exec(text) ?? []
-    const asked = scoreUrlOf(url)
+    const asked = readScoreUrl(url)
     if (asked === null) return null
     const rawHeaders: string[] = []
-    let lengthStart = -1
-    let length = ''
-    let traceStart = -1
+    const values: { readonly field: Field; readonly start: number; readonly end: number }[] = []
     const linesStart = text.length - lines.length
     for (let at = 0; at < lines.length; ) {
       const lineEnd = lines.indexOf('\r\n', at)
@@ -78,86 +98,66 @@ export class PlainHead {
       const value = lines.slice(valueStart, lineEnd)
       if (LEFT_TO_NODE.has(name)) return null
       if (name === 'connection' && value.toLowerCase() !== 'keep-alive') return null
-      if (name === 'content-length') {
-        if (!PLAIN_LENGTH.test(value)) return null
-        lengthStart = linesStart + valueStart
-        length = value
+      if (name === 'content-length' && !PLAIN_LENGTH.test(value)) return null
+      const field = FIELDS.get(name)
+      if (field !== undefined) {
+        values.push({ field, start: linesStart + valueStart, end: linesStart + lineEnd })
       }
-      if (name === 'traceparent') traceStart = linesStart + valueStart
       rawHeaders.push(name, value)
       at = lineEnd + 2
     }
     if (rawHeaders.length > 2 * FIELDS_MAX) return null
-    const score = scoreHeadOf(asked, rawHeaders, bodyBytesMax)
-    if (score === null || lengthStart === -1) return null
-    // A value that is not valid is compared like all others, and so are two of them.
-    if (score.traceparent === null) traceStart = -1
-    const partOf = (from: number, to: number): Part => ({
-      bytes: Buffer.from(bytes.subarray(from, to)),
-      traceAt: traceStart >= from && traceStart < to ? traceStart - from : -1,
-    })
-    return new PlainHead(
-      score,
-      partOf(0, lengthStart),
-      partOf(lengthStart + length.length, end + HEAD_END.length),
-    )
+    const score = readScoreHead(asked, rawHeaders, bodyBytesMax)
+    if (score === null) return null
+    const parts: Part[] = []
+    let from = 0
+    for (const { field, start, end: valueEnd } of values) {
+      // A value that does not count is compared like all others, and so are two of them.
+      if (score[field] === null) continue
+      parts.push({ before: Buffer.from(bytes.subarray(from, start)), field })
+      from = valueEnd
+    }
+    const headBytes = end + HEAD_END.length
+    return new PlainHead(score, headBytes, parts, Buffer.from(bytes.subarray(from, headBytes)))
   }
 
   /**
-   * The head at the start of other bytes, if it differs from this one in the digits of
-   * Content-Length and in a valid `traceparent` only.
+   * The head at the start of other bytes, if it differs from this one in values of `VARYING` only,
+   * all of which count.
    *
    * @returns null for any other head, which has to be read
    */
   next(bytes: Buffer, bodyBytesMax: number): PlainHead | null {
-    const { beforeLength, afterLength, score } = this
-    let at = beforeLength.bytes.length
-    if (bytes.length < at + afterLength.bytes.length) return null
-    if (!isPartAt(beforeLength, bytes, 0)) return null
-    let bodyBytes = 0
-    for (;;) {
-      const digit = (bytes[at] ?? 0) - ZERO
-      if (!(digit >= 0 && digit <= 9)) break
-      bodyBytes = 10 * bodyBytes + digit
-      // Also refuses a length that begins with zero.
-      if (bodyBytes === 0 || bodyBytes > bodyBytesMax) return null
-      at++
+    const { score, parts, rest } = this
+    let other: Writable<ScoreHead> | null = null
+    let at = 0
+    for (const { before, field } of parts) {
+      if (!isAt(before, bytes, at)) return null
+      const start = at + before.length
+      at = start
+      while (at < bytes.length && bytes[at] !== CARRIAGE_RETURN) at++
+      const value = bytes.toString('latin1', start, at)
+      if (value === String(score[field])) continue
+      if (!VARYING[field].counts(value)) return null
+      other ??= { ...score }
+      if (field === 'bodyBytes') other.bodyBytes = Number(value)
+      else other[field] = value
     }
-    if (bodyBytes === 0) return null
-    if (at + afterLength.bytes.length > bytes.length) return null
-    if (!isPartAt(afterLength, bytes, at)) return null
-    let { traceparent } = score
-    if (traceparent !== null) {
-      const { traceAt } = beforeLength
-      traceparent = traceparentAt(bytes, traceAt === -1 ? at + afterLength.traceAt : traceAt)
-      if (traceparent === null) return null
-    }
-    if (bodyBytes === score.bodyBytes && traceparent === score.traceparent) return this
-    return new PlainHead({ ...score, bodyBytes, traceparent }, beforeLength, afterLength)
+    if (!isAt(rest, bytes, at)) return null
+    if (other === null) return this
+    const headBytes = at + rest.length
+    if (other.bodyBytes > bodyBytesMax || headBytes > HEAD_BYTES_MAX + HEAD_END.length) return null
+    return new PlainHead(other, headBytes, parts, rest)
   }
 }
 
-/** A part of a head. */
-interface Part {
-  readonly bytes: Buffer
-  /** Where the value of a valid `traceparent` begins in it; -1: not in this part. */
-  readonly traceAt: number
-}
+type Writable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] }
 
-/** Whether the part is in the bytes at a place, whatever stands for `traceparent`. */
-function isPartAt({ bytes: part, traceAt }: Part, bytes: Buffer, at: number): boolean {
-  const { length } = part
-  if (traceAt === -1) return bytes.compare(part, 0, length, at, at + length) === 0
-  const traceEnd = traceAt + TRACEPARENT_CHARS
-  return (
-    bytes.compare(part, 0, traceAt, at, at + traceAt) === 0 &&
-    bytes.compare(part, traceEnd, length, at + traceEnd, at + length) === 0
-  )
-}
-
-function traceparentAt(bytes: Buffer, at: number): string | null {
-  return traceparentOf(bytes.toString('latin1', at, at + TRACEPARENT_CHARS))
+/** Tells whether a part of a head is in the bytes at a place. */
+function isAt(part: Buffer, bytes: Buffer, at: number): boolean {
+  const end = at + part.length
+  return end <= bytes.length && bytes.compare(part, 0, part.length, at, end) === 0
 }
 
 const SPACE = 0x20
-const ZERO = 0x30
+const CARRIAGE_RETURN = 0x0d

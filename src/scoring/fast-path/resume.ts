@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import fastifyPlugin from 'fastify-plugin'
-import { fallbackOf } from './fallback.ts'
+import { findFallback } from './fallback.ts'
 
 /**
  * Puts what the fast path found out on the request, so that the plugins after this one know no fast
@@ -9,7 +9,7 @@ import { fallbackOf } from './fallback.ts'
 export const resumePlugin = fastifyPlugin(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
-      const fallback = fallbackOf(request.raw)
+      const fallback = findFallback(request.raw)
       if (fallback !== undefined) {
         request.receivedAtMs = fallback.receivedAtMs
         request.caller = fallback.caller
@@ -23,7 +23,7 @@ export const resumePlugin = fastifyPlugin(
 
     // The fast path has read the body from the connection already.
     app.addHook('preParsing', (request, _reply, payload, done) => {
-      const body = fallbackOf(request.raw)?.body
+      const body = findFallback(request.raw)?.body
       done(null, body ? Readable.from([body]) : payload)
     })
   },

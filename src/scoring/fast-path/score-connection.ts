@@ -3,15 +3,16 @@ import { JSON_TYPE } from '../../http/reply.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Exchange, ScoreHeaders } from './exchange.ts'
 import { type Fallback, handOver } from './fallback.ts'
-import { httpDate } from './http-date.ts'
 import { PlainHead } from './plain-head.ts'
 import type { ScoreHead } from './score-head.ts'
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Longer bodies are left to Node. */
   readonly bodyBytesMax: number
   /** A connection ends after so long without a byte. */
   readonly idleMs: number
+  /** The same for one that never sent any. */
+  readonly silentMs: number
   readonly clock: Clock
   /** Value of the header `Keep-Alive`. */
   readonly keepAlive: string
@@ -55,7 +56,7 @@ export class ScoreConnection {
   private hasAnswered = false
   /** The request in the states partial and busy. */
   private exchange: SocketExchange | null = null
-  /** What came while busy. */
+  /** Bytes that came while busy. */
   private rest: Buffer[] = []
   private hasEnded = false
   private bodyTimer: NodeJS.Timeout | undefined
@@ -63,7 +64,8 @@ export class ScoreConnection {
   constructor(socket: Socket, options: ConnectionOptions) {
     this.socket = socket
     this.options = options
-    socket.setTimeout(options.idleMs)
+    socket.setTimeout(options.silentMs)
+    socket.once('data', () => socket.setTimeout(options.idleMs))
     socket.on('data', this.onData)
     socket.on('end', this.onEnd)
     socket.on('timeout', this.onTimeout)
@@ -72,7 +74,7 @@ export class ScoreConnection {
   }
 
   /**
-   * Whether it waits for a further request. A connection whose first request may be on its way is
+   * True if it waits for a further request. A connection whose first request may be on its way is
    * not idle for Node either.
    */
   get isIdle(): boolean {
@@ -277,4 +279,18 @@ class SocketExchange implements Exchange {
   fallBack(known: Fallback): void {
     this.connection.fallBack(this, known)
   }
+}
+
+let second = -1
+let text = ''
+
+/** The value of the header `Date` now. It is made once a second. */
+function httpDate(): string {
+  const now = Date.now()
+  const nowSecond = Math.floor(now / 1_000)
+  if (nowSecond !== second) {
+    second = nowSecond
+    text = new Date(now).toUTCString()
+  }
+  return text
 }

@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts'
 import { ScoreConnection } from './score-connection.ts'
 
 /** The fast path, as connections need it. */
-export interface ScoreTaker {
+interface ScoreTaker {
   readonly bodyBytesMax: number
   readonly clock: Clock
   /** Takes on a request; false: it is Node's, and nothing is known of it. */
@@ -14,6 +14,8 @@ export interface ScoreTaker {
 
 /** Node ends an idle connection this long after the time that it promises in `Keep-Alive`. */
 const KEEP_ALIVE_BUFFER_MS = 1_000
+/** A connection that sends nothing takes a file handle, of which there are few. */
+const SILENT_MS = 15_000
 
 /**
  * Puts the fast path in front of a server's own handling of HTTP. Each connection begins as a
@@ -29,6 +31,7 @@ export function readScoresFrom(server: Server, fastPath: ScoreTaker): void {
     clock: fastPath.clock,
     take: (exchange: Exchange) => fastPath.take(exchange),
     idleMs: server.keepAliveTimeout + KEEP_ALIVE_BUFFER_MS,
+    silentMs: SILENT_MS,
     keepAlive: `timeout=${Math.floor(server.keepAliveTimeout / 1_000)}`,
     toNode: (socket: Socket) => {
       for (const listener of listeners) listener.call(server, socket)
@@ -51,7 +54,7 @@ export function readScoresFrom(server: Server, fastPath: ScoreTaker): void {
   }
 }
 
-/** What Node says of a connection that ends amid a request. */
+/** Node's error for a connection that ends amid a request. */
 class CutOffError extends Error {
   readonly code = 'HPE_INVALID_EOF_STATE'
 

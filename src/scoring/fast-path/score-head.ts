@@ -1,7 +1,7 @@
-import { BEARER_PREFIX } from '../../access/bearer.ts'
-import { traceparentOf } from '../../platform/tracing/traceparent.ts'
+import { BEARER_PREFIX } from '../../http/access/bearer.ts'
+import { readTraceparent } from '../../platform/tracing/traceparent.ts'
 import type { ReasonsWanted } from '../reason-texts.ts'
-import { isReference, isUsualJson, routingKeyOf, type ScoreUrl } from '../score-request.ts'
+import { isReference, isUsualJson, readRoutingKey, type ScoreUrl } from '../score-request.ts'
 
 /** The fields of a request's head that a score needs. */
 export interface ScoreHead {
@@ -22,7 +22,7 @@ export interface ScoreHead {
  * @param rawHeaders names and values in turn, as they came
  * @returns null for an unusual request, which is Fastify's to answer or refuse
  */
-export function scoreHeadOf(
+export function readScoreHead(
   { slug, reasons }: ScoreUrl,
   rawHeaders: readonly string[],
   bodyBytesMax: number,
@@ -33,12 +33,16 @@ export function scoreHeadOf(
   let routingKey: string | undefined
   let reference: string | null = null
   let traceparent: string | undefined
+  let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const value = rawHeaders[at + 1] ?? ''
     switch (rawHeaders[at]?.toLowerCase()) {
       case 'authorization':
         if (authorization !== undefined) return null
         authorization = value
+        break
+      case 'host':
+        hosts++
         break
       case 'content-type':
         if (type !== undefined) return null
@@ -70,6 +74,8 @@ export function scoreHeadOf(
         return null
     }
   }
+  // Fastify refuses none, and two.
+  if (hosts !== 1) return null
   const bodyBytes = Number(length)
   if (!(bodyBytes > 0 && bodyBytes <= bodyBytesMax)) return null
   if (authorization?.startsWith(BEARER_PREFIX) !== true) return null
@@ -80,9 +86,9 @@ export function scoreHeadOf(
     reasons,
     keySecret,
     bodyBytes,
-    routingKey: routingKeyOf(routingKey),
+    routingKey: readRoutingKey(routingKey),
     reference,
-    traceparent: traceparentOf(traceparent),
+    traceparent: readTraceparent(traceparent),
   }
 }
 

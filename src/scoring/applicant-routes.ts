@@ -1,0 +1,81 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { errorResponses } from '../../schemas/errors.ts'
+import { ReasonsQuery } from '../../schemas/reasons.ts'
+import { ApplicantSchema, ScoreRequest, TrialResult } from '../../schemas/scoring.ts'
+import { ANY_MEMBER, MEMBER_OR_ANY_KEY } from '../http/access/caller.ts'
+import { provenCaller, userCaller } from '../http/access/request-caller.ts'
+import { readBodyLimit } from '../http/body-limit.ts'
+import { JSON_TYPE } from '../http/reply.ts'
+import { applicantSchema } from './applicant-schema.ts'
+import { reasonsWanted } from './reason-texts.ts'
+import { readRoutingKey, readScoreRequest } from './score-request.ts'
+import { visibleTo } from './service.ts'
+import type { ApplicantRouteOptions } from './trial.ts'
+
+const SlugParams = Type.Object({ slug: Type.String() })
+const SCHEMA_TYPE = 'application/schema+json'
+const TRIAL_BODY_BYTES_MAX = 1024 * 1024
+
+/** Answers what an applicant must have, and tries one. */
+export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> = async (
+  app,
+  { trials, cache, serving },
+) => {
+  const bodyLimit = readBodyLimit(app, TRIAL_BODY_BYTES_MAX)
+
+  app.get(
+    '/v1/score/:slug/schema',
+    {
+      schema: {
+        params: SlugParams,
+        response: { 200: ApplicantSchema, 304: Type.Null(), ...errorResponses(401, 404, 503) },
+      },
+      config: { operation: 'scoring.schema', access: MEMBER_OR_ANY_KEY },
+    },
+    async (request, reply) => {
+      const { teamId, ...caller } = provenCaller(request)
+      const environment = caller.kind === 'key' ? caller.environment : null
+      const deployment = visibleTo({ teamId, environment }, await cache.get(request.params.slug))
+      const tag = `"${deployment.state.cacheVersion}"`
+      reply.headers({ etag: tag, 'cache-control': 'no-cache' })
+      if (isKnown(tag, request.headers['if-none-match'])) return reply.code(304).send(null)
+      const schema = await applicantSchema(deployment, (modelId) => serving.readSpec(modelId))
+      return reply.type(SCHEMA_TYPE).send(JSON.stringify(schema))
+    },
+  )
+
+  app.post(
+    '/v1/deployments/:slug/trial',
+    {
+      bodyLimit,
+      schema: {
+        params: SlugParams,
+        querystring: ReasonsQuery,
+        body: ScoreRequest,
+        response: { 200: TrialResult, ...errorResponses(400, 401, 404, 413, 415, 422, 503) },
+      },
+      config: { operation: 'deployments.trial', access: ANY_MEMBER, takesApplicant: true },
+    },
+    async (request, reply) => {
+      const { reasons, lang } = request.query
+      const trial = readScoreRequest({
+        requestId: request.id,
+        slug: request.params.slug,
+        body: request.body,
+        routingKey: readRoutingKey(request.headers['x-routing-key']),
+        reference: null,
+        receivedAtMs: request.receivedAtMs,
+        reasons: reasonsWanted(reasons, lang),
+        span: null,
+      })
+      const { teamId } = userCaller(request)
+      const text = await trials.score({ teamId, environment: null }, trial)
+      return reply.type(JSON_TYPE).send(text)
+    },
+  )
+}
+
+function isKnown(tag: string, header = ''): boolean {
+  return header.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim()))
+}
